@@ -1,0 +1,1 @@
+"""Accounting: pure functions over privacy values. It never sees data."""

@@ -1,0 +1,62 @@
+"""Calibration: from a wanted total back to the largest epsilon of one pick."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpselect.accounting.composition import basic, compose
+from dpselect.privacy import Steps
+
+Plan = Callable[[Fraction], Sequence[Steps]]
+"""From the epsilon of one pick to all steps of a call."""
+
+STEPS = 30  # bisections: an epsilon of one pick is found to one part in 2^30, rounded down
+
+
+def largest_epsilon(plan: Plan, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest x (on a fine grid) for which composing `plan(x)` at `delta` stays within `epsilon`.
+
+    The total grows with x, so bisection finds it; every answer was checked by the certified bound itself.
+    Basic composition is linear in x and gives the exact place to start from.
+    """
+    low, high = epsilon / basic(plan(Fraction(1))), epsilon
+    if low >= high or delta == 0:
+        return low
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        fits = compose(plan(middle), delta).epsilon <= epsilon
+        low, high = (middle, high) if fits else (low, middle)
+    return low
+
+
+@dataclass(frozen=True)
+class Split:
+    """How a total delta is divided: `threshold` for unknown items, `composition` for the picks."""
+
+    threshold: Fraction
+    composition: Fraction
+    epsilon_per_pick: Fraction
+
+
+def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int) -> Split:
+    """The split that makes the threshold of seed 003 lowest: ln(swaps / delta) / epsilon_per_pick.
+
+    Parts depend on parameters only, so any split is private. The share is found with the closed form
+    epsilon_per_pick ~ sqrt(epsilon + L) - sqrt(L), L = ln(1 / delta of composition) (Bun and Steinke 2016);
+    it competes with basic composition, which leaves all of delta to the threshold.
+    """
+
+    def height(split: Split) -> float:
+        return (math.log(swaps) - math.log(split.threshold)) / float(split.epsilon_per_pick)
+
+    def proxy(share: Fraction) -> float:
+        length = -math.log(delta * (1 - share))
+        pick = math.sqrt(epsilon + length) - math.sqrt(length)
+        return (math.log(swaps) - math.log(delta * share)) / pick
+
+    share = min((Fraction(i, 64) for i in range(1, 64)), key=proxy)
+    parts = [(delta, Fraction(0)), (delta * share, delta * (1 - share))]
+    return min((Split(t, c, largest_epsilon(plan, epsilon, c)) for t, c in parts), key=height)

@@ -1,0 +1,8 @@
+"""The one door for randomness. Import from here."""
+
+from dpselect.draws.bits import fresh_key
+from dpselect.draws.certified import CertifiedDraws, SecureDraws
+from dpselect.draws.port import Draws, Noise
+from dpselect.draws.weights import Weights
+
+__all__ = ["CertifiedDraws", "Draws", "Noise", "SecureDraws", "Weights", "fresh_key"]

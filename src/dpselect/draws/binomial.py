@@ -1,0 +1,78 @@
+"""Exact binomial draws: single coins for few, Devroye's rejection for many, at a cost that does not grow with n.
+
+For a log-concave law with mode m, p(m + j) <= p(m) min(1, exp(1 - p(m) |j|)) (Devroye 1987). With w <= p(m), w
+rational, and a = ceil(1/w) that is at most 1 for |j| <= a, and at most exp(-w i) for |j| = a + 1 + i. So the
+proposal is uniform on the 2a + 1 central values, or geometric with rate w beyond them, in two tails of mass
+a + 1 >= 1 / (1 - e^-w) each. It is accepted with the exact ratio of law and proposal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from flint import arb, ctx
+
+from dpselect.reals import Exp, Real, enclose, lower, upper
+
+if TYPE_CHECKING:
+    from dpselect.draws.certified import CertifiedDraws
+
+FEW = 16  # up to here coins are cheaper than the hat
+
+
+@dataclass(frozen=True)
+class _Share:
+    """The binomial probability of x among n, over proposal mass x (1 - e^-w) e^(-w i) (over `mass` alone if i is None)."""
+
+    n: int
+    x: int
+    probability: Real
+    mass: Fraction = Fraction(1)
+    w: Fraction = Fraction(0)
+    i: int | None = None
+
+    def ball(self, bits: int) -> arb:
+        """The number's ball; the extra bits cover the cancellation between the factorials."""
+        with ctx.workprec(bits + 4 * self.n.bit_length()):
+            p = self.probability.ball(ctx.prec)
+            choose = (arb(self.n + 1).lgamma() - arb(self.x + 1).lgamma() - arb(self.n - self.x + 1).lgamma()).exp()
+            law = choose * p**self.x * (1 - p) ** (self.n - self.x)
+            if self.i is None:
+                return law / enclose(self.mass)
+            tail = -enclose(-self.w).expm1() * enclose(-self.w * self.i).exp()
+            return law / (enclose(self.mass) * tail)
+
+
+def binomial(draws: CertifiedDraws, n: int, probability: Real) -> int:
+    """How many of n coins fall heads."""
+    if n <= FEW:
+        return sum(draws.bernoulli(probability) for _ in range(n))
+    mode = _mode(n, probability)
+    peak = _Share(n, mode, probability).ball(64)
+    highest, w = upper(peak), lower(peak).limit_denominator(1 << 40) * Fraction(99, 100)
+    half = (1 / w).__ceil__()
+    while True:
+        point = draws.below((2 * half + 1) + 2 * (half + 1))
+        if point <= 2 * half:
+            x, i, mass = mode + point - half, None, highest
+        else:
+            i = draws.geometric(w)
+            side = 1 if point % 2 else -1
+            x, mass = mode + side * (half + 1 + i), highest * (half + 1)
+        if 0 <= x <= n and draws.bernoulli(_Share(n, x, probability, mass, w, i)):
+            return x
+
+
+def _mode(n: int, probability: Real) -> int:
+    """floor((n + 1) p), at most n. An irrational p never meets an integer, so more bits decide."""
+    if isinstance(probability, Exp) and probability.exponent == 0:
+        return min(n, ((n + 1) * probability.factor).__floor__())
+    bits = 64 + n.bit_length()
+    while True:
+        ball = probability.ball(bits)
+        low, high = ((n + 1) * edge(ball) for edge in (lower, upper))
+        if low.__floor__() == high.__floor__():
+            return min(n, low.__floor__())
+        bits *= 2

@@ -1,0 +1,48 @@
+"""Bits: uniform 64-bit words. This file alone reads the operating system's randomness."""
+
+from __future__ import annotations
+
+import os
+from struct import unpack
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+_BLOCK = 512
+
+
+class Bits(Protocol):
+    """A source of independent uniform 64-bit words."""
+
+    def word(self) -> int:
+        """One word."""
+        ...
+
+    def words(self, n: int) -> npt.NDArray[np.uint64]:
+        """n words."""
+        ...
+
+
+class SystemBits:
+    """Words from `os.urandom`, read in blocks; a forked child never sees its parent's unused words."""
+
+    def __init__(self) -> None:
+        self._block: list[int] = []
+        self._process = os.getpid()
+
+    def word(self) -> int:
+        """One word; words handed out are forgotten."""
+        if not self._block or self._process != os.getpid():
+            self._process = os.getpid()
+            self._block = list(unpack(f"<{_BLOCK}Q", os.urandom(8 * _BLOCK)))
+        return self._block.pop()
+
+    def words(self, n: int) -> npt.NDArray[np.uint64]:
+        """n fresh words."""
+        return np.frombuffer(os.urandom(8 * n), dtype="<u8")
+
+
+def fresh_key(size: int = 16) -> bytes:
+    """A secret key for a keyed hash, used once."""
+    return os.urandom(size)

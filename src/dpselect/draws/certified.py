@@ -1,0 +1,102 @@
+"""CertifiedDraws: exact laws at the speed of floats, by certified filtering of uniform bits.
+
+Floats only *propose*: a proposal is decided at once when a proved error bound allows it, and in ball
+arithmetic at doubling precision otherwise. Statement and proofs: docs/exact-draws.md.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from dpselect.draws.binomial import binomial
+from dpselect.draws.bits import Bits, SystemBits
+from dpselect.draws.heads import heads
+from dpselect.draws.noisy_max import noisy_max
+from dpselect.draws.peel import Peel
+from dpselect.draws.port import Noise
+from dpselect.draws.weights import Weights
+from dpselect.reals import Exp, Logistic, Real
+
+SLACK_BITS = 36  # proposals are 2^-36 too generous, which covers the float error of 2^-38 twice over
+
+
+class CertifiedDraws:
+    """`Draws` over any source of bits. A smaller `slack_bits` (tests) refines often and keeps every law."""
+
+    def __init__(self, bits: Bits, *, secure: bool, slack_bits: int = SLACK_BITS) -> None:
+        self.bits = bits
+        self.secure = secure
+        self.slack_bits = slack_bits
+        self.refined = 0
+
+    def below(self, n: int) -> int:
+        """Uniform on 0 .. n - 1: the lowest bits that can hold n - 1, drawn again while they are not below n."""
+        size = (n - 1).bit_length()
+        while True:
+            value, have = 0, 0
+            while have < size:
+                value |= self.bits.word() << have
+                have += 64
+            value &= (1 << size) - 1
+            if value < n:
+                return value
+
+    def bernoulli(self, probability: Real) -> bool:
+        """True with exactly this probability."""
+        return self.decide(0, 0, probability)
+
+    def decide(self, value: int, size: int, probability: Real) -> bool:
+        """Whether U < probability, for the uniform U whose first `size` bits are `value`, more being drawn as needed."""
+        self.refined += 1
+        while True:
+            value, size = value << 64 | self.bits.word(), size + 64
+            precision = size + 32
+            ball = probability.ball(precision)
+            with ctx.workprec(precision):
+                scale = arb(2) ** size
+                if ball * scale >= value + 1:
+                    return True
+                if ball * scale <= value:
+                    return False
+
+    def peel(self, weights: Weights, k: int) -> list[tuple[int, int]]:
+        """k candidates without replacement, each in proportion to its weight."""
+        return Peel(self, weights, k).picks()
+
+    def categorical(self, weights: Weights) -> tuple[int, int]:
+        """One candidate in proportion to its weight."""
+        return self.peel(weights, 1)[0]
+
+    def heads(self, weights: Weights) -> list[tuple[int, int]]:
+        """How many coins fall heads, by group."""
+        return heads(self, weights)
+
+    def noisy_max(self, weights: Weights, noise: Noise) -> tuple[int, int]:
+        """The candidate with the largest noisy score."""
+        return noisy_max(self, weights, noise)
+
+    def binomial(self, n: int, probability: Real) -> int:
+        """How many of n coins fall heads."""
+        return binomial(self, n, probability)
+
+    def geometric(self, rate: Fraction) -> int:
+        """x with probability (1 - e^-rate) e^(-rate x): by 2^j-blocks above, one independent bit a power of two below.
+
+        x = 2^J y + z. y counts blocks (the law has no memory), and since e^(-rate z) is a product over the bits
+        of z, these are independent: bit j is 1 with probability 1 / (1 + exp(rate 2^j)).
+        """
+        top = max(0, (Fraction(1) / rate).__ceil__().bit_length())
+        blocks = 0
+        while self.bernoulli(Exp(-rate * 2**top)):
+            blocks += 1
+        bits = (self.bernoulli(Logistic(rate * 2**j)) << j for j in range(top))
+        return (blocks << top) + sum(bits)
+
+
+class SecureDraws(CertifiedDraws):
+    """Exact draws over the operating system's randomness: the default everywhere."""
+
+    def __init__(self) -> None:
+        super().__init__(SystemBits(), secure=True)

@@ -1,0 +1,87 @@
+"""Weights: groups of candidates, each of weight factor x exp(rate x score), all rational and exact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dpselect.errors import ParameterError
+from dpselect.reals import Exp
+
+Scores = npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.object_]
+Floats = npt.NDArray[np.float64]
+
+LEAST_RATE, LARGEST_RATE = Fraction(1, 2**900), Fraction(2**900)  # floats stay normal numbers (floats.py)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Weights:
+    """Group g holds sizes[g] candidates of weight factors[g] x exp(rate x scores[g]) each.
+
+    Scores are int64, finite float64 (the rationals they are) or objects (ints or Fractions). sizes and factors
+    are 1 where not given. Only ratios of weights matter, so a score may be shifted freely.
+    """
+
+    scores: Scores
+    rate: Fraction
+    sizes: npt.NDArray[np.int64] | npt.NDArray[np.object_] | None = None
+    factors: Sequence[Fraction] | None = None
+
+    def __post_init__(self) -> None:
+        if not LEAST_RATE < self.rate < LARGEST_RATE:
+            raise ParameterError("epsilon / sensitivity", "be between 2^-900 and 2^900", "a value outside")
+        if self.factors is not None and not all(LEAST_RATE < f < LARGEST_RATE for f in self.factors):
+            raise ParameterError("delta", "be at least 2^-900", "a smaller value")
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def size(self, group: int) -> int:
+        """How many candidates a group has."""
+        return 1 if self.sizes is None else int(self.sizes[group])
+
+    @property
+    def candidates(self) -> int:
+        """How many candidates there are in all groups."""
+        return len(self.scores) if self.sizes is None else int(self.sizes.sum())
+
+    def score(self, group: int) -> int | Fraction:
+        """A group's exact score."""
+        value = self.scores[group]
+        return Fraction(value) if isinstance(value, (float, Fraction)) else int(value)
+
+    def pick(self, groups: npt.NDArray[np.intp]) -> Weights:
+        """The same weights for some groups, in this order."""
+        sizes = None if self.sizes is None else self.sizes[groups]
+        factors = None if self.factors is None else [self.factors[g] for g in groups]
+        return Weights(self.scores[groups], self.rate, sizes, factors)
+
+    def ratio(self, group: int, reference: int | Fraction) -> Exp:
+        """A candidate's exact weight in units of exp(rate x reference)."""
+        factor = Fraction(1) if self.factors is None else self.factors[group]
+        return Exp(self.rate * (self.score(group) - reference), factor)
+
+    def exponents(self, groups: slice, reference: int | Fraction) -> Floats:
+        """rate x (reference - score) in floats, two roundings away from exact (relative error below 2^-51).
+
+        No score may be above the reference.
+        """
+        scores, rate = self.scores[groups], float(self.rate)
+        if scores.dtype == np.int64:  # modulo 2^64 the difference is exact, whatever its size
+            gaps = np.array(int(reference) & (2**64 - 1), dtype=np.uint64) - scores.view(np.uint64)
+            return gaps.astype(np.float64) * rate
+        if scores.dtype == np.float64:
+            with np.errstate(over="ignore"):  # infinite means beyond every window
+                return np.asarray((float(reference) - scores) * rate, dtype=np.float64)
+        return np.array([_near(self.rate * (reference - s)) for s in scores], dtype=np.float64)
+
+
+def _near(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf")

@@ -1,0 +1,23 @@
+"""Every mechanism by its name. Each is a frozen value: parameters in, `.privacy` known at once, called with counts."""
+
+from dpselect.mechanisms.chosen_k_bar import ChosenKBar
+from dpselect.mechanisms.exponential import ExponentialMechanism
+from dpselect.mechanisms.limited_domain import LimitedDomain
+from dpselect.mechanisms.noisy_counts import NoisyCounts
+from dpselect.mechanisms.noisy_histogram import NoisyHistogram
+from dpselect.mechanisms.noisy_max import ReportNoisyMax
+from dpselect.mechanisms.peeling import Peeling
+from dpselect.mechanisms.permute_and_flip import PermuteAndFlip
+from dpselect.mechanisms.port import Mechanism
+
+__all__ = [
+    "ChosenKBar",
+    "ExponentialMechanism",
+    "LimitedDomain",
+    "Mechanism",
+    "NoisyCounts",
+    "NoisyHistogram",
+    "PermuteAndFlip",
+    "Peeling",
+    "ReportNoisyMax",
+]

@@ -1,0 +1,130 @@
+"""Candidates: what a mechanism selects among, whatever form the scores came in.
+
+Equal integers are put into one group where that is cheap, so that a mechanism works on distinct counts; the
+members drawn from groups are looked up once at the end, in one pass over the scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dpselect.draws.weights import Scores, Weights
+from dpselect.errors import ParameterError
+from dpselect.histogram import Histogram
+
+Picks = Sequence[tuple[int, int]]  # (group, member)
+Input = Histogram | Mapping[Any, Any] | npt.ArrayLike
+Answer = npt.NDArray[np.int64] | list[Any]
+
+MUST = "be finite numbers: integers, floats, Fractions or Decimals"
+BINS_PER_SCORE = 4  # counting by value costs a pass over the range of the scores: worth it up to here
+
+
+class Names(Protocol):
+    """From picks back to what the caller knows the candidates by."""
+
+    def __call__(self, picks: Picks) -> Answer:
+        """Indices for an array, labels for a mapping or a Histogram."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Candidates:
+    """Scores by group, sizes of the groups (None: all 1), and the way back to names."""
+
+    scores: Scores
+    sizes: npt.NDArray[np.int64] | npt.NDArray[np.object_] | None
+    names: Names
+
+    def weights(self, rate: Fraction) -> Weights:
+        """Every candidate with weight exp(rate x score)."""
+        return Weights(self.scores, rate, self.sizes)
+
+    @property
+    def count(self) -> int:
+        """How many candidates there are."""
+        return len(self.scores) if self.sizes is None else int(self.sizes.sum())
+
+
+def candidates(scores: Input) -> Candidates:
+    """Candidates from counts or scores: an array, a mapping from label to score, or a Histogram."""
+    if isinstance(scores, Histogram):
+        label = scores.label
+        return Candidates(scores.counts, whole_sizes(scores.sizes), lambda picks: [label(g, r) for g, r in picks])
+    if isinstance(scores, Mapping):
+        labels = list(scores)
+        return Candidates(exact(list(scores.values())), None, lambda picks: [labels[g] for g, _ in picks])
+    array = exact(scores)
+    return _grouped(array) or Candidates(array, None, lambda picks: np.array([g for g, _ in picks], dtype=np.int64))
+
+
+def whole_sizes(sizes: Sequence[int]) -> npt.NDArray[np.int64] | npt.NDArray[np.object_] | None:
+    """Sizes as int64 where their sum fits, as Python integers beyond, None where all are 1."""
+    if isinstance(sizes, tuple) and set(sizes) <= {1}:
+        return None
+    fits = sum(sizes) < 2**62
+    return np.array(sizes, dtype=np.int64) if fits else np.array(list(sizes), dtype=object)
+
+
+def exact(scores: Any) -> Scores:
+    """Scores as int64, as float64 (each the rational it is), or as Python numbers where neither holds them."""
+    if not isinstance(scores, (np.ndarray, list, tuple, range)) and hasattr(scores, "to_numpy"):
+        scores = scores.to_numpy()
+    try:
+        array = np.asarray(scores)
+    except ValueError:
+        array = np.asarray([], dtype=object).reshape(0, 0)
+    if array.ndim != 1:
+        raise ParameterError("scores", "be one-dimensional", "another shape")
+    if not len(array):
+        raise ParameterError("scores", "hold at least one candidate", "none")
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise ParameterError("scores", MUST, "NaN or infinity among them")
+        return array.astype(np.float64)
+    if array.dtype.kind in "iu" and not (array.dtype == np.uint64 and int(array.max()) >= 2**63):
+        return array.astype(np.int64, copy=False)
+    if array.dtype.kind not in "uO":
+        raise ParameterError("scores", MUST, f"values of type {array.dtype}")
+    return np.array([_number(s) for s in (scores if isinstance(scores, (list, tuple)) else array)], dtype=object)
+
+
+def _number(score: object) -> int | Fraction:
+    try:
+        if isinstance(score, (bool, str)):
+            raise TypeError
+        if isinstance(score, np.generic):
+            score = score.item()
+        number = Fraction(score)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError("scores", MUST, "something else among them") from None
+    return number
+
+
+def _grouped(scores: Scores) -> Candidates | None:
+    """Equal integers in one group, distinct values descending; None where the range is too wide to count by value."""
+    if scores.dtype != np.int64 or len(scores) < 64:
+        return None
+    low, high = int(scores.min()), int(scores.max())
+    if high - low > BINS_PER_SCORE * len(scores):
+        return None
+    shifted = scores if low == 0 else scores - low
+    bins = np.bincount(shifted)
+    values = np.flatnonzero(bins)[::-1]
+
+    def names(picks: Picks) -> Answer:
+        marked = np.zeros(len(bins), dtype=bool)
+        marked[values[[g for g, _ in picks]]] = True
+        hits = np.flatnonzero(marked[shifted])
+        order = hits[np.argsort(shifted[hits], kind="stable")]
+        found = shifted[order]
+        starts = np.searchsorted(found, values[[g for g, _ in picks]])
+        return order[starts + np.array([r for _, r in picks])].astype(np.int64)
+
+    return Candidates(values.astype(np.int64) + low, bins[values], names)

@@ -1,0 +1,68 @@
+"""Limited domain with a cut-off chosen privately."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from dpselect import parameters
+from dpselect.draws import Draws, Weights
+from dpselect.errors import ParameterError
+from dpselect.mechanisms.candidates import Answer, Input, Picks
+from dpselect.mechanisms.limited_domain import default_k_bar, settle, swaps, until_bottom
+from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.top_rows import TopRows, top_rows
+from dpselect.parameters import Number
+from dpselect.privacy import Privacy
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenKBar:
+    """Limited domain whose k_bar, between k and `k_bar`, is first chosen by an exponential mechanism.
+
+    The choice prefers a low threshold: j has the score -(h_(j+1) + ln(min(max_items_per_user, j)) / epsilon_per_pick).
+
+    Guarantee: (epsilon, delta)-DP as LimitedDomain, for k + 1 picks in place of k.
+    Neighbors: add-remove.
+    Sensitivity: h_(j+1) moves by at most 1, the same way for all j: monotonic.
+    Exactness: the law is exact; j weighs exp(-epsilon_per_pick h_(j+1)) / min(max_items_per_user, j).
+    Cost: one pass to find k_bar + 1 rows, then k + 1 draws.
+    Source: Durfee and Rogers 2019 (seed 003), Section 3 after Theorem 1; formula in FORMULAS, proof on the page of
+        limited domain.
+    Example:
+        >>> ChosenKBar(k=2, k_bar=4, epsilon=4, delta="1e-6")([900, 600, 5, 2, 1]).tolist()
+        [0, 1]
+    """
+
+    k: int
+    delta: Number
+    k_bar: int | None = None
+    epsilon: Number | None = None
+    epsilon_per_pick: Number | None = None
+    delta_threshold: Number | None = None
+    max_items_per_user: int | None = None
+    privacy: Privacy = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        k = parameters.whole("k", self.k, least=1)
+        k_bar = default_k_bar(k) if self.k_bar is None else parameters.whole("k_bar", self.k_bar, least=1)
+        if k_bar < k:
+            raise ParameterError("k_bar", f"be at least k = {k}", k_bar, "raise k_bar or lower k")
+        settle(self, k=k, k_bar=k_bar, picks=k + 1)
+
+    def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
+        """At most k indices or labels, best first; fewer than k where bottom ended it."""
+        rows = top_rows(counts, (self.k_bar or 0) + 1)
+        return rows.names(self.picks(rows, secure(draws)))
+
+    def picks(self, rows: TopRows, draws: Draws) -> Picks:
+        """Picked rows as (row, 0), best first."""
+        rate = Fraction(self.epsilon_per_pick or 0)
+        cuts = range(self.k, (self.k_bar or 0) + 1)
+        exchanged = [swaps(self.max_items_per_user, j) for j in cuts]
+        heights = np.array([-rows.after(j) for j in cuts], dtype=np.int64)
+        chosen, _ = draws.categorical(Weights(heights, rate, factors=[Fraction(1, s) for s in exchanged]))
+        bottom = exchanged[chosen] / Fraction(self.delta_threshold or 1)
+        return until_bottom(rows, draws, k=self.k, k_bar=cuts[chosen], epsilon_per_pick=rate, bottom=bottom)

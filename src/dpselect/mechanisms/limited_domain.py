@@ -1,0 +1,148 @@
+"""Limited domain: at most k items, in rank order, of a domain that nobody has to know."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from dpselect import parameters
+from dpselect.accounting.calibration import split_delta
+from dpselect.draws import Draws, Weights
+from dpselect.errors import ParameterError
+from dpselect.mechanisms.candidates import Answer, Input, Picks
+from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.price import one_price, plan_of, price
+from dpselect.mechanisms.top_rows import TopRows, top_rows
+from dpselect.parameters import Number
+from dpselect.privacy import Neighbors, Privacy
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitedDomain:
+    """Select at most k items in rank order, looking only at the k_bar + 1 items with most users.
+
+    Picks go on until k items are found or "bottom" is drawn, a candidate that stands for everything below the
+    k_bar largest counts. An answer shorter than k means that bottom ended it. Where fewer than k_bar items
+    have any user, the missing ones take part as items of count 0, whose draw means bottom too.
+
+    Guarantee: (epsilon, delta)-DP; delta is `delta_threshold` (a neighbour's data may lack an item that is
+        released) and what composing k epsilon_per_pick-bounded-range steps needs.
+    Neighbors: add-remove.
+    Sensitivity: one user moves every count by at most 1, as many as they like, or at most `max_items_per_user`
+        of them where that is given (the data must then have been bounded so).
+    Exactness: the law is exact; bottom weighs exp(epsilon_per_pick (h + 1)) min(max_items_per_user, k_bar) /
+        delta_threshold in it, where h is the count after the k_bar largest.
+    Cost: one pass to find k_bar + 1 rows, then k draws.
+    Source: Durfee and Rogers 2019 (seed 003), Algorithm 1, Theorem 1 and Lemma 3.1. Ours: bottom as a rational
+        weight, items of count 0, and the proof that every bound for k bounded-range steps applies (its page).
+    Example:
+        >>> LimitedDomain(k=2, k_bar=3, epsilon=4, delta="1e-6")([900, 600, 5, 2, 1]).tolist()
+        [0, 1]
+    """
+
+    k: int
+    delta: Number
+    k_bar: int | None = None
+    epsilon: Number | None = None
+    epsilon_per_pick: Number | None = None
+    delta_threshold: Number | None = None
+    max_items_per_user: int | None = None
+    privacy: Privacy = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        k = parameters.whole("k", self.k, least=1)
+        k_bar = default_k_bar(k) if self.k_bar is None else parameters.whole("k_bar", self.k_bar, least=1)
+        if k_bar < k:
+            raise ParameterError("k_bar", f"be at least k = {k}", k_bar, "raise k_bar or lower k")
+        settle(self, k=k, k_bar=k_bar, picks=k)
+
+    @property
+    def swaps(self) -> int:
+        """How many of the k_bar items one user can exchange: min(max_items_per_user, k_bar)."""
+        return swaps(self.max_items_per_user, self.k_bar or 0)
+
+    def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
+        """At most k indices or labels, best first; fewer than k where bottom ended it."""
+        rows = top_rows(counts, (self.k_bar or 0) + 1)
+        return rows.names(self.picks(rows, secure(draws)))
+
+    def picks(self, rows: TopRows, draws: Draws) -> Picks:
+        """Picked rows as (row, 0), best first."""
+        return until_bottom(
+            rows,
+            draws,
+            k=self.k,
+            k_bar=self.k_bar or 0,
+            epsilon_per_pick=Fraction(self.epsilon_per_pick or 0),
+            bottom=self.swaps / Fraction(self.delta_threshold or 1),
+        )
+
+    def accuracy(self, beta: float) -> tuple[float, float]:
+        """Lemma 3.1, (alpha, gap). With probability 1 - beta every item's count is at least h_(k) - alpha; and
+
+        k items come back with probability 1 - beta where h_(k) >= h_(k_bar + 1) + gap.
+        """
+        k_bar, pick = self.k_bar or 0, float(Fraction(self.epsilon_per_pick or 0))
+        bottom = self.swaps / float(Fraction(self.delta_threshold or 1)) + k_bar
+        return math.log(self.k * k_bar / beta) / pick, 1 + (math.log(bottom) + math.log(self.k / beta)) / pick
+
+
+def default_k_bar(k: int) -> int:
+    """Ten times k and at least 100: the threshold grows only with ln k_bar (docs/mechanisms/limited-domain.md)."""
+    return max(10 * k, 100)
+
+
+def swaps(max_items_per_user: int | None, k_bar: int) -> int:
+    """How many of the k_bar best items can be exchanged for others when one user comes or goes."""
+    return k_bar if max_items_per_user is None else min(max_items_per_user, k_bar)
+
+
+def settle(mechanism: LimitedDomain, *, k: int, k_bar: int, picks: int) -> None:
+    """Parameters become exact values; delta is split where `delta_threshold` does not say how."""
+    one_price(mechanism.epsilon, mechanism.epsilon_per_pick)
+    delta = parameters.probability("delta", mechanism.delta)
+    bound = mechanism.max_items_per_user
+    if bound is not None:
+        bound = parameters.whole("max_items_per_user", bound, least=1)
+    plan = plan_of(picks)
+    if mechanism.delta_threshold is not None:
+        threshold = parameters.probability("delta_threshold", mechanism.delta_threshold)
+        if threshold > delta:
+            raise ParameterError("delta_threshold", "be at most delta", mechanism.delta_threshold)
+    elif mechanism.epsilon is None:
+        threshold = delta / 2
+    else:
+        epsilon = parameters.positive("epsilon", mechanism.epsilon)
+        threshold = split_delta(plan, epsilon, delta, swaps(bound, k_bar)).threshold
+    privacy, pick = price(
+        plan,
+        mechanism.epsilon,
+        mechanism.epsilon_per_pick,
+        delta - threshold,
+        failure=threshold,
+        neighbors=Neighbors.ADD_REMOVE,
+    )
+    settled = {"k": k, "k_bar": k_bar, "epsilon": privacy.epsilon, "delta": delta, "epsilon_per_pick": pick}
+    more = {"delta_threshold": threshold, "max_items_per_user": bound, "privacy": privacy}
+    for name, value in {**settled, **more}.items():
+        object.__setattr__(mechanism, name, value)
+
+
+def until_bottom(
+    rows: TopRows, draws: Draws, *, k: int, k_bar: int, epsilon_per_pick: Fraction, bottom: Fraction
+) -> Picks:
+    """Algorithm 1: peel items, bottom and the items of count 0 that fill up k_bar; stop at the first that is no item."""
+    counts = rows.inside(k_bar)
+    items, missing = len(counts), k_bar - len(counts)
+    weights = Weights(
+        scores=np.concatenate([counts, np.array([rows.after(k_bar) + 1] + [0] * (missing > 0), dtype=np.int64)]),
+        rate=epsilon_per_pick,
+        sizes=np.array([1] * (items + 1) + [missing] * (missing > 0), dtype=np.int64),
+        factors=[Fraction(1)] * items + [bottom] + [Fraction(1)] * (missing > 0),
+    )
+    picks = draws.peel(weights, k)
+    end = next((i for i, (group, _) in enumerate(picks) if group >= items), k)
+    return picks[:end]

@@ -1,0 +1,59 @@
+"""The price of k picks, shared by the top-k mechanisms: a wanted total gives the epsilon of one pick, or it the total."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpselect import parameters
+from dpselect.accounting.calibration import Plan, largest_epsilon
+from dpselect.accounting.composition import compose
+from dpselect.errors import ParameterError
+from dpselect.parameters import Number
+from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
+
+COUNT_SHARE = Fraction(1, 2)  # a noisy count takes half the epsilon of a pick, hence the same zCDP: (e/2)^2/2 = e^2/8
+
+
+def plan_of(picks: int, counted: int = 0) -> Plan:
+    """`picks` bounded-range steps of epsilon x, then `counted` noisy counts of epsilon x / 2."""
+
+    def plan(x: Fraction) -> tuple[Steps, ...]:
+        steps = (Steps(BoundedRange(x), picks), Steps(PureDP(x * COUNT_SHARE), counted))
+        return tuple(s for s in steps if s.times)
+
+    return plan
+
+
+def one_price(epsilon: Number | None, epsilon_per_pick: Number | None) -> None:
+    """Exactly one of the two ways to state a price must be used."""
+    if (epsilon is None) == (epsilon_per_pick is None):
+        came = "neither" if epsilon is None else "both"
+        raise ParameterError("epsilon", "be given, or epsilon_per_pick in its place", came)
+
+
+def price(
+    plan: Plan,
+    epsilon: Number | None,
+    epsilon_per_pick: Number | None,
+    composition: Fraction,
+    *,
+    failure: Fraction = Fraction(0),
+    neighbors: Neighbors,
+) -> tuple[Privacy, Fraction]:
+    """The call's privacy and the epsilon of one pick, where `composition` and `failure` are the parts of delta."""
+    one_price(epsilon, epsilon_per_pick)
+    if epsilon_per_pick is None:
+        wanted = parameters.positive("epsilon", epsilon)
+        pick = largest_epsilon(plan, wanted, composition)
+    else:
+        pick = parameters.positive("epsilon_per_pick", epsilon_per_pick)
+    total = compose(plan(pick), composition)
+    privacy = Privacy(
+        epsilon=total.epsilon if epsilon is None else wanted,
+        delta=(Fraction(0) if total.bound == "basic" else composition) + failure,
+        neighbors=neighbors,
+        steps=tuple(plan(pick)),
+        failure=failure,
+        bound=total.bound,
+    )
+    return privacy, pick

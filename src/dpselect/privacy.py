@@ -1,0 +1,133 @@
+"""Privacy values: what is promised, about which neighbours, and which promise implies which.
+
+A value's epsilon, delta or rho is an exact rational, so nothing is lost when values are added. The step from
+one notion to another is one line here and names its theorem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from dpselect.errors import ParameterError
+
+
+class Neighbors(StrEnum):
+    """Which data sets must be hard to tell apart. The unit is always one whole user, with all of their rows."""
+
+    ADD_REMOVE = "add-remove"
+    REPLACE_ONE = "replace-one"
+
+
+def neighbors(value: Neighbors | str) -> Neighbors:
+    """The named relation, or a clear error."""
+    try:
+        return Neighbors(value)
+    except ValueError:
+        raise ParameterError("neighbors", "be 'add-remove' or 'replace-one'", repr(value)) from None
+
+
+@dataclass(frozen=True)
+class PureDP:
+    """P(S) <= e^epsilon P'(S) for every set S of outcomes."""
+
+    epsilon: Fraction
+
+    @property
+    def range(self) -> Fraction:
+        """The bounded-range parameter it implies: losses lie in [-epsilon, epsilon]."""
+        return 2 * self.epsilon
+
+    @property
+    def rho(self) -> Fraction:
+        """The zCDP it implies: epsilon^2 / 2 (Bun and Steinke 2016, Proposition 1.4)."""
+        return self.epsilon**2 / 2
+
+
+@dataclass(frozen=True)
+class BoundedRange:
+    """The privacy loss ln(P(o) / P'(o)) varies by at most epsilon over the outcomes o (seed 003, Definition 4.2)."""
+
+    epsilon: Fraction
+
+    @property
+    def range(self) -> Fraction:
+        """Its parameter."""
+        return self.epsilon
+
+    @property
+    def rho(self) -> Fraction:
+        """The zCDP it implies: epsilon^2 / 8 (Cesar and Rogers 2021, Lemma 3)."""
+        return self.epsilon**2 / 8
+
+
+@dataclass(frozen=True)
+class ZCDP:
+    """Renyi divergence of every order a is at most rho a (Bun and Steinke 2016)."""
+
+    rho: Fraction
+
+
+@dataclass(frozen=True)
+class ApproxDP:
+    """P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+
+Value = PureDP | BoundedRange
+
+
+@dataclass(frozen=True)
+class Steps:
+    """`times` adaptive steps, each of which promises `value`: what composition adds up."""
+
+    value: Value
+    times: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Privacy:
+    """What one call of a mechanism promises, known from its parameters alone.
+
+    (epsilon, delta) is the whole call's guarantee against `neighbors`. `steps` is what the call is made of,
+    for composition with other calls; `failure` is the part of delta that no step accounts for; `bound`
+    names the theorem that gave epsilon.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    neighbors: Neighbors
+    steps: tuple[Steps, ...]
+    failure: Fraction = Fraction(0)
+    bound: str = "basic"
+
+    @property
+    def approx(self) -> ApproxDP:
+        """The whole call's (epsilon, delta)."""
+        return ApproxDP(self.epsilon, self.delta)
+
+    @property
+    def bounded_range(self) -> BoundedRange | None:
+        """The bounded range of a call that is one single such step, None for others."""
+        if len(self.steps) == 1 and self.steps[0].times == 1 and isinstance(self.steps[0].value, BoundedRange):
+            return self.steps[0].value
+        return None
+
+    @property
+    def zcdp(self) -> ZCDP | None:
+        """The zCDP of the steps together; None where a failure probability stands outside of them."""
+        return None if self.failure else ZCDP(rho_of(self.steps))
+
+
+def rho_of(steps: Iterable[Steps]) -> Fraction:
+    """The zCDP of adaptive steps: their rho add up (Bun and Steinke 2016, Lemma 1.7)."""
+    return sum((s.value.rho * s.times for s in steps), Fraction(0))
+
+
+def one_step(value: Value, neighbors: Neighbors) -> Privacy:
+    """The privacy of a call that is a single step."""
+    return Privacy(epsilon=value.epsilon, delta=Fraction(0), neighbors=neighbors, steps=(Steps(value, 1),))

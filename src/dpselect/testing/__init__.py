@@ -1,0 +1,6 @@
+"""For tests: draws whose exact law can be enumerated, and draws that repeat. Neither is secure."""
+
+from dpselect.testing.exact import ExactDraws, Law, hockey_stick, law
+from dpselect.testing.seeded import SeededBits, SeededDraws
+
+__all__ = ["ExactDraws", "Law", "SeededBits", "SeededDraws", "hockey_stick", "law"]

@@ -1,0 +1,158 @@
+"""Exact laws: follow every branch of the random decisions that real code makes.
+
+`law(run)` calls `run(draws)` once for every branch and adds up the probabilities of its answers as balls, so
+tests compare whole laws, not samples. The code that runs is the real code; only the answers to the
+questions of the `Draws` port are followed one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from dpselect.draws.port import Noise
+from dpselect.draws.weights import Weights
+from dpselect.reals import Exp, Real
+from dpselect.testing.noisy_law import noisy_max_law
+
+PRECISION = 192
+SMALLEST = Fraction(1, 2**60)  # an unbounded question is followed until less than this is left
+
+Law = dict[Hashable, arb]
+
+
+@dataclass
+class _Question:
+    """A decision on the current branch: the probabilities of its answers, and which answer is being followed."""
+
+    shares: Sequence[arb]
+    answer: int = 0
+
+
+class ExactDraws:
+    """Follows one branch at a time; `law` makes it visit them all."""
+
+    secure = False
+
+    def __init__(self) -> None:
+        self._path: list[_Question] = []
+        self._depth = 0
+
+    def _ask(self, shares: Callable[[], Sequence[arb]]) -> int:
+        if self._depth == len(self._path):
+            with ctx.workprec(PRECISION):
+                self._path.append(_Question(shares()))
+            self._skip_impossible()
+        question = self._path[self._depth]
+        self._depth += 1
+        return question.answer
+
+    def _skip_impossible(self) -> None:
+        last = self._path[-1]
+        while last.answer < len(last.shares) and last.shares[last.answer] == 0:
+            last.answer += 1
+
+    def _advance(self) -> bool:
+        """The next branch; False when all have been followed."""
+        while self._path:
+            self._path[-1].answer += 1
+            self._skip_impossible()
+            if self._path[-1].answer < len(self._path[-1].shares):
+                self._depth = 0
+                return True
+            self._path.pop()
+        return False
+
+    def _probability(self) -> arb:
+        with ctx.workprec(PRECISION):
+            product = arb(1)
+            for question in self._path:
+                product *= question.shares[question.answer]
+            return product
+
+    def below(self, n: int) -> int:
+        """n equally likely answers."""
+        return self._ask(lambda: [arb(1) / n] * n)
+
+    def bernoulli(self, probability: Real) -> bool:
+        """Two answers."""
+        return self._ask(lambda: _coin(probability)) == 1
+
+    def peel(self, weights: Weights, k: int) -> list[tuple[int, int]]:
+        """k times: a group in proportion to what it has left, then one of its members left."""
+        members = [list(range(weights.size(g))) for g in range(len(weights))]
+        picks = []
+        for _ in range(k):
+            group = self._ask(lambda: _shares(weights, [len(m) for m in members]))
+            picks.append((group, members[group].pop(self.below(len(members[group])))))
+        return picks
+
+    def categorical(self, weights: Weights) -> tuple[int, int]:
+        """`peel` with k = 1."""
+        return self.peel(weights, 1)[0]
+
+    def heads(self, weights: Weights) -> list[tuple[int, int]]:
+        """One binomial a group."""
+        best = max(weights.score(g) for g in range(len(weights)))
+        counts = [(g, self.binomial(weights.size(g), weights.ratio(g, best))) for g in range(len(weights))]
+        return [(g, count) for g, count in counts if count]
+
+    def noisy_max(self, weights: Weights, noise: Noise) -> tuple[int, int]:
+        """A group by the integral of its noise's density against the others staying below, then a member."""
+        group = self._ask(lambda: noisy_max_law(weights, noise))
+        return group, self.below(weights.size(group))
+
+    def binomial(self, n: int, probability: Real) -> int:
+        """n + 1 answers."""
+
+        def shares() -> list[arb]:
+            p = probability.ball(PRECISION)
+            return [arb(n).fac() / (arb(x).fac() * arb(n - x).fac()) * p**x * (1 - p) ** (n - x) for x in range(n + 1)]
+
+        return self._ask(shares)
+
+    def geometric(self, rate: Fraction) -> int:
+        """0, 1, 2, ... until less than SMALLEST is left; that rest stays outside of the law."""
+
+        def shares() -> list[arb]:
+            q = Exp(-rate).ball(PRECISION)
+            found = [1 - q]
+            while not found[-1] * q / (1 - q) < float(SMALLEST):
+                found.append(found[-1] * q)
+            return found
+
+        return self._ask(shares)
+
+
+def _coin(probability: Real) -> list[arb]:
+    p = probability.ball(PRECISION)
+    return [1 - p, p]
+
+
+def _shares(weights: Weights, left: Sequence[int]) -> list[arb]:
+    reference = max(weights.score(g) for g in range(len(weights)))
+    masses = [weights.ratio(g, reference).ball(PRECISION) * n for g, n in enumerate(left)]
+    total = sum(masses, arb(0))
+    return [m / total for m in masses]
+
+
+def law(run: Callable[[ExactDraws], Hashable]) -> Law:
+    """The exact law of `run(draws)`: every answer with its probability as a ball."""
+    draws, found = ExactDraws(), {}
+    while True:
+        answer = run(draws)
+        with ctx.workprec(PRECISION):
+            found[answer] = found.get(answer, arb(0)) + draws._probability()
+        if not draws._advance():
+            return found
+
+
+def hockey_stick(law: Law, other: Law, epsilon: Fraction) -> arb:
+    """sup over sets S of law(S) - e^epsilon other(S): the least delta for this epsilon, in this direction."""
+    with ctx.workprec(PRECISION):
+        factor = Exp(epsilon).ball(PRECISION)
+        gaps = [p - factor * other.get(answer, arb(0)) for answer, p in law.items()]
+        return sum((g for g in gaps if not g <= 0), arb(0))
