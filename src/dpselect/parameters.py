@@ -11,7 +11,6 @@ from fractions import Fraction
 
 from dpselect.errors import ParameterError
 
-
 Number = Fraction | int | float | str | Decimal
 """What a caller may write for a real parameter; the mechanism keeps it as a Fraction."""
 
@@ -25,7 +24,7 @@ def rational(name: str, value: object, must: str) -> Fraction:
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Rational):
         value = float(value)
     try:
-        return Fraction(value)  # type: ignore[arg-type]
+        return Fraction(value)
     except (ValueError, OverflowError, ZeroDivisionError, TypeError):
         raise ParameterError(name, must, repr(value)) from None
 

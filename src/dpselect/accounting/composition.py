@@ -35,9 +35,13 @@ def basic(steps: Sequence[Steps]) -> Fraction:
 def advanced(steps: Sequence[Steps], delta: Fraction) -> Fraction:
     """Seed 003, Theorem 3: sum e tanh(e/2) + sqrt(2 sum e^2 ln(1/delta)); any pure steps."""
     with ctx.workprec(PRECISION):
-        drift = sum((enclose(s.value.epsilon) * (enclose(s.value.epsilon) / 2).tanh() * s.times for s in steps), arb(0))
+        drift = sum((_drift(s.value.epsilon) * s.times for s in steps), arb(0))
         squares = enclose(sum((s.value.epsilon**2 * s.times for s in steps), Fraction(0)))
         return upper(drift + (2 * squares * -enclose(delta).log()).sqrt())
+
+
+def _drift(epsilon: Fraction) -> arb:
+    return enclose(epsilon) * (enclose(epsilon) / 2).tanh()
 
 
 def bounded_range(steps: Sequence[Steps], delta: Fraction) -> Fraction:

@@ -59,9 +59,7 @@ def _coins(
     return fell
 
 
-def _beyond(
-    draws: CertifiedDraws, weights: Weights, inside: Groups, best: int | Fraction
-) -> list[tuple[int, int]]:
+def _beyond(draws: CertifiedDraws, weights: Weights, inside: Groups, best: int | Fraction) -> list[tuple[int, int]]:
     """Heads among candidates whose probability is at most e^-48: so many proposals, each kept in proportion."""
     rest = np.ones(len(weights), dtype=bool)
     rest[inside] = False

@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from flint import arb, ctx
 
 from dpselect.draws.floats import decay

@@ -128,10 +128,10 @@ class Peel:
             return len(self.near)
         rate, best = float(self.near.rate), self.best
 
-        def exponent(position: int) -> float:
-            return float(best - self.near.score(position)) * rate
+        def outside(position: int) -> int:
+            return int(float(best - self.near.score(position)) * rate > FAR + 1)
 
-        return bisect_right(range(len(self.near)), FAR + 1, lo=self.first, key=exponent)
+        return bisect_right(range(len(self.near)), 0, lo=self.first, key=outside)
 
     def _copies(self, window: slice) -> npt.NDArray[np.int64] | npt.NDArray[np.object_]:
         """What is left at each position of a window."""

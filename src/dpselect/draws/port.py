@@ -6,9 +6,6 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from dpselect.draws.weights import Weights
 from dpselect.reals import Real
 

@@ -17,7 +17,7 @@ __all__ = [
     "Mechanism",
     "NoisyCounts",
     "NoisyHistogram",
-    "PermuteAndFlip",
     "Peeling",
+    "PermuteAndFlip",
     "ReportNoisyMax",
 ]

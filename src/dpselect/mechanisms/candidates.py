@@ -87,21 +87,21 @@ def exact(scores: Any) -> Scores:
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
             raise ParameterError("scores", MUST, "NaN or infinity among them")
-        return array.astype(np.float64)
+        return np.asarray(array, dtype=np.float64)
     if array.dtype.kind in "iu" and not (array.dtype == np.uint64 and int(array.max()) >= 2**63):
-        return array.astype(np.int64, copy=False)
+        return np.asarray(array, dtype=np.int64)
     if array.dtype.kind not in "uO":
         raise ParameterError("scores", MUST, f"values of type {array.dtype}")
     return np.array([_number(s) for s in (scores if isinstance(scores, (list, tuple)) else array)], dtype=object)
 
 
-def _number(score: object) -> int | Fraction:
+def _number(score: object) -> Fraction:
     try:
         if isinstance(score, (bool, str)):
             raise TypeError
         if isinstance(score, np.generic):
             score = score.item()
-        number = Fraction(score)  # type: ignore[arg-type]
+        number: Fraction = Fraction(score)  # type: ignore[call-overload]
     except (TypeError, ValueError, OverflowError):
         raise ParameterError("scores", MUST, "something else among them") from None
     return number
@@ -125,6 +125,6 @@ def _grouped(scores: Scores) -> Candidates | None:
         order = hits[np.argsort(shifted[hits], kind="stable")]
         found = shifted[order]
         starts = np.searchsorted(found, values[[g for g, _ in picks]])
-        return order[starts + np.array([r for _, r in picks])].astype(np.int64)
+        return np.asarray(order[starts + np.array([r for _, r in picks])], dtype=np.int64)
 
     return Candidates(values.astype(np.int64) + low, bins[values], names)

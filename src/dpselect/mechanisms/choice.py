@@ -14,11 +14,16 @@ from dpselect.privacy import Neighbors, neighbors
 class Choice(Protocol):
     """A mechanism that chooses one among scores which one user moves by at most `sensitivity` each."""
 
-    epsilon: Number
-    k: int
-    sensitivity: Number
-    monotonic: bool
-    neighbors: Neighbors
+    @property
+    def epsilon(self) -> Number: ...
+    @property
+    def k(self) -> int: ...
+    @property
+    def sensitivity(self) -> Number: ...
+    @property
+    def monotonic(self) -> bool: ...
+    @property
+    def neighbors(self) -> Neighbors: ...
 
 
 def parse(choice: Choice) -> None:

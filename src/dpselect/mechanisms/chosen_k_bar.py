@@ -7,11 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpselect import parameters
 from dpselect.draws import Draws, Weights
-from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Input, Picks
-from dpselect.mechanisms.limited_domain import default_k_bar, settle, swaps, until_bottom
+from dpselect.mechanisms.limited_domain import Terms, settle, until_bottom
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.top_rows import TopRows, top_rows
 from dpselect.parameters import Number
@@ -43,26 +41,25 @@ class ChosenKBar:
     epsilon_per_pick: Number | None = None
     delta_threshold: Number | None = None
     max_items_per_user: int | None = None
-    privacy: Privacy = field(init=False, repr=False)
+    terms: Terms = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        k = parameters.whole("k", self.k, least=1)
-        k_bar = default_k_bar(k) if self.k_bar is None else parameters.whole("k_bar", self.k_bar, least=1)
-        if k_bar < k:
-            raise ParameterError("k_bar", f"be at least k = {k}", k_bar, "raise k_bar or lower k")
-        settle(self, k=k, k_bar=k_bar, picks=k + 1)
+        settle(self, picks=self.k + 1)
+
+    @property
+    def privacy(self) -> Privacy:
+        """k + 1 bounded-range steps, and delta_threshold."""
+        return self.terms.privacy
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """At most k indices or labels, best first; fewer than k where bottom ended it."""
-        rows = top_rows(counts, (self.k_bar or 0) + 1)
+        rows = top_rows(counts, self.terms.k_bar + 1)
         return rows.names(self.picks(rows, secure(draws)))
 
     def picks(self, rows: TopRows, draws: Draws) -> Picks:
         """Picked rows as (row, 0), best first."""
-        rate = Fraction(self.epsilon_per_pick or 0)
-        cuts = range(self.k, (self.k_bar or 0) + 1)
-        exchanged = [swaps(self.max_items_per_user, j) for j in cuts]
+        cuts = range(self.terms.k, self.terms.k_bar + 1)
         heights = np.array([-rows.after(j) for j in cuts], dtype=np.int64)
-        chosen, _ = draws.categorical(Weights(heights, rate, factors=[Fraction(1, s) for s in exchanged]))
-        bottom = exchanged[chosen] / Fraction(self.delta_threshold or 1)
-        return until_bottom(rows, draws, k=self.k, k_bar=cuts[chosen], epsilon_per_pick=rate, bottom=bottom)
+        shares = [Fraction(1, self.terms.swaps(j)) for j in cuts]
+        chosen, _ = draws.categorical(Weights(heights, self.terms.epsilon_per_pick, factors=shares))
+        return until_bottom(rows, draws, self.terms, cuts[chosen])

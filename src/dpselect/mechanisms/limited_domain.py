@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
 from dpselect import parameters
-from dpselect.accounting.calibration import split_delta
+from dpselect.accounting.calibration import Plan, split_delta
 from dpselect.draws import Draws, Weights
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Input, Picks
@@ -18,6 +19,26 @@ from dpselect.mechanisms.price import one_price, plan_of, price
 from dpselect.mechanisms.top_rows import TopRows, top_rows
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What was settled from the parameters of a limited domain, all exact."""
+
+    k: int
+    k_bar: int
+    epsilon_per_pick: Fraction
+    delta_threshold: Fraction
+    max_items_per_user: int | None
+    privacy: Privacy
+
+    def swaps(self, k_bar: int) -> int:
+        """How many of the k_bar best items can be exchanged for others when one user comes or goes."""
+        return k_bar if self.max_items_per_user is None else min(self.max_items_per_user, k_bar)
+
+    def bottom(self, k_bar: int) -> Fraction:
+        """What multiplies exp(epsilon_per_pick (h_(k_bar + 1) + 1)) in the weight of bottom."""
+        return self.swaps(k_bar) / self.delta_threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,44 +71,57 @@ class LimitedDomain:
     epsilon_per_pick: Number | None = None
     delta_threshold: Number | None = None
     max_items_per_user: int | None = None
-    privacy: Privacy = field(init=False, repr=False)
+    terms: Terms = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        k = parameters.whole("k", self.k, least=1)
-        k_bar = default_k_bar(k) if self.k_bar is None else parameters.whole("k_bar", self.k_bar, least=1)
-        if k_bar < k:
-            raise ParameterError("k_bar", f"be at least k = {k}", k_bar, "raise k_bar or lower k")
-        settle(self, k=k, k_bar=k_bar, picks=k)
+        settle(self, picks=self.k)
 
     @property
-    def swaps(self) -> int:
-        """How many of the k_bar items one user can exchange: min(max_items_per_user, k_bar)."""
-        return swaps(self.max_items_per_user, self.k_bar or 0)
+    def privacy(self) -> Privacy:
+        """k bounded-range steps, and delta_threshold."""
+        return self.terms.privacy
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """At most k indices or labels, best first; fewer than k where bottom ended it."""
-        rows = top_rows(counts, (self.k_bar or 0) + 1)
+        rows = top_rows(counts, self.terms.k_bar + 1)
         return rows.names(self.picks(rows, secure(draws)))
 
     def picks(self, rows: TopRows, draws: Draws) -> Picks:
         """Picked rows as (row, 0), best first."""
-        return until_bottom(
-            rows,
-            draws,
-            k=self.k,
-            k_bar=self.k_bar or 0,
-            epsilon_per_pick=Fraction(self.epsilon_per_pick or 0),
-            bottom=self.swaps / Fraction(self.delta_threshold or 1),
-        )
+        return until_bottom(rows, draws, self.terms, self.terms.k_bar)
+
+    @property
+    def height(self) -> float:
+        """How far bottom stands above h_(k_bar + 1): 1 + ln(swaps / delta_threshold) / epsilon_per_pick."""
+        return 1 + math.log(self.terms.bottom(self.terms.k_bar)) / float(self.terms.epsilon_per_pick)
 
     def accuracy(self, beta: float) -> tuple[float, float]:
-        """Lemma 3.1, (alpha, gap). With probability 1 - beta every item's count is at least h_(k) - alpha; and
+        """Lemma 3.1 as (alpha, gap). With probability 1 - beta every item's count is at least h_(k) - alpha;
 
         k items come back with probability 1 - beta where h_(k) >= h_(k_bar + 1) + gap.
         """
-        k_bar, pick = self.k_bar or 0, float(Fraction(self.epsilon_per_pick or 0))
-        bottom = self.swaps / float(Fraction(self.delta_threshold or 1)) + k_bar
-        return math.log(self.k * k_bar / beta) / pick, 1 + (math.log(bottom) + math.log(self.k / beta)) / pick
+        k, k_bar, pick = self.terms.k, self.terms.k_bar, float(self.terms.epsilon_per_pick)
+        bottom = math.log(self.terms.bottom(k_bar) + k_bar)  # the items of count 0 weigh k_bar at most
+        return math.log(k * k_bar / beta) / pick, 1 + (bottom + math.log(k / beta)) / pick
+
+
+class Settled(Protocol):
+    """The parameters that limited domain and its variant with a chosen cut-off share."""
+
+    @property
+    def k(self) -> int: ...
+    @property
+    def delta(self) -> Number: ...
+    @property
+    def k_bar(self) -> int | None: ...
+    @property
+    def epsilon(self) -> Number | None: ...
+    @property
+    def epsilon_per_pick(self) -> Number | None: ...
+    @property
+    def delta_threshold(self) -> Number | None: ...
+    @property
+    def max_items_per_user(self) -> int | None: ...
 
 
 def default_k_bar(k: int) -> int:
@@ -95,28 +129,18 @@ def default_k_bar(k: int) -> int:
     return max(10 * k, 100)
 
 
-def swaps(max_items_per_user: int | None, k_bar: int) -> int:
-    """How many of the k_bar best items can be exchanged for others when one user comes or goes."""
-    return k_bar if max_items_per_user is None else min(max_items_per_user, k_bar)
-
-
-def settle(mechanism: LimitedDomain, *, k: int, k_bar: int, picks: int) -> None:
+def settle(mechanism: Settled, *, picks: int) -> None:
     """Parameters become exact values; delta is split where `delta_threshold` does not say how."""
-    one_price(mechanism.epsilon, mechanism.epsilon_per_pick)
-    delta = parameters.probability("delta", mechanism.delta)
-    bound = mechanism.max_items_per_user
+    k = parameters.whole("k", mechanism.k, least=1)
+    k_bar = mechanism.k_bar
+    k_bar = default_k_bar(k) if k_bar is None else parameters.whole("k_bar", k_bar, least=1)
+    if k_bar < k:
+        raise ParameterError("k_bar", f"be at least k = {k}", k_bar, "raise k_bar or lower k")
+    delta, bound = parameters.probability("delta", mechanism.delta), mechanism.max_items_per_user
     if bound is not None:
         bound = parameters.whole("max_items_per_user", bound, least=1)
     plan = plan_of(picks)
-    if mechanism.delta_threshold is not None:
-        threshold = parameters.probability("delta_threshold", mechanism.delta_threshold)
-        if threshold > delta:
-            raise ParameterError("delta_threshold", "be at most delta", mechanism.delta_threshold)
-    elif mechanism.epsilon is None:
-        threshold = delta / 2
-    else:
-        epsilon = parameters.positive("epsilon", mechanism.epsilon)
-        threshold = split_delta(plan, epsilon, delta, swaps(bound, k_bar)).threshold
+    threshold = _threshold(mechanism, plan, delta, k_bar if bound is None else min(bound, k_bar))
     privacy, pick = price(
         plan,
         mechanism.epsilon,
@@ -125,24 +149,37 @@ def settle(mechanism: LimitedDomain, *, k: int, k_bar: int, picks: int) -> None:
         failure=threshold,
         neighbors=Neighbors.ADD_REMOVE,
     )
-    settled = {"k": k, "k_bar": k_bar, "epsilon": privacy.epsilon, "delta": delta, "epsilon_per_pick": pick}
-    more = {"delta_threshold": threshold, "max_items_per_user": bound, "privacy": privacy}
-    for name, value in {**settled, **more}.items():
+    settled = {"k": k, "k_bar": k_bar, "delta": delta, "delta_threshold": threshold, "max_items_per_user": bound}
+    more = {"epsilon": privacy.epsilon, "epsilon_per_pick": pick}
+    terms = Terms(k, k_bar, pick, threshold, bound, privacy)
+    for name, value in {**settled, **more, "terms": terms}.items():
         object.__setattr__(mechanism, name, value)
 
 
-def until_bottom(
-    rows: TopRows, draws: Draws, *, k: int, k_bar: int, epsilon_per_pick: Fraction, bottom: Fraction
-) -> Picks:
-    """Algorithm 1: peel items, bottom and the items of count 0 that fill up k_bar; stop at the first that is no item."""
+def _threshold(mechanism: Settled, plan: Plan, delta: Fraction, swaps: int) -> Fraction:
+    """The part of delta that pays for unknown items."""
+    one_price(mechanism.epsilon, mechanism.epsilon_per_pick)
+    if mechanism.delta_threshold is not None:
+        threshold = parameters.probability("delta_threshold", mechanism.delta_threshold)
+        if threshold > delta:
+            raise ParameterError("delta_threshold", "be at most delta", mechanism.delta_threshold)
+        return threshold
+    if mechanism.epsilon is None:
+        return delta / 2
+    return split_delta(plan, parameters.positive("epsilon", mechanism.epsilon), delta, swaps).threshold
+
+
+def until_bottom(rows: TopRows, draws: Draws, terms: Terms, k_bar: int) -> Picks:
+    """Algorithm 1: peel items, bottom, and the items of count 0 that fill up k_bar; stop at the first that is no item."""
     counts = rows.inside(k_bar)
     items, missing = len(counts), k_bar - len(counts)
+    fillers = [missing] if missing else []
     weights = Weights(
-        scores=np.concatenate([counts, np.array([rows.after(k_bar) + 1] + [0] * (missing > 0), dtype=np.int64)]),
-        rate=epsilon_per_pick,
-        sizes=np.array([1] * (items + 1) + [missing] * (missing > 0), dtype=np.int64),
-        factors=[Fraction(1)] * items + [bottom] + [Fraction(1)] * (missing > 0),
+        scores=np.array([*counts, rows.after(k_bar) + 1, *(0 for _ in fillers)], dtype=np.int64),
+        rate=terms.epsilon_per_pick,
+        sizes=np.array([1] * (items + 1) + fillers, dtype=np.int64),
+        factors=[Fraction(1)] * items + [terms.bottom(k_bar)] + [Fraction(1)] * len(fillers),
     )
-    picks = draws.peel(weights, k)
-    end = next((i for i, (group, _) in enumerate(picks) if group >= items), k)
+    picks = draws.peel(weights, terms.k)
+    end = next((i for i, (group, _) in enumerate(picks) if group >= items), terms.k)
     return picks[:end]

@@ -9,8 +9,8 @@ from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, candidates
-from dpselect.mechanisms.price import plan_of, price
 from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.price import plan_of, price
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy, neighbors
 
@@ -38,6 +38,7 @@ class Peeling:
     epsilon_per_pick: Number | None = None
     neighbors: Neighbors = Neighbors.ADD_REMOVE
     privacy: Privacy = field(init=False, repr=False)
+    _pick: Fraction = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         k = parameters.whole("k", self.k, least=1)
@@ -45,7 +46,7 @@ class Peeling:
         related = neighbors(self.neighbors)
         privacy, pick = price(plan_of(k), self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
         settled = {"k": k, "epsilon": privacy.epsilon, "delta": delta, "epsilon_per_pick": pick}
-        for name, value in {**settled, "neighbors": related, "privacy": privacy}.items():
+        for name, value in {**settled, "neighbors": related, "privacy": privacy, "_pick": pick}.items():
             object.__setattr__(self, name, value)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
@@ -59,4 +60,4 @@ class Peeling:
             hint = "lower k, or give a larger domain"
             raise ParameterError("k", "be at most the number of candidates in the domain", self.k, hint)
         halved = 2 if self.neighbors is Neighbors.REPLACE_ONE else 1
-        return draws.peel(among.weights(Fraction(self.epsilon_per_pick or 0) / halved), self.k)
+        return draws.peel(among.weights(self._pick / halved), self.k)

@@ -42,14 +42,14 @@ def price(
 ) -> tuple[Privacy, Fraction]:
     """The call's privacy and the epsilon of one pick, where `composition` and `failure` are the parts of delta."""
     one_price(epsilon, epsilon_per_pick)
-    if epsilon_per_pick is None:
-        wanted = parameters.positive("epsilon", epsilon)
+    wanted = None if epsilon is None else parameters.positive("epsilon", epsilon)
+    if wanted is not None:
         pick = largest_epsilon(plan, wanted, composition)
     else:
         pick = parameters.positive("epsilon_per_pick", epsilon_per_pick)
     total = compose(plan(pick), composition)
     privacy = Privacy(
-        epsilon=total.epsilon if epsilon is None else wanted,
+        epsilon=total.epsilon if wanted is None else wanted,
         delta=(Fraction(0) if total.bound == "basic" else composition) + failure,
         neighbors=neighbors,
         steps=tuple(plan(pick)),

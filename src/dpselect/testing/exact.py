@@ -141,7 +141,8 @@ def _shares(weights: Weights, left: Sequence[int]) -> list[arb]:
 
 def law(run: Callable[[ExactDraws], Hashable]) -> Law:
     """The exact law of `run(draws)`: every answer with its probability as a ball."""
-    draws, found = ExactDraws(), {}
+    draws = ExactDraws()
+    found: Law = {}
     while True:
         answer = run(draws)
         with ctx.workprec(PRECISION):

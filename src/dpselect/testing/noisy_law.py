@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from flint import arb, ctx
 
@@ -44,11 +45,10 @@ class _Race:
         """Piece by piece, from t above all scores down."""
         order = sorted(range(len(self.heights)), key=lambda g: float(self.heights[g].mid()), reverse=True)
         pieces = 1 if self.half == 1 else len(order) + 1
-        total, start = arb(0), arb(0)
-        for piece in range(pieces):
-            end = 1 / self.heights[order[piece]] if piece < len(order) else None
+        edges = [arb(0), *(1 / self.heights[g] for g in order), None]
+        total = arb(0)
+        for piece, (start, end) in enumerate(list(pairwise(edges))[:pieces]):
             total += _integral(self._integrand(winner, set(order[:piece])), start, end)
-            start = end
         return total
 
     def _integrand(self, winner: int, above: set[int]) -> Terms:
@@ -71,14 +71,17 @@ def _product(left: Terms, right: Terms) -> Terms:
     return found
 
 
-def _integral(terms: Terms, start: arb, end: arb | None) -> arb:
+def _integral(terms: Terms, start: arb | None, end: arb | None) -> arb:
     """Of sum c z^p from start to end; None is infinity, where every power is below -1."""
     total = arb(0)
     for power, c in terms.items():
         if power == -1:
             total += c * (end / start).log()  # type: ignore[operator]
         else:
-            high = arb(0) if end is None else end ** (power + 1)
-            low = arb(0) if power >= 0 and start == 0 else start ** (power + 1)
-            total += c * (high - low) / (power + 1)
+            total += c * (_power(end, power + 1) - _power(start, power + 1)) / (power + 1)
     return total
+
+
+def _power(edge: arb | None, power: int) -> arb:
+    """z^power at an edge; infinity has only negative powers here."""
+    return arb(0) if edge is None else edge**power

@@ -1,0 +1,176 @@
+"""Negative controls: mechanisms and bounds that are wrong on purpose. The tests must refuse every one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpselect.draws import Draws, Noise, Weights
+from dpselect.histogram import Histogram
+from dpselect.mechanisms.candidates import candidates
+from dpselect.mechanisms.limited_domain import LimitedDomain
+from dpselect.mechanisms.top_rows import top_rows
+
+
+@dataclass(frozen=True)
+class ForgottenTwo:
+    """The exponential mechanism for general scores without the 2."""
+
+    epsilon: Fraction
+
+    def __call__(self, counts: Any, *, draws: Draws) -> Any:
+        among = candidates(counts)
+        return among.names([draws.categorical(among.weights(self.epsilon))])
+
+
+@dataclass(frozen=True)
+class FlipForgottenTwo:
+    """Permute-and-flip for general scores without the 2."""
+
+    epsilon: Fraction
+
+    def __call__(self, counts: Any, *, draws: Draws) -> Any:
+        among = candidates(counts)
+        heads = draws.heads(among.weights(self.epsilon))
+        group, _ = heads[draws.below(len(heads))]  # every group is a single candidate here
+        return among.names([(group, 0)])
+
+
+@dataclass(frozen=True)
+class FirstHeads:
+    """Permute-and-flip without the permutation: the first heads in a fixed order."""
+
+    epsilon: Fraction
+
+    def __call__(self, counts: Any, *, draws: Draws) -> Any:
+        heads = draws.heads(candidates(counts).weights(self.epsilon))
+        return [min(g for g, _ in heads)]
+
+
+@dataclass(frozen=True)
+class LaplaceForgottenTwo:
+    """Report noisy max for general scores without the 2."""
+
+    epsilon: Fraction
+    noise: Noise = Noise.LAPLACE
+
+    def __call__(self, counts: Any, *, draws: Draws) -> Any:
+        among = candidates(counts)
+        return among.names([draws.noisy_max(among.weights(self.epsilon), self.noise)])
+
+
+@dataclass(frozen=True)
+class PeelingForgottenK:
+    """Top k where the whole epsilon is spent on every pick."""
+
+    k: int
+    epsilon: Fraction
+
+    def __call__(self, counts: Any, *, draws: Draws) -> Any:
+        among = candidates(counts)
+        return among.names(draws.peel(among.weights(self.epsilon), self.k))
+
+
+@dataclass(frozen=True)
+class ReusedNoise:
+    """Top k that adds the k highest of one draw: the first pick's draw decides the later picks too."""
+
+    k: int
+    epsilon: Fraction
+
+    def __call__(self, counts: Any, *, draws: Draws) -> Any:
+        among = candidates(counts)
+        first, _ = draws.categorical(among.weights(self.epsilon / self.k))
+        rest = sorted((g for g in range(len(counts)) if g != first), key=lambda g: (-counts[g], g))
+        return [first, *rest[: self.k - 1]]
+
+
+@dataclass(frozen=True)
+class TiesByData:
+    """The true best, and a coin only where it is tied: what a query with ORDER BY ... LIMIT 1 gives."""
+
+    def __call__(self, counts: Any, *, draws: Draws) -> Any:
+        best = [i for i, c in enumerate(counts) if c == max(counts)]
+        return [best[draws.below(len(best))]]
+
+
+@dataclass(frozen=True)
+class BottomTwin:
+    """Limited domain with the weight of bottom changed: `plus` in place of + 1, `swaps` in place of min(Delta, k_bar)."""
+
+    right: LimitedDomain
+    plus: int = 1
+    swaps: int | None = None
+
+    def __call__(self, counts: Any, *, draws: Draws) -> Any:
+        terms = self.right.terms
+        rows = top_rows(counts, terms.k_bar + 1)
+        inside = rows.inside(terms.k_bar)
+        swaps = terms.swaps(terms.k_bar) if self.swaps is None else self.swaps
+        factors = [Fraction(1)] * len(inside) + [swaps / terms.delta_threshold]
+        scores = np.array([*inside, rows.after(terms.k_bar) + self.plus], dtype=np.int64)
+        candidates_left = min(terms.k, len(scores))
+        picks = draws.peel(Weights(scores, terms.epsilon_per_pick, factors=factors), candidates_left)
+        found = []
+        for group, _ in picks:
+            if group >= len(inside):
+                break
+            found.append((group, 0))
+        return rows.names(found) if found else []
+
+
+@dataclass(frozen=True)
+class TiesAtTheCut:
+    """Limited domain whose k_bar best depend on the data among equal counts: later items win where the total is odd."""
+
+    right: LimitedDomain
+
+    def __call__(self, counts: Any, *, draws: Draws) -> Any:
+        order = range(len(counts))
+        names = list(reversed(order)) if sum(counts) % 2 else list(order)
+        picked = self.right([counts[i] for i in names], draws=draws)
+        return [names[i] for i in picked]
+
+
+@dataclass(frozen=True)
+class NarrowLaplaceCounts:
+    """Noisy counts with half of the noise."""
+
+    epsilon_per_count: Fraction
+
+    def __call__(self, counts: Any, *, draws: Draws) -> list[int]:
+        rate = 2 * self.epsilon_per_count
+        return [int(c) + draws.geometric(rate) - draws.geometric(rate) for c in counts]
+
+
+@dataclass(frozen=True)
+class OneSharedNoise:
+    """Noisy counts that all carry the same noise."""
+
+    epsilon_per_count: Fraction
+
+    def __call__(self, counts: Any, *, draws: Draws) -> list[int]:
+        noise = draws.geometric(self.epsilon_per_count) - draws.geometric(self.epsilon_per_count)
+        return [int(c) + noise for c in counts]
+
+
+def rows_for_users(rows: list[tuple[int, int]], items: int) -> tuple[int, ...]:
+    """Counts of rows where counts of distinct users are promised."""
+    return tuple(sum(1 for _, item in rows if item == i) for i in range(items))
+
+
+def users_per_item(rows: list[tuple[int, int]], items: int) -> tuple[int, ...]:
+    """What is right: distinct users."""
+    return tuple(len({user for user, item in rows if item == i}) for i in range(items))
+
+
+def histogram(counts: tuple[int, ...]) -> Histogram:
+    """A Histogram with one group for each count, labels being indices."""
+    values = sorted(set(counts), reverse=True)
+    members = [[i for i, c in enumerate(counts) if c == v] for v in values]
+    return Histogram(
+        counts=np.array(values, dtype=np.int64), sizes=[len(m) for m in members], label=lambda g, r: members[g][r]
+    )

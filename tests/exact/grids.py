@@ -1,0 +1,37 @@
+"""Small histograms and their neighbours: every pair that one user's coming or going can make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, product
+
+Counts = tuple[int, ...]
+
+
+def grid(items: int, most: int) -> Iterator[Counts]:
+    """All histograms of so many items with counts 0 .. most."""
+    return product(range(most + 1), repeat=items)
+
+
+def added(counts: Counts, touched: int | None = None) -> Iterator[Counts]:
+    """All histograms after one more user who touches at most `touched` items."""
+    items = range(len(counts))
+    for size in range(1, min(len(counts), touched or len(counts)) + 1):
+        for chosen in combinations(items, size):
+            yield tuple(c + (i in chosen) for i, c in enumerate(counts))
+
+
+def pairs(items: int, most: int, touched: int | None = None) -> Iterator[tuple[Counts, Counts]]:
+    """All neighbouring pairs, smaller first."""
+    for counts in grid(items, most):
+        for other in added(counts, touched):
+            yield counts, other
+
+
+def replaced(items: int, most: int) -> Iterator[tuple[Counts, Counts]]:
+    """All pairs where one user was replaced by another: every count moves by at most 1, either way."""
+    for counts in grid(items, most):
+        for step in product((-1, 0, 1), repeat=items):
+            other = tuple(c + s for c, s in zip(counts, step, strict=True))
+            if min(other) >= 0:
+                yield counts, other
