@@ -1,0 +1,194 @@
+"""The certified filter itself: float bounds against ball arithmetic, envelopes that are exact, bits that decide."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpselect.draws import CertifiedDraws, SecureDraws, Weights, fresh_key
+from dpselect.draws.binomial import _mode, _Share
+from dpselect.draws.bits import SystemBits
+from dpselect.draws.floats import ERROR, LIMIT, decay
+from dpselect.draws.peel import FAR, Peel
+from dpselect.errors import ParameterError
+from dpselect.reals import Exp, Logistic, enclose, lower, upper
+from dpselect.testing import SeededDraws
+
+
+class Script:
+    """Bits that were written down before."""
+
+    def __init__(self, *words: int) -> None:
+        self.left = list(words)
+
+    def word(self) -> int:
+        return self.left.pop(0)
+
+    def words(self, n: int) -> np.ndarray:
+        return np.array([self.word() for _ in range(n)], dtype=np.uint64)
+
+
+def scripted(*words: int, slack_bits: int = 36) -> CertifiedDraws:
+    return CertifiedDraws(Script(*words), secure=False, slack_bits=slack_bits)
+
+
+def relative_error(x: float) -> float:
+    with ctx.workprec(200):
+        exact = (-enclose(Fraction(x))).exp()
+        return float(abs(enclose(Fraction(float(decay(np.array([x]))[0]))) / exact - 1).upper())
+
+
+@given(st.floats(0, LIMIT))
+def test_decay_keeps_its_error_bound(x):
+    assert relative_error(x) <= ERROR / 2  # the other half of the bound is for the rounding of x itself
+
+
+def test_decay_at_the_seams_and_beyond():
+    step = np.log(2) / 64
+    seams = [0.0, LIMIT, *(k * step for k in range(1, 400)), *((k + 0.5) * step for k in range(400))]
+    assert max(relative_error(min(x, LIMIT)) for x in seams) <= 2.0**-48
+    assert decay(np.array([np.inf, 1e300]))[0] == decay(np.array([LIMIT]))[0]
+    many = np.linspace(0, 50, 20_001)
+    assert (decay(many) == np.array([decay(many[i : i + 1])[0] for i in range(len(many))])).all()
+
+
+SHAPES = {
+    "ties": Weights(np.array([5, 5, 3, 5, 0]), Fraction(1, 3)),
+    "far": Weights(np.array([10**6, 10**6 - 1, 5, 0]), Fraction(1, 2)),
+    "groups": Weights(np.array([7, 4, 1]), Fraction(1, 2), np.array([1, 20, 10**12])),
+    "huge groups": Weights(np.array([7, 0]), Fraction(1, 2), np.array([1, 10**30], dtype=object)),
+    "floats": Weights(np.array([0.1, 0.7, -3.25, 1e300, 1e-300]), Fraction(1, 10)),
+    "fractions": Weights(np.array([Fraction(1, 3), Fraction(2, 7), Fraction(10**30)], dtype=object), Fraction(5)),
+    "factors": Weights(
+        np.array([9, 6, 7, 0]), Fraction(1, 4), np.array([1, 1, 1, 96]), [Fraction(1)] * 2 + [Fraction(10**8, 7), Fraction(1)]
+    ),
+    "extreme ints": Weights(np.array([2**63 - 1, -(2**63), 0]), Fraction(1, 2**62)),
+}
+
+
+@pytest.mark.parametrize("slack_bits", [36, 3])
+@pytest.mark.parametrize("weights", SHAPES.values(), ids=SHAPES.keys())
+def test_envelope_times_acceptance_is_the_exact_mass(weights, slack_bits):
+    """What makes peeling exact: for every position E x share = copies x weight x 2^scale, with share at most 1."""
+    peel = Peel(SeededDraws(1, slack_bits=slack_bits), weights, 1)
+    peel._build(weights.candidates)
+    checked = 0
+    for position in range(peel.end):
+        copies, mass = int(peel.copies[position]), int(peel.table[position])
+        share = peel._share(position, copies, mass)
+        exact = weights.ratio(peel._group(position), peel.best).ball(256)
+        with ctx.workprec(256):
+            unit = enclose(Fraction(peel.shift)).exp() * arb(2) ** peel.scale
+            assert (share.ball(256) * mass - exact * copies * unit).overlaps(arb(0))
+            assert share.ball(256) <= 1 + arb(2) ** -200
+            if mass >= 1 << slack_bits:  # decided without refinement: acceptance is at least 1 - 4 slack
+                assert share.ball(256) >= 1 - 4 * arb(2) ** -slack_bits
+        checked += copies
+    for position in range(peel.end, len(weights)):
+        share = peel._share(position, peel.outside, peel.total - peel.inside)
+        assert share.ball(256) <= 1
+        assert weights.ratio(peel._group(position), peel.best).exponent <= -FAR
+        checked += weights.size(peel._group(position))
+    assert checked == weights.candidates
+
+
+def test_a_table_without_its_slack_would_be_refused():
+    """The twin: integers rounded down, not up, ask for acceptance above 1."""
+    weights = SHAPES["ties"]
+    peel = Peel(SeededDraws(1), weights, 1)
+    peel._build(weights.candidates)
+    low = [int(m * (1 - 2.0**-30)) for m in peel.table]
+    assert any(upper(peel._share(p, 1, low[p]).ball(128)) > 1 for p in range(peel.end))
+
+
+@given(st.integers(1, 2**70))
+def test_below_is_the_lowest_bits_that_are_small_enough(n):
+    size = (n - 1).bit_length()
+    words = [2**64 - 1] * 2 + [5, 0]
+    value = (2**64 - 1 | (2**64 - 1) << 64) & ((1 << size) - 1)
+    first = value if value < n else None
+    found = scripted(*words, *[0] * 8).below(n)
+    assert 0 <= found < n
+    assert first is None or size == 0 or found == (value if size > 64 else (2**64 - 1) & ((1 << size) - 1))
+
+
+def test_below_maps_every_accepted_pattern_to_one_answer():
+    assert [scripted(w, 0).below(5) for w in range(5)] == [0, 1, 2, 3, 4]
+    assert [scripted(w, 3).below(5) for w in range(5, 8)] == [3, 3, 3]
+    assert scripted().below(1) == 0
+
+
+def thirds(words: int) -> list[int]:
+    """The first words of the binary expansion of 1/3."""
+    return [int("01" * 32, 2)] * words
+
+
+@pytest.mark.parametrize("words", [0, 1, 3])
+def test_a_coin_is_decided_by_the_first_bits_that_differ(words):
+    third = Exp(Fraction(0), Fraction(1, 3))
+    assert scripted(*thirds(words), int("01" * 32, 2) - 1).bernoulli(third) is True
+    assert scripted(*thirds(words), int("01" * 32, 2) + 1).bernoulli(third) is False
+
+
+def test_certain_coins_need_no_luck():
+    assert scripted(2**64 - 1).bernoulli(Exp(Fraction(0))) is True
+    assert scripted(0).bernoulli(Exp(Fraction(0), Fraction(0))) is False
+
+
+@given(st.fractions(0, 3), st.integers(0, 2**64 - 1))
+def test_a_coin_compares_with_the_exact_probability(exponent, word):
+    for probability in (Exp(-exponent), Logistic(exponent)):
+        ball = probability.ball(256)
+        answer = scripted(word, 2**63).bernoulli(probability)
+        low, high = Fraction(word, 2**64), Fraction(word + 1, 2**64)
+        if lower(ball) >= high:
+            assert answer is True
+        elif upper(ball) <= low:
+            assert answer is False
+
+
+@pytest.mark.parametrize("n", [17, 40, 1000])
+@pytest.mark.parametrize("p", [Exp(Fraction(-1, 3)), Exp(Fraction(-9)), Exp(Fraction(0), Fraction(1, 2)), Exp(Fraction(0))])
+def test_devroyes_hat_lies_above_the_binomial_law(n, p):
+    """Acceptance is at most 1 at every proposal, so that proposal x acceptance is the exact law."""
+    mode = _mode(n, p)
+    peak = _Share(n, mode, p).ball(128)
+    w = lower(peak) * Fraction(99, 100)
+    half = (1 / w).__ceil__()
+    for x in range(n + 1):
+        beyond = abs(x - mode) - half - 1
+        share = _Share(n, x, p, upper(peak) * (1 if beyond < 0 else half + 1), w, None if beyond < 0 else beyond)
+        assert lower(share.ball(128)) <= 1
+    assert 1 / (1 - enclose(-w).exp()) <= half + 1  # the mass of a tail covers its geometric sum
+
+
+def test_a_forked_child_draws_other_bits():
+    bits = SystemBits()
+    bits.word()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, bits.word().to_bytes(8, "little"))
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert int.from_bytes(os.read(read, 8), "little") != bits.word()
+
+
+def test_only_the_operating_system_is_called_secure():
+    assert SecureDraws().secure
+    assert not SeededDraws(1).secure
+    assert fresh_key() != fresh_key()
+    assert len(fresh_key()) == 16
+
+
+def test_rates_that_floats_cannot_hold_are_refused():
+    with pytest.raises(ParameterError, match="epsilon"):
+        Weights(np.array([1, 2]), Fraction(1, 2**1000))
+    with pytest.raises(ParameterError, match="delta"):
+        Weights(np.array([1, 2]), Fraction(1), factors=[Fraction(1), Fraction(2**1000)])

@@ -1,0 +1,160 @@
+"""The fast paths of the real draws, where enumeration cannot go: vectorised, grouped, far away, refined."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpselect.draws import CertifiedDraws, Noise, SecureDraws, Weights
+from dpselect.draws.bits import SystemBits
+from dpselect.mechanisms import ExponentialMechanism, LimitedDomain, Peeling, PermuteAndFlip, ReportNoisyMax
+from dpselect.reals import Exp
+from dpselect.testing import law
+from tests.statistical.judge import accepts, judge, size
+
+REAL = {
+    "as shipped": lambda: SecureDraws(),
+    "refining often": lambda: CertifiedDraws(SystemBits(), secure=True, slack_bits=3),
+}
+
+
+@pytest.fixture(params=REAL.values(), ids=REAL.keys())
+def draws(request):
+    return request.param()
+
+
+def floats(exact):
+    return {answer: float(p.mid()) for answer, p in exact.items()}
+
+
+def answers(question):
+    """The exact law of a question to the draws."""
+    return floats(law(question))
+
+
+COUNTS = (5, 3, 4, 0, 5)
+
+
+@pytest.mark.parametrize("make", [ExponentialMechanism, PermuteAndFlip, ReportNoisyMax])
+def test_choosing_one(make, draws):
+    def law_at(epsilon):
+        return answers(lambda d: int(make(epsilon=epsilon)(COUNTS, draws=d)[0]))
+
+    chooser = make(epsilon=1)
+    judge(lambda: int(chooser(COUNTS, draws=draws)[0]), law_at(1), [law_at(2), law_at(Fraction(11, 10) * 2), law_at("0.5")])
+
+
+def test_peeling_in_order(draws):
+    def law_at(pick):
+        return answers(lambda d: tuple(Peeling(k=2, epsilon_per_pick=pick)((4, 2, 0), draws=d).tolist()))
+
+    peeling = Peeling(k=2, epsilon_per_pick="0.5")
+    judge(lambda: tuple(peeling((4, 2, 0), draws=draws).tolist()), law_at("0.5"), [law_at(1), law_at("0.25")])
+
+
+def test_grouped_peeling_with_a_long_way_down(draws):
+    """Groups, a candidate far beyond the window and one that dominates: the table is rebuilt after every pick."""
+    weights = Weights(np.array([1000, 4, 3, 1]), Fraction(1, 2), np.array([1, 2, 3, 2]))
+
+    def law_at(rate):
+        shifted = Weights(weights.scores, rate, weights.sizes)
+        return answers(lambda d: d.peel(shifted, 2)[1])
+
+    judge(lambda: draws.peel(weights, 2)[1], law_at(Fraction(1, 2)), [law_at(Fraction(1)), law_at(Fraction(1, 10))])
+
+
+def test_limited_domain(draws):
+    def law_at(pick, delta):
+        mechanism = LimitedDomain(k=2, k_bar=3, epsilon_per_pick=pick, delta=delta, delta_threshold=delta)
+        return answers(lambda d: tuple(mechanism((9, 7, 7, 1, 0), draws=d).tolist()))
+
+    mechanism = LimitedDomain(k=2, k_bar=3, epsilon_per_pick="0.5", delta="0.1", delta_threshold="0.1")
+    judge(
+        lambda: tuple(mechanism((9, 7, 7, 1, 0), draws=draws).tolist()),
+        law_at("0.5", "0.1"),
+        [law_at(1, "0.1"), law_at("0.5", "0.2")],
+    )
+
+
+@pytest.mark.parametrize("noise", list(Noise))
+def test_noisy_max_of_groups(noise, draws):
+    def weights(rate):
+        return Weights(np.array([3, 1, 0]), rate, np.array([1, 4, 9]))
+
+    def law_at(rate):
+        return answers(lambda d: d.noisy_max(weights(rate), noise)[0])
+
+    judge(
+        lambda: draws.noisy_max(weights(Fraction(1, 2)), noise)[0],
+        law_at(Fraction(1, 2)),
+        [law_at(Fraction(1)), law_at(Fraction(1, 4))],
+    )
+
+
+@pytest.mark.parametrize(("n", "p"), [(12, Exp(Fraction(-1))), (60, Exp(Fraction(-3))), (40, Exp(Fraction(0), Fraction(1, 3)))])
+def test_binomial(n, p, draws):
+    def law_at(probability):
+        exact = answers(lambda d: d.binomial(n, probability))
+        return {x: q for x, q in exact.items() if q > 1e-12}
+
+    wrong = [law_at(Exp(p.exponent, p.factor * Fraction(8, 10))), {x + 1: q for x, q in law_at(p).items()}]
+    judge(lambda: draws.binomial(n, p), law_at(p), wrong)
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 7), Fraction(3, 2)])
+def test_geometric(rate, draws):
+    def law_at(r):
+        exact = answers(lambda d: min(d.geometric(r), 40))
+        return {x: q for x, q in exact.items() if q > 1e-12}
+
+    judge(lambda: min(draws.geometric(rate), 40), law_at(rate), [law_at(2 * rate), law_at(rate * Fraction(11, 10))])
+
+
+def test_heads_beyond_the_window_keep_their_probability(monkeypatch, draws):
+    """With the window drawn in to exponent 1, most heads come from beyond it by thinning: the law stays."""
+    monkeypatch.setattr("dpselect.draws.heads.FAR", 1)
+    weights = Weights(np.array([6, 3, 1, 0]), Fraction(1, 2), np.array([1, 1, 3, 1]))
+
+    def law_at(rate):
+        return answers(lambda d: tuple(sorted(d.heads(Weights(weights.scores, rate, weights.sizes)))))
+
+    judge(
+        lambda: tuple(sorted(draws.heads(weights))), law_at(Fraction(1, 2)), [law_at(Fraction(1)), law_at(Fraction(1, 4))]
+    )
+
+
+def test_picks_beyond_the_window_keep_their_probability(monkeypatch, draws):
+    """The same for peeling: a window that ends at exponent 1 with the bound 2^-1 > e^-1."""
+    monkeypatch.setattr("dpselect.draws.peel.FAR", 1)
+    monkeypatch.setattr("dpselect.draws.peel.FAR_BITS", 1)
+    weights = Weights(np.array([6, 0, 1, 2, 1]), Fraction(1, 2))
+
+    def law_at(rate):
+        return answers(lambda d: d.categorical(Weights(weights.scores, rate))[0])
+
+    judge(lambda: draws.categorical(weights)[0], law_at(Fraction(1, 2)), [law_at(Fraction(1)), law_at(Fraction(1, 4))])
+
+
+def test_many_equal_integers_are_grouped_and_found_again():
+    """The path for arrays: counting by value, one pick of a group, and one pass to find its member."""
+    counts = np.array([0] * 50 + [6] * 30 + [3] * 20)[np.random.default_rng(0).permutation(100)]
+
+    def law_at(rate):
+        masses = np.exp(float(rate) * (counts - 6.0))
+        return dict(enumerate((masses / masses.sum()).tolist()))
+
+    chooser = ExponentialMechanism(epsilon=1, monotonic=True)
+    judge(lambda: int(chooser(counts)[0]), law_at(1), [law_at(2), law_at("0.5")])
+
+
+def test_the_judge_refuses_wrong_samplers():
+    """Controls of the judge itself: what it must refuse, it refuses; what is right, it accepts."""
+    right, wrong = {0: 0.5, 1: 0.5}, {0: 0.55, 1: 0.45}
+    n = size(right, [wrong, {0: 0.4, 1: 0.6}])
+    coin = random.Random(3)
+    assert accepts(lambda: int(coin.random() < 0.5), right, n)
+    assert not accepts(lambda: int(coin.random() < 0.45), right, n)
+    assert not accepts(lambda: 7, right, n)
