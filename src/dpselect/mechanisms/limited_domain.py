@@ -125,8 +125,8 @@ class Settled(Protocol):
 
 
 def default_k_bar(k: int) -> int:
-    """Ten times k and at least 100: the threshold grows only with ln k_bar (docs/mechanisms/limited-domain.md)."""
-    return max(10 * k, 100)
+    """Ten times k and at least 1000: the threshold grows only with ln k_bar (docs/mechanisms/limited-domain.md)."""
+    return max(10 * k, 1000)
 
 
 def settle(mechanism: Settled, *, picks: int) -> None:

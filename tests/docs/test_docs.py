@@ -1,0 +1,86 @@
+"""Documentation is run: every Python block and docstring example, every command, every link between pages."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import dpselect
+from dpselect import mechanisms
+from tests.conftest import ROOT
+
+PAGES = sorted(
+    [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").rglob("*.md")]
+)
+MODULES = sorted(m.name for m in pkgutil.walk_packages(dpselect.__path__, "dpselect.") if "__main__" not in m.name)
+MECHANISMS = [name for name in mechanisms.__all__ if name != "Mechanism"]
+SECTIONS = ["Guarantee:", "Neighbors:", "Sensitivity:", "Exactness:", "Cost:", "Source:", "Example:"]
+
+
+def relative(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_python_blocks_run(page, tmp_path, monkeypatch):
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, relative(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_docstring_examples_run(module):
+    loaded = importlib.import_module(module)
+    assert doctest.testmod(loaded, optionflags=doctest.ELLIPSIS).failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{relative(page)} links to {target}"
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_mechanism_states_everything_and_has_a_page(name):
+    doc = getattr(mechanisms, name).__doc__
+    places = [doc.find(section) for section in SECTIONS]
+    assert -1 not in places, f"{name} lacks {SECTIONS[places.index(-1)]}"
+    assert places == sorted(places)
+    pages = " ".join(p.read_text() for p in (ROOT / "docs" / "mechanisms").glob("*.md"))
+    assert f"`{name}`" in pages
+
+
+EXAMPLES = {
+    "ExponentialMechanism": {"epsilon": 2},
+    "PermuteAndFlip": {"epsilon": 2},
+    "ReportNoisyMax": {"epsilon": 2},
+    "NoisyHistogram": {"epsilon": 2},
+    "Peeling": {"k": 3, "epsilon": 2, "delta": "1e-6"},
+    "LimitedDomain": {"k": 3, "epsilon": 2, "delta": "1e-6"},
+    "ChosenKBar": {"k": 3, "epsilon": 2, "delta": "1e-6"},
+    "NoisyCounts": {"k": 3, "epsilon_per_count": 1},
+}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_guarantee_in_words_is_the_one_in_numbers(name):
+    mechanism = getattr(mechanisms, name)(**EXAMPLES[name])
+    words = re.search(r"Guarantee: (\S+?)[-,; ]", getattr(mechanisms, name).__doc__).group(1)
+    if words == "epsilon":
+        assert mechanism.privacy.epsilon == Fraction(2)
+        assert mechanism.privacy.delta == 0
+    else:
+        assert words == "(epsilon"
+        assert mechanism.privacy.epsilon <= 3
+        assert 0 <= mechanism.privacy.delta <= Fraction(1, 10**6)
+    related = re.search(r"Neighbors: (.*?)\n", getattr(mechanisms, name).__doc__).group(1)
+    assert str(mechanism.privacy.neighbors) in related
