@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpselect.release import Item, Release, Statement
-
 from dpselect import parameters
 from dpselect.accounting.calibration import largest_epsilon, split_delta
 from dpselect.accounting.composition import compose
@@ -26,6 +24,7 @@ from dpselect.mechanisms.top_rows import top_rows
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy, Steps
 from dpselect.privacy import neighbors as related
+from dpselect.release import Item, Release, Statement
 
 CHOICES: dict[str, Callable[..., Mechanism]] = {
     "exponential": ExponentialMechanism,

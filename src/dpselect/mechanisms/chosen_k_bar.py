@@ -44,7 +44,7 @@ class ChosenKBar:
     terms: Terms = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        settle(self, picks=self.k + 1)
+        settle(self, more_picks=1)
 
     @property
     def privacy(self) -> Privacy:

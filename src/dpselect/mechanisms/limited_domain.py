@@ -74,7 +74,7 @@ class LimitedDomain:
     terms: Terms = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        settle(self, picks=self.k)
+        settle(self)
 
     @property
     def privacy(self) -> Privacy:
@@ -129,7 +129,7 @@ def default_k_bar(k: int) -> int:
     return max(10 * k, 1000)
 
 
-def settle(mechanism: Settled, *, picks: int) -> None:
+def settle(mechanism: Settled, *, more_picks: int = 0) -> None:
     """Parameters become exact values; delta is split where `delta_threshold` does not say how."""
     k = parameters.whole("k", mechanism.k, least=1)
     k_bar = mechanism.k_bar
@@ -139,7 +139,7 @@ def settle(mechanism: Settled, *, picks: int) -> None:
     delta, bound = parameters.probability("delta", mechanism.delta), mechanism.max_items_per_user
     if bound is not None:
         bound = parameters.whole("max_items_per_user", bound, least=1)
-    plan = plan_of(picks)
+    plan = plan_of(k + more_picks)
     threshold = _threshold(mechanism, plan, delta, k_bar if bound is None else min(bound, k_bar))
     privacy, pick = price(
         plan,
