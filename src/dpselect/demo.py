@@ -116,9 +116,7 @@ def favourites(country: Integers, words: Words, seed: int) -> Integers:
     handful of listeners; an artist is played more at home.
     """
     ranks = np.arange(ARTISTS, dtype=np.int64)
-    home = np.repeat(np.arange(len(COUNTRIES)), list(COUNTRIES.values()))[
-        below(100, hashed(seed, "home", ranks))
-    ]
+    home = np.repeat(np.arange(len(COUNTRIES)), list(COUNTRIES.values()))[below(100, hashed(seed, "home", ranks))]
     popularity = 50_000_000 // (ranks + 30) * 2_000 // (ranks + 2_000)
     at_home = home == np.arange(len(COUNTRIES))[:, None]
     tables = np.cumsum(np.where(at_home, HOME * popularity, popularity), axis=1)

@@ -73,6 +73,6 @@ def near(name: str, known: Iterable[str]) -> str:
 
 
 def shown(number: Fraction) -> float:
-    """The float that is printed for an upper bound: never below the exact value."""
+    """The float that is printed for an upper bound: its shortest decimal, 1e-06, is never below the exact value."""
     value = float(number)
-    return value if Fraction(value) >= number else math.nextafter(value, math.inf)
+    return value if Fraction(repr(value)) >= number else math.nextafter(value, math.inf)

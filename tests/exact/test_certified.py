@@ -66,8 +66,13 @@ SHAPES = {
     "floats": Weights(np.array([0.1, 0.7, -3.25, 1e300, 1e-300]), Fraction(1, 10)),
     "fractions": Weights(np.array([Fraction(1, 3), Fraction(2, 7), Fraction(10**30)], dtype=object), Fraction(5)),
     "factors": Weights(
-        np.array([9, 6, 7, 0]), Fraction(1, 4), np.array([1, 1, 1, 96]), [Fraction(1)] * 2 + [Fraction(10**8, 7), Fraction(1)]
+        np.array([9, 6, 7, 0]),
+        Fraction(1, 4),
+        np.array([1, 1, 1, 96]),
+        [Fraction(1)] * 2 + [Fraction(10**8, 7), Fraction(1)],
     ),
+    "extreme floats": Weights(np.array([1.7e308, -1.7e308, 0.0]), Fraction(1, 2**800)),
+    "ints no float holds": Weights(np.array([10**400, 1, 0], dtype=object), Fraction(1, 10)),
     "extreme ints": Weights(np.array([2**63 - 1, -(2**63), 0]), Fraction(1, 2**62)),
 }
 
@@ -96,6 +101,14 @@ def test_envelope_times_acceptance_is_the_exact_mass(weights, slack_bits):
         assert weights.ratio(peel._group(position), peel.best).exponent <= -FAR
         checked += weights.size(peel._group(position))
     assert checked == weights.candidates
+
+
+def test_what_is_left_when_a_giant_is_gone():
+    """Bottom outweighs all others by more than floats hold; once drawn, the table is made for those that are left."""
+    weights = Weights(np.array([3, 2, 0]), Fraction(1), factors=[Fraction(1), Fraction(1), Fraction(2**899)])
+    picks = SeededDraws(5).peel(weights, 3)
+    assert picks[0] == (2, 0)
+    assert sorted(picks[1:]) == [(0, 0), (1, 0)]
 
 
 def test_a_table_without_its_slack_would_be_refused():
@@ -154,7 +167,9 @@ def test_a_coin_compares_with_the_exact_probability(exponent, word):
 
 
 @pytest.mark.parametrize("n", [17, 40, 1000])
-@pytest.mark.parametrize("p", [Exp(Fraction(-1, 3)), Exp(Fraction(-9)), Exp(Fraction(0), Fraction(1, 2)), Exp(Fraction(0))])
+@pytest.mark.parametrize(
+    "p", [Exp(Fraction(-1, 3)), Exp(Fraction(-9)), Exp(Fraction(0), Fraction(1, 2)), Exp(Fraction(0))]
+)
 def test_devroyes_hat_lies_above_the_binomial_law(n, p):
     """Acceptance is at most 1 at every proposal, so that proposal x acceptance is the exact law."""
     mode = _mode(n, p)

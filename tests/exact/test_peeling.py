@@ -14,7 +14,18 @@ from dpselect.reals import enclose
 from dpselect.testing import law
 from tests import broken
 from tests.exact.grids import pairs, replaced
-from tests.exact.laws import BITS, at_most, cached_laws, delta_between, equals, law_of, log_range, max_log_ratio, peeled, same
+from tests.exact.laws import (
+    BITS,
+    at_most,
+    cached_laws,
+    delta_between,
+    equals,
+    law_of,
+    log_range,
+    max_log_ratio,
+    peeled,
+    same,
+)
 
 PICK = Fraction(1, 2)
 SHAPES = {
@@ -30,8 +41,7 @@ SHAPES = {
 @pytest.mark.parametrize("counts", SHAPES.values(), ids=SHAPES.keys())
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_peeling_is_a_product_of_softmaxes(counts, k):
-    if k > len(counts):
-        k = len(counts)
+    k = min(k, len(counts))
     found = law_of(Peeling(k=k, epsilon_per_pick=PICK), counts)
     expected = peeled(counts, k, PICK)
     assert same(found, expected)
@@ -65,7 +75,11 @@ def test_theorem_1_one_shot_gumbel_is_peeling():
 
 def test_privacy_of_the_whole_call_over_all_neighbours():
     delta = Fraction(1, 100)
-    for mechanism in (Peeling(k=2, epsilon=1), Peeling(k=2, epsilon=1, delta=delta), Peeling(k=3, epsilon=2, delta=delta)):
+    for mechanism in (
+        Peeling(k=2, epsilon=1),
+        Peeling(k=2, epsilon=1, delta=delta),
+        Peeling(k=3, epsilon=2, delta=delta),
+    ):
         laws = cached_laws(mechanism)
         for a, b in pairs(3, 2):
             found = delta_between(laws(a), laws(b), mechanism.privacy.epsilon)

@@ -17,7 +17,8 @@ PACKAGE = ROOT / "src" / "dpselect"
 # from it stands after the session. `testing` stands beside this row, see `may_import`.
 ROOMS = (
     "errors", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "mechanisms", "engines",
-    "dataset", "release", "session", "dpselect", "demo", "plots", "cli", "__main__",
+    "forms", "plots", "release", "verbs", "dataset", "session", "dpselect", "demo", "arguments", "output", "progress",
+    "cli", "__main__",
 )  # fmt: skip
 TESTING_SEES_UP_TO = "mechanisms"
 
@@ -127,9 +128,7 @@ def violations(source: str, path: str) -> list[str]:
     tree = ast.parse(source)
     room = room_of(path)
     if room not in (*ROOMS, "testing"):
-        return [
-            f"{path}: the room {room} has no place in the order; add it to ROOMS in {Path(__file__).name}"
-        ]
+        return [f"{path}: the room {room} has no place in the order; add it to ROOMS in {Path(__file__).name}"]
     package = ".".join(["dpselect", *path.split("/")[:-1]])
     found = list(imports(tree, package))
     return [
@@ -192,10 +191,7 @@ def stray_randomness(tree: ast.Module, found: list[Import], room: str) -> Iterat
         return
     names = [(one.name, one.line) for one in found] + list(attributes(tree))
     lines = {
-        line: source
-        for name, line in names
-        for source in RANDOMNESS
-        if name == source or name.startswith(source + ".")
+        line: source for name, line in names for source in RANDOMNESS if name == source or name.startswith(source + ".")
     }
     for line, source in sorted(lines.items()):
         yield line, f"{source} is refused here: all randomness comes through dpselect.draws"

@@ -44,7 +44,11 @@ def test_choosing_one(make, draws):
         return answers(lambda d: int(make(epsilon=epsilon)(COUNTS, draws=d)[0]))
 
     chooser = make(epsilon=1)
-    judge(lambda: int(chooser(COUNTS, draws=draws)[0]), law_at(1), [law_at(2), law_at(Fraction(11, 10) * 2), law_at("0.5")])
+    judge(
+        lambda: int(chooser(COUNTS, draws=draws)[0]),
+        law_at(1),
+        [law_at(2), law_at(Fraction(11, 10) * 2), law_at("0.5")],
+    )
 
 
 def test_peeling_in_order(draws):
@@ -94,7 +98,9 @@ def test_noisy_max_of_groups(noise, draws):
     )
 
 
-@pytest.mark.parametrize(("n", "p"), [(12, Exp(Fraction(-1))), (60, Exp(Fraction(-3))), (40, Exp(Fraction(0), Fraction(1, 3)))])
+@pytest.mark.parametrize(
+    ("n", "p"), [(12, Exp(Fraction(-1))), (60, Exp(Fraction(-3))), (40, Exp(Fraction(0), Fraction(1, 3)))]
+)
 def test_binomial(n, p, draws):
     def law_at(probability):
         exact = answers(lambda d: d.binomial(n, probability))
@@ -122,7 +128,9 @@ def test_heads_beyond_the_window_keep_their_probability(monkeypatch, draws):
         return answers(lambda d: tuple(sorted(d.heads(Weights(weights.scores, rate, weights.sizes)))))
 
     judge(
-        lambda: tuple(sorted(draws.heads(weights))), law_at(Fraction(1, 2)), [law_at(Fraction(1)), law_at(Fraction(1, 4))]
+        lambda: tuple(sorted(draws.heads(weights))),
+        law_at(Fraction(1, 2)),
+        [law_at(Fraction(1)), law_at(Fraction(1, 4))],
     )
 
 

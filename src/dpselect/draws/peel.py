@@ -85,8 +85,9 @@ class Peel:
         x = self.near.exponents(window, self.best)
         if self.near.factors is not None:
             x = x - np.array([_log(f) for f in self.near.factors[window]])
-        self.shift = float(x.min())
         self.copies = self._copies(window)
+        x[self.copies == 0] = np.inf
+        self.shift = float(x.min())
         masses = decay(x - self.shift) * self.copies.astype(np.float64)
         self.scale = TOTAL_BITS - int(np.frexp(masses.sum())[1])
         generous = masses * (1 + 2.0**-self.draws.slack_bits)
@@ -126,10 +127,9 @@ class Peel:
     def _window_end(self) -> int:
         if self.near.factors is not None:
             return len(self.near)
-        rate, best = float(self.near.rate), self.best
 
         def outside(position: int) -> int:
-            return int(float(best - self.near.score(position)) * rate > FAR + 1)
+            return int(self.near.exponent(position, self.best) > FAR + 1)
 
         return bisect_right(range(len(self.near)), 0, lo=self.first, key=outside)
 

@@ -65,6 +65,10 @@ class Weights:
         factor = Fraction(1) if self.factors is None else self.factors[group]
         return Exp(self.rate * (self.score(group) - reference), factor)
 
+    def exponent(self, group: int, reference: int | Fraction) -> float:
+        """One such exponent; infinite where no float holds it."""
+        return _near(self.rate * (reference - self.score(group)))
+
     def exponents(self, groups: slice, reference: int | Fraction) -> Floats:
         """rate x (reference - score) in floats, two roundings away from exact (relative error below 2^-51).
 

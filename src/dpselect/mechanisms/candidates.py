@@ -119,12 +119,14 @@ def _grouped(scores: Scores) -> Candidates | None:
     values = np.flatnonzero(bins)[::-1]
 
     def names(picks: Picks) -> Answer:
-        marked = np.zeros(len(bins), dtype=bool)
-        marked[values[[g for g, _ in picks]]] = True
-        hits = np.flatnonzero(marked[shifted])
-        order = hits[np.argsort(shifted[hits], kind="stable")]
-        found = shifted[order]
-        starts = np.searchsorted(found, values[[g for g, _ in picks]])
-        return np.asarray(order[starts + np.array([r for _, r in picks])], dtype=np.int64)
+        wanted = np.unique([g for g, _ in picks])
+        code = np.zeros(len(bins), dtype=np.uint16 if len(wanted) < 2**16 else np.int64)  # 16 bits sort by radix
+        code[values[wanted]] = np.arange(1, len(wanted) + 1)
+        codes = code[shifted]
+        hits = np.flatnonzero(codes)
+        order = hits[np.argsort(codes[hits], kind="stable")]  # the members of every wanted group, in index order
+        starts = np.concatenate([[0], np.cumsum(bins[values[wanted]])])
+        places = [starts[np.searchsorted(wanted, g)] + r for g, r in picks]
+        return np.asarray(order[places], dtype=np.int64)
 
     return Candidates(values.astype(np.int64) + low, bins[values], names)
