@@ -120,7 +120,7 @@ def _grouped(scores: Scores) -> Candidates | None:
 
     def names(picks: Picks) -> Answer:
         wanted = np.unique([g for g, _ in picks])
-        code = np.zeros(len(bins), dtype=np.uint16 if len(wanted) < 2**16 else np.int64)  # 16 bits sort by radix
+        code = np.zeros(len(bins), dtype=np.min_scalar_type(len(wanted)))  # few bits sort by radix
         code[values[wanted]] = np.arange(1, len(wanted) + 1)
         codes = code[shifted]
         hits = np.flatnonzero(codes)
