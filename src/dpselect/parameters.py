@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from fractions import Fraction
 
@@ -13,6 +13,8 @@ from dpselect.errors import ParameterError
 
 Number = Fraction | int | float | str | Decimal
 """What a caller may write for a real parameter; the mechanism keeps it as a Fraction."""
+
+EXPONENT = 300  # decimal: inside of what floats hold
 
 
 def rational(name: str, value: object, must: str) -> Fraction:
@@ -23,10 +25,21 @@ def rational(name: str, value: object, must: str) -> Fraction:
         raise ParameterError(name, must, repr(value), "write the decimal point as a point, for example 0.5")
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Rational):
         value = float(value)
+    if isinstance(value, (str, Decimal)) and _extreme(value):
+        raise ParameterError(name, must, repr(value), f"its exponent must be between -{EXPONENT} and {EXPONENT}")
     try:
         return Fraction(value)
     except (ValueError, OverflowError, ZeroDivisionError, TypeError):
         raise ParameterError(name, must, repr(value)) from None
+
+
+def _extreme(value: str | Decimal) -> bool:
+    """Is it beyond what a float can hold? Making "1e999999999" exact would also take minutes."""
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return False  # not a decimal, such as 1/3: it has no exponent
+    return bool(number.is_finite() and number and abs(number.adjusted()) > EXPONENT)
 
 
 def positive(name: str, value: object, must: str = "be a positive, finite number") -> Fraction:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dpselect import parameters
 from dpselect.accounting.calibration import largest_epsilon, split_delta
 from dpselect.accounting.composition import compose
 from dpselect.draws import Draws
+from dpselect.engines.domain import Domain, most_items
 from dpselect.errors import ParameterError
 from dpselect.histogram import Histogram
 from dpselect.mechanisms import ExponentialMechanism, Mechanism, NoisyCounts, PermuteAndFlip, ReportNoisyMax
@@ -59,28 +62,46 @@ def choose(
         >>> choose({"left": 3, "right": 90}, epsilon=1, monotonic=True).labels
         ['right']
     """
-    chooser = _choice(method)(
-        epsilon=epsilon, sensitivity=sensitivity, monotonic=monotonic, neighbors=related(neighbors)
+    plan = plan_choice(
+        epsilon=epsilon, sensitivity=sensitivity, monotonic=monotonic, method=method, neighbors=neighbors
     )
-    draws = secure(draws)
-    label = list(chooser(scores, draws=draws))[0]
-    return _choice_release(chooser, label, sensitivity=sensitivity, monotonic=monotonic, draws=draws)
+    return plan.select(scores, secure(draws))
 
 
-def _choice(method: str) -> Callable[..., Mechanism]:
+@dataclass(frozen=True)
+class BestOne:
+    """A plan for choosing one."""
+
+    chooser: Mechanism
+    sentence: str
+
+    def select(self, scores: Input, draws: Draws) -> Release:
+        """Run on the scores."""
+        label = next(iter(self.chooser(scores, draws=draws)))
+        label = int(label) if isinstance(label, np.integer) else label
+        statement = stated(self.chooser.privacy, type(self.chooser).__name__, {"k": 1}, (self.sentence,))
+        return Release(items=(Item(label, 1, None),), complete=True, privacy=statement, secure=draws.secure)
+
+
+def plan_choice(
+    *,
+    epsilon: Number,
+    method: str,
+    neighbors: Neighbors | str,
+    sensitivity: Number = 1,
+    monotonic: bool | None = None,
+) -> BestOne:
+    """Check every parameter and fix the mechanism; without `monotonic` the scores are counts of users."""
     if method not in CHOICES:
         raise ParameterError("method", f"be one of {', '.join(CHOICES)}", repr(method))
-    return CHOICES[method]
-
-
-def _choice_release(
-    chooser: Mechanism, label: object, *, sensitivity: Number, monotonic: bool, draws: Draws
-) -> Release:
-    price = "monotonic scores" if monotonic else "scores that need not be monotonic (factor 2)"
-    sentences = (f"One user moves every score by at most {float(Fraction(sensitivity)):g}; {price}.",)
-    used = {"sensitivity": Fraction(sensitivity), "monotonic": monotonic}
-    statement = stated(chooser.privacy, type(chooser).__name__, used, sentences)
-    return Release(items=(Item(label, 1, None),), complete=True, privacy=statement, secure=draws.secure)
+    which = related(neighbors)
+    counts = monotonic is None
+    alike = which is Neighbors.ADD_REMOVE if monotonic is None else monotonic
+    chooser = CHOICES[method](epsilon=epsilon, sensitivity=sensitivity, monotonic=alike, neighbors=which)
+    scores = "Scores are counts of distinct users" if counts else "Scores are the caller's"
+    how = "all scores the same way (monotonic)" if alike else "scores in either direction (factor 2)"
+    moved = float(Fraction(sensitivity))
+    return BestOne(chooser, f"{scores}; one user moves each by at most {moved:g}, and {how}.")
 
 
 @dataclass(frozen=True)
@@ -149,7 +170,7 @@ def plan_top_k(
     *,
     epsilon: Number,
     delta: Number | None,
-    known: bool,
+    domain: Domain | None,
     counts: bool,
     k_bar: int | None,
     max_items_per_user: int | None,
@@ -158,8 +179,13 @@ def plan_top_k(
     """Check every parameter, fix the mechanism by data-independent facts, and settle the price."""
     parameters.flag("counts", counts)
     epsilon = parameters.positive("epsilon", epsilon)
-    method = _method(method, known=known)
-    if known:
+    method = _method(method, known=domain is not None)
+    if domain is not None:
+        if k_bar is not None:
+            raise ParameterError("k_bar", "be left out where a domain is given", k_bar)
+        most = most_items(domain)
+        if most is not None and parameters.whole("k", k, least=1) > most:
+            raise ParameterError("k", "be at most the number of items in the domain", k)
         return _plan_known(k, epsilon, delta, counts, max_items_per_user)
     if delta is None:
         hint = "an item of an unknown domain can betray its user with probability delta; 1e-6 is a common choice"

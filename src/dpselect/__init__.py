@@ -1,0 +1,76 @@
+"""Differentially private selection with exact randomness. `import dpselect as dps` and ask for what you need.
+
+Nothing heavy is imported before it is used: each public name is fetched from its module at its first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpselect import mechanisms
+    from dpselect.dataset import Dataset
+    from dpselect.engines.domain import Column, Listed, Size, Span
+    from dpselect.errors import DataError, DpselectError, OutputError, ParameterError
+    from dpselect.privacy import Neighbors
+    from dpselect.release import Item, Release, Statement
+    from dpselect.verbs import choose
+
+    __version__: str
+
+_HOMES = {
+    "Column": "dpselect.engines.domain",
+    "DataError": "dpselect.errors",
+    "Dataset": "dpselect.dataset",
+    "DpselectError": "dpselect.errors",
+    "Item": "dpselect.release",
+    "Listed": "dpselect.engines.domain",
+    "Neighbors": "dpselect.privacy",
+    "OutputError": "dpselect.errors",
+    "ParameterError": "dpselect.errors",
+    "Release": "dpselect.release",
+    "Size": "dpselect.engines.domain",
+    "Span": "dpselect.engines.domain",
+    "Statement": "dpselect.release",
+    "choose": "dpselect.verbs",
+}
+
+__all__ = [
+    "Column",
+    "DataError",
+    "Dataset",
+    "DpselectError",
+    "Item",
+    "Listed",
+    "Neighbors",
+    "OutputError",
+    "ParameterError",
+    "Release",
+    "Size",
+    "Span",
+    "Statement",
+    "__version__",
+    "choose",
+    "mechanisms",
+]
+
+
+def __getattr__(name: str) -> object:
+    """A public name at its first use; afterwards it is an ordinary attribute."""
+    value: object
+    if name == "mechanisms":
+        value = importlib.import_module("dpselect.mechanisms")
+    elif name == "__version__":
+        value = importlib.import_module("importlib.metadata").version("dpselect")
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module 'dpselect' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

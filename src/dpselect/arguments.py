@@ -1,0 +1,213 @@
+"""What the command understands: its words, their help, and examples. Imports nothing heavy, so help is instant."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import NoReturn
+
+EPSILON = "how much one person's data may change the odds of any answer: at most by the factor e^epsilon; 1 is common"
+DELTA = "how likely that promise may fail for somebody, far below 1 / number of users (default 1e-6"
+TERMS = """
+epsilon: what anybody can learn about one person from the answer; smaller is more private and less accurate.
+delta: the small probability with which that promise may fail; keep it far below 1 / number of users.
+exit status: 0 done (also when fewer than k items could be told), 2 a parameter is wrong, 3 the data cannot be
+read, 4 the output cannot be written, 130 interrupted, 1 anything else.
+"""
+
+TOP_EXAMPLES = """
+examples:
+  dpselect top plays.parquet --user user --item artist -k 10 --epsilon 1 --delta 1e-6
+      The ten artists that most users played, of a catalogue that nobody has to know.
+  dpselect top logs/*.csv --user uid --item page --where "country = 'DE'" --epsilon 0.5 --counts -o top.csv
+      German visitors only, with noisy numbers of users, into a file.
+  dpselect top films.csv --user user --item film -k 5 --epsilon 1 --delta 0 --domain-from titles.csv:film
+      Exactly five of the films listed in another, public file, without any delta.
+  dpselect top ratings.parquet --user user --item stars -k 2 --epsilon 1 --domain-range 1..5
+      The two most used numbers of stars, one to five.
+  dpselect top app.duckdb --table events --user user_id --item word --max-items-per-user 20 --epsilon 1 --format json
+      A table of a database; of every user at most 20 words, picked at random, which lowers the threshold.
+"""
+
+CHOOSE_EXAMPLES = """
+examples:
+  dpselect choose models.csv --label model --score correct --epsilon 1
+      One of a list of models by a score that depends on private data, where one user moves a score by at most 1.
+  dpselect choose models.csv --label model --score correct --epsilon 1 --monotonic --method permute-and-flip
+      The same where one more user can only raise scores: twice as sharp.
+  dpselect choose poll.csv --user voter --item option --domain red,green,blue --epsilon 0.5
+      The option that most voters chose.
+"""
+
+DEMO_EXAMPLES = """
+examples:
+  dpselect demo
+      Make listening events of 100,000 invented users, and ask for their ten favourite artists.
+  dpselect demo --keep plays.parquet
+      The same, and keep the data to try other questions on.
+  dpselect demo --users 2000
+      Fewer users: the same threshold lets fewer artists through.
+"""
+
+EXAMPLES = """
+examples:
+  dpselect demo
+      See it work on invented data.
+  dpselect top plays.parquet --user user --item artist -k 10 --epsilon 1 --delta 1e-6
+      The ten artists that most users played.
+  dpselect choose models.csv --label model --score correct --epsilon 1
+      The best of some candidates by a private score.
+
+dpselect COMMAND --help tells more.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with a hint that names the nearest word it knows."""
+
+    # typing.override comes with Python 3.12
+    def error(self, message: str) -> NoReturn:  # pyrefly: ignore[missing-override-decorator]
+        """The mistake and a hint in place of a wall of options; exit status 2."""
+        hint = self.hint(message)
+        self.exit(2, f"{self.prog}: {message}\nhint: {hint or f'{self.prog} --help shows examples'}\n")
+
+    def hint(self, message: str) -> str | None:
+        """Near names for a word that is not known, where there are any."""
+        unknown = re.match(r"unrecognized arguments: (--?[\w-]+)", message)
+        choice = re.match(r"argument [^:]*: invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if unknown:
+            return near_only(unknown[1], self.every_option())
+        if choice:
+            return near_only(choice[1], re.findall(r"[\w-]+", choice[2]))
+        return None
+
+    def every_option(self) -> list[str]:
+        """The options of this command, or of all commands where none was understood."""
+        found = [option for action in self._actions for option in action.option_strings]
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                found += [option for parser in action.choices.values() for option in parser.every_option()]
+        return sorted(set(found))
+
+
+def near_only(word: str, known: Sequence[str]) -> str | None:
+    """A hint only where some name is near."""
+    close = get_close_matches(word, known, n=2, cutoff=0.75 if word.startswith("-") else 0.5)
+    return f"did you mean {' or '.join(close)}?" if close else None
+
+
+def parser() -> Parser:
+    """The whole command line."""
+    root = Parser(
+        prog="dpselect",
+        description="Differentially private selection: the top k, the best one.",
+        epilog=EXAMPLES.strip("\n"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,  # a script written today must not change its meaning when an option is added
+    )
+    root.add_argument("--version", action="store_true", help="show the version and exit")
+    commands = root.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name, fill, summary, examples in (
+        ("top", top, "the k items that most users share, ranked", TOP_EXAMPLES),
+        ("choose", choose, "the best of some candidates", CHOOSE_EXAMPLES),
+        ("demo", demo, "a private top ten of invented data, to see it work", DEMO_EXAMPLES),
+    ):
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=(examples + TERMS).strip("\n"),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        fill(command)
+    return root
+
+
+def top(command: argparse.ArgumentParser) -> None:
+    """dpselect top."""
+    command.add_argument("files", nargs="+", metavar="FILE", help="CSV, JSON, Parquet, or a database with --table")
+    users_and_items(command, required=True)
+    command.add_argument("-k", type=int, default=10, help="how many items at most (default 10)")
+    price(command)
+    command.add_argument("--delta", default="1e-6", help=DELTA + "; with a domain, 0 is allowed)")
+    command.add_argument(
+        "--k-bar", type=int, metavar="N", help="look at the N items with most users (default 10 k, at least 1000)"
+    )
+    domain(command)
+    command.add_argument("--counts", action="store_true", help="release noisy numbers of users too; they share epsilon")
+    command.add_argument(
+        "--method",
+        default="auto",
+        metavar="NAME",
+        help="auto, limited-domain or chosen-k-bar (no domain), or peeling (with a domain)",
+    )
+    result(command)
+
+
+def choose(command: argparse.ArgumentParser) -> None:
+    """dpselect choose."""
+    command.add_argument("files", nargs="+", metavar="FILE", help="candidates with scores, or events of users")
+    scores = command.add_argument_group("candidates with scores")
+    scores.add_argument("--label", metavar="COLUMN", help="the candidates; each must occur once")
+    scores.add_argument("--score", metavar="COLUMN", help="their scores, computed from private data")
+    scores.add_argument("--sensitivity", metavar="S", help="how far one user can move any score (default 1)")
+    scores.add_argument("--monotonic", action="store_true", help="one more user moves all scores the same way")
+    events = command.add_argument_group("or events of users, with a known domain")
+    users_and_items(events, required=False)
+    domain(events)
+    price(command)
+    command.add_argument("--method", default="exponential", help="exponential, permute-and-flip or noisy-max")
+    command.add_argument("--neighbors", default="add-remove", help="add-remove (the default) or replace-one")
+    result(command)
+
+
+def demo(command: argparse.ArgumentParser) -> None:
+    """dpselect demo."""
+    command.add_argument("--users", type=int, default=100_000, metavar="N", help="how many (default 100000)")
+    command.add_argument("--keep", metavar="FILE", help="write the data to this Parquet file and keep it")
+    quiet(command)
+
+
+# ---- options that commands share --------------------------------------------------------------------------
+
+Group = argparse._ActionsContainer
+
+
+def users_and_items(group: Group, *, required: bool) -> None:
+    """What a row says, and which rows."""
+    group.add_argument("--user", required=required, metavar="COLUMN", help="who: the unit that is protected")
+    group.add_argument("--item", required=required, metavar="COLUMN", help="what is counted, by distinct users")
+    group.add_argument("--where", metavar="SQL", help="only rows for which this condition holds")
+    group.add_argument("--table", metavar="NAME", help="a table of a database file")
+    group.add_argument("--max-items-per-user", type=int, metavar="N", help="keep N random items of every user")
+
+
+def price(group: Group) -> None:
+    """What may be spent, exactly as typed: 0.1 is one tenth."""
+    group.add_argument("--epsilon", required=True, metavar="E", help=EPSILON)
+
+
+def domain(command: Group) -> None:
+    """Four ways to say which items there can be."""
+    group = command.add_mutually_exclusive_group()
+    group.add_argument("--domain", metavar="A,B,C", help="the items that can be chosen, listed")
+    group.add_argument("--domain-from", metavar="FILE:COLUMN", help="a public file that lists them")
+    group.add_argument("--domain-range", metavar="START..STOP", help="whole numbers, both ends included")
+    group.add_argument("--domain-size", type=int, metavar="N", help="only how many there are")
+
+
+def result(command: Group) -> None:
+    """Where the answer goes."""
+    command.add_argument(
+        "--format", choices=("table", "csv", "json", "parquet"), help="default: what -o says, else a table"
+    )
+    command.add_argument("-o", "--output", metavar="FILE", help="write here; an old file stays until all is written")
+    quiet(command)
+
+
+def quiet(command: Group) -> None:
+    """Progress goes to standard error, unless nobody wants it."""
+    command.add_argument("--quiet", action="store_true", help="no progress on standard error")

@@ -1,0 +1,260 @@
+"""The command `dpselect`: the result on standard output, all else on standard error, and a status that says why.
+
+Exit status: 0 done, 1 unexpected, 2 a parameter is wrong, 3 the data cannot be read, 4 the output cannot be
+written, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import shlex
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpselect.arguments import parser
+from dpselect.errors import DataError, OutputError, ParameterError
+
+if TYPE_CHECKING:
+    from dpselect.dataset import Dataset
+    from dpselect.engines.domain import Domain
+    from dpselect.release import Release
+
+Ask = Callable[[Callable[[float | None], None]], "Release"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status."""
+    try:
+        return _command(parser().parse_args(argv))
+    except SystemExit as end:  # argparse has said what there was to say
+        return end.code if isinstance(end.code, int) else 0
+    except ParameterError as error:
+        return _fail(2, str(error))
+    except DataError as error:
+        return _fail(3, str(error))
+    except BrokenPipeError:
+        _drop_standard_output()
+        return 4  # the reader has gone, so nobody needs a message
+    except OutputError as error:
+        _drop_standard_output()
+        return _fail(4, str(error))
+    except KeyboardInterrupt:
+        return _fail(130, "interrupted")
+    except Exception as error:
+        return _unexpected(error)
+
+
+def _command(args: argparse.Namespace) -> int:
+    if args.version:
+        from dpselect import __version__
+
+        print(f"dpselect {__version__}")
+    elif args.command is None:
+        parser().print_help(sys.stderr)
+        return 2
+    else:
+        {"top": top, "choose": choose, "demo": demo}[args.command](args)
+    return 0
+
+
+def top(args: argparse.Namespace) -> None:
+    """The k items that most users share."""
+
+    def ask(progress: Callable[[float | None], None]) -> Release:
+        return _dataset(args).top_k(
+            args.k,
+            epsilon=args.epsilon,
+            delta=args.delta,
+            domain=_domain(args),
+            counts=args.counts,
+            k_bar=args.k_bar,
+            method=args.method,
+            progress=progress,
+        )
+
+    _answer(args, ask)
+
+
+def choose(args: argparse.Namespace) -> None:
+    """The best of some candidates, by their scores or by their users."""
+    by_score = _by_score(args)
+
+    def ask(progress: Callable[[float | None], None]) -> Release:
+        if by_score:
+            return _choose_by_score(args)
+        return _dataset(args).choose(
+            domain=_domain(args),
+            epsilon=args.epsilon,
+            method=args.method,
+            neighbors=args.neighbors,
+            progress=progress,
+        )
+
+    _answer(args, ask)
+
+
+def _choose_by_score(args: argparse.Namespace) -> Release:
+    from dpselect.engines.duckdb_candidates import read_candidates
+    from dpselect.verbs import choose as choose_best
+
+    return choose_best(
+        read_candidates(_source(args), args.label, args.score, table=args.table),
+        epsilon=args.epsilon,
+        sensitivity="1" if args.sensitivity is None else args.sensitivity,
+        monotonic=args.monotonic,
+        neighbors=args.neighbors,
+        method=args.method,
+    )
+
+
+def _by_score(args: argparse.Namespace) -> bool:
+    """Which of its two questions `choose` was asked; half of each is a mistake."""
+    scores = {"--label": args.label, "--score": args.score, "--sensitivity": args.sensitivity}
+    scores["--monotonic"] = args.monotonic or None
+    events = {"--user": args.user, "--item": args.item, "--where": args.where}
+    events["--max-items-per-user"] = args.max_items_per_user
+    for name in ("domain", "domain_from", "domain_range", "domain_size"):
+        events["--" + name.replace("_", "-")] = getattr(args, name)
+    given = [[name for name, value in group.items() if value is not None] for group in (scores, events)]
+    either = "be given for candidates with scores, --user, --item and a domain for events of users"
+    if all(given) or not any(given):
+        came = f"{given[0][0]} with {given[1][0]}" if all(given) else "neither"
+        raise ParameterError("--label and --score", either, came)
+    needed = ("--label", "--score") if given[0] else ("--user", "--item")
+    for name in needed:
+        if name not in given[0] + given[1]:
+            raise ParameterError(name, "be given too", "nothing")
+    return bool(given[0])
+
+
+def demo(args: argparse.Namespace) -> None:
+    """Invented data, and a private top ten of it."""
+    if args.keep is None:
+        with tempfile.TemporaryDirectory(prefix="dpselect-demo-") as folder:
+            _demo(args, Path(folder, "plays.parquet"))
+    else:
+        path = Path(args.keep)
+        if path.exists():
+            raise ParameterError("--keep", "name a file that is not there yet", args.keep)
+        if not path.parent.is_dir():
+            raise OutputError(f"the folder of --keep does not exist: {path.parent}")
+        _demo(args, path)
+
+
+def _demo(args: argparse.Namespace, path: Path) -> None:
+    from dpselect.demo import write_listening_events
+
+    _tell(args, f"making listening events of {args.users:,} invented users")
+    rows = write_listening_events(path, args.users)
+    _tell(args, f"asking {rows:,} rows for the ten artists that most users played")
+    command = ["top", str(path), *"--user user --item artist -k 10 --epsilon 1 --delta 1e-6".split()]
+    quiet = ["--quiet"] if args.quiet else []
+    top(parser().parse_args([*command, *quiet]))
+    if args.keep is None:
+        _tell(args, "\nkeep the data and ask again:\n  dpselect demo --keep plays.parquet")
+        command[1] = "plays.parquet"
+    else:
+        _tell(args, "\nask again, or change something:")
+    _tell(args, f"  {shlex.join(['dpselect', *command])}")
+
+
+# ---- from words to objects --------------------------------------------------------------------------------
+
+
+def _dataset(args: argparse.Namespace) -> Dataset:
+    from dpselect.dataset import Dataset
+
+    return Dataset(
+        _source(args),
+        user=args.user,
+        item=args.item,
+        where=args.where,
+        max_items_per_user=args.max_items_per_user,
+        table=args.table,
+    )
+
+
+def _source(args: argparse.Namespace) -> str | list[str]:
+    """One file as itself, several as a list."""
+    files: list[str] = args.files
+    return files[0] if len(files) == 1 else files
+
+
+def _domain(args: argparse.Namespace) -> Domain | None:
+    """What the four options say about the domain; they exclude each other."""
+    from dpselect.engines import domain
+
+    if args.domain is not None:
+        return domain.Listed(tuple(next(csv.reader([args.domain]), [])))
+    if args.domain_from is not None:
+        source, colon, column = args.domain_from.rpartition(":")
+        if not (source and colon and column):
+            raise ParameterError("--domain-from", "be FILE:COLUMN", args.domain_from)
+        return domain.Column(source, column)
+    if args.domain_range is not None:
+        return domain.Span(*_ends(args.domain_range))
+    return None if args.domain_size is None else domain.Size(args.domain_size)
+
+
+def _ends(text: str) -> tuple[int, int]:
+    start, _, stop = text.partition("..")
+    try:
+        return int(start), int(stop) + 1  # a Span is half open, as a range of Python's
+    except ValueError:
+        raise ParameterError("--domain-range", "be START..STOP, two whole numbers", text, "for example 1..5") from None
+
+
+# ---- the answer and the failures --------------------------------------------------------------------------
+
+
+def _answer(args: argparse.Namespace, ask: Ask) -> None:
+    """Find the place for the answer, then ask, then write: in this order, since asking costs budget."""
+    from dpselect.engines.files import find
+    from dpselect.output import deliver, destination, format_of
+    from dpselect.progress import Progress
+
+    output = getattr(args, "output", None)
+    path = None if output is None else Path(output)
+    form = format_of(getattr(args, "format", None), path)
+    place = destination(path, () if path is None else find(args.files).paths)
+    try:
+        with Progress("counting distinct users", quiet=args.quiet) as progress:
+            release = ask(progress)
+    except BaseException:
+        place.give_up()
+        raise
+    deliver(release, form, place)
+
+
+def _tell(args: argparse.Namespace, text: str) -> None:
+    if not args.quiet:
+        print(text, file=sys.stderr, flush=True)
+
+
+def _fail(status: int, message: str) -> int:
+    print(f"dpselect: {message}", file=sys.stderr)
+    return status
+
+
+def _unexpected(error: Exception) -> int:
+    """A mistake of ours. Its text may hold data (a value that did not convert), so only its class is shown."""
+    if os.environ.get("DPSELECT_TRACEBACK") == "1":
+        traceback.print_exc()
+    name = type(error).__name__
+    return _fail(1, f"unexpected {name}\nhint: DPSELECT_TRACEBACK=1 shows the traceback (it may show data)")
+
+
+def _drop_standard_output() -> None:
+    """Nothing more goes out, so that Python does not complain about what is still buffered when it ends."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError, AttributeError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.close(null)

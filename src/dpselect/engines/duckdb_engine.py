@@ -1,0 +1,163 @@
+"""The DuckDB engine: one source, one filter, one bound, and the two questions, answered by SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+
+import numpy as np
+
+from dpselect.engines import duckdb_filter
+from dpselect.engines import duckdb_questions as questions
+from dpselect.engines.domain import UNSEEN, Column, Domain, Listed, Size, Span
+from dpselect.engines.duckdb_domain import keep_domain
+from dpselect.engines.duckdb_filter import RowFilter
+from dpselect.engines.duckdb_row_rules import refuse
+from dpselect.engines.duckdb_scans import Scan, missing_column
+from dpselect.engines.duckdb_sources import open_scan
+from dpselect.engines.duckdb_tables import write_parquet, write_table
+from dpselect.engines.duckdb_types import filter_form, item_form, label, present, user_form
+from dpselect.engines.duckdb_workspace import Row, Workspace, quoted
+from dpselect.engines.port import Progress
+from dpselect.histogram import Histogram
+from dpselect.parameters import whole
+
+__all__ = ["DuckDBEngine", "write_parquet", "write_table"]
+
+
+class DuckDBEngine:
+    """Distinct users per item of one source. Opening it reads the schema and refuses what does not fit.
+
+    `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
+    """
+
+    def __init__(
+        self,
+        source: object,
+        *,
+        user: str,
+        item: str,
+        where: str | None = None,
+        max_items_per_user: int | None = None,
+        table: str | None = None,
+        key: bytes,
+    ) -> None:
+        self._workspace = Workspace()
+        self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
+        try:
+            row_filter = RowFilter() if where is None else duckdb_filter.parse(self._workspace, where)
+            self._scan = open_scan(self._workspace, source, table)
+            self._columns, self._types = _schema(self._workspace, self._scan, user, item, row_filter)
+        except BaseException:
+            self._workspace.close()
+            raise
+        self._user, self._item, self._where = user, item, row_filter.sql()
+
+    def __enter__(self) -> DuckDBEngine:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget everything. Labels cannot be asked for any more."""
+        self._workspace.close()
+
+    def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
+        """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
+        most = whole("rows", rows, least=0)
+        found = self._ask(lambda source: questions.top(source, self._bound, most), progress)
+        items = [label(item, self._types[self._item]) for item, _ in found]
+        return Histogram.from_items(items, [count for _, count in found])
+
+    def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
+        """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
+        counted = self._counted(domain)
+        table = self._workspace.fresh()
+        self._ask(lambda source: questions.keep_counts(table, counted(source)), progress)
+        found = self._workspace.fetch(questions.groups(table))
+        counts, sizes = [count for count, _ in found], [size for _, size in found]
+        unseen = _unseen(domain, sum(sizes))
+        if unseen:
+            counts, sizes = [*counts, 0], [*sizes, unseen]
+        names = _Names(self._workspace, table, tuple(sizes), self._types[self._item], domain if unseen else None)
+        return Histogram(counts=np.array(counts, dtype=np.int64), sizes=sizes, label=names)
+
+    def _counted(self, domain: Domain | None) -> Callable[[str], str]:
+        """From the source to the counts of what the domain asks for."""
+        if isinstance(domain, Span):
+            item_type = self._types[self._item]
+            return lambda source: questions.counts(questions.in_span(source, domain, item_type), self._bound)
+        if isinstance(domain, (Listed, Column)):
+            kept = keep_domain(self._workspace, domain, self._types[self._item])
+            return lambda source: questions.of_domain(
+                questions.counts(questions.in_domain(source, kept), self._bound), kept
+            )
+        return lambda source: questions.counts(source, self._bound)
+
+    def _ask(self, question: Callable[[str], str], progress: Progress | None) -> list[Row]:
+        """Run one question over the source's rows."""
+
+        def ask() -> list[Row]:
+            with self._scan.rows(self._workspace, self._columns, self._select) as source:
+                return self._workspace.rows(question(source))
+
+        return self._workspace.guarded(ask, progress=progress)
+
+    def _select(self, source: str) -> str:
+        """The users and items of the rows that count."""
+        columns = ", ".join(filter_form(column, self._types[column]) for column in self._columns)
+        user, item = ((quoted(name), self._types[name]) for name in (self._user, self._item))
+        return (
+            f"SELECT {user_form(*user)} AS u, {item_form(*item)} AS i FROM (SELECT {columns} FROM {source}) "
+            f"WHERE {self._where} AND {present(*user)} AND {present(*item)}"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class _Names:
+    """The labels of a grouped histogram, asked for one at a time."""
+
+    workspace: Workspace
+    table: str
+    sizes: tuple[int, ...]
+    item_type: str
+    unseen: Domain | None  # the domain whose unseen items are the last group, if they are not in the table
+
+    def __call__(self, group: int, member: int) -> object:
+        if not (0 <= group < len(self.sizes) and 0 <= member < self.sizes[group]):
+            raise IndexError("there is no such member of a group")
+        if self.unseen is None or group < len(self.sizes) - 1:
+            place = sum(self.sizes[:group]) + member
+            return label(self.workspace.fetch(questions.item_at(self.table), [place])[0][0], self.item_type)
+        return self._number(self.unseen, member) if isinstance(self.unseen, Span) else UNSEEN
+
+    def _number(self, span: Span, member: int) -> object:
+        gaps = f"{self.table}_gaps"
+        self.workspace.fetch(questions.keep_gaps(gaps, self.table, span.start))
+        return span.start + member + int(self.workspace.fetch(questions.seen_before(gaps), [member])[0][0])
+
+
+def _unseen(domain: Domain | None, seen: int) -> int:
+    """How many items of the domain have no row and stand in no table."""
+    if isinstance(domain, Span):
+        return domain.stop - domain.start - seen
+    return max(0, domain.items - seen) if isinstance(domain, Size) else 0
+
+
+def _schema(
+    workspace: Workspace, scan: Scan, user: str, item: str, row_filter: RowFilter
+) -> tuple[list[str], Mapping[str, str]]:
+    """The columns that are read and their types; whatever the caller named must be there and fit."""
+    for parameter, name in (("user", user), ("item", item)):
+        if scan.names and name not in scan.names:
+            raise missing_column(parameter, name, scan)
+    columns = list(dict.fromkeys([user, item, *row_filter.needs(scan)]))
+    foreign = sorted(set(row_filter.functions) & scan.own_functions(workspace)) if row_filter.functions else []
+    if foreign:
+        refuse(f"the function {foreign[0]}", "somebody defined it in the source's database, so it may do anything")
+    types = scan.types(workspace, columns)
+    item_form(quoted(item), types[item])
+    duckdb_filter.check(workspace, row_filter, {column: types[column] for column in columns})
+    return columns, types

@@ -1,0 +1,91 @@
+"""Questions as SQL. Rows come in as columns u (user) and i (item), counts go out as i and n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpselect.engines.domain import Span
+from dpselect.engines.duckdb_types import INTEGERS, TEXTS, kind
+from dpselect.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Every user keeps at most `most` distinct items: the first by a keyed hash."""
+
+    most: int
+    key: bytes
+
+    def pairs(self, rows: str) -> str:
+        """The distinct (u, i) pairs that are kept.
+
+        The outer hash matters: hash(key, u, i) alone is a mask of (key, u) laid over hash(i), so which of two
+        items comes first would hang on one bit, and an item alone on its side of the highest bit would be kept
+        half of the time. Equal hashes are told apart by the item, so the choice depends on the user's rows only.
+        """
+        key = "'" + "".join(f"\\x{byte:02X}" for byte in self.key) + "'::BLOB"
+        return (
+            f"(SELECT u, i FROM (SELECT DISTINCT u, i FROM {rows}) "
+            f"QUALIFY row_number() OVER (PARTITION BY u ORDER BY hash(hash({key}, u, i)), i) <= {self.most})"
+        )
+
+
+def counts(rows: str, bound: Bound | None) -> str:
+    """i and n, the number of distinct users of every item."""
+    if bound is None:
+        return f"SELECT i, count(DISTINCT u) AS n FROM {rows} GROUP BY i"
+    return f"SELECT i, count(*) AS n FROM {bound.pairs(rows)} GROUP BY i"
+
+
+def top(rows: str, bound: Bound | None, most: int) -> str:
+    """The items with the most users; among equal counts the first in the order of items."""
+    return f"{counts(rows, bound)} ORDER BY n DESC, i LIMIT {most}"
+
+
+def keep_counts(table: str, counted: str) -> str:
+    """Keep all items, each at its place: groups by falling count, items of a group in their own order."""
+    place = "row_number() OVER (ORDER BY n DESC, i) - 1 AS place"
+    return f"CREATE TEMP TABLE {table} AS SELECT i, n, {place} FROM ({counted})"
+
+
+def groups(table: str) -> str:
+    """How many items have each count."""
+    return f"SELECT n, count(*) FROM {table} GROUP BY n ORDER BY n DESC"
+
+
+def item_at(table: str) -> str:
+    """The item at one place."""
+    return f"SELECT i FROM {table} WHERE place = ?"
+
+
+def keep_gaps(gaps: str, table: str, start: int) -> str:
+    """For each seen number of a span, how many unseen ones stand before it."""
+    gap = f"i::HUGEINT - {start}::HUGEINT - (row_number() OVER (ORDER BY i) - 1) AS gap"
+    return f"CREATE TEMP TABLE {gaps} AS SELECT {gap} FROM {table}"
+
+
+def seen_before(gaps: str) -> str:
+    """How many seen numbers stand before the r-th unseen one: those with at most r unseen ones before them."""
+    return f"SELECT count(*) FROM {gaps} WHERE gap <= ?"
+
+
+def in_span(rows: str, span: Span, item_type: str) -> str:
+    """The rows whose item is one of the span's numbers; text counts where it is written as such a number."""
+    name = kind(item_type)
+    if name in TEXTS:
+        number = "TRY_CAST(i AS BIGINT)"
+        rows = f'(SELECT u, {number} AS i FROM {rows} WHERE CAST({number} AS VARCHAR) COLLATE "C" = i)'
+    elif name not in INTEGERS:
+        hint = "list the items, or name a column that holds them"
+        raise ParameterError("domain", f"fit the item column, which is {name}", "a range of whole numbers", hint)
+    return f"(SELECT u, i FROM {rows} WHERE i BETWEEN {span.start} AND {span.stop - 1})"
+
+
+def in_domain(rows: str, domain: str) -> str:
+    """The rows whose item is in the domain."""
+    return f"(SELECT u, i FROM {rows} WHERE i IN (SELECT i FROM {domain}))"
+
+
+def of_domain(counted: str, domain: str) -> str:
+    """Every item of the domain, with count 0 where no row has it."""
+    return f"SELECT i, coalesce(n, 0) AS n FROM {domain} LEFT JOIN ({counted}) USING (i)"

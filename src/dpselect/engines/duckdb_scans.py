@@ -1,0 +1,172 @@
+"""Scans: the three ways in which rows reach DuckDB. A scan knows its schema and has not looked at a row."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import duckdb
+
+from dpselect.engines.duckdb_workspace import Workspace, quoted
+from dpselect.engines.frames import Frame
+from dpselect.errors import ParameterError
+from dpselect.parameters import near
+
+_HERE = "dpselect_source"
+Select = Callable[[str], str]
+"""From the name of what is read to the SELECT that narrows and filters it."""
+
+
+class Scan(Protocol):
+    """A source whose schema is known and whose rows were not looked at."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns; none where they cannot be known, and then every name is taken."""
+        ...
+
+    def hint(self, column: str) -> str:
+        """What may be said about a column that is not there."""
+        ...
+
+    def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
+        """The SQL types of some columns."""
+        ...
+
+    def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> AbstractContextManager[str]:
+        """What stands after FROM for one query over the selected rows."""
+        ...
+
+    def own_functions(self, workspace: Workspace) -> frozenset[str]:
+        """Functions that somebody defined in the source's own database: what they do is not known."""
+        ...
+
+
+@dataclass(frozen=True)
+class SqlScan:
+    """Files, or a table of an attached database: DuckDB reads them by itself, and only what is asked for."""
+
+    names: tuple[str, ...]
+    sql: Callable[[Sequence[str]], str]
+    text: bool = False  # the names are from the first lines of text files
+
+    def hint(self, column: str) -> str:
+        """What may be said about a column that is not there."""
+        hint = near(column, self.names)
+        if not self.text or hint.startswith("did you mean"):
+            return hint
+        # A file without a header has data where the names should be, so what is there is not shown.
+        return "the first line of a CSV file, or the first records of a JSON file, must name the columns"
+
+    def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
+        """The SQL types of some columns."""
+        return described(workspace, f"SELECT {_listed(columns)} FROM {self.sql(columns)}")
+
+    @contextlib.contextmanager
+    def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:  # noqa: ARG002
+        """What stands after FROM for one query over the selected rows."""
+        yield f"({select(self.sql(columns))})"
+
+    def own_functions(self, workspace: Workspace) -> frozenset[str]:  # noqa: ARG002
+        """None: these rows come without functions."""
+        return frozenset()
+
+
+@dataclass(frozen=True)
+class FrameScan:
+    """A frame in this process. Only the columns that are asked for are handed over, under names of our own."""
+
+    frame: Frame
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return self.frame.names
+
+    def hint(self, column: str) -> str:
+        """What may be said about a column that is not there."""
+        return near(column, self.names)
+
+    def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
+        """The SQL types of some columns."""
+        name = workspace.register(self.frame.narrow(self._places(columns), empty=True))
+        try:
+            return described(workspace, f"SELECT {self._renamed(columns)} FROM {name}")
+        finally:
+            workspace.connection.unregister(name)
+
+    @contextlib.contextmanager
+    def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
+        """What stands after FROM for one query over the selected rows."""
+        name = workspace.register(self.frame.narrow(self._places(columns), empty=False))
+        try:
+            yield f"({select(f'(SELECT {self._renamed(columns)} FROM {name})')})"
+        finally:
+            workspace.connection.unregister(name)
+
+    def _places(self, columns: Sequence[str]) -> list[int]:
+        return [self.names.index(column) for column in columns]
+
+    def _renamed(self, columns: Sequence[str]) -> str:
+        return ", ".join(f"c{place} AS {quoted(column)}" for place, column in enumerate(columns))
+
+    def own_functions(self, workspace: Workspace) -> frozenset[str]:  # noqa: ARG002
+        """None: these rows come without functions."""
+        return frozenset()
+
+
+@dataclass(frozen=True)
+class RelationScan:
+    """A relation on the caller's own connection. It narrows and filters there and streams to us; nothing is left."""
+
+    relation: duckdb.DuckDBPyRelation
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(self.relation.columns)
+
+    def hint(self, column: str) -> str:
+        """What may be said about a column that is not there."""
+        return near(column, self.names)
+
+    def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
+        """The SQL types of some columns."""
+        known = dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))
+        return {column: known[column] for column in columns}
+
+    @contextlib.contextmanager
+    def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:  # noqa: ARG002
+        """What stands after FROM for one query over the selected rows."""
+        # The stream is registered, not the relation: it runs once, and its schema comes with it.
+        name = workspace.register(self._queried(select(_HERE)).__arrow_c_stream__())
+        try:
+            yield name
+        finally:
+            workspace.connection.unregister(name)
+
+    def own_functions(self, workspace: Workspace) -> frozenset[str]:
+        """Functions that somebody defined in this database."""
+        sql = "SELECT DISTINCT lower(function_name) FROM duckdb_functions() WHERE NOT internal"
+        return frozenset(str(row[0]) for row in workspace.guarded(lambda: self._queried(sql).fetchall()))
+
+    def _queried(self, sql: str) -> Any:
+        """A query of ours over the relation, under a name that exists in that query only."""
+        return self.relation.query(_HERE, sql)
+
+
+def missing_column(parameter: str, column: str, scan: Scan) -> ParameterError:
+    """The error for a column that is not there."""
+    return ParameterError(parameter, "be a column of the source", repr(column), scan.hint(column))
+
+
+def described(workspace: Workspace, select: str) -> dict[str, str]:
+    """The columns of a SELECT and their types; nothing runs."""
+    return {str(row[0]): str(row[1]) for row in workspace.fetch(f"DESCRIBE {select}")}
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join(quoted(column) for column in columns)

@@ -1,0 +1,116 @@
+"""Sources: from whatever a caller may give to a scan. Opening one looks at its schema only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import duckdb
+
+from dpselect.engines.duckdb_files import file_scan_sql
+from dpselect.engines.duckdb_scans import FrameScan, RelationScan, Scan, SqlScan, described
+from dpselect.engines.duckdb_workspace import Workspace, literal, quoted
+from dpselect.engines.files import Files, find
+from dpselect.engines.frames import frame_of
+from dpselect.errors import DataError, ParameterError
+from dpselect.parameters import near
+
+__all__ = ["Scan", "open_scan"]
+
+
+def open_scan(workspace: Workspace, source: object, table: str | None) -> Scan:
+    """The scan of whatever a caller may give as a source."""
+    if isinstance(source, (str, os.PathLike, list, tuple)):
+        files = find(source)
+        if files.kind == "duckdb":
+            return _database(workspace, files.paths[0], table)
+        _no_table(table)
+        return _file_scan(workspace, files)
+    if isinstance(source, duckdb.DuckDBPyConnection):
+        return _connection(workspace, source, table)
+    _no_table(table)
+    if isinstance(source, duckdb.DuckDBPyRelation):
+        return RelationScan(source)
+    return FrameScan(frame_of(source))
+
+
+def _no_table(table: str | None) -> None:
+    if table is not None:
+        hint = "table= belongs to a DuckDB database file or a DuckDB connection"
+        raise ParameterError("table", "be left out for this kind of source", repr(table), hint)
+
+
+def _file_scan(workspace: Workspace, files: Files) -> Scan:
+    names, sql = file_scan_sql(files)
+    if names is not None:
+        return SqlScan(names, sql, text=True)
+    try:
+        return SqlScan(tuple(described(workspace, f"SELECT * FROM {sql(())}")), sql)
+    except DataError:
+        pass
+    shown = files.paths[0] if len(files.paths) == 1 else f"one of {len(files.paths)} files"
+    raise DataError(f"{shown} cannot be read as {files.kind}", "it may be damaged, incomplete or of another kind")
+
+
+def _database(workspace: Workspace, path: str, table: str | None) -> Scan:
+    try:
+        with open(path, "rb") as file:
+            known = file.read(12)[8:] == b"DUCK"
+    except OSError:
+        known = False
+    if not known:
+        raise DataError(f"{path} is not a DuckDB database that can be read")
+    database = _attached(workspace, os.path.realpath(path))
+    where = f"database_name = '{database}' AND NOT internal"
+    found = workspace.fetch(
+        f"SELECT schema_name, table_name FROM duckdb_tables() WHERE {where} "
+        f"UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE {where} ORDER BY ALL"
+    )
+    schema, name = _chosen(table, [(str(row[0]), str(row[1])) for row in found])
+    sql = f"{database}.{quoted(schema)}.{quoted(name)}"
+    return SqlScan(tuple(described(workspace, f"SELECT * FROM {sql}")), lambda _columns: sql)
+
+
+def _attached(workspace: Workspace, path: str) -> str:
+    """The name under which a database is attached; a domain may come from the same one as the rows."""
+    open_already = workspace.fetch("SELECT database_name FROM duckdb_databases() WHERE path = ?", [path])
+    if open_already:
+        return str(open_already[0][0])
+    name = workspace.fresh()
+    try:
+        workspace.fetch(f"ATTACH {literal(path)} AS {name} (READ_ONLY)")
+        return name
+    except DataError:
+        pass
+    hint = "another program or connection may hold it open; close it, or give the connection itself as the source"
+    raise DataError(f"{path} cannot be opened", hint)
+
+
+def _chosen(table: str | None, found: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """The table that is meant by `name` or `schema.name`."""
+    names = {name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in found}
+    if table is None:
+        raise ParameterError("table", "name a table of the database", "nothing", f"there is {', '.join(names)}")
+    exact = names.get(table) or names.get(table.removeprefix("main."))
+    if exact is None:
+        raise ParameterError("table", "be a table of the database", repr(table), near(table, names))
+    return exact
+
+
+def _connection(workspace: Workspace, connection: duckdb.DuckDBPyConnection, table: str | None) -> Scan:
+    if table is None:
+        raise ParameterError("table", "name a table or view of the connection", "nothing")
+    relation = workspace.guarded(lambda: _relation(connection, table))
+    if relation is not None:
+        return RelationScan(relation)
+    sql = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    names = workspace.guarded(lambda: [str(row[0]) for row in connection.execute(f"{sql} ORDER BY 1").fetchall()])
+    raise ParameterError("table", "be a table or view of the connection", repr(table), near(table, names))
+
+
+def _relation(connection: duckdb.DuckDBPyConnection, table: str) -> duckdb.DuckDBPyRelation | None:
+    """The table, None where there is none. DuckDB would also take a Python variable of that name: here is none."""
+    try:
+        return connection.table(table)
+    except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException, duckdb.InvalidInputException):
+        return None

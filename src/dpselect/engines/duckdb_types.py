@@ -1,0 +1,79 @@
+"""Types: which columns can be users and items, and the one form in which each value is counted and named.
+
+Values that compare as equal must look equal too. Otherwise the label of a group would be whichever of its forms
+came first, which depends on the rows. So text loses its collation, negative zero its sign, an ENUM its order.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+
+from dpselect.engines.duckdb_workspace import quoted
+from dpselect.errors import DataError
+
+INTEGERS = frozenset(
+    {
+        "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
+        "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+    }
+)  # fmt: skip
+FLOATS = frozenset({"FLOAT", "DOUBLE"})
+TEXTS = frozenset({"VARCHAR", "JSON"})
+ZONED = "TIMESTAMP WITH TIME ZONE"
+# Counted as they are: equal values of these types have one form only, and Python has a type for it.
+_PLAIN = INTEGERS | {"BOOLEAN", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "BLOB"}
+# Counted as text, because Python has no type that holds every value of these.
+_AS_TEXT = frozenset({"ENUM", "UUID", "BIT", "BIGNUM", "TIMESTAMP_NS", "TIME_NS", '"NULL"', "NULL"})
+
+
+def kind(sql_type: str) -> str:
+    """The name of a type without its parameters; the members of an ENUM are data, so nothing else may be shown."""
+    if sql_type.endswith("]"):
+        return "LIST"
+    return re.sub(r"\(.*", "", sql_type, flags=re.DOTALL).strip()
+
+
+def item_form(expression: str, sql_type: str) -> str:
+    """The SQL of an item in its one form."""
+    name = kind(sql_type)
+    if name in TEXTS:
+        return f'({expression})::VARCHAR COLLATE "C"'
+    if name in _AS_TEXT:
+        return f'CAST({expression} AS VARCHAR) COLLATE "C"'
+    if name in FLOATS:
+        # -0.0 + 0.0 is 0.0.
+        return f"{expression} + 0.0::{name}"
+    if name == ZONED:
+        return f"({expression}) AT TIME ZONE 'UTC'"
+    if name in _PLAIN or name == "DECIMAL":
+        return expression
+    hint = "cast it to text or to a number in the source, for example in a view or a data frame"
+    raise DataError(f"a column of type {name} cannot name items", hint)
+
+
+def user_form(expression: str, sql_type: str) -> str:
+    """The SQL of a user; anything that DuckDB can group will do, for a user is never named."""
+    name = kind(sql_type)
+    if name in TEXTS or name == "ENUM":
+        return item_form(expression, sql_type)
+    return expression
+
+
+def present(expression: str, sql_type: str) -> str:
+    """The SQL condition that a user or an item is there; NaN is null, as it is for pandas."""
+    missing = f" AND NOT isnan({expression})" if kind(sql_type) in FLOATS else ""
+    return f"{expression} IS NOT NULL{missing}"
+
+
+def filter_form(column: str, sql_type: str) -> str:
+    """A column as the filter sees it: an ENUM as text, whose members no message can then quote."""
+    name = quoted(column)
+    return f"CAST({name} AS VARCHAR) AS {name}" if kind(sql_type) == "ENUM" else name
+
+
+def label(value: object, sql_type: str) -> object:
+    """A counted item as a plain Python value."""
+    if kind(sql_type) == ZONED and isinstance(value, datetime.datetime):
+        return value.replace(tzinfo=datetime.UTC)
+    return value

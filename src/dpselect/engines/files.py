@@ -1,0 +1,94 @@
+"""Files: which files a path, a folder, a glob or a list of them means, and what kind they are."""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import dataclass
+
+from dpselect.errors import ParameterError
+from dpselect.parameters import near
+
+KINDS = {
+    ".parquet": "parquet", ".pq": "parquet",
+    ".csv": "csv", ".csv.gz": "csv", ".tsv": "tsv", ".tsv.gz": "tsv",
+    ".jsonl": "json", ".ndjson": "json", ".json": "json",
+    ".jsonl.gz": "json", ".ndjson.gz": "json", ".json.gz": "json",
+    ".duckdb": "duckdb", ".db": "duckdb", ".ddb": "duckdb",
+}  # fmt: skip
+_KNOWN = "Parquet, CSV, TSV, JSON lines (these three also .gz) or a DuckDB database"
+_WILD = frozenset("*?[")
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files of one kind, in an order that depends on their names only."""
+
+    kind: str
+    paths: tuple[str, ...]
+
+
+def find(source: object) -> Files:
+    """The files that `source` names; a file that is not there is an error, for file names are public."""
+    given = source if isinstance(source, (list, tuple)) else [source]
+    if not given:
+        raise ParameterError("source", "name at least one file", "an empty list")
+    found = [path for one in given for path in _expanded(one)]
+    kinds = sorted({kind_of(path) for path in found})
+    if len(kinds) > 1:
+        raise ParameterError("source", "name files of one kind", " and ".join(kinds))
+    if kinds == ["duckdb"] and len(found) > 1:
+        raise ParameterError("source", "name one DuckDB database", f"{len(found)} of them")
+    return Files(kinds[0], tuple(found))
+
+
+def kind_of(path: str) -> str:
+    """What a file is, by its extension."""
+    name = os.path.basename(path).lower()
+    for extension in sorted(KINDS, key=len, reverse=True):
+        if name.endswith(extension):
+            return KINDS[extension]
+    raise ParameterError("source", f"be {_KNOWN}", repr(os.path.basename(path)), f"known endings: {', '.join(KINDS)}")
+
+
+def _expanded(one: object) -> list[str]:
+    if not isinstance(one, (str, os.PathLike)):
+        raise ParameterError("source", "be a list of paths", f"an element of type {type(one).__name__}")
+    path = os.path.expanduser(os.fsdecode(one))
+    if "://" in path:
+        hint = "read it yourself and give the data frame, or a DuckDB relation"
+        raise ParameterError("source", "be a file on this machine", repr(path), hint)
+    if os.path.isdir(path):
+        return _inside(path)
+    if os.path.exists(path):
+        return [path]
+    if _WILD & set(path):
+        return _matching(path)
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise ParameterError("source", "be a file that exists", repr(path), f"there is no folder {folder!r}")
+    hint = near(os.path.basename(path), sorted(os.listdir(folder)))
+    raise ParameterError("source", "be a file that exists", repr(path), hint)
+
+
+def _matching(pattern: str) -> list[str]:
+    found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
+    if not found:
+        raise ParameterError("source", "match at least one file", repr(pattern), "** matches folders of any depth")
+    return found
+
+
+def _inside(folder: str) -> list[str]:
+    """All files of a known kind in a folder and below, hidden ones and databases left out."""
+    found = []
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        shown = [name for name in names if not name.startswith((".", "_"))]
+        found += [os.path.join(at, name) for name in shown if _is_data(name)]
+    if not found:
+        raise ParameterError("source", f"be a folder that holds {_KNOWN} files", repr(folder))
+    return sorted(found)
+
+
+def _is_data(name: str) -> bool:
+    return any(name.lower().endswith(ending) for ending, kind in KINDS.items() if kind != "duckdb")

@@ -1,0 +1,49 @@
+"""The port: all that is ever asked of an engine. An engine counts distinct users per item, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from dpselect.engines.domain import Domain
+from dpselect.histogram import Histogram
+
+Progress = Callable[[float | None], None]
+"""Called about five times a second while a query runs: the part that is done (0 to 1), None where unknown."""
+
+
+class Engine(Protocol):
+    """Counts distinct users per item over one source, with one filter and one contribution bound.
+
+    An engine is opened for one question. Opening it reads the schema only: whatever the caller got wrong (a
+    missing file, a column that is not there, a filter that is not a condition on one row) is refused before a row
+    is counted. What every engine promises:
+
+    - A row whose user or item is null (or NaN) does not exist.
+    - A user is one user however many rows or files hold them, and counts once per item.
+    - With a contribution bound D every user keeps at most D of their distinct items: those with the smallest
+      keyed hash of (key, user, item), so which ones depends on the key and on that user's own rows only.
+    - Equal counts are ordered by the item itself, never by where its rows stood.
+    - Items come back as plain Python values: str, int, bool, float, Decimal, date, datetime, time, bytes.
+    - No message, label order, type or failure depends on a row, as far as the source's format allows it.
+    - Nothing is written to disk but what the query itself spills, and that is deleted with the engine.
+    """
+
+    def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
+        """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves.
+
+        There are fewer where the data hold fewer items; no data, no groups.
+        """
+        ...
+
+    def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
+        """All items, those with equal counts in one group, most first: how many have each count leaves, no more.
+
+        `label(group, r)` asks for the r-th item of a group in item order, until the engine is closed. With a
+        domain only its items count, and those without a row form the group with count 0.
+        """
+        ...
+
+    def close(self) -> None:
+        """Forget everything. Labels cannot be asked for any more."""
+        ...

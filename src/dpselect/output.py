@@ -1,0 +1,245 @@
+"""Where a release goes: checked and reserved before any data is read, written in one step after.
+
+A result costs privacy budget and cannot be made again for free. So every reason why it could not be written is
+looked for first, an old file stays whole until the new one is complete, and a result that finds no way to its
+file is printed in its stead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import errno
+import io
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol, TextIO
+
+from dpselect import forms
+from dpselect.errors import OutputError, ParameterError
+from dpselect.release import Release
+
+FORMATS = ("table", "csv", "json", "parquet")
+BY_EXTENSION = {".txt": "table", ".csv": "csv", ".json": "json", ".parquet": "parquet"}
+RESERVE = 1 << 20  # bytes: more than a release of thousands of items takes
+
+
+# ---- what is written --------------------------------------------------------------------------------------
+
+
+def format_of(chosen: str | None, path: Path | None) -> str:
+    """The format that was chosen, else what the file's extension says, else a table."""
+    if path is None:
+        if chosen == "parquet":
+            raise ParameterError("--format", "be table, csv or json on standard output", "parquet", "give -o FILE")
+        return chosen or "table"
+    by_extension = BY_EXTENSION.get(path.suffix.lower())
+    if chosen is None and by_extension is None and not is_device(path):
+        known = ", ".join(BY_EXTENSION)
+        raise ParameterError("-o", f"end in one of {known}", path.name, "or say which with --format")
+    if chosen is not None and by_extension is not None and chosen != by_extension:
+        raise ParameterError("--format", f"fit the extension of -o, {path.suffix}", chosen)
+    return chosen or by_extension or "table"
+
+
+def rendered(release: Release, form: str) -> bytes:
+    """The release as the bytes of a file."""
+    if form == "parquet":
+        return parquet(release)
+    text = csv_text(release) if form == "csv" else release.to_json() if form == "json" else str(release)
+    return (text if text.endswith("\n") else text + "\n").encode("utf-8", "backslashreplace")
+
+
+def csv_text(release: Release) -> str:
+    """rank,item and, where counts were released, count; an unseen item is an empty field."""
+    columns = release.to_columns()
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    columns["item"] = [forms.plain(value) for value in columns["item"]]
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+def parquet(release: Release) -> bytes:
+    """The columns as a Parquet file, written by the engine."""
+    from dpselect.engines.duckdb_engine import write_table
+
+    with tempfile.TemporaryDirectory(prefix="dpselect-") as folder:
+        path = Path(folder, "release.parquet")
+        write_table(release.to_columns(), path)
+        return path.read_bytes()
+
+
+# ---- where it is written ----------------------------------------------------------------------------------
+
+
+class Destination(Protocol):
+    """A place that was checked; it takes the bytes once."""
+
+    def write(self, content: bytes) -> None:
+        """All of the bytes, or an OSError."""
+        ...
+
+    def give_up(self) -> None:
+        """Leave no trace where nothing was written."""
+        ...
+
+
+def destination(path: Path | None, inputs: Sequence[str]) -> Destination:
+    """The place for -o, or standard output, fit to be written as far as that can be known before."""
+    if path is None:
+        return StandardOutput()
+    if is_device(path):
+        return Device(path)
+    real = Path(os.path.realpath(path))
+    if real.is_dir():
+        raise OutputError(f"-o must name a file, {path} is a folder")
+    if not real.parent.is_dir():
+        raise OutputError(f"the folder of -o does not exist: {path.parent}")
+    for source in inputs:
+        with contextlib.suppress(OSError):
+            if real.samefile(source):
+                raise ParameterError("-o", "name another file than the data", str(path))
+    if real.exists() and not os.access(real, os.W_OK):
+        raise OutputError(f"{path} is there and must not be written to")
+    return NewFile(path, real)
+
+
+def is_device(path: Path) -> bool:
+    """A terminal, a pipe, /dev/null: nothing can stand beside it or take its place."""
+    if path.as_posix().startswith(("/dev/", "/proc/")):
+        return True
+    with contextlib.suppress(OSError):
+        return not (stat.S_ISREG(path.stat().st_mode) or path.is_dir())
+    return False
+
+
+class StandardOutput:
+    """Standard output, in bytes so that nothing depends on the terminal's encoding but a table for people."""
+
+    def __init__(self) -> None:
+        if sys.stdout is None:
+            raise OutputError("standard output is closed, and -o was not given")
+
+    def write(self, content: bytes) -> None:
+        """All of it, at once."""
+        stream = sys.stdout
+        encoding = stream.encoding or "utf-8"
+        # A terminal of another encoding gets escapes for what it cannot show; files and pipes get UTF-8.
+        text = content.decode("utf-8")
+        body = text.encode(encoding, "backslashreplace") if stream.isatty() else content
+        buffer = getattr(stream, "buffer", None)
+        if buffer is None:
+            stream.write(text)
+        else:
+            stream.flush()
+            buffer.write(body)
+        stream.flush()
+
+    def give_up(self) -> None:
+        """Nothing was begun."""
+
+
+class Device:
+    """A special file, written directly."""
+
+    def __init__(self, path: Path) -> None:
+        if path.exists() and not os.access(path, os.W_OK):
+            raise OutputError(f"{path} cannot be written to")
+        self.path = path
+
+    def write(self, content: bytes) -> None:
+        """Straight into the file."""
+        with self.path.open("wb") as file:
+            file.write(content)
+
+    def give_up(self) -> None:
+        """Nothing was begun."""
+
+
+class NewFile:
+    """A file that appears whole or not at all: bytes go to a reserved file beside it, which then takes its name."""
+
+    def __init__(self, path: Path, real: Path) -> None:
+        self.real = real
+        self.draft = real.with_name(f".{real.name}.{os.getpid()}.part")
+        try:
+            self.draft.unlink(missing_ok=True)  # left by a process of the same number that was killed
+            how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            self.descriptor: int | None = os.open(self.draft, how, 0o666)
+        except OSError as error:
+            raise OutputError(f"{path} cannot be written: {error.strerror}") from None
+        try:
+            reserve(self.descriptor)
+        except OSError as error:
+            self.give_up()
+            raise OutputError(f"there is no room for {path}: {error.strerror}") from None
+
+    def write(self, content: bytes) -> None:
+        """Into the draft and down to the disk, then the draft takes the file's name."""
+        descriptor, self.descriptor = self.descriptor, None
+        with open(descriptor if descriptor is not None else self.draft, "wb") as file:
+            file.write(content)  # over the reserved bytes, which are cut off only after
+            file.flush()
+            file.truncate(len(content))
+            os.fsync(file.fileno())
+        with contextlib.suppress(OSError):
+            self.draft.chmod(stat.S_IMODE(self.real.stat().st_mode))  # an old file keeps its permissions
+        self.draft.replace(self.real)
+
+    def give_up(self) -> None:
+        """Remove the draft; the old file, if there was one, is untouched."""
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+            self.descriptor = None
+        self.draft.unlink(missing_ok=True)
+
+
+def reserve(descriptor: int) -> None:
+    """Take the room now, so that a full disk is found before the data is read."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        os.posix_fallocate(descriptor, 0, RESERVE)
+    except OSError as error:
+        # Some file systems cannot reserve; that alone is no reason to refuse.
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS):
+            raise
+
+
+# ---- when it cannot be written ----------------------------------------------------------------------------
+
+
+def deliver(release: Release, form: str, place: Destination) -> None:
+    """Write the release. If that fails, print it as JSON wherever it can still be read, and say so."""
+    try:
+        place.write(rendered(release, form))
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        # Whatever went wrong, disk or renderer: the budget is spent, and the answer must come out.
+        place.give_up()
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        rescue = rendered(release, "json")
+        if not isinstance(place, StandardOutput) and _to(sys.stdout, rescue):
+            raise OutputError(
+                f"the output could not be written: {reason}\nhint: the result is on standard output, as JSON"
+            ) from None
+        _to(sys.stderr, rescue)
+        raise OutputError(f"the output could not be written: {reason}\nhint: the result is above, as JSON") from None
+
+
+def _to(stream: TextIO, content: bytes) -> bool:
+    """True when the bytes went out."""
+    try:
+        stream.flush()
+        stream.buffer.write(content)
+        stream.flush()
+    except (OSError, AttributeError, ValueError):
+        return False
+    return True

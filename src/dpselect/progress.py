@@ -1,0 +1,72 @@
+"""Progress: one line on standard error, only when something takes longer than a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TextIO
+
+PATIENCE = 1.0  # seconds without a word
+PAUSE = 0.1  # seconds between two looks of the line
+BAR = 24
+
+
+class Progress:
+    """Called with the part that is done (0 to 1, None where unknown); as a context it cleans up after itself.
+
+    A terminal sees one live line, which is wiped at the end; a log gets one plain line; `quiet` gets nothing.
+    """
+
+    def __init__(
+        self,
+        doing: str,
+        *,
+        quiet: bool,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.doing = doing
+        self.stream = sys.stderr if stream is None else stream
+        self.quiet = quiet or self.stream is None
+        self.live = not self.quiet and self.stream.isatty()
+        self.clock = clock
+        self.start = self.last = clock()
+        self.shown = False
+
+    def __call__(self, done: float | None) -> None:
+        """Show how far it is, if it is time to."""
+        now = self.clock()
+        if self.quiet or now - self.start < PATIENCE or (self.shown and (not self.live or now - self.last < PAUSE)):
+            return
+        self.shown, self.last = True, now
+        if self.live:
+            self._write(f"\r\x1b[K{self.doing} {bar(done)}{now - self.start:.0f} s")
+        else:
+            self._write(f"dpselect: {self.doing}, this takes a moment\n")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.shown and self.live:
+            self._write("\r\x1b[K")
+
+    def _write(self, text: str) -> None:
+        # A progress line must never be the reason why a release fails.
+        try:
+            self.stream.write(text)
+            self.stream.flush()
+        except (OSError, ValueError):
+            self.quiet = True
+
+
+def bar(done: float | None) -> str:
+    """How far, as a bar and a number; nothing where that is not known."""
+    if done is None:
+        return ""
+    part = min(max(done, 0.0), 1.0)
+    return f"[{'=' * round(part * BAR):<{BAR}}] {part:4.0%} "

@@ -1,0 +1,98 @@
+"""Events of 317 invented users, and the command called in this process or in one of its own."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars
+import pytest
+
+from dpselect.cli import main
+
+USERS = 317
+# No message may ever show one of these, nor a count of the data.
+CANARY_ITEM = "canary-item"
+CANARY_USER = "canary-user"
+COUNTS = {"ant": USERS, "bee": 207, "cat": 113}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended, and what it said where."""
+
+    status: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Ended]
+
+
+@pytest.fixture
+def dpselect(capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command, in this process."""
+
+    def call(*arguments: object) -> Ended:
+        status = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Ended(status, captured.out, captured.err)
+
+    return call
+
+
+def process(
+    *arguments: object, cwd: Path | None = None, stdin: str | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """The command as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "dpselect", *map(str, arguments)],
+        cwd=cwd,
+        input=stdin,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+
+
+def write_events(path: Path) -> None:
+    """Each of 317 users with up to three animals, one with an item that nobody else has."""
+    rows = [
+        (f"{CANARY_USER}-{user}", item, "dry" if user % 2 else "wet", len(item) + user % 3)
+        for item, count in COUNTS.items()
+        for user in range(count)
+    ]
+    rows += [(f"{CANARY_USER}-0", f"{CANARY_ITEM}-{number}", "dry", 9) for number in range(5)]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["user", "animal", "weather", "size"])
+        writer.writerows(rows + rows[:50])  # some rows come twice, for users are counted once
+
+
+@pytest.fixture(scope="session")
+def events(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The events as CSV."""
+    path = tmp_path_factory.mktemp("events") / "events.csv"
+    write_events(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def typed(events: Path) -> Path:
+    """The same as Parquet, with sizes as numbers."""
+    path = events.with_suffix(".parquet")
+    polars.read_csv(events).write_parquet(path)
+    return path
+
+
+def ask(events: Path, *more: object) -> list[object]:
+    """A question whose answer is all but certain: epsilon is large, the counts are far apart."""
+    return ["top", events, "--user", "user", "--item", "animal", "-k", 3, "--epsilon", 30, *more]

@@ -1,0 +1,179 @@
+"""`dpselect top` on real files: the answer in every form, on standard output and nothing else there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+
+import polars
+import pytest
+
+from tests.end_to_end.conftest import COUNTS, Command, ask, process, write_events
+
+ANIMALS = list(COUNTS)
+
+
+def test_the_real_command(events: Path) -> None:
+    ended = process(*ask(events, "--format", "json"))
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr == ""
+    found = json.loads(ended.stdout)
+    assert [item["item"] for item in found["items"]] == ANIMALS
+    assert found["secure"] is True
+
+
+def test_json_form(events: Path, dpselect: Command) -> None:
+    found = json.loads(dpselect(*ask(events, "--format", "json", "--epsilon", "30.1", "--delta", "1e-6")).out)
+    assert set(found) == {"items", "complete", "privacy", "secure"}
+    assert found["items"] == [{"item": animal, "rank": rank} for rank, animal in enumerate(ANIMALS, 1)]
+    assert found["complete"] is True
+    privacy = found["privacy"]
+    assert set(privacy) == {
+        "epsilon", "delta", "neighbors", "unit", "mechanism", "parameters", "bound", "statement",
+    }  # fmt: skip
+    assert privacy["epsilon"] == 30.1
+    assert privacy["delta"] <= 1e-6
+    assert (privacy["neighbors"], privacy["unit"]) == ("add-remove", "user")
+    assert privacy["parameters"]["k"] == 3
+    assert isinstance(privacy["parameters"]["epsilon_per_pick"], float)
+    assert all(isinstance(sentence, str) for sentence in privacy["statement"])
+
+
+def test_counts_are_of_distinct_users(events: Path, dpselect: Command) -> None:
+    found = json.loads(dpselect(*ask(events, "--counts", "--format", "json")).out)["items"]
+    assert [item["item"] for item in found] == ANIMALS
+    for item in found:
+        assert abs(item["count"] - COUNTS[item["item"]]) < 40
+
+
+def test_table(events: Path, dpselect: Command) -> None:
+    ended = dpselect(*ask(events))
+    assert ended.status == 0
+    assert ended.err == ""
+    lines = ended.out.splitlines()
+    assert lines[0].split() == ["rank", "item"]
+    assert [line.split() for line in lines[1:4]] == [[str(rank), name] for rank, name in enumerate(ANIMALS, 1)]
+    assert "spent: (30, 1e-06)-DP per user, add-remove neighbours" in lines
+
+
+def test_csv(events: Path, dpselect: Command) -> None:
+    rows = list(csv.reader(io.StringIO(dpselect(*ask(events, "--format", "csv")).out)))
+    assert rows == [["rank", "item"], *([str(rank), name] for rank, name in enumerate(ANIMALS, 1))]
+    with_counts = dpselect(*ask(events, "--format", "csv", "--counts")).out
+    assert with_counts.splitlines()[0] == "rank,item,count"
+
+
+@pytest.mark.parametrize("name", ["top.txt", "top.csv", "top.json", "top.parquet"])
+def test_the_extension_decides_the_format(name: str, events: Path, tmp_path: Path, dpselect: Command) -> None:
+    path = tmp_path / name
+    ended = dpselect(*ask(events, "--counts", "-o", path))
+    assert (ended.status, ended.out, ended.err) == (0, "", "")
+    assert os.listdir(tmp_path) == [name]
+    if name == "top.json":
+        assert [item["item"] for item in json.loads(path.read_text("utf-8"))["items"]] == ANIMALS
+    elif name == "top.txt":
+        assert path.read_text("utf-8").startswith("rank")
+    else:
+        frame = polars.read_parquet(path) if name == "top.parquet" else polars.read_csv(path)
+        assert frame.columns == ["rank", "item", "count"]
+        assert frame["item"].to_list() == ANIMALS
+
+
+def test_parquet_keeps_types(typed: Path, tmp_path: Path, dpselect: Command) -> None:
+    path = tmp_path / "sizes"
+    question = ["top", typed, "--user", "user", "--item", "size", "-k", 2, "--epsilon", 30]
+    assert dpselect(*question, "--format", "parquet", "-o", path).status == 0
+    assert polars.read_parquet(path)["item"].dtype.is_integer()
+
+
+def test_several_files_and_a_filter(events: Path, tmp_path: Path, dpselect: Command) -> None:
+    second = tmp_path / "second.csv"
+    write_events(second)
+    question = ["top", events, second, "--user", "user", "--item", "animal", "-k", 1, "--epsilon", 30]
+    found = dpselect(*question, "--where", "animal <> 'ant' AND weather = 'dry'", "--format", "json", "--counts")
+    items = json.loads(found.out)["items"]
+    assert [item["item"] for item in items] == ["bee"]
+    assert abs(items[0]["count"] - COUNTS["bee"] // 2) < 40
+
+
+# ---- domains ----------------------------------------------------------------------------------------------
+
+
+def test_listed_domain(events: Path, dpselect: Command) -> None:
+    found = json.loads(dpselect(*ask(events, "--domain", 'cat,dog,"eel, long",bee', "--format", "json")).out)
+    assert [item["item"] for item in found["items"][:2]] == ["bee", "cat"]
+    assert found["items"][2]["item"] in {"dog", "eel, long"}
+    assert found["complete"] is True
+
+
+def test_listed_domain_of_numbers(typed: Path, dpselect: Command) -> None:
+    question = ["top", typed, "--user", "user", "--item", "size", "-k", 1, "--epsilon", 30, "--domain", "77,3"]
+    assert json.loads(dpselect(*question, "--format", "json").out)["items"][0]["item"] == 3
+
+
+def test_domain_from_a_file(events: Path, tmp_path: Path, dpselect: Command) -> None:
+    public = tmp_path / "public.csv"
+    public.write_text("name\ncat\ndog\nbee\n", "utf-8")
+    found = json.loads(dpselect(*ask(events, "--domain-from", f"{public}:name", "--format", "json")).out)
+    assert [item["item"] for item in found["items"]] == ["bee", "cat", "dog"]
+
+
+def test_domain_range_includes_both_ends(typed: Path, dpselect: Command) -> None:
+    question = ["top", typed, "--user", "user", "--item", "size", "-k", 3, "--epsilon", 30]
+    found = json.loads(dpselect(*question, "--domain-range", "3..5", "--format", "json").out)
+    assert sorted(item["item"] for item in found["items"]) == [3, 4, 5]
+    too_many = dpselect(*question, "--domain-range", "3..4")
+    assert too_many.status == 2
+    assert "k must be at most" in too_many.err
+
+
+def test_domain_size_can_answer_with_an_unseen_item(events: Path, dpselect: Command) -> None:
+    question = ask(events, "--where", "animal <> 'ant'", "--domain-size", 10**12, "--delta", 0)
+    found = json.loads(dpselect(*question, "--format", "json").out)
+    assert [item["item"] for item in found["items"][:2]] == ["bee", "cat"]
+    assert found["items"][2]["item"] is None
+    assert "(unseen item)" in dpselect(*question).out
+    assert found["privacy"]["delta"] == 0
+
+
+# ---- outcomes that are no errors --------------------------------------------------------------------------
+
+
+def test_bottom_ends_the_list(events: Path, dpselect: Command) -> None:
+    ended = dpselect(*ask(events, "-k", 5))
+    assert ended.status == 0
+    assert "3 of at most 5 items: bottom was drawn" in ended.out
+    assert json.loads(dpselect(*ask(events, "-k", 5, "--format", "json")).out)["complete"] is False
+
+
+@pytest.mark.parametrize("content", ["", "user,animal\n"])
+def test_empty_data_is_an_outcome(content: str, tmp_path: Path, dpselect: Command) -> None:
+    path = tmp_path / "empty.csv"
+    path.write_text(content, "utf-8")
+    if not content:
+        # Without a header there are no columns, which is a mistake whatever the data are.
+        assert dpselect(*ask(path)).status in {2, 3}
+        return
+    ended = dpselect(*ask(path, "--format", "json"))
+    assert ended.status == 0, ended.err
+    assert json.loads(ended.out)["complete"] is False
+    assert json.loads(ended.out)["items"] == []
+
+
+def test_a_filter_that_matches_nobody_is_an_outcome(events: Path, dpselect: Command) -> None:
+    question = ask(events, "--where", "size::INT > 1000")
+    ended = dpselect(*question, "--format", "json")
+    assert ended.status == 0
+    assert json.loads(ended.out)["items"] == []
+    assert json.loads(ended.out)["complete"] is False
+    assert "0 of at most 3 items" in dpselect(*question).out
+    assert dpselect(*question, "--format", "csv").out == "rank,item\n"
+
+
+def test_epsilon_is_exactly_what_was_typed(events: Path, dpselect: Command) -> None:
+    found = json.loads(dpselect(*ask(events, "--epsilon", "1/3", "--format", "json")).out)
+    assert found["privacy"]["epsilon"] == pytest.approx(1 / 3)
+    assert json.loads(dpselect(*ask(events, "--epsilon", "0.1", "--format", "json")).out)["privacy"]["epsilon"] == 0.1

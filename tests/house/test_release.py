@@ -1,0 +1,295 @@
+"""A release in all its forms: JSON that every parser takes, frames, text that steers no terminal, a plot."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import matplotlib.image
+import numpy as np
+import pandas
+import pyarrow
+import pytest
+
+import dpselect as dps
+from dpselect import forms
+from dpselect.engines.domain import UNSEEN
+from dpselect.errors import OutputError, ParameterError
+from dpselect.privacy import Neighbors
+from dpselect.release import Item, Release, Statement
+
+STATEMENT = Statement(
+    epsilon=Fraction(1, 3),
+    delta=Fraction("1e-6"),
+    neighbors=Neighbors.ADD_REMOVE,
+    mechanism="LimitedDomain",
+    parameters={"k": 10, "epsilon_per_pick": Fraction(1, 30), "max_items_per_user": None},
+    bound="basic",
+    sentences=("One user touches any number of items.", "Bottom stands 30 users above <the rest>."),
+)
+
+
+def release(
+    labels: Sequence[object],
+    counts: Sequence[int | None] | None = None,
+    *,
+    complete: bool = True,
+    secure: bool = True,
+) -> Release:
+    found = counts or [None] * len(labels)
+    items = tuple(Item(label, i, count) for i, (label, count) in enumerate(zip(labels, found, strict=True), 1))
+    return Release(items=items, complete=complete, privacy=STATEMENT, secure=secure)
+
+
+PLAIN = {
+    "text": ("Ærøskøbing \U0001d11e", "Ærøskøbing \U0001d11e"),
+    "integer": (2**80, 2**80),
+    "float": (0.1, 0.1),
+    "bool": (True, True),
+    "date": (datetime.date(2024, 2, 29), "2024-02-29"),
+    "datetime": (datetime.datetime(2024, 2, 29, 1, 2, 3, tzinfo=datetime.UTC), "2024-02-29T01:02:03+00:00"),
+    "time": (datetime.time(1, 2), "01:02:00"),
+    "decimal": (Decimal("1.10"), "1.10"),
+    "bytes": (b"\x00\xff", "00ff"),
+    "numpy integer": (np.int64(7), 7),
+    "numpy float": (np.float64(0.5), 0.5),
+    "numpy bool": (np.bool_(True), True),
+    "numpy text": (np.str_("a"), "a"),
+    "numpy date": (np.datetime64("2024-02-29T01:02:03.000000001"), "2024-02-29T01:02:03.000000001"),
+    "nan": (math.nan, "nan"),
+    "infinity": (-math.inf, "-inf"),
+    "numpy nan": (np.float64("nan"), "nan"),
+    "unseen": (UNSEEN, None),
+    "that text itself": ("(unseen item)", "(unseen item)"),
+    "none": (None, None),
+    "list": ([1, (b"\x01", math.nan)], [1, ["01", "nan"]]),
+    "mapping": ({1: Decimal(2)}, {"1": "2"}),
+    "fraction": (Fraction(1, 2), 0.5),
+    "other": (complex(1, 2), "(1+2j)"),
+}
+
+
+@pytest.mark.parametrize(("value", "expected"), PLAIN.values(), ids=list(PLAIN))
+def test_json_form_of_a_value(value: object, expected: object) -> None:
+    found = json.loads(release([value]).to_json(), parse_constant=pytest.fail)["items"][0]["item"]
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+def test_json_form() -> None:
+    found = json.loads(release(["a", "b"], [12, -3], complete=False).to_json())
+    assert found == {
+        "items": [{"item": "a", "rank": 1, "count": 12}, {"item": "b", "rank": 2, "count": -3}],
+        "complete": False,
+        "privacy": {
+            "epsilon": math.nextafter(1 / 3, 1),  # the float 1 / 3 is below one third
+            "delta": 1e-6,
+            "neighbors": "add-remove",
+            "unit": "user",
+            "mechanism": "LimitedDomain",
+            "parameters": {"k": 10, "epsilon_per_pick": pytest.approx(1 / 30), "max_items_per_user": None},
+            "bound": "basic",
+            "statement": list(STATEMENT.sentences),
+        },
+        "secure": True,
+    }
+    assert found == release(["a", "b"], [12, -3], complete=False).to_dict()
+
+
+def test_no_count_without_counts() -> None:
+    assert release(["a"]).to_dict()["items"] == [{"item": "a", "rank": 1}]
+    assert list(release(["a"]).to_columns()) == ["rank", "item"]
+
+
+def test_empty_release_keeps_the_columns_that_were_asked_for() -> None:
+    asked = Statement(**{**vars(STATEMENT), "parameters": {"k": 3, "epsilon_per_count": Fraction(1)}})
+    empty = Release(items=(), complete=False, privacy=asked, secure=True)
+    assert list(empty.to_columns()) == ["rank", "item", "count"]
+    assert "0 of at most 3 items: bottom was drawn" in str(empty)
+    assert empty.to_polars().shape == (0, 3)
+
+
+# ---- a sequence -------------------------------------------------------------------------------------------
+
+
+def test_is_a_sequence_of_items() -> None:
+    found = release(["a", UNSEEN])
+    assert len(found) == 2
+    assert [item.rank for item in found] == [1, 2]
+    assert found.labels == ["a", UNSEEN]
+
+
+# ---- frames -----------------------------------------------------------------------------------------------
+
+FRAMES: dict[str, list[object]] = {
+    "text": ["a", "b"],
+    "unseen": ["a", UNSEEN],
+    "only unseen": [UNSEEN, UNSEEN],
+    "integers": [1, np.int64(2)],
+    "dates": [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)],
+    "bytes": [b"a", b"b"],
+    "decimals": [Decimal("1.1"), Decimal("2.2")],
+}
+
+
+@pytest.mark.parametrize("labels", FRAMES.values(), ids=list(FRAMES))
+def test_frames_hold_the_same(labels: list[object]) -> None:
+    found = release(labels, [5, -6])
+    expected = [None if label is UNSEEN else label for label in labels]
+    frame, table = found.to_polars(), found.to_arrow()
+    assert frame.columns == table.column_names == ["rank", "item", "count"]
+    assert frame["item"].to_list() == table["item"].to_pylist() == expected
+    assert frame["count"].to_list() == [5, -6]
+    pandas_frame: pandas.DataFrame = found.to_pandas()
+    assert list(pandas_frame.columns) == ["rank", "item", "count"]
+    assert [None if pandas.isna(item) else item for item in pandas_frame["item"]] == expected
+
+
+@pytest.mark.parametrize("labels", [[1, "a"], [2**70, 1], [(1, 2), "a"], [1, True]])
+def test_frames_turn_mixed_items_into_text(labels: list[object]) -> None:
+    found = release(labels).to_arrow()
+    assert found.schema.field("item").type == pyarrow.string()
+    assert found["item"].to_pylist() == [forms.text(label) for label in labels]
+
+
+def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match=r"needs polars.*\nhint: pip install 'dpselect\[polars\]'"):
+        release(["a"]).to_polars()
+
+
+# ---- for people -------------------------------------------------------------------------------------------
+
+
+def test_table() -> None:
+    assert str(release(["The Beatles", "Björk"], [12_345, 678])).splitlines() == [
+        "rank  item          count",
+        "   1  The Beatles  12,345",
+        "   2  Björk           678",
+        "",
+        "spent: (0.33333333333333337, 1e-06)-DP per user, add-remove neighbours",
+        "  One user touches any number of items.",
+        "  Bottom stands 30 users above <the rest>.",
+    ]
+
+
+def test_bottom_has_a_line_of_its_own() -> None:
+    assert "2 of at most 10 items: bottom was drawn, so the rest" in str(release(["a", "b"], complete=False))
+    assert "bottom was drawn" not in str(release(["a", "b"]))
+
+
+def test_insecure_draws_are_said() -> None:
+    assert "NOT SECURE" in str(release(["a"], secure=False))
+    assert "NOT SECURE" in release(["a"], secure=False)._repr_html_()
+    assert "NOT SECURE" not in str(release(["a"]))
+
+
+def test_items_do_not_steer_the_terminal() -> None:
+    nasty = "\x1b[2J\r\nspent: nothing\u202e\x9b"
+    lines = str(release([nasty])).splitlines()
+    assert lines[1] == r"   1  \x1b[2J\r\nspent: nothing\u202e\x9b"
+    assert json.loads(release([nasty]).to_json())["items"][0]["item"] == nasty
+
+
+def test_wide_characters_are_aligned() -> None:
+    lines = str(release(["東京", "Oslo", "e\u0301"], [1, 2, 3])).splitlines()[1:4]
+    assert {forms.width(line) for line in lines} == {forms.width(lines[0])}
+
+
+def test_a_long_item_is_shown_whole() -> None:
+    lines = str(release(["x" * 500, "y"], [1, 2])).splitlines()
+    assert "x" * 500 in lines[1]
+    assert len(lines[2]) < 100
+
+
+def test_html_is_escaped() -> None:
+    shown = release(["<script>alert(1)</script>", UNSEEN])._repr_html_()
+    assert "<script>" not in shown
+    assert "(unseen item)" in shown
+    assert "&lt;the rest&gt;" in shown
+
+
+@pytest.mark.parametrize(
+    "number", [Fraction(1, 3), Fraction(10**30 + 1, 3 * 10**30), Fraction(1, 10), Fraction(2, 10**7)]
+)
+def test_printed_numbers_never_understate(number: Fraction) -> None:
+    statement = Statement(**{**vars(STATEMENT), "epsilon": number}).to_dict()
+    assert 0 <= Fraction(json.dumps(statement["epsilon"])) - number < number / 10**15
+
+
+@pytest.mark.parametrize(("number", "text"), [("1", "1"), ("0.1", "0.1"), ("1e-6", "1e-06"), ("1000000", "1000000")])
+def test_numbers_are_short(number: str, text: str) -> None:
+    assert forms.number(Fraction(number)) == text
+
+
+# ---- the plot ---------------------------------------------------------------------------------------------
+
+
+def test_plot(tmp_path: Path) -> None:
+    path = tmp_path / "top.png"
+    labels = ["Ke$ha and $5", "x" * 300, UNSEEN]
+    figure = release(labels, [300, 20, -1]).plot(path)
+    assert matplotlib.image.imread(path).shape[0] > 100
+    axes = figure.axes[0]
+    assert [round(bar.get_width()) for bar in axes.containers[0]] == [300, 20, -1]
+    shown = [text.get_text() for text in axes.get_yticklabels()]
+    assert shown[0] == "1  Ke$ha and $5"
+    assert len(shown[1]) < 50
+    assert shown[2] == "3  (unseen item)"
+    assert "(0.33333333333333337, 1e-06)-DP per user" in axes.get_title(loc="left")
+
+
+def test_plot_needs_counts() -> None:
+    with pytest.raises(ParameterError, match="counts=True"):
+        release(["a"]).plot()
+
+
+@pytest.mark.parametrize("name", ["missing/top.png", "top.strange"])
+def test_plot_that_cannot_be_written(name: str, tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="cannot be written"):
+        release(["a"], [1]).plot(tmp_path / name)
+
+
+# ---- the package root -------------------------------------------------------------------------------------
+
+
+def fresh(code: str) -> str:
+    """What a new interpreter prints."""
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def test_import_loads_nothing_heavy() -> None:
+    heavy = "{'numpy', 'duckdb', 'flint', 'pandas', 'polars', 'pyarrow', 'matplotlib', 'argparse'}"
+    assert fresh(f"import sys, dpselect; print({heavy} & set(sys.modules))").strip() == "set()"
+
+
+def test_importing_a_name_loads_only_what_it_needs() -> None:
+    heavy = "{'numpy', 'duckdb', 'flint', 'pandas', 'polars', 'pyarrow', 'matplotlib'}"
+    code = f"import sys; from dpselect import Release, ParameterError, Neighbors; print({heavy} & set(sys.modules))"
+    assert fresh(code).strip() == "set()"
+
+
+@pytest.mark.parametrize("name", dps.__all__)
+def test_public_names_exist(name: str) -> None:
+    assert getattr(dps, name) is getattr(dps, name)
+    assert name in dir(dps)
+
+
+def test_all_is_sorted_and_star_import_works() -> None:
+    assert sorted(dps.__all__) == list(dps.__all__) == dir(dps)
+    names: dict[str, Any] = {}
+    exec("from dpselect import *", names)
+    assert set(dps.__all__) <= set(names)
+
+
+def test_unknown_name() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Datset'"):
+        _ = dps.Datset
