@@ -99,7 +99,7 @@ class TiesByData:
 
 @dataclass(frozen=True)
 class BottomTwin:
-    """Limited domain with the weight of bottom changed: `plus` in place of + 1, `swaps` in place of min(Delta, k_bar)."""
+    """Limited domain with another bottom: `plus` in place of + 1, `swaps` in place of min(Delta, k_bar)."""
 
     right: LimitedDomain
     plus: int = 1

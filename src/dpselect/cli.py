@@ -7,13 +7,16 @@ written, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import os
 import shlex
+import signal
 import sys
 import tempfile
+import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +34,8 @@ Ask = Callable[[Callable[[float | None], None]], "Release"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
     try:
-        return _command(parser().parse_args(argv))
+        with _stopped_once():
+            return _command(parser().parse_args(argv))
     except SystemExit as end:  # argparse has said what there was to say
         return end.code if isinstance(end.code, int) else 0
     except ParameterError as error:
@@ -48,6 +52,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(130, "interrupted")
     except Exception as error:
         return _unexpected(error)
+
+
+@contextlib.contextmanager
+def _stopped_once() -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM stops the work; more of them do not stop the tidying up after it.
+
+    What the engine spilled to disk are rows, and must not be left behind.
+    """
+
+    def stop(number: int, _frame: object) -> None:
+        for one in before:
+            signal.signal(one, signal.SIG_IGN)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+    # Whoever handles or ignores a signal already, as nohup and background jobs do, goes on doing so.
+    plain = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    ours = threading.current_thread() is threading.main_thread()
+    before = {one: now for one, now in plain.items() if ours and signal.getsignal(one) is now}
+    for one in before:
+        signal.signal(one, stop)
+    try:
+        yield
+    finally:
+        for one, now in before.items():
+            signal.signal(one, now)
 
 
 def _command(args: argparse.Namespace) -> int:
@@ -130,6 +159,8 @@ def _by_score(args: argparse.Namespace) -> bool:
     for name in needed:
         if name not in given[0] + given[1]:
             raise ParameterError(name, "be given too", "nothing")
+    if given[1] and not any(name.startswith("--domain") for name in given[1]):
+        raise ParameterError("--domain", "be given, or --domain-from, --domain-range or --domain-size", "nothing")
     return bool(given[0])
 
 

@@ -219,11 +219,12 @@ def deliver(release: Release, form: str, place: Destination) -> None:
     """Write the release. If that fails, print it as JSON wherever it can still be read, and say so."""
     try:
         place.write(rendered(release, form))
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        # Whatever went wrong, disk or renderer: the budget is spent, and the answer must come out.
+    except BaseException as error:
         place.give_up()
+        gone = isinstance(error, BrokenPipeError) and isinstance(place, StandardOutput)
+        if gone or not isinstance(error, Exception):
+            raise  # nobody reads on, or somebody pressed Ctrl-C
+        # Whatever else went wrong, disk or renderer: the budget is spent, and the answer must come out.
         reason = getattr(error, "strerror", None) or type(error).__name__
         rescue = rendered(release, "json")
         if not isinstance(place, StandardOutput) and _to(sys.stdout, rescue):

@@ -88,7 +88,7 @@ REFUSED = {
     "half of the events": (("--user", "model", "--domain", "a"), "--item must be given"),
     "both": (("--label", "model", "--score", "correct", "--user", "u"), "--label with --user"),
     "sensitivity of events": (("--user", "u", "--item", "i", "--sensitivity", "1"), "--sensitivity with --user"),
-    "no domain": (("--user", "model", "--item", "correct"), "domain"),
+    "no domain": (("--user", "model", "--item", "correct"), "--domain must be given"),
     "missing label": (("--label", "modl", "--score", "correct"), "model"),
     "missing score": (("--label", "model", "--score", "corect"), "correct"),
     "unknown method": (("--label", "model", "--score", "correct", "--method", "best"), "method must be one of"),

@@ -178,6 +178,32 @@ def test_a_renderer_that_fails_does_not_lose_the_result(
 
 
 @unix
+def test_a_pipe_whose_reader_has_gone_does_not_lose_the_result(
+    events: Path, tmp_path: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr(output.Device, "write", gone)
+    os.mkfifo(tmp_path / "pipe")
+    ended = dpselect(*ask(events, "-o", tmp_path / "pipe", "--format", "csv"))
+    assert ended.status == 4
+    assert items(ended.out) == ANIMALS
+    assert "Broken pipe" in ended.err
+
+
+def test_interrupted_while_writing(
+    events: Path, tmp_path: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    assert dpselect(*ask(events, "-o", tmp_path / "top.csv")).status == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+@unix
 def test_standard_output_on_a_full_disk(events: Path) -> None:
     with open("/dev/full", "wb") as full:
         ended = subprocess.run(

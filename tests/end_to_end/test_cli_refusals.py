@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +25,12 @@ def broken_parquet(folder: Path) -> Path:
 def empty_folder(folder: Path) -> Path:
     path = folder / "empty"
     path.mkdir()
+    return path
+
+
+def two(folder: Path) -> Path:
+    path = folder / "two.csv"
+    path.write_text("name\ndog\nelk\n", "utf-8")
     return path
 
 
@@ -51,6 +60,8 @@ REFUSED: dict[str, Refused] = {
     "k_bar below k": (lambda e, _: ask(e, "--k-bar", "2"), 2, "k_bar must be at least k = 3, got 2\nhint"),
     "k above a listed domain": (lambda e, _: ask(e, "--domain", "ant,bee"), 2, "k must be at most"),
     "k above a domain's size": (lambda e, _: ask(e, "--domain-size", "2"), 2, "k must be at most"),
+    "k above a domain from a file": (lambda e, t: ask(e, "--domain-from", f"{two(t)}:name"), 2, "k must be at most"),
+    "k_bar with a domain": (lambda e, _: ask(e, "--k-bar", "9", "--domain-size", "9"), 2, "k_bar must be left out"),
     "max_items_per_user 0": (lambda e, _: ask(e, "--max-items-per-user", "0"), 2, "max_items_per_user must be"),
     "unknown method": (lambda e, _: ask(e, "--method", "peelin"), 2, "method must be one of"),
     "method that needs a domain": (lambda e, _: ask(e, "--method", "peeling"), 2, "without a domain"),
@@ -145,6 +156,30 @@ def test_interrupted(events: Path, dpselect: Command, tmp_path: Path, monkeypatc
     ended = dpselect(*ask(events, "-o", tmp_path / "top.csv"))
     assert (ended.status, ended.out, ended.err) == (130, "", "dpselect: interrupted\n")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="this system sends no such signals")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_impatience_does_not_stop_the_tidying_up(
+    number: int, status: int, events: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tidied = []
+
+    def work(*_: object, **__: object) -> None:
+        try:
+            os.kill(os.getpid(), number)
+            time.sleep(10)
+        finally:
+            for again in (signal.SIGINT, signal.SIGTERM):
+                os.kill(os.getpid(), again)
+                time.sleep(0.01)
+            tidied.append(True)
+
+    before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
+    monkeypatch.setattr("dpselect.dataset.Dataset.top_k", work)
+    assert dpselect(*ask(events)).status == status
+    assert tidied == [True]
+    assert before == [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
 
 
 def test_a_real_process_says_it_too(events: Path) -> None:

@@ -57,9 +57,7 @@ def test_every_form_of_scores_gives_an_index(make, scores):
 @pytest.mark.parametrize("make", CHOOSERS)
 def test_a_mapping_and_a_histogram_give_labels(make):
     assert make(epsilon=2)({"left": 3, ("any", "hashable"): 900}) == [("any", "hashable")]
-    histogram = Histogram(
-        counts=np.array([900, 3]), sizes=[1, 10**15], label=lambda g, r: f"group {g} member {r}"
-    )
+    histogram = Histogram(counts=np.array([900, 3]), sizes=[1, 10**15], label=lambda g, r: f"group {g} member {r}")
     assert make(epsilon=2)(histogram)[0].startswith("group 0") or make is NoisyHistogram
     assert repr(histogram) == "Histogram(private)"
 
@@ -113,9 +111,7 @@ def test_top_rows_are_what_a_stable_sort_gives(rows):
     assert found.after(rows) == 0
     values = sorted(set(counts.tolist()), reverse=True)
     members = [[i for i, c in enumerate(counts) if c == v] for v in values]
-    grouped = Histogram(
-        counts=np.array(values), sizes=[len(m) for m in members], label=lambda g, r: members[g][r]
-    )
+    grouped = Histogram(counts=np.array(values), sizes=[len(m) for m in members], label=lambda g, r: members[g][r])
     again = top_rows(grouped, rows)
     assert again.counts.tolist() == found.counts.tolist()
     assert again.names([(g, 0) for g in range(len(order))]) == order
@@ -123,7 +119,11 @@ def test_top_rows_are_what_a_stable_sort_gives(rows):
 
 def test_draws_that_repeat_give_the_same_answer():
     counts = np.random.default_rng(6).integers(0, 50, 1000)
-    for mechanism in (Peeling(k=5, epsilon="0.1"), LimitedDomain(k=5, epsilon=1, delta="1e-6"), PermuteAndFlip(epsilon="0.1")):
+    for mechanism in (
+        Peeling(k=5, epsilon="0.1"),
+        LimitedDomain(k=5, epsilon=1, delta="1e-6"),
+        PermuteAndFlip(epsilon="0.1"),
+    ):
         answers = [mechanism(counts, draws=SeededDraws(3)).tolist() for _ in range(2)]
         assert answers[0] == answers[1]
 
@@ -136,29 +136,29 @@ NOT_POSITIVE = [0, -1, float("nan"), float("inf"), float("-inf"), "much", "0,5",
 @pytest.mark.parametrize("epsilon", [e for e in NOT_POSITIVE if e is not None])
 def test_epsilon_must_be_positive_and_finite(epsilon):
     for make in (*CHOOSERS, lambda epsilon: Peeling(k=1, epsilon=epsilon)):
-        with pytest.raises(ParameterError, match="^epsilon must be a positive, finite number, got"):
+        with pytest.raises(ParameterError, match=r"^epsilon must be a positive, finite number, got"):
             make(epsilon=epsilon)
-    with pytest.raises(ParameterError, match="^epsilon must be a positive"):
+    with pytest.raises(ParameterError, match=r"^epsilon must be a positive"):
         LimitedDomain(k=1, epsilon=epsilon, delta="1e-6")
-    with pytest.raises(ParameterError, match="^epsilon_per_pick must be a positive"):
+    with pytest.raises(ParameterError, match=r"^epsilon_per_pick must be a positive"):
         Peeling(k=1, epsilon_per_pick=epsilon)
 
 
 @pytest.mark.parametrize("delta", [0, 1, -0.1, 2, float("nan"), "x", True])
 def test_delta_must_lie_between_0_and_1(delta):
-    with pytest.raises(ParameterError, match="^delta must be between 0 and 1"):
+    with pytest.raises(ParameterError, match=r"^delta must be between 0 and 1"):
         LimitedDomain(k=1, epsilon=1, delta=delta)
     if delta != 0:
-        with pytest.raises(ParameterError, match="^delta must be at least 0 and less than 1"):
+        with pytest.raises(ParameterError, match=r"^delta must be at least 0 and less than 1"):
             Peeling(k=1, epsilon=1, delta=delta)
 
 
 @pytest.mark.parametrize("k", [0, -3, 1.0, "3", True, None])
 def test_k_must_be_a_whole_number(k):
     for make in (Peeling, LimitedDomain, ChosenKBar):
-        with pytest.raises(ParameterError, match="^k must be a whole number of at least 1, got"):
+        with pytest.raises(ParameterError, match=r"^k must be a whole number of at least 1, got"):
             make(k=k, epsilon=1, delta="1e-6")
-    with pytest.raises(ParameterError, match="^k must be a whole number"):
+    with pytest.raises(ParameterError, match=r"^k must be a whole number"):
         NoisyCounts(k=k, epsilon_per_count=1)
 
 

@@ -16,7 +16,7 @@ from dpselect.testing import law
 from tests.statistical.judge import accepts, judge, size
 
 REAL = {
-    "as shipped": lambda: SecureDraws(),
+    "as shipped": SecureDraws,
     "refining often": lambda: CertifiedDraws(SystemBits(), secure=True, slack_bits=3),
 }
 

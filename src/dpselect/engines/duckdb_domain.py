@@ -8,7 +8,7 @@ from __future__ import annotations
 from dpselect.engines.domain import Column, Listed
 from dpselect.engines.duckdb_scans import described, missing_column
 from dpselect.engines.duckdb_sources import open_scan
-from dpselect.engines.duckdb_types import TEXTS, item_form, kind, present
+from dpselect.engines.duckdb_types import TEXTS, is_text, item_form, kind, present
 from dpselect.engines.duckdb_workspace import Workspace, quoted
 from dpselect.errors import DataError, ParameterError
 
@@ -21,7 +21,7 @@ def keep_domain(workspace: Workspace, domain: Listed | Column, item_type: str) -
     else:
         _keep_list(workspace, domain, values)
     value_type = described(workspace, f"FROM {values}")["v"]
-    target = "VARCHAR" if kind(item_type) in {"ENUM", "NULL", '"NULL"', *TEXTS} else item_type
+    target = "VARCHAR" if is_text(item_type) else item_type
     _refuse_misfits(workspace, values, value_type, target)
     form = item_form("v", target)
     here = present("v", target)

@@ -17,7 +17,7 @@ from dpselect.engines.duckdb_row_rules import refuse
 from dpselect.engines.duckdb_scans import Scan, missing_column
 from dpselect.engines.duckdb_sources import open_scan
 from dpselect.engines.duckdb_tables import write_parquet, write_table
-from dpselect.engines.duckdb_types import filter_form, item_form, label, present, user_form
+from dpselect.engines.duckdb_types import filter_form, is_text, item_form, label, present, user_form
 from dpselect.engines.duckdb_workspace import Row, Workspace, quoted
 from dpselect.engines.port import Progress
 from dpselect.histogram import Histogram
@@ -81,7 +81,7 @@ class DuckDBEngine:
         unseen = _unseen(domain, sum(sizes))
         if unseen:
             counts, sizes = [*counts, 0], [*sizes, unseen]
-        names = _Names(self._workspace, table, tuple(sizes), self._types[self._item], domain if unseen else None)
+        names = _Names(self._workspace, table, tuple(sizes), self._types[self._item], domain, bool(unseen))
         return Histogram(counts=np.array(counts, dtype=np.int64), sizes=sizes, label=names)
 
     def _counted(self, domain: Domain | None) -> Callable[[str], str]:
@@ -123,20 +123,27 @@ class _Names:
     table: str
     sizes: tuple[int, ...]
     item_type: str
-    unseen: Domain | None  # the domain whose unseen items are the last group, if they are not in the table
+    domain: Domain | None
+    rest: bool  # the last group are items of the domain that stand in no table
 
     def __call__(self, group: int, member: int) -> object:
         if not (0 <= group < len(self.sizes) and 0 <= member < self.sizes[group]):
             raise IndexError("there is no such member of a group")
-        if self.unseen is None or group < len(self.sizes) - 1:
-            place = sum(self.sizes[:group]) + member
-            return label(self.workspace.fetch(questions.item_at(self.table), [place])[0][0], self.item_type)
-        return self._number(self.unseen, member) if isinstance(self.unseen, Span) else UNSEEN
+        unseen = self.rest and group == len(self.sizes) - 1
+        if not isinstance(self.domain, Span):
+            return UNSEEN if unseen else self._item(group, member)
+        number = self._number(self.domain, member) if unseen else self._item(group, member)
+        return str(number) if is_text(self.item_type) else number
 
-    def _number(self, span: Span, member: int) -> object:
+    def _item(self, group: int, member: int) -> object:
+        place = sum(self.sizes[:group]) + member
+        return label(self.workspace.fetch(questions.item_at(self.table), [place])[0][0], self.item_type)
+
+    def _number(self, span: Span, member: int) -> int:
         gaps = f"{self.table}_gaps"
         self.workspace.fetch(questions.keep_gaps(gaps, self.table, span.start))
-        return span.start + member + int(self.workspace.fetch(questions.seen_before(gaps), [member])[0][0])
+        seen: int = self.workspace.fetch(questions.seen_before(gaps), [member])[0][0]
+        return span.start + member + seen
 
 
 def _unseen(domain: Domain | None, seen: int) -> int:

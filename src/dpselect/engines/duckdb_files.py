@@ -64,7 +64,7 @@ def _csv_part(same: dict[Header, list[str]], first: Header, columns: Sequence[st
     texts = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in first.names)
     form = (
         f"header = true, auto_detect = false, columns = {{{texts}}}, delim = {literal(first.delimiter)}, "
-        "quote = '\"', escape = '\"', allow_quoted_nulls = false, "
+        "quote = '\"', escape = '\"', allow_quoted_nulls = false, compression = 'auto', "
         "ignore_errors = true, strict_mode = false, parallel = false"
     )
     return f"SELECT {wanted} FROM read_csv({_paths(same[first])}, {form})"

@@ -15,7 +15,7 @@ import duckdb
 
 from dpselect.engines.duckdb_row_rules import CLOCK_NAMES, Node, Rules, refuse
 from dpselect.engines.duckdb_scans import Scan
-from dpselect.engines.duckdb_types import kind
+from dpselect.engines.duckdb_types import is_text, kind
 from dpselect.engines.duckdb_workspace import Workspace, quoted
 from dpselect.errors import ParameterError
 
@@ -61,13 +61,14 @@ def parse(workspace: Workspace, text: str) -> RowFilter:
 
 def check(workspace: Workspace, row_filter: RowFilter, types: Mapping[str, str]) -> None:
     """Run the filter on one row of nulls: names, types and constants that do not fit show before any data is read."""
+    row = workspace.fresh()
     nulls = ", ".join(f"CAST(NULL AS {_shape(sql_type)}) AS {quoted(name)}" for name, sql_type in types.items())
+    workspace.fetch(f"CREATE TEMP TABLE {row} AS SELECT {nulls}")
     for condition in row_filter.conditions:
-        row = f"FROM (SELECT {nulls})"
-        sql = f"SELECT typeof(({condition})), ({condition}), (SELECT count(*) {row} WHERE TRY(({condition}))) {row}"
         problem, found = "", ""
         try:
-            found = str(workspace.connection.execute(sql).fetchall()[0][0])
+            found = str(workspace.rows(f"SELECT typeof(({condition})) FROM {row}")[0][0])
+            workspace.rows(f"FROM {row} WHERE TRY(({condition}))")
         except duckdb.Error as error:
             problem = str(error).splitlines()[0]
         if problem:
@@ -78,13 +79,13 @@ def check(workspace: Workspace, row_filter: RowFilter, types: Mapping[str, str])
 
 
 def _shape(sql_type: str) -> str:
-    return "VARCHAR" if kind(sql_type) in ("ENUM", "NULL", '"NULL"') else sql_type
+    return "VARCHAR" if is_text(sql_type) else sql_type
 
 
 def _tree(workspace: Workspace, text: str) -> Node:
     """The condition's tree, if the text means the same with and without parentheses around it."""
-    bare = parsed(workspace, f"SELECT * FROM t WHERE {text}\n")
     wrapped = parsed(workspace, f"SELECT * FROM t WHERE ({text}\n)")
+    bare = parsed(workspace, f"SELECT * FROM t WHERE {text}\n")
     alone = parsed(workspace, "SELECT * FROM t WHERE true")
     condition = bare.get("where_clause")
     if condition is None or not same(bare, wrapped) or not same(bare, alone | {"where_clause": condition}):

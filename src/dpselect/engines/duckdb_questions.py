@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpselect.engines.domain import Span
-from dpselect.engines.duckdb_types import INTEGERS, TEXTS, kind
+from dpselect.engines.duckdb_types import INTEGERS, is_text, kind
 from dpselect.errors import ParameterError
 
 
@@ -61,7 +61,7 @@ def item_at(table: str) -> str:
 def keep_gaps(gaps: str, table: str, start: int) -> str:
     """For each seen number of a span, how many unseen ones stand before it."""
     gap = f"i::HUGEINT - {start}::HUGEINT - (row_number() OVER (ORDER BY i) - 1) AS gap"
-    return f"CREATE TEMP TABLE {gaps} AS SELECT {gap} FROM {table}"
+    return f"CREATE TEMP TABLE IF NOT EXISTS {gaps} AS SELECT {gap} FROM {table}"
 
 
 def seen_before(gaps: str) -> str:
@@ -72,7 +72,7 @@ def seen_before(gaps: str) -> str:
 def in_span(rows: str, span: Span, item_type: str) -> str:
     """The rows whose item is one of the span's numbers; text counts where it is written as such a number."""
     name = kind(item_type)
-    if name in TEXTS:
+    if is_text(item_type):
         number = "TRY_CAST(i AS BIGINT)"
         rows = f'(SELECT u, {number} AS i FROM {rows} WHERE CAST({number} AS VARCHAR) COLLATE "C" = i)'
     elif name not in INTEGERS:

@@ -87,9 +87,8 @@ class Rules:
             refuse(f"the aggregate {name}", "it would let other rows decide")
         if node.get("schema"):  # x.lower() is lower(x); the schema of a function is never needed
             self._column(str(node["schema"]), bound)
-        if node.get("is_operator"):
-            return
-        self._allow(name)
+        if not node.get("is_operator"):
+            self._allow(name)
         arguments = _arguments(node)
         place = _CONSTANT_AT.get(name, -1)
         sizes = arguments if place is None else arguments[place : place + 1] if place >= 0 else []
@@ -109,7 +108,7 @@ class Rules:
             [name],
         )
         sorts = {sort for sort, _, _ in known}
-        if sorts & {"aggregate", "window"} and "scalar" not in sorts:
+        if sorts & {"aggregate", "window"}:
             refuse(f"the aggregate {name}", "it would let other rows decide; lists have list_sum(...) and the like")
         if not sorts & {"scalar", "macro"}:
             refuse(f"the function {name}", "it is not one of DuckDB's own functions of one row")

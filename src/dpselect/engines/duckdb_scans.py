@@ -80,11 +80,7 @@ class FrameScan:
     """A frame in this process. Only the columns that are asked for are handed over, under names of our own."""
 
     frame: Frame
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns."""
-        return self.frame.names
+    names: tuple[str, ...]
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
@@ -92,7 +88,7 @@ class FrameScan:
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
         """The SQL types of some columns."""
-        name = workspace.register(self.frame.narrow(self._places(columns), empty=True))
+        name = workspace.register(workspace.guarded(lambda: self.frame.narrow(self._places(columns), empty=True)))
         try:
             return described(workspace, f"SELECT {self._renamed(columns)} FROM {name}")
         finally:
@@ -123,11 +119,17 @@ class RelationScan:
     """A relation on the caller's own connection. It narrows and filters there and streams to us; nothing is left."""
 
     relation: duckdb.DuckDBPyRelation
+    known: Mapping[str, str]
+
+    @classmethod
+    def of(cls, relation: duckdb.DuckDBPyRelation) -> RelationScan:
+        """The scan of a relation whose connection is still open."""
+        return cls(relation, dict(zip(relation.columns, map(str, relation.types), strict=True)))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns."""
-        return tuple(self.relation.columns)
+        return tuple(self.known)
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
@@ -135,8 +137,7 @@ class RelationScan:
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """The SQL types of some columns."""
-        known = dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))
-        return {column: known[column] for column in columns}
+        return {column: self.known[column] for column in columns}
 
     @contextlib.contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:  # noqa: ARG002
@@ -150,8 +151,9 @@ class RelationScan:
 
     def own_functions(self, workspace: Workspace) -> frozenset[str]:
         """Functions that somebody defined in this database."""
-        sql = "SELECT DISTINCT lower(function_name) FROM duckdb_functions() WHERE NOT internal"
-        return frozenset(str(row[0]) for row in workspace.guarded(lambda: self._queried(sql).fetchall()))
+        # No function is called here: it could be one of those that are looked for.
+        sql = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal"
+        return frozenset(str(row[0]).lower() for row in workspace.guarded(lambda: self._queried(sql).fetchall()))
 
     def _queried(self, sql: str) -> Any:
         """A query of ours over the relation, under a name that exists in that query only."""

@@ -30,8 +30,9 @@ def open_scan(workspace: Workspace, source: object, table: str | None) -> Scan:
         return _connection(workspace, source, table)
     _no_table(table)
     if isinstance(source, duckdb.DuckDBPyRelation):
-        return RelationScan(source)
-    return FrameScan(frame_of(source))
+        return workspace.guarded(lambda: RelationScan.of(source))
+    frame = frame_of(source)
+    return FrameScan(frame, workspace.guarded(lambda: frame.names))
 
 
 def _no_table(table: str | None) -> None:
@@ -100,17 +101,17 @@ def _chosen(table: str | None, found: Sequence[tuple[str, str]]) -> tuple[str, s
 def _connection(workspace: Workspace, connection: duckdb.DuckDBPyConnection, table: str | None) -> Scan:
     if table is None:
         raise ParameterError("table", "name a table or view of the connection", "nothing")
-    relation = workspace.guarded(lambda: _relation(connection, table))
-    if relation is not None:
-        return RelationScan(relation)
+    scan = workspace.guarded(lambda: _relation(connection, table))
+    if scan is not None:
+        return scan
     sql = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
     names = workspace.guarded(lambda: [str(row[0]) for row in connection.execute(f"{sql} ORDER BY 1").fetchall()])
     raise ParameterError("table", "be a table or view of the connection", repr(table), near(table, names))
 
 
-def _relation(connection: duckdb.DuckDBPyConnection, table: str) -> duckdb.DuckDBPyRelation | None:
+def _relation(connection: duckdb.DuckDBPyConnection, table: str) -> RelationScan | None:
     """The table, None where there is none. DuckDB would also take a Python variable of that name: here is none."""
     try:
-        return connection.table(table)
+        return RelationScan.of(connection.table(table))
     except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException, duckdb.InvalidInputException):
         return None

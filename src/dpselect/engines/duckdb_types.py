@@ -24,7 +24,9 @@ ZONED = "TIMESTAMP WITH TIME ZONE"
 # Counted as they are: equal values of these types have one form only, and Python has a type for it.
 _PLAIN = INTEGERS | {"BOOLEAN", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "BLOB"}
 # Counted as text, because Python has no type that holds every value of these.
-_AS_TEXT = frozenset({"ENUM", "UUID", "BIT", "BIGNUM", "TIMESTAMP_NS", "TIME_NS", '"NULL"', "NULL"})
+_NAMES = frozenset({"ENUM"})
+_NOTHING = frozenset({'"NULL"', "NULL"})  # a column of nulls only, as polars and PyArrow have it
+_AS_TEXT = _NAMES | _NOTHING | {"UUID", "BIT", "BIGNUM", "TIMESTAMP_NS", "TIME_NS"}
 
 
 def kind(sql_type: str) -> str:
@@ -32,6 +34,11 @@ def kind(sql_type: str) -> str:
     if sql_type.endswith("]"):
         return "LIST"
     return re.sub(r"\(.*", "", sql_type, flags=re.DOTALL).strip()
+
+
+def is_text(sql_type: str) -> bool:
+    """Is an item of this type a text as it is counted, and meant as one?"""
+    return kind(sql_type) in TEXTS | _NAMES | _NOTHING
 
 
 def item_form(expression: str, sql_type: str) -> str:
@@ -62,7 +69,8 @@ def user_form(expression: str, sql_type: str) -> str:
 
 def present(expression: str, sql_type: str) -> str:
     """The SQL condition that a user or an item is there; NaN is null, as it is for pandas."""
-    missing = f" AND NOT isnan({expression})" if kind(sql_type) in FLOATS else ""
+    name = kind(sql_type)
+    missing = f" AND {expression} <> 'NaN'::{name}" if name in FLOATS else ""
     return f"{expression} IS NOT NULL{missing}"
 
 

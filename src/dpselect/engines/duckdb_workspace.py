@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from dpselect.engines.port import Progress
-from dpselect.errors import DataError
+from dpselect.errors import DataError, DpselectError
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
@@ -89,10 +89,10 @@ class Workspace:
         return f"dpselect_{next(_numbers)}"
 
 
-def _failure(future: Future[T]) -> DataError | None:
+def _failure(future: Future[T]) -> DpselectError | None:
     """What went wrong, in words that were written before any data were seen."""
     error = future.exception()
-    if error is None or isinstance(error, DataError):
+    if error is None or isinstance(error, DpselectError):
         return error
     if isinstance(error, (MemoryError, duckdb.OutOfMemoryException)):
         return DataError("the data do not fit into memory and the temporary folder", "ask for fewer columns or rows")
@@ -100,7 +100,7 @@ def _failure(future: Future[T]) -> DataError | None:
         hint = "fetch its rows to the end, or give connection.cursor()"
         return DataError("the source's connection is in the middle of another result", hint)
     hint = "a file may be damaged or may have changed; what the engine said is not shown, it could quote rows"
-    return DataError("the source could not be read to its end", hint)
+    return DataError("the source could not be read", hint)
 
 
 def quoted(name: str) -> str:

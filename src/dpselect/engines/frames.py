@@ -141,7 +141,7 @@ def array_of(values: object) -> npt.NDArray[Any]:
 def _listed(values: object) -> npt.NDArray[Any]:
     items = list(values) if isinstance(values, (list, tuple)) else values
     array = np.asarray(items)
-    if array.dtype.kind in "biufM" or not isinstance(items, list):
+    if (array.dtype.kind in "biufM" and array.size) or not isinstance(items, list):
         return array
     objects = np.empty(len(items), dtype=object)
     for place, item in enumerate(items):

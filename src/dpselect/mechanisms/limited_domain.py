@@ -170,7 +170,7 @@ def _threshold(mechanism: Settled, plan: Plan, delta: Fraction, swaps: int) -> F
 
 
 def until_bottom(rows: TopRows, draws: Draws, terms: Terms, k_bar: int) -> Picks:
-    """Algorithm 1: peel items, bottom, and the items of count 0 that fill up k_bar; stop at the first that is no item."""
+    """Algorithm 1: peel items, bottom, and the items of count 0 that fill up k_bar; stop at the first non-item."""
     counts = rows.inside(k_bar)
     items, missing = len(counts), k_bar - len(counts)
     fillers = [missing] if missing else []

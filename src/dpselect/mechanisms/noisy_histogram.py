@@ -16,7 +16,7 @@ from dpselect.privacy import Neighbors, Privacy, PureDP, one_step
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyHistogram:
-    """Choose the largest of counts with noise for the WHOLE histogram: the documented comparison, not a recommendation.
+    """Choose the largest of counts that carry noise for the whole histogram: a comparison, not a recommendation.
 
     A user who touches m counts moves the histogram by m in the l1 norm, so the Laplace noise has scale
     m / epsilon, where m is `max_items_per_user` or, without that, the number of candidates. Replacing a user who touches m counts

@@ -1,4 +1,4 @@
-"""The price of k picks, shared by the top-k mechanisms: a wanted total gives the epsilon of one pick, or it the total."""
+"""The price of k picks: a wanted total gives the epsilon of one pick, or one pick the total."""
 
 from __future__ import annotations
 
