@@ -182,6 +182,9 @@ def users_and_items(group: Group, *, required: bool) -> None:
     group.add_argument("--item", required=required, metavar="COLUMN", help="what is counted, by distinct users")
     group.add_argument("--where", metavar="SQL", help="only rows for which this condition holds")
     group.add_argument("--table", metavar="NAME", help="a table of a database file")
+    group.add_argument(
+        "--split", metavar="TEXT", help="what stands between items, if a row holds several: ' ' for words"
+    )
     group.add_argument("--max-items-per-user", type=int, metavar="N", help="keep N random items of every user")
 
 

@@ -147,6 +147,7 @@ def _by_score(args: argparse.Namespace) -> bool:
     scores = {"--label": args.label, "--score": args.score, "--sensitivity": args.sensitivity}
     scores["--monotonic"] = args.monotonic or None
     events = {"--user": args.user, "--item": args.item, "--where": args.where}
+    events["--split"] = args.split
     events["--max-items-per-user"] = args.max_items_per_user
     for name in ("domain", "domain_from", "domain_range", "domain_size"):
         events["--" + name.replace("_", "-")] = getattr(args, name)
@@ -207,6 +208,7 @@ def _dataset(args: argparse.Namespace) -> Dataset:
         item=args.item,
         where=args.where,
         max_items_per_user=args.max_items_per_user,
+        split=args.split,
         table=args.table,
     )
 

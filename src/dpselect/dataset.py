@@ -28,7 +28,8 @@ class Dataset:
 
     `where` keeps the rows for which an SQL condition (DuckDB's dialect) holds. It looks at one row at a time;
     where it fails for a row, the row is left out. `max_items_per_user` keeps that many distinct items of each user,
-    chosen at random anew for every question.
+    chosen at random anew for every question. `split` makes the parts of a text the items: with `split=" "` the words
+    of a message count, each once for a user who wrote it.
 
     Text files are read as text: `where="age::INT > 30"` makes a number. A line that does not fit is left out.
     The schema is checked here; rows are read when a question is asked, each time anew.
@@ -40,6 +41,7 @@ class Dataset:
     item: str
     where: str | None = None
     max_items_per_user: int | None = None
+    split: str | None = None
     table: str | None = None
 
     def __post_init__(self) -> None:
@@ -49,6 +51,8 @@ class Dataset:
             raise ParameterError("item", "be another column than user", repr(self.item))
         if self.where is not None:
             _text("where", self.where, "be an SQL condition on one row")
+        if self.split is not None:
+            _text("split", self.split, "be the text that stands between items", blank=True)
         if self.table is not None:
             _text("table", self.table, "be the name of a table")
         if self.max_items_per_user is not None:
@@ -58,7 +62,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         given = [f"user={self.user!r}", f"item={self.item!r}"]
-        for name in ("where", "max_items_per_user", "table"):
+        for name in ("where", "max_items_per_user", "split", "table"):
             if getattr(self, name) is not None:
                 given.append(f"{name}={getattr(self, name)!r}")
         return f"Dataset({_shown(self.source)}, {', '.join(given)})"
@@ -133,13 +137,14 @@ class Dataset:
             item=self.item,
             where=self.where,
             max_items_per_user=self.max_items_per_user,
+            split=self.split,
             table=self.table,
             key=fresh_key(),
         )
 
 
-def _text(name: str, value: object, must: str) -> None:
-    if not isinstance(value, str) or not value.strip():
+def _text(name: str, value: object, must: str, *, blank: bool = False) -> None:
+    if not isinstance(value, str) or not (value if blank else value.strip()):
         raise ParameterError(name, must, repr(value))
 
 

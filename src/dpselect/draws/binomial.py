@@ -24,7 +24,7 @@ FEW = 16  # up to here coins are cheaper than the hat
 
 @dataclass(frozen=True)
 class _Share:
-    """The binomial probability of x among n, over proposal mass x (1 - e^-w) e^(-w i) (over `mass` alone if i is None)."""
+    """Binomial probability of x among n over the proposal's: mass, times (1 - e^-w) e^(-w i) in a tail (i given)."""
 
     n: int
     x: int

@@ -48,7 +48,7 @@ class CertifiedDraws:
         return self.decide(0, 0, probability)
 
     def decide(self, value: int, size: int, probability: Real) -> bool:
-        """Whether U < probability, for the uniform U whose first `size` bits are `value`, more being drawn as needed."""
+        """Whether U < probability, for the uniform U whose first `size` bits are `value`; more are drawn as needed."""
         self.refined += 1
         while True:
             value, size = value << 64 | self.bits.word(), size + 64

@@ -17,9 +17,10 @@ from dpselect.engines.duckdb_row_rules import refuse
 from dpselect.engines.duckdb_scans import Scan, missing_column
 from dpselect.engines.duckdb_sources import open_scan
 from dpselect.engines.duckdb_tables import write_parquet, write_table
-from dpselect.engines.duckdb_types import filter_form, is_text, item_form, label, present, user_form
+from dpselect.engines.duckdb_types import filter_form, is_text, item_form, kind, label, present, user_form
 from dpselect.engines.duckdb_workspace import Row, Workspace, quoted
 from dpselect.engines.port import Progress
+from dpselect.errors import ParameterError
 from dpselect.histogram import Histogram
 from dpselect.parameters import whole
 
@@ -40,6 +41,7 @@ class DuckDBEngine:
         item: str,
         where: str | None = None,
         max_items_per_user: int | None = None,
+        split: str | None = None,
         table: str | None = None,
         key: bytes,
     ) -> None:
@@ -49,15 +51,19 @@ class DuckDBEngine:
             row_filter = RowFilter() if where is None else duckdb_filter.parse(self._workspace, where)
             self._scan = open_scan(self._workspace, source, table)
             self._columns, self._types = _schema(self._workspace, self._scan, user, item, row_filter)
+            if split is not None and not is_text(self._types[item]):
+                raise ParameterError(
+                    "split", "go with an item column of text", f"a column of {kind(self._types[item])}"
+                )
         except BaseException:
             self._workspace.close()
             raise
-        self._user, self._item, self._where = user, item, row_filter.sql()
+        self._user, self._item, self._where, self._split = user, item, row_filter.sql(), split
 
     def __enter__(self) -> DuckDBEngine:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, sort: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
     def close(self) -> None:
@@ -109,10 +115,11 @@ class DuckDBEngine:
         """The users and items of the rows that count."""
         columns = ", ".join(filter_form(column, self._types[column]) for column in self._columns)
         user, item = ((quoted(name), self._types[name]) for name in (self._user, self._item))
-        return (
+        rows = (
             f"SELECT {user_form(*user)} AS u, {item_form(*item)} AS i FROM (SELECT {columns} FROM {source}) "
             f"WHERE {self._where} AND {present(*user)} AND {present(*item)}"
         )
+        return rows if self._split is None else questions.split(rows, self._split)
 
 
 @dataclass(frozen=True, repr=False)

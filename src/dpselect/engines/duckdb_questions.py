@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dpselect.engines.domain import Span
 from dpselect.engines.duckdb_types import INTEGERS, is_text, kind
+from dpselect.engines.duckdb_workspace import literal
 from dpselect.errors import ParameterError
 
 
@@ -28,6 +29,12 @@ class Bound:
             f"(SELECT u, i FROM (SELECT DISTINCT u, i FROM {rows}) "
             f"QUALIFY row_number() OVER (PARTITION BY u ORDER BY hash(hash({key}, u, i)), i) <= {self.most})"
         )
+
+
+def split(rows: str, separator: str) -> str:
+    """The parts of every item as items of their own; the same part twice in a row is one, an empty part is none."""
+    parts = f"SELECT u, unnest(string_split(i, {literal(separator)})) AS i FROM ({rows})"
+    return f"SELECT u, i FROM ({parts}) WHERE i <> ''"
 
 
 def counts(rows: str, bound: Bound | None) -> str:

@@ -19,8 +19,8 @@ class NoisyHistogram:
     """Choose the largest of counts that carry noise for the whole histogram: a comparison, not a recommendation.
 
     A user who touches m counts moves the histogram by m in the l1 norm, so the Laplace noise has scale
-    m / epsilon, where m is `max_items_per_user` or, without that, the number of candidates. Replacing a user who touches m counts
-    by another moves 2 m.
+    m / epsilon, where m is `max_items_per_user` or, without that, the number of candidates. Replacing a user
+    who touches m counts by another moves 2 m.
 
     Guarantee: epsilon-DP, even if all noisy counts were published with the winner.
     Neighbors: add-remove or replace-one of one user (twice the noise).

@@ -32,7 +32,7 @@ class TopRows:
 
 
 def top_rows(counts: Input, rows: int) -> TopRows:
-    """The `rows` largest positive counts: of an array (ties by index), a mapping (by place), a Histogram (by member)."""
+    """The `rows` largest positive counts: of an array (ties by index), a mapping (by place), a Histogram (by place)."""
     if isinstance(counts, Histogram):
         return _of_histogram(counts, rows)
     if isinstance(counts, Mapping):
