@@ -33,6 +33,7 @@ Ask = Callable[[Callable[[float | None], None]], "Release"]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # no matrices here: NumPy starts 0.1 s faster, and smaller
     try:
         with _stopped_once():
             return _command(parser().parse_args(argv))

@@ -121,7 +121,9 @@ def _glob(rows, folder):
 @kind("list of files")
 def _list(rows, folder):
     for number, part in enumerate(parts(rows)):
-        pq.write_table(table(part).select(["age", "item", "user"] if number else list(COLUMNS)), folder / f"{number}.parquet")
+        pq.write_table(
+            table(part).select(["age", "item", "user"] if number else list(COLUMNS)), folder / f"{number}.parquet"
+        )
     return [folder / "0.parquet", str(folder / "1.parquet"), folder / "2.parquet"]
 
 
@@ -229,7 +231,8 @@ def _pandas(rows, folder):
 @kind("pandas objects")
 def _pandas_objects(rows, folder):
     frame = pd.DataFrame(list(rows), columns=list(COLUMNS), dtype=object)
-    return frame.assign(other=[object() for _ in rows], item=[float("nan") if r[1] is None else r[1] for r in rows])
+    items = pd.Series([float("nan") if row[1] is None else row[1] for row in rows], dtype=object)
+    return frame.assign(other=[object() for _ in rows], item=items)
 
 
 @kind("pandas categories")

@@ -51,6 +51,7 @@ def parse(workspace: Workspace, text: str) -> RowFilter:
     try:
         tree = _tree(workspace, text)
         rules.read(tree, frozenset())
+        rules.judge()
         conditions = _conditions(workspace, tree, text)
     except RecursionError:
         conditions = []

@@ -7,11 +7,14 @@ would show that such a row is there.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
+
+import duckdb
 
 from dpselect.engines.duckdb_workspace import Workspace
 from dpselect.errors import ParameterError
@@ -88,41 +91,54 @@ class Rules:
         if node.get("schema"):  # x.lower() is lower(x); the schema of a function is never needed
             self._column(str(node["schema"]), bound)
         if not node.get("is_operator"):
-            self._allow(name)
+            self.functions.setdefault(name)
         arguments = _arguments(node)
         place = _CONSTANT_AT.get(name, -1)
         sizes = arguments if place is None else arguments[place : place + 1] if place >= 0 else []
         if _mentions_column(sizes):
             refuse(f"{name} with a size or pattern taken from a column", "write a constant there")
 
-    def _allow(self, name: str) -> None:
-        """Refuse a function that is not a plain function of its arguments. Built-in macros are judged by their text."""
-        if name in self.functions:
-            return
-        self.functions.setdefault(name)
-        if not _NAME.fullmatch(name):
-            refuse(f"the function {name!r}")
-        known = self.workspace.fetch(
-            "SELECT DISTINCT function_type, coalesce(stability, ''), coalesce(macro_definition, '') "
-            "FROM duckdb_functions() WHERE lower(function_name) = ? AND internal",
-            [name],
-        )
-        sorts = {sort for sort, _, _ in known}
-        if sorts & {"aggregate", "window"}:
-            refuse(f"the aggregate {name}", "it would let other rows decide; lists have list_sum(...) and the like")
-        if not sorts & {"scalar", "macro"}:
-            refuse(f"the function {name}", "it is not one of DuckDB's own functions of one row")
-        for sort, stability, definition in known:
-            if sort == "scalar" and stability != "CONSISTENT" and name not in _CLOCK:
-                refuse(f"the function {name}", "it does not depend on the row alone")
-            if sort == "macro":
-                self._macro(str(definition))
+    def judge(self) -> None:
+        """Refuse functions that are no plain functions of their arguments. Built-in macros are judged by their text."""
+        judged: set[str] = set()
+        while new := sorted(set(self.functions) - judged):
+            judged.update(new)
+            for name in new:
+                entries = _own_functions().get(name, [])
+                _allow(name, entries)
+                for sort, _, definition in entries:
+                    if sort == "macro":
+                        self._macro(definition)
 
     def _macro(self, definition: str) -> None:
         sql = f"SELECT ({definition}\n)"
         tree = json.loads(str(self.workspace.fetch("SELECT json_serialize_sql(?)", [sql])[0][0]))
         # What looks like a column in there is a parameter of the macro.
         Rules(self.workspace, functions=self.functions).read(tree["statements"][0]["node"]["select_list"], frozenset())
+
+
+@functools.cache
+def _own_functions() -> Mapping[str, list[tuple[str, str, str]]]:
+    """DuckDB's own functions: for each name its kinds, their stability and the text of macros."""
+    columns = "function_name, function_type, stability, macro_definition"
+    sql = f"SELECT DISTINCT {columns} FROM duckdb_functions() WHERE internal"
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    with duckdb.connect() as connection:
+        for name, sort, stability, definition in sorted(connection.execute(sql).fetchall(), key=str):
+            found.setdefault(name.lower(), []).append((sort, stability or "", definition or ""))
+    return found
+
+
+def _allow(name: str, entries: Sequence[tuple[str, str, str]]) -> None:
+    sorts = {sort for sort, _, _ in entries}
+    if not _NAME.fullmatch(name):
+        refuse(f"the function {name!r}")
+    if sorts & {"aggregate", "window"}:
+        refuse(f"the aggregate {name}", "it would let other rows decide; lists have list_sum(...) and the like")
+    if not sorts & {"scalar", "macro"}:
+        refuse(f"the function {name}", "it is not one of DuckDB's own functions of one row")
+    if name not in _CLOCK and any(sort == "scalar" and stability != "CONSISTENT" for sort, stability, _ in entries):
+        refuse(f"the function {name}", "it does not depend on the row alone")
 
 
 def _arguments(node: Node) -> list[object]:

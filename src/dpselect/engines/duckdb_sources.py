@@ -101,16 +101,22 @@ def _chosen(table: str | None, found: Sequence[tuple[str, str]]) -> tuple[str, s
 def _connection(workspace: Workspace, connection: duckdb.DuckDBPyConnection, table: str | None) -> Scan:
     if table is None:
         raise ParameterError("table", "name a table or view of the connection", "nothing")
-    scan = workspace.guarded(lambda: _relation(connection, table))
-    if scan is not None:
-        return scan
-    sql = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
-    names = workspace.guarded(lambda: [str(row[0]) for row in connection.execute(f"{sql} ORDER BY 1").fetchall()])
+    names = workspace.guarded(lambda: _tables(connection))
+    # DuckDB would also take a file or a Python variable of that name.
+    meant = {table.lower(), table.rpartition(".")[2].strip('"').lower()}
+    if meant & {name.lower() for name in names}:
+        scan = workspace.guarded(lambda: _table_scan(connection, table))
+        if scan is not None:
+            return scan
     raise ParameterError("table", "be a table or view of the connection", repr(table), near(table, names))
 
 
-def _relation(connection: duckdb.DuckDBPyConnection, table: str) -> RelationScan | None:
-    """The table, None where there is none. DuckDB would also take a Python variable of that name: here is none."""
+def _tables(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    sql = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    return [str(row[0]) for row in connection.sql(f"{sql} ORDER BY 1").fetchall()]
+
+
+def _table_scan(connection: duckdb.DuckDBPyConnection, table: str) -> RelationScan | None:
     try:
         return RelationScan.of(connection.table(table))
     except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException, duckdb.InvalidInputException):
