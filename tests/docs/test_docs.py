@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import dpselect
-from dpselect import mechanisms
+from dpselect import arguments, mechanisms
 from tests.conftest import ROOT
 
 PAGES = sorted(
@@ -84,3 +84,25 @@ def test_the_guarantee_in_words_is_the_one_in_numbers(name):
         assert 0 <= mechanism.privacy.delta <= Fraction(1, 10**6)
     related = re.search(r"Neighbors: (.*?)\n", getattr(mechanisms, name).__doc__).group(1)
     assert str(mechanism.privacy.neighbors) in related
+
+
+def options() -> list[tuple[str, str]]:
+    """Every option of every command."""
+    found = []
+    for action in arguments.parser()._actions:
+        for command, sub in (getattr(action, "choices", None) or {}).items():
+            for one in sub._actions:
+                found += [(command, name) for name in one.option_strings if name not in ("-h", "--help")]
+    return found
+
+
+def test_there_are_commands_to_document():
+    assert {command for command, _ in options()} == {"top", "choose", "demo"}
+
+
+@pytest.mark.parametrize(("command", "option"), options())
+def test_every_option_is_documented(command, option):
+    page = (ROOT / "docs" / "command.md").read_text()
+    section = page[page.index(f"## `dpselect {command}") :]
+    section = section[: section.find("\n## ", 5)] if "\n## " in section[5:] else section
+    assert f"`{option}`" in section or (command == "choose" and option.startswith("--domain"))
