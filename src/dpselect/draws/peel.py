@@ -19,6 +19,7 @@ import numpy.typing as npt
 from flint import ctx
 
 from dpselect.draws.floats import decay
+from dpselect.draws.largest import kth_largest
 from dpselect.draws.weights import Weights
 from dpselect.reals import Exp, enclose
 
@@ -40,7 +41,7 @@ def nearest(weights: Weights, k: int) -> npt.NDArray[np.intp] | None:
         return None
     groups = np.arange(n)
     if k < n and weights.factors is None and scores.dtype != np.object_:
-        best = np.partition(scores, n - k)[n - k]
+        best = kth_largest(scores, k)
         if scores.dtype == np.int64:
             floor = int(best) + ((-FAR - 1) / weights.rate).__floor__()
             groups = np.flatnonzero(scores >= max(floor, np.iinfo(np.int64).min))

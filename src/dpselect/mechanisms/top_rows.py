@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpselect.draws.largest import kth_largest
 from dpselect.errors import ParameterError
 from dpselect.histogram import Histogram
 from dpselect.mechanisms.candidates import Input, Names, exact
@@ -61,7 +62,7 @@ def _largest(values: npt.NDArray[np.int64], rows: int) -> npt.NDArray[np.intp]:
     """Indices of the largest positive values, descending, equal ones by index; equal ones at the cut by index too."""
     least = 1
     if len(values) > rows:
-        least = max(1, int(np.partition(values, len(values) - rows)[len(values) - rows]))
+        least = max(1, int(kth_largest(values, rows)))
     above, equal = np.flatnonzero(values > least), np.flatnonzero(values == least)
     chosen = np.concatenate([above, equal[: max(0, rows - len(above))]])
     return chosen[np.lexsort((chosen, -values[chosen]))]
