@@ -177,7 +177,7 @@ BAD = [
     (lambda: LimitedDomain(k=5, epsilon=1, delta="1e-6", delta_threshold="1e-3"), "delta_threshold must be at most"),
     (lambda: LimitedDomain(k=5, epsilon=1, delta="1e-6", max_items_per_user=0), "max_items_per_user must be"),
     (lambda: Peeling(k=3, epsilon=1)([1, 2]), "k must be at most the number of candidates"),
-    (lambda: Peeling(k=1, epsilon="1e-400")([1, 2]), "epsilon / sensitivity must be between"),
+    (lambda: Peeling(k=1, epsilon=Fraction(1, 2**950))([1, 2]), "epsilon / sensitivity must be between"),
     (lambda: NoisyCounts(k=1, epsilon_per_count=0), "epsilon_per_count must be a positive"),
     (lambda: ExponentialMechanism(epsilon=1)([]), "scores must hold at least one candidate"),
     (lambda: ExponentialMechanism(epsilon=1)([[1, 2], [3, 4]]), "scores must be one-dimensional"),

@@ -46,6 +46,7 @@ class DuckDBEngine:
         key: bytes,
     ) -> None:
         self._workspace = Workspace()
+        self._domains: dict[Domain, str] = {}
         self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
         try:
             row_filter = RowFilter() if where is None else duckdb_filter.parse(self._workspace, where)
@@ -77,8 +78,18 @@ class DuckDBEngine:
         items = [label(item, self._types[self._item]) for item, _ in found]
         return Histogram.from_items(items, [count for _, count in found])
 
+    def check(self, domain: Domain) -> None:
+        """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
+        item_type = self._types[self._item]
+        if isinstance(domain, Span):
+            questions.in_span("", domain, item_type)
+        elif isinstance(domain, (Listed, Column)) and domain not in self._domains:
+            self._domains[domain] = keep_domain(self._workspace, domain, item_type)
+
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
+        if domain is not None:
+            self.check(domain)
         counted = self._counted(domain)
         table = self._workspace.fresh()
         self._ask(lambda source: questions.keep_counts(table, counted(source)), progress)
@@ -96,7 +107,7 @@ class DuckDBEngine:
             item_type = self._types[self._item]
             return lambda source: questions.counts(questions.in_span(source, domain, item_type), self._bound)
         if isinstance(domain, (Listed, Column)):
-            kept = keep_domain(self._workspace, domain, self._types[self._item])
+            kept = self._domains[domain]
             return lambda source: questions.of_domain(
                 questions.counts(questions.in_domain(source, kept), self._bound), kept
             )

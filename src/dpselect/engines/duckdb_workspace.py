@@ -67,7 +67,9 @@ class Workspace:
                     if progress is not None:
                         progress(self._done())
             except BaseException:
-                self.connection.interrupt()
+                while not future.done():  # again and again: a query that has not begun yet cannot hear it
+                    self.connection.interrupt()
+                    wait([future], POLL)
                 raise
         failed = _failure(future)
         if failed is not None:

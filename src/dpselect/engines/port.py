@@ -36,6 +36,13 @@ class Engine(Protocol):
         """
         ...
 
+    def check(self, domain: Domain) -> None:
+        """Refuse a domain that does not fit the item column, before a row is read and before anything is paid.
+
+        `grouped` does so too; who reserves a budget in between asks first.
+        """
+        ...
+
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, those with equal counts in one group, most first: how many have each count leaves, no more.
 

@@ -38,7 +38,7 @@ def header(path: str, kind: str) -> Header | None:
             start = file.read(_LONGEST)
         if not start.strip():
             return None
-        line = start.splitlines()[0]
+        line = re.split(r"[\r\n]", start, maxsplit=1)[0]
         delimiter = "\t" if kind == "tsv" else max(",;\t|", key=lambda mark: len(_fields(line, mark)))
         return Header(delimiter, tuple(unique(_fields(start, delimiter))))
     except (OSError, EOFError, csv.Error, UnicodeError):

@@ -23,6 +23,7 @@ Input = Histogram | Mapping[Any, Any] | npt.ArrayLike
 Answer = npt.NDArray[np.int64] | list[Any]
 
 MUST = "be finite numbers: integers, floats, Fractions or Decimals"
+FEW = 4  # so many groups are looked up one by one
 BINS_PER_SCORE = 4  # counting by value costs a pass over the range of the scores: worth it up to here
 
 
@@ -120,6 +121,9 @@ def _grouped(scores: Scores) -> Candidates | None:
 
     def names(picks: Picks) -> Answer:
         wanted = np.unique([g for g, _ in picks])
+        if len(wanted) <= FEW:
+            members = {g: np.flatnonzero(shifted == values[g]) for g in wanted.tolist()}
+            return np.array([members[g][r] for g, r in picks], dtype=np.int64)
         code = np.zeros(len(bins), dtype=np.min_scalar_type(len(wanted)))  # few bits sort by radix
         code[values[wanted]] = np.arange(1, len(wanted) + 1)
         codes = code[shifted]
