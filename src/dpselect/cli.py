@@ -188,13 +188,14 @@ def _demo(args: argparse.Namespace, path: Path) -> None:
     _tell(args, f"asking {rows:,} rows for the ten artists that most users played")
     command = ["top", str(path), *"--user user --item artist -k 10 --epsilon 1 --delta 1e-6".split()]
     quiet = ["--quiet"] if args.quiet else []
+    name = os.environ.get("DPSELECT_COMMAND", "dpselect")
     top(parser().parse_args([*command, *quiet]))
     if args.keep is None:
-        _tell(args, "\nkeep the data and ask again:\n  dpselect demo --keep plays.parquet")
+        _tell(args, f"\nkeep the data and ask again:\n  {name} demo --keep plays.parquet")
         command[1] = "plays.parquet"
     else:
         _tell(args, "\nask again, or change something:")
-    _tell(args, f"  {shlex.join(['dpselect', *command])}")
+    _tell(args, f"  {name} {shlex.join(command)}")
 
 
 # ---- from words to objects --------------------------------------------------------------------------------
