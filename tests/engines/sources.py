@@ -33,7 +33,8 @@ AWKWARD: list[Row] = [
     ("u3", "caf\u00e9", 23), ("u4", "cafe\u0301", 24), ("u5", "\U0001f600", 25), ("u6", "\U0001f600", 26),
     ("u3", 'a "quoted" word', 23), ("u3", "comma, semicolon; tab\there", 23), ("u4", "two\nlines", 24),
     ("u5", "NULL", 25), ("u5", "nan", 25), ("u5", "None", 25), ("u5", "NA", 25), ("u5", "-0", 25),
-    ("u7", "\U0010ffff", 27), ("u7", "\uffff", 27), ("u7", "1=1; DROP TABLE t", 27), ("u7", "'", 27), ("u7", "%s{}\\", 27),
+    ("u7", "\U0010ffff", 27), ("u7", "\uffff", 27), ("u7", "1=1; DROP TABLE t", 27), ("u7", "'", 27),
+    ("u7", "%s{}\\", 27),
     *(("everything", item, 99) for item in ("popular", "tie a", "tie b", "tie c", "", "Case", "alone")),
 ]  # fmt: skip
 

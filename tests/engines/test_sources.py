@@ -1,0 +1,202 @@
+"""Sources that cannot be: each is refused with what it must be, and a hint."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.errors import DataError, DpselectError, ParameterError
+from tests.engines.test_conformance import pairs
+
+
+def engine(source: object, **more: object) -> DuckDBEngine:
+    return DuckDBEngine(source, **({"user": "user", "item": "item", "key": b"k"} | more))
+
+
+def refused(source: object, kind: type[DpselectError] = ParameterError, **more: object) -> str:
+    with pytest.raises(kind) as caught:
+        engine(source, **more)
+    assert caught.value.__context__ is None
+    return str(caught.value)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"user": [1], "item": ["a"], "country": ["x"]}), "events.parquet")
+    Path("notes.txt").write_text("x")
+    Path("empty").mkdir()
+    return tmp_path
+
+
+def test_a_file_that_is_not_there():
+    assert refused("event.parquet") == (
+        "source must be a file that exists, got 'event.parquet'\nhint: did you mean events.parquet?"
+    )
+    assert "hint: there is no folder 'nowhere'" in refused("nowhere/events.parquet")
+    assert "match at least one file" in refused("x*.parquet")
+    assert "a folder that holds" in refused("empty")
+    assert "known endings: .parquet" in refused("notes.txt")
+    assert "an empty list" in refused([])
+    assert "an element of type dict" in refused([{"user": 1}])
+    assert "a file on this machine" in refused("s3://bucket/x.parquet")
+    assert "an object of type int" in refused(5)
+    assert "an object of type set" in refused({1, 2})
+
+
+def test_kinds_do_not_mix():
+    Path("more.csv").write_text("user,item\n1,a\n")
+    assert "files of one kind, got csv and parquet" in refused(".")
+    assert "files of one kind" in refused(["events.parquet", "more.csv"])
+
+
+def test_columns_that_are_not_there():
+    sources = [
+        "events.parquet",
+        pq.read_table("events.parquet"),
+        pl.read_parquet("events.parquet"),
+        pl.scan_parquet("events.parquet"),
+        pd.read_parquet("events.parquet"),
+        duckdb.connect().read_parquet("events.parquet"),
+        {"user": [1], "item": [1], "country": [2]},
+    ]
+    for source in sources:
+        assert (
+            refused(source, item="contry")
+            == "item must be a column of the source, got 'contry'\nhint: did you mean country?"
+        )
+        assert (
+            refused(source, user="USER") == "user must be a column of the source, got 'USER'\nhint: did you mean user?"
+        )
+        assert "hint: there is user, item, country" in refused(source, user="zzz")
+
+
+def test_text_files_show_near_names_only():
+    Path("a.csv").write_text("user,secret person\n")
+    assert refused("a.csv").endswith(
+        "hint: the first line of a CSV file, or the first records of a JSON file, must name the columns"
+    )
+    assert "did you mean user?" in refused("a.csv", user="usr")
+
+
+def test_files_that_are_broken():
+    Path("x.parquet").write_bytes(b"PAR1 nothing PAR1")
+    assert refused("x.parquet", DataError).startswith("x.parquet cannot be read as parquet\nhint: it may be damaged")
+    assert "one of 2 files" in refused("*.parquet", DataError)
+    Path("x.csv").write_text("")
+    assert "x.csv is empty" in refused("x.csv", DataError)
+    Path("x.csv.gz").write_text("user,item")
+    assert "has no header that can be read" in refused("x.csv.gz", DataError)
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="the superuser may read everything")
+def test_files_that_may_not_be_read():
+    Path("events.parquet").chmod(0)
+    assert "cannot be read" in refused("events.parquet", DataError)
+
+
+def test_an_empty_json_file_has_any_column():
+    Path("x.jsonl").write_text("")
+    with engine("x.jsonl", where="other = 'x'") as opened:
+        assert pairs(opened.top(3)) == []
+
+
+def test_databases():
+    with duckdb.connect("rows.duckdb") as connection:
+        connection.execute('CREATE TABLE "my rows" AS SELECT 1 AS user, 2 AS item').fetchall()
+        connection.execute("CREATE SCHEMA s").fetchall()
+        connection.execute('CREATE VIEW s.seen AS FROM main."my rows"').fetchall()
+        assert "another program or connection may hold it" in refused("rows.duckdb", DataError, table="my rows")
+    assert "got nothing\nhint: there is my rows, s.seen" in refused("rows.duckdb")
+    assert "hint: did you mean my rows?" in refused("rows.duckdb", table="my_rows")
+    for table in ("my rows", "main.my rows", "s.seen"):
+        with engine("rows.duckdb", table=table) as opened:
+            assert pairs(opened.top(3)) == [(2, 1)]
+    with duckdb.connect("rows.duckdb") as connection:  # nothing holds it any more
+        connection.execute("DROP SCHEMA s CASCADE").fetchall()
+    Path("lite.db").write_bytes(b"SQLite format 3\x00" + b"\x00" * 4096)
+    assert "lite.db is not a DuckDB database" in refused("lite.db", DataError, table="t")
+    assert "one DuckDB database, got 2" in refused(["rows.duckdb", "lite.db"], table="t")
+    assert "left out for this kind of source" in refused("events.parquet", table="t")
+    assert "left out for this kind of source" in refused({"user": [1], "item": [1]}, table="t")
+
+
+def test_connections():
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE clicks AS SELECT 1 AS user, 2 AS item").fetchall()
+    scan = {"user": [1], "item": [1]}  # a Python variable is not a table
+    assert "a table or view of the connection, got 'clics'\nhint: did you mean clicks?" in refused(
+        connection, table="clics"
+    )
+    for name in ("scan", "table", "connection", "events.parquet", "t; DROP TABLE clicks", "range(5)"):
+        assert "table must be a table or view" in refused(connection, table=name), scan
+    assert "name a table or view" in refused(connection)
+    pending = connection.execute("FROM range(100000)")
+    assert "in the middle of another result" in refused(connection, DataError, table="clicks")
+    assert pending.fetchone() == (0,)
+    connection.close()
+    assert refused(connection, DataError, table="clicks")
+
+
+def test_uncommitted_rows_are_seen():
+    connection = duckdb.connect()
+    connection.execute('CREATE TABLE t("user" INT, item INT)').fetchall()
+    connection.begin()
+    connection.execute("INSERT INTO t VALUES (1, 2)").fetchall()
+    with engine(connection, table="t") as opened:
+        assert pairs(opened.top(3)) == [(2, 1)]
+    connection.rollback()
+
+
+def test_a_relation_runs_once():
+    connection = duckdb.connect()
+    calls = []
+    connection.create_function("seen", lambda x: calls.append(x) or x, ["BIGINT"], "BIGINT", side_effects=True)
+    relation = connection.sql("SELECT seen(range) AS user, range % 3 AS item FROM range(60)")
+    with engine(relation) as opened:
+        assert calls == []
+        opened.top(3)
+    assert len(calls) == 60
+
+
+def test_lazy_frames_are_collected_when_asked_only():
+    seen = []
+    frame = pl.LazyFrame({"user": [1, 2], "item": ["a", "b"], "n": [1, 2]})
+    watched = frame.map_batches(lambda part: (seen.append(part.columns), part)[1], schema=frame.collect_schema())
+    with engine(watched) as opened:
+        assert all(seen_part == [] for seen_part in seen) or len(seen) <= 1
+        before = len(seen)
+        opened.top(3)
+    assert len(seen) == before + 1
+
+
+def test_a_partition_of_a_folder_is_a_column():
+    for day in ("1", "2"):
+        Path(f"parts/day={day}").mkdir(parents=True)
+        pq.write_table(pa.table({"user": [1, int(day)], "item": ["a", f"b{day}"]}), f"parts/day={day}/x.parquet")
+    with engine("parts", where="day = 2") as opened:
+        assert pairs(opened.top(3)) == [("a", 1), ("b2", 1)]
+
+
+def test_files_may_lack_a_column_or_hold_more():
+    pq.write_table(pa.table({"item": ["a"], "user": [1]}), "one.parquet")
+    pq.write_table(pa.table({"user": [2, 3], "other": [5, 6], "item": ["a", "b"]}), "two.parquet")
+    with engine(["one.parquet", "two.parquet"]) as opened:
+        assert pairs(opened.top(3)) == [("a", 2), ("b", 1)]
+    with engine(["one.parquet", "two.parquet"], where="other = 5") as opened:
+        assert pairs(opened.top(3)) == [("a", 1)]
+
+
+def test_home_is_where_it_should_be(folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("USERPROFILE", str(folder))
+    with engine("~/events.parquet") as opened:
+        assert pairs(opened.top(3)) == [("a", 1)]

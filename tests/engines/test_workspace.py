@@ -1,0 +1,94 @@
+"""The workspace: progress, Ctrl-C, memory, and what it says when something fails."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import duckdb
+import pytest
+
+from dpselect.engines import duckdb_workspace
+from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.duckdb_workspace import Workspace
+from dpselect.errors import DataError
+
+SLOW = "SELECT count(*) FROM range(100000000) a, range(100000) b WHERE (a.range * b.range) % 7 = 9"
+
+
+@pytest.fixture
+def workspace():
+    made = Workspace()
+    yield made
+    made.close()
+
+
+def test_progress_is_told_in_the_callers_thread(workspace):
+    told = []
+
+    def progress(done: float | None) -> None:
+        told.append((done, threading.current_thread() is threading.main_thread()))
+        if len(told) == 4:
+            workspace.connection.interrupt()
+
+    with pytest.raises(DataError):
+        workspace.fetch(SLOW, progress=progress)
+    assert len(told) >= 4
+    assert all(here and (done is None or 0 <= done <= 1) for done, here in told)
+
+
+def test_quick_questions_tell_nothing():
+    told = []
+    with DuckDBEngine({"user": [1], "item": [1]}, user="user", item="item", key=b"k") as engine:
+        engine.top(3, progress=told.append)
+        engine.grouped(progress=told.append)
+    assert told == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals work differently there")
+def test_ctrl_c_stops_the_query(workspace):
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        workspace.fetch(SLOW)
+    assert time.monotonic() - start < 10
+    assert workspace.fetch("SELECT 1") == [(1,)]
+
+
+def test_an_error_of_the_callers_progress_stops_the_query(workspace):
+    def progress(_done: float | None) -> None:
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        workspace.fetch(SLOW, progress=progress)
+    assert workspace.fetch("SELECT 1") == [(1,)]
+
+
+def test_too_little_memory_is_said_so(workspace):
+    def work() -> None:
+        raise duckdb.OutOfMemoryException("CANARY")
+
+    with pytest.raises(DataError, match="do not fit into memory") as caught:
+        workspace.guarded(work)
+    assert "CANARY" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_our_own_errors_pass(workspace):
+    def work() -> None:
+        raise DataError("as it is")
+
+    with pytest.raises(DataError, match="as it is"):
+        workspace.guarded(work)
+
+
+def test_nothing_is_fetched_from_the_network(workspace):
+    assert workspace.fetch("SELECT current_setting('autoinstall_known_extensions')") == [(False,)]
+
+
+def test_quoting():
+    assert duckdb_workspace.quoted('a"b') == '"a""b"'
+    assert duckdb_workspace.literal("a'b") == "'a''b'"
