@@ -41,10 +41,10 @@ def test_filter_and_domain_work_on_parts_and_rows():
 
 @pytest.mark.parametrize("split", ["", 5, b" "])
 def test_split_must_be_text(split):
-    with pytest.raises(ParameterError, match="^split must be the text"):
+    with pytest.raises(ParameterError, match=r"^split must be the text"):
         Dataset(ROWS, user="user", item="text", split=split)
 
 
 def test_split_needs_text():
-    with pytest.raises(ParameterError, match="^split must go with an item column of text, got a column of"):
+    with pytest.raises(ParameterError, match=r"^split must go with an item column of text, got a column of"):
         Dataset({"user": [1], "n": [2]}, user="user", item="n", split=" ")

@@ -52,7 +52,7 @@ def parse(workspace: Workspace, text: str) -> RowFilter:
         tree = _tree(workspace, text)
         rules.read(tree, frozenset())
         rules.judge()
-        conditions = _conditions(workspace, tree, text)
+        conditions: list[str] = _conditions(workspace, tree, text)
     except RecursionError:
         conditions = []
     if not conditions:

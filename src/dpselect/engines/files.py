@@ -80,7 +80,7 @@ def _matching(pattern: str) -> list[str]:
 
 def _inside(folder: str) -> list[str]:
     """All files of a known kind in a folder and below, hidden ones and databases left out."""
-    found = []
+    found: list[str] = []
     for at, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
         shown = [name for name in names if not name.startswith((".", "_"))]

@@ -68,7 +68,7 @@ def json_keys(paths: Sequence[str]) -> tuple[str, ...]:
     for path in paths:
         try:
             with _opened(path) as file:
-                keys = _keys(file)
+                keys: list[str] = _keys(file)
         except (OSError, EOFError):
             keys = []
         if keys:
