@@ -1,0 +1,82 @@
+"""The verbs as a user calls them: what is refused before data, what comes back, what it costs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import dpselect as dps
+from dpselect.testing import SeededDraws
+
+ROWS = {
+    "user": [*range(300), *range(200), *range(100)],
+    "item": ["ant"] * 300 + ["bee"] * 200 + ["cat"] * 100,
+}
+
+
+@pytest.fixture
+def votes() -> dps.Dataset:
+    return dps.Dataset(ROWS, user="user", item="item")
+
+
+@pytest.mark.parametrize("method", ["exponential", "permute-and-flip", "noisy-max"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_the_best_of_a_known_domain(votes, method, neighbors):
+    release = votes.choose(domain=["ant", "bee", "dog"], epsilon=2, method=method, neighbors=neighbors)
+    assert release.labels == ["ant"]
+    assert release.privacy.epsilon == 2
+    assert release.privacy.delta == 0
+    assert ("factor 2" in release.privacy.sentences[0]) == (neighbors == "replace-one")
+
+
+@pytest.mark.parametrize("method", ["auto", "limited-domain", "chosen-k-bar"])
+def test_counts_share_the_price(votes, method):
+    plain = votes.top_k(2, epsilon=8, delta="1e-6", method=method)
+    counted = votes.top_k(2, epsilon=8, delta="1e-6", method=method, counts=True)
+    assert plain.labels == counted.labels == ["ant", "bee"]
+    assert counted.privacy.epsilon == plain.privacy.epsilon == 8
+    assert counted.privacy.delta <= Fraction(1, 10**6)
+    assert counted.privacy.parameters["epsilon_per_pick"] < plain.privacy.parameters["epsilon_per_pick"]
+    assert abs(counted.items[0].count - 300) < 100
+
+
+def test_draws_for_tests_are_told(votes):
+    assert votes.top_k(1, epsilon=8, delta="1e-6", draws=SeededDraws(1)).secure is False
+    assert dps.choose([1, 900], epsilon=1, draws=SeededDraws(1)).secure is False
+    assert dps.choose([1, 900], epsilon=1).labels == [1]
+
+
+BAD = [
+    ({"delta": None}, "delta must be given where no domain is"),
+    ({"method": "peeling"}, "method must be one of auto, limited-domain, chosen-k-bar without a domain"),
+    ({"domain": ["ant"], "method": "limited-domain"}, "method must be one of auto, peeling with a domain"),
+    ({"domain": ["ant"], "k": 2}, "k must be at most the number of items in the domain"),
+    ({"domain": ["ant"], "k_bar": 5, "k": 1}, "k_bar must be left out where a domain is given"),
+    ({"counts": 1}, "counts must be True or False"),
+    ({"epsilon": "1,5"}, "epsilon must be a positive, finite number"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), BAD, ids=[m for _, m in BAD])
+def test_a_bad_parameter_is_refused_before_any_row_is_read(votes, settings, message, monkeypatch):
+    monkeypatch.setattr(dps.Dataset, "engine", None)  # whoever asked for data now would fail otherwise
+    with pytest.raises(dps.ParameterError, match=f"^{message}"):
+        votes.top_k(**{"k": 1, "epsilon": 1, "delta": "1e-6"} | settings)
+    with pytest.raises(dps.ParameterError, match=r"^method must be one of exponential"):
+        votes.choose(domain=["ant"], epsilon=1, method="best")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"user": " "}, {"item": 5}, {"item": "user"}, {"where": ""}, {"table": ""}, {"max_items_per_user": 0}],
+    ids=str,
+)
+def test_a_data_set_says_which_parameter_is_wrong(settings):
+    with pytest.raises(dps.ParameterError, match=f"^{next(iter(settings))} must"):
+        dps.Dataset(ROWS, **{"user": "user", "item": "item"} | settings)
+
+
+def test_a_data_set_shows_no_rows(votes):
+    assert repr(votes) == "Dataset(<builtins dict>, user='user', item='item')"
+    assert "ant" not in repr(dps.Dataset(ROWS, user="user", item="item", where="item <> 'x'", max_items_per_user=2))
