@@ -136,6 +136,17 @@ class TiesAtTheCut:
 
 
 @dataclass(frozen=True)
+class TiesByPlace:
+    """Limited domain on a mapping whose equal counts are taken as they stand in it."""
+
+    right: LimitedDomain
+
+    def __call__(self, counts: Any, *, draws: Draws) -> Any:
+        labels = list(counts)
+        return [labels[i] for i in self.right(list(counts.values()), draws=draws)]
+
+
+@dataclass(frozen=True)
 class NarrowLaplaceCounts:
     """Noisy counts with half of the noise."""
 

@@ -141,6 +141,24 @@ def test_ties_broken_by_data_are_refused():
     assert refused(broken.TiesAtTheCut(right), pairs(4, 1, 1), Fraction(1, 5), Fraction(1, 20))
 
 
+def as_counted(counts):
+    """A mapping in the order in which a loop over the users would have met the items: the order is data."""
+    order = sorted((i for i, c in enumerate(counts) if c), reverse=sum(counts) % 2 == 1)
+    return {f"item {i}": counts[i] for i in order}
+
+
+def test_ties_of_a_mapping_are_broken_by_label_not_by_place():
+    right = limited(k=2, k_bar=2, epsilon_per_pick=Fraction(1, 10), max_items_per_user=1)
+
+    def holds(mechanism):
+        laws = cached_laws(lambda counts, draws: [int(a[-1]) for a in mechanism(as_counted(counts), draws=draws)])
+        found = [delta_between(laws(a), laws(b), Fraction(1, 5)) for a, b in pairs(4, 1, 1)]
+        return all(at_most(d, Fraction(1, 20)) for d in found)
+
+    assert holds(right)
+    assert not holds(broken.TiesByPlace(right))
+
+
 def test_a_forgotten_k_is_refused():
     """Two unraised items first: the losses ln((2 + 2e)/4) and ln((2e + 1)/3) add up beyond one pick's epsilon."""
     right = limited(k=3, k_bar=4, epsilon_per_pick=1, delta=Fraction(1, 100), delta_threshold=Fraction(1, 100))

@@ -149,6 +149,17 @@ def test_one_noise_for_all_counts_is_refused():
     assert not set(shared[0]) & set(shared[1])
 
 
+def test_an_unbounded_user_breaks_the_price_of_bounded_counts():
+    """max_items_per_user = 1 is a promise: a user who moves both counts moves the answer by 2 epsilon."""
+    promised = NoisyCounts(k=2, epsilon_per_count=Fraction(5), max_items_per_user=1)
+    assert promised.privacy.epsilon == 5
+    laws = {counts: counts_law(promised, counts) for counts in ((1, 1), (1, 2), (2, 2))}
+    for other, met in (((1, 2), 5), ((2, 2), 10)):
+        near = {a: p for a, p in laws[1, 1].items() if max(map(abs, a)) < 3}
+        with ctx.workprec(BITS):
+            assert abs(max_log_ratio(near, laws[other]) - met) < 1e-6
+
+
 def test_the_price_of_counts():
     privacy = NoisyCounts(k=10, epsilon_per_count=Fraction(1, 10), delta="1e-6").privacy
     assert privacy.steps == (Steps(PureDP(Fraction(1, 10)), 10),)

@@ -67,8 +67,12 @@ def _expanded(one: object) -> list[str]:
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise ParameterError("source", "be a file that exists", repr(path), f"there is no folder {folder!r}")
-    hint = near(os.path.basename(path), sorted(os.listdir(folder)))
+    hint = near(os.path.basename(path), sorted(_visible(folder)))
     raise ParameterError("source", "be a file that exists", repr(path), hint)
+
+
+def _visible(folder: str) -> list[str]:
+    return sorted(name for name in os.listdir(folder) if not name.startswith("."))
 
 
 def _matching(pattern: str) -> list[str]:

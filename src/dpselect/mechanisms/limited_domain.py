@@ -53,7 +53,8 @@ class LimitedDomain:
         released) and what composing k epsilon_per_pick-bounded-range steps needs.
     Neighbors: add-remove.
     Sensitivity: one user moves every count by at most 1, as many as they like, or at most `max_items_per_user`
-        of them where that is given (the data must then have been bounded so).
+        of them where that is given (the data must then have been bounded so). Equal counts are ordered by index or
+        label, so the index of an array must not come from the data.
     Exactness: the law is exact; bottom weighs exp(epsilon_per_pick (h + 1)) min(max_items_per_user, k_bar) /
         delta_threshold in it, where h is the count after the k_bar largest.
     Cost: one pass to find k_bar + 1 rows, then k draws.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -14,6 +14,8 @@ from dpselect.draws.largest import kth_largest
 from dpselect.errors import ParameterError
 from dpselect.histogram import Histogram
 from dpselect.mechanisms.candidates import Input, Names, exact
+
+Places = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,13 +35,13 @@ class TopRows:
 
 
 def top_rows(counts: Input, rows: int) -> TopRows:
-    """The `rows` largest positive counts: of an array (ties by index), a mapping (by place), a Histogram (by place)."""
+    """The `rows` largest positive counts: of an array (ties by index), a mapping (by label), a Histogram (by place)."""
     if isinstance(counts, Histogram):
         return _of_histogram(counts, rows)
     if isinstance(counts, Mapping):
         labels: list[Any] = list(counts)
         values = whole(list(counts.values()))
-        best = _largest(values, rows)
+        best = _largest(values, rows, lambda places: np.array(sorted(places, key=lambda i: _fixed(labels[i])), np.intp))
         return TopRows(values[best], lambda picks: [labels[best[g]] for g, _ in picks])
     values = whole(counts)
     best = _largest(values, rows)
@@ -58,14 +60,21 @@ def whole(counts: Any) -> npt.NDArray[np.int64]:
     return values.astype(np.int64, copy=False)
 
 
-def _largest(values: npt.NDArray[np.int64], rows: int) -> npt.NDArray[np.intp]:
-    """Indices of the largest positive values, descending, equal ones by index; equal ones at the cut by index too."""
+def _fixed(label: object) -> tuple[str, str]:
+    """A label's place among equal counts: by itself, since a mapping's own order may come from the data."""
+    return type(label).__qualname__, repr(label)
+
+
+def _largest(
+    values: npt.NDArray[np.int64], rows: int, ordered: Callable[[Places], Places] = lambda places: places
+) -> npt.NDArray[np.intp]:
+    """Indices of the largest positive values, descending; equal ones, also at the cut, as `ordered` puts indices."""
     least = 1
     if len(values) > rows:
         least = max(1, int(kth_largest(values, rows)))
     above, equal = np.flatnonzero(values > least), np.flatnonzero(values == least)
-    chosen = np.concatenate([above, equal[: max(0, rows - len(above))]])
-    return chosen[np.lexsort((chosen, -values[chosen]))]
+    chosen = np.concatenate([ordered(above), ordered(equal)[: max(0, rows - len(above))]])
+    return chosen[np.argsort(-values[chosen], kind="stable")]
 
 
 def _of_histogram(histogram: Histogram, rows: int) -> TopRows:
