@@ -27,3 +27,19 @@ class DataError(DpselectError):
 
 class OutputError(DpselectError):
     """A result cannot be written where it should go."""
+
+
+class BudgetError(DpselectError):
+    """A question would cost more than what is left. Raised before any data is touched; the question cost nothing."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        self.hint = hint
+        super().__init__(message if hint is None else f"{message}\nhint: {hint}")
+
+
+class LedgerError(DpselectError):
+    """A ledger cannot be read or written, or is not what it was when it was written."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        self.hint = hint
+        super().__init__(message if hint is None else f"{message}\nhint: {hint}")

@@ -1,0 +1,143 @@
+"""A ledger in PostgreSQL: the schema dpselect, where writers queue at the one row of the table meta."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from dpselect.errors import LedgerError
+from dpselect.ledger.port import PATIENCE, Cell, Dialect, Row
+from dpselect.ledger.postgres_errors import said_plainly
+
+if TYPE_CHECKING:
+    import psycopg
+
+_SETTINGS = (
+    "SET search_path = dpselect, pg_temp",
+    f"SET lock_timeout = '{PATIENCE}s'",
+    f"SET idle_in_transaction_session_timeout = '{PATIENCE}s'",  # a client that hangs blocks nobody for longer
+    # A commit is on the disk before it returns; a server that asks for more than that keeps its way.
+    "SELECT set_config('synchronous_commit', 'on', false) "
+    "WHERE current_setting('synchronous_commit') IN ('off', 'local')",
+)
+# A network that fell silent shows within about a minute. What the address says goes first.
+_CONNECTION = {
+    "connect_timeout": "10",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": f"{PATIENCE}000",
+    "application_name": "dpselect",
+}
+_WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"  # each statement sees what was committed before it
+_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+class PostgresStore:
+    """One connection to one database."""
+
+    dialect = Dialect.POSTGRES
+
+    def __init__(self, place: str, connection: psycopg.Connection) -> None:
+        self.place = place
+        self._connection = connection
+        for setting in _SETTINGS:
+            self.run(setting)
+
+    @cached_property
+    def writable(self) -> bool:
+        """Has this user the right to append entries, on a server that takes any?"""
+        server = self.run("SELECT current_setting('transaction_read_only') = 'off'")
+        user = self.run("SELECT has_table_privilege('entry', 'INSERT')")
+        return bool(server[0][0] and user[0][0])
+
+    def run(self, sql: str, values: Sequence[Cell] = ()) -> list[Row]:
+        """All rows of one statement."""
+        import psycopg
+
+        try:
+            cursor = self._connection.execute(sql.replace("?", "%s").encode(), values or None)
+            return cursor.fetchall() if cursor.description else []
+        except psycopg.Error as error:
+            raise said_plainly(self.place, error.sqlstate) from None
+
+    @contextmanager
+    def creation(self) -> Iterator[None]:
+        """The transaction that makes the schema and the tables."""
+        with self._between(_WRITING):
+            if self.run("SELECT to_regclass('dpselect.meta')") != [(None,)]:
+                raise said_plainly(self.place, "42P07")
+            if self.run("SELECT to_regnamespace('dpselect')") == [(None,)]:
+                self.run("CREATE SCHEMA dpselect")
+            yield
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Waits for its turn first, so that what it reads is still true when it writes."""
+        with self._between(_WRITING, "SELECT id FROM meta WHERE id = 1 FOR UPDATE"):
+            yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Reads one moment and hinders nobody."""
+        with self._between(_READING):
+            yield
+
+    def problems(self) -> list[str]:
+        """Nothing: PostgreSQL tells of a damaged page when it is read."""
+        return []
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    @contextmanager
+    def _between(self, *begin: str) -> Iterator[None]:
+        import psycopg
+
+        try:
+            for statement in begin:
+                self.run(statement)
+            yield
+            self.run("COMMIT")
+        except BaseException:
+            with suppress(psycopg.Error):
+                self._connection.rollback()
+            raise
+
+
+def open_postgres(url: str) -> PostgresStore:
+    """Connect; whether the ledger is there is for the caller to see."""
+    try:
+        import psycopg
+        from psycopg.conninfo import conninfo_to_dict, make_conninfo
+    except ImportError:
+        raise LedgerError("a ledger in PostgreSQL needs psycopg", "pip install 'dpselect[postgres]'") from None
+    try:
+        said = conninfo_to_dict(url)
+    except psycopg.Error:
+        raise LedgerError(
+            "the address of the ledger is no PostgreSQL address", "write postgresql://USER@HOST/DATABASE"
+        ) from None
+    place = _place(said)
+    try:
+        address = make_conninfo(url, **{name: value for name, value in _CONNECTION.items() if name not in said})
+        connection = psycopg.connect(address, autocommit=True)
+    except psycopg.Error:
+        raise LedgerError(
+            f"no connection to the ledger at {place}",
+            "check host, database, user and password, and that the server runs",
+        ) from None
+    try:
+        return PostgresStore(place, connection)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _place(said: dict[str, str | int | None]) -> str:
+    """Host and database: a message must not hold more of an address."""
+    port = f":{said['port']}" if "port" in said else ""
+    return f"postgresql://{said.get('host') or 'localhost'}{port}/{said.get('dbname') or ''}"

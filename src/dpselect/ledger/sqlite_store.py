@@ -1,0 +1,185 @@
+"""A ledger in one SQLite file: write-ahead log, each commit on the disk before it returns, one writer at a time."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from dpselect.errors import LedgerError
+from dpselect.ledger.port import PATIENCE, Cell, Dialect, Row
+from dpselect.ledger.sqlite_errors import said_plainly
+
+_SETTINGS = (
+    "synchronous=FULL",  # in the write-ahead log: one sync per commit, so that what was committed stays
+    "fullfsync=ON",  # macOS: through the disk's own cache as well
+    "checkpoint_fullfsync=ON",
+    "foreign_keys=ON",
+    "trusted_schema=OFF",
+    "cell_size_check=ON",
+)
+
+
+class SqliteStore:
+    """One connection to one file."""
+
+    dialect = Dialect.SQLITE
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, *, writable: bool) -> None:
+        self.place = str(path)
+        self._path = path
+        self._file = _identity(path)
+        self.writable = writable
+        self._connection = connection
+
+    def run(self, sql: str, values: Sequence[Cell] = ()) -> list[Row]:
+        """All rows of one statement."""
+        with said_plainly(self.place):
+            return self._connection.execute(sql, values).fetchall()
+
+    @contextmanager
+    def creation(self) -> Iterator[None]:
+        """The write-ahead log for all that follows, then the transaction that makes the tables."""
+        try:
+            self.run("PRAGMA journal_mode=WAL")
+            with self._between("BEGIN IMMEDIATE"):
+                yield
+        except BaseException:
+            self.close()
+            Path(self.place).unlink(missing_ok=True)
+            raise
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Waits for its turn first, so that what it reads is still true when it writes."""
+        if _identity(self._path) != self._file:
+            raise LedgerError(
+                f"the ledger at {self.place} was removed or replaced while it was open", "close it and open it again"
+            )
+        with self._between("BEGIN IMMEDIATE"):
+            yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Reads one moment and hinders nobody."""
+        with self._between("BEGIN"):
+            yield
+
+    def problems(self) -> list[str]:
+        """What SQLite's own check of pages, tables and indexes finds."""
+        found = [str(row[0]) for row in self.run("PRAGMA integrity_check(10)")]
+        return [] if found == ["ok"] else [f"SQLite finds: {one}" for lines in found for one in lines.splitlines()]
+
+    def close(self) -> None:
+        """Close the connection; the last one also empties the write-ahead log."""
+        with said_plainly(self.place):
+            self._connection.close()
+
+    @contextmanager
+    def _between(self, begin: str) -> Iterator[None]:
+        try:
+            self.run(begin)
+            yield
+            self.run("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+            raise
+
+
+def create_sqlite(path: Path) -> SqliteStore:
+    """A new, empty file. The tables are for the caller to make."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+    except FileExistsError:
+        raise LedgerError(f"{path} is already there", "a ledger is never overwritten: name another file") from None
+    except OSError as error:
+        raise LedgerError(
+            f"no ledger can be made at {path}: {_reason(error)}", "check the folder and the rights to it"
+        ) from None
+    return SqliteStore(path, _connect(path, "mode=rw"), writable=True)
+
+
+def open_sqlite(path: Path) -> SqliteStore:
+    """An existing file, read-only where this user may not write to it."""
+    _check_file(path)
+    path = path.resolve()  # the log lies beside the file itself, not beside a link to it
+    if _may(path, os.W_OK) and _may(path.parent, os.W_OK):
+        return SqliteStore(path, _connect(path, "mode=rw"), writable=True)
+    return _open_to_read(path)
+
+
+def _open_to_read(path: Path) -> SqliteStore:
+    """Beside a file that others write lies a log that must be read too; where there is none, the file is all."""
+    with suppress(LedgerError):
+        return SqliteStore(path, _connect(path, "mode=ro"), writable=False)
+    logs = (path.with_name(path.name + end) for end in ("-wal", "-journal"))
+    if any(log.exists() and log.stat().st_size for log in logs):
+        raise LedgerError(
+            f"the ledger at {path} is in use, and this user may not read its write-ahead log",
+            "read it as a user who may write to its folder, or when nobody has it open",
+        )
+    return SqliteStore(path, _connect(path, "mode=ro&immutable=1"), writable=False)
+
+
+def _check_file(path: Path) -> None:
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise LedgerError(f"there is no ledger at {path}", f"make one with `dpselect ledger init {path}`") from None
+    except (OSError, ValueError) as error:
+        raise LedgerError(
+            f"the ledger at {path} cannot be opened: {_reason(error)}", "check the path and the rights to it"
+        ) from None
+    if path.is_dir():
+        raise LedgerError(f"{path} is a folder, no ledger", "name the file of the ledger")
+    if not _may(path, os.R_OK):
+        raise LedgerError(f"the ledger at {path} may not be read by this user", "ask its owner for the right")
+    if not size:
+        raise LedgerError(f"{path} is empty, no ledger", f"remove it, then make one with `dpselect ledger init {path}`")
+
+
+def _connect(path: Path, how: str) -> sqlite3.Connection:
+    with said_plainly(str(path)):
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?{how}",
+            uri=True,
+            timeout=PATIENCE,
+            isolation_level=None,  # every BEGIN and COMMIT is ours
+            check_same_thread=False,  # the ledger has a lock
+        )
+        # Damaged bytes are still text for the digests to judge.
+        connection.text_factory = _text
+        try:
+            for setting in _SETTINGS:
+                connection.execute(f"PRAGMA {setting}")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # only reading shows that it can
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file it is on this machine; None where it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _text(cell: bytes) -> str:
+    return cell.decode("utf-8", "surrogateescape")
+
+
+def _may(path: Path, right: int) -> bool:
+    return os.access(path, right, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """The system's word for it, without any path."""
+    return (error.strerror or type(error).__name__) if isinstance(error, OSError) else "it is no path"

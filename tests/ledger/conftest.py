@@ -1,0 +1,64 @@
+"""Places for ledgers: a new file of SQLite, or a new database of a PostgreSQL server of our own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dpselect.ledger import Account, Ledger
+from tests import postgres
+
+_names = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """A running server; CI must have one, elsewhere its tests are skipped without."""
+    try:
+        import psycopg  # noqa: F401 - is it there?
+
+        with postgres.server() as address:
+            yield address
+    except (ImportError, postgres.NoServerError) as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def new_database(postgres_server: str) -> Callable[[], str]:
+    """Makes an empty database; its address."""
+    import psycopg
+
+    def make() -> str:
+        name = f"budget{next(_names)}"
+        with psycopg.connect(postgres_server.format(name="postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        return postgres_server.format(name=name)
+
+    return make
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place without a ledger."""
+    if request.param == "sqlite":
+        return str(tmp_path / "budget.ledger")
+    new: Callable[[], str] = request.getfixturevalue("new_database")
+    return new()
+
+
+@pytest.fixture
+def ledger(where: str) -> Iterator[Ledger]:
+    """A new ledger."""
+    with Ledger.create(where) as made:
+        yield made
+
+
+@pytest.fixture
+def ann() -> Account:
+    return Account("plays", "ann")

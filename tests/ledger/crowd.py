@@ -1,0 +1,36 @@
+"""A script: one of many processes that ask as fast as they can. Prints how many questions were answered.
+
+usage: crowd.py WHERE QUESTIONS
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from fractions import Fraction
+
+from dpselect.errors import BudgetError
+from dpselect.ledger import Account, Charge, Ledger
+
+PRICE = Charge.up(Fraction("0.001"), Fraction("1e-9"))
+
+
+def main(where: str, questions: int) -> None:
+    """Reserve and settle, again and again."""
+    told: Counter[str] = Counter()
+    with Ledger(where) as ledger:
+        for number in range(questions):
+            try:
+                reservation = ledger.reserve(Account("plays", "ann"), PRICE, f"{os.getpid()} asks {number}")
+            except BudgetError:
+                told["refused"] += 1
+            else:
+                ledger.settle(reservation, PRICE, "[]")
+                told["answered"] += 1
+    sys.stdout.write(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,85 @@
+"""A script: one question, killed at each line of the ledger in turn. Prints what each dead process left behind.
+
+usage: killed.py WHERE STEP [COPY]    WHERE is an address, or with COPY a file that is copied for each life
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+import signal
+import sys
+from fractions import Fraction
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import dpselect.ledger
+from dpselect.ledger import Account, Charge, Ledger
+
+HOME = str(Path(dpselect.ledger.__file__).parent)
+CEILING = Charge.up(Fraction("0.75"), Fraction("1e-6"))
+PRICE = Charge.up(Fraction("0.5"), Fraction("1e-6"))
+
+
+def die_at(line: int) -> None:
+    """Kill this process at the n-th line that it runs inside of the ledger."""
+    left = itertools.count(line, -1)
+
+    def each_line(_frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line" and next(left) == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return each_line
+
+    def each_call(frame: FrameType, *_: Any) -> Any:
+        return each_line if frame.f_code.co_filename.startswith(HOME) else None
+
+    sys.settrace(each_call)
+
+
+def live(where: str, account: Account, line: int, released: int) -> None:
+    """Ask one question; say so when its answer is out."""
+    with Ledger(where) as ledger:
+        die_at(line)
+        reservation = ledger.reserve(account, CEILING, "{}")
+        ledger.settle(reservation, PRICE, "[1]")
+        os.write(released, b"!")
+
+
+def left_behind(where: str, account: Account, released: bytes) -> dict[str, object]:
+    """What the next process finds."""
+    with Ledger(where) as ledger:
+        problems = ledger.verify()
+        balance = ledger.balance(account)
+    used = [str(balance.spent.epsilon), str(balance.reserved.epsilon)]
+    return {"used": used, "released": bool(released), "problems": problems}
+
+
+def main(where: str, step: int, copy: str | None) -> None:
+    """Every line, or every STEP-th, until a process lives to its end."""
+    for line in itertools.count(1, step):
+        account, place = Account("plays", "ann" if copy else f"ann{line}"), where
+        if copy:
+            place = f"{where}.{line}"
+            shutil.copy(where, place)
+        else:
+            with Ledger(where) as ledger:
+                ledger.grant(account, 1, "1e-6")
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            live(place, account, line, writing)
+            os._exit(0)
+        os.close(writing)
+        _, status = os.waitpid(child, 0)
+        with os.fdopen(reading, "rb") as pipe:
+            found = {"line": line, "status": status, **left_behind(place, account, pipe.read())}
+        sys.stdout.write(json.dumps(found) + "\n")
+        if status != signal.SIGKILL:
+            return
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), *(sys.argv[3:] or [None]))

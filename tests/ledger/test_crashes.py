@@ -1,0 +1,86 @@
+"""A process that is killed at any moment of a question leaves a sound ledger, and never a release that cost nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpselect.ledger import Account, Kind, Ledger
+from tests.ledger import crowd, killed
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
+
+BEFORE, RESERVED, SETTLED = ["0", "0"], ["0", "3/4"], ["1/2", "0"]
+
+
+def lives(*arguments: str) -> list[dict[str, Any]]:
+    """What each killed process left behind; the last one lived."""
+    script = [sys.executable, killed.__file__, *arguments]
+    lines = subprocess.run(script, check=True, capture_output=True, text=True, timeout=180).stdout.splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def check(found: list[dict[str, Any]]) -> None:
+    for life in found:
+        assert life["problems"] == [], life
+        assert life["used"] in ([SETTLED] if life["released"] else [BEFORE, RESERVED, SETTLED]), life
+    assert found[-1]["status"] == 0
+    assert all(life["status"] == 9 for life in found[:-1])
+    stages = [[BEFORE, RESERVED, SETTLED].index(life["used"]) for life in found]
+    assert stages == sorted(stages)
+    assert set(stages) == {0, 1, 2}
+    assert found[-1]["released"]
+
+
+def test_killed_at_every_line_sqlite(tmp_path: Path, ann: Account) -> None:
+    path = tmp_path / "x"
+    with Ledger.create(path) as ledger:
+        ledger.grant(ann, 1, "1e-6")
+    found = lives(str(path), "1", "copy")
+    assert len(found) > 100
+    check(found)
+
+
+def test_killed_at_many_lines_postgres(new_database: Callable[[], str]) -> None:
+    address = new_database()
+    Ledger.create(address).close()
+    found = lives(address, "5")
+    assert len(found) > 20
+    check(found)
+
+
+def test_killed_at_any_moment(where: str, ann: Account) -> None:
+    """Between lines too, inside of the stores: the moments are spread over what a process needs for 40 questions."""
+    with Ledger.create(where) as ledger:
+        ledger.grant(ann, 1000, "0.1")
+    script = [sys.executable, crowd.__file__, where, "100000"]
+    for moment in range(12):
+        before = Counter(entry.kind for entry in opened_entries(where))
+        child = subprocess.Popen(script, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        with Ledger(where) as watcher:
+            count = watcher.count
+            while watcher.count == count and time.monotonic() < deadline:
+                time.sleep(0.001)
+        time.sleep(moment * 0.0037)
+        child.kill()
+        child.wait()
+        kinds = Counter(entry.kind for entry in opened_entries(where))
+        assert kinds[Kind.RESERVE] > before[Kind.RESERVE]
+        assert 0 <= kinds[Kind.RESERVE] - kinds[Kind.SETTLE] <= moment + 1
+    with Ledger(where) as ledger:
+        assert ledger.verify() == []
+
+
+def opened_entries(where: str) -> list[Any]:
+    with Ledger(where) as ledger:
+        assert ledger.balances()
+        return list(ledger.entries())

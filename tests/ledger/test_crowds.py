@@ -1,0 +1,115 @@
+"""Many processes on one ledger: exactly what the budget affords is answered, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from dpselect.errors import BudgetError
+from dpselect.ledger import ZERO, Account, Charge, Kind, Ledger
+from dpselect.ledger.entry import Draft
+from tests.ledger import crowd
+from tests.ledger.amounts import charge
+
+PROCESSES, QUESTIONS, AFFORDABLE = 8, 1_000, 5_000
+
+
+def test_eight_processes(where: str, ann: Account) -> None:
+    with Ledger.create(where) as ledger:
+        ledger.grant(ann, AFFORDABLE * crowd.PRICE.epsilon, "0.5")
+    script = [sys.executable, crowd.__file__, where, str(QUESTIONS)]
+    crowd_ = [subprocess.Popen(script, stdout=subprocess.PIPE, text=True) for _ in range(PROCESSES)]
+    told: Counter[str] = Counter()
+    for process in crowd_:
+        output, _ = process.communicate(timeout=300)
+        assert process.returncode == 0
+        told.update(json.loads(output))
+    assert told == {"answered": AFFORDABLE, "refused": PROCESSES * QUESTIONS - AFFORDABLE}
+    with Ledger(where) as ledger:
+        balance = ledger.balance(ann)
+        assert (balance.reserved, balance.left.epsilon) == (ZERO, 0)
+        kinds = Counter(entry.kind for entry in ledger.entries())
+        assert kinds == {
+            Kind.GRANT: 1,
+            Kind.RESERVE: AFFORDABLE,
+            Kind.SETTLE: AFFORDABLE,
+            Kind.REFUSED: PROCESSES * QUESTIONS - AFFORDABLE,
+        }
+        assert ledger.verify(ledger.head) == []
+
+
+def careless_reserve(ledger: Ledger, account: Account, ceiling: Charge, meanwhile: threading.Event | None) -> None:
+    """The broken twin of `reserve`: what is left is read before the transaction, not inside of it."""
+    before = ledger.balance(account)
+    if meanwhile is not None:
+        meanwhile.wait(10)
+    if not ceiling.fits(before.left):
+        raise BudgetError("too much")
+    with ledger._writing() as (journal, end):
+        after = replace(before, reserved=before.reserved + ceiling)
+        journal.append(end, Draft(Kind.RESERVE, account, ceiling, "{}"), after)
+
+
+def interleaved(where: str, ann: Account, *, careless: bool) -> tuple[list[str], list[str]]:
+    """Two connections ask for three quarters each, the second while the first is in the middle of it."""
+    told: list[str] = []
+
+    def ask(ledger: Ledger, go: threading.Event | None) -> None:
+        try:
+            if careless:
+                careless_reserve(ledger, ann, charge("0.75"), go)
+            else:
+                ledger.reserve(ann, charge("0.75"), "{}")
+            told.append("granted")
+        except BudgetError:
+            told.append("refused")
+
+    with Ledger.create(where) as first, Ledger(where) as second:
+        first.grant(ann, 1, 0)
+        go = threading.Event()
+        waiting = threading.Thread(target=ask, args=(second, go))
+        if careless:
+            waiting.start()  # it has read, and waits
+            ask(first, None)
+            go.set()
+        else:
+            with first._lock, first._opened().transaction():
+                waiting.start()  # it cannot even read before the first is done
+                waiting.join(0.2)
+                assert waiting.is_alive()
+                journal = first._journal
+                before = journal.balance(ann)
+                draft = Draft(Kind.RESERVE, ann, charge("0.75"), "{}")
+                journal.append(journal.end(), draft, replace(before, reserved=charge("0.75")))
+                told.append("granted")
+        waiting.join(30)
+        return told, first.verify()
+
+
+def test_two_connections_take_turns(where: str, ann: Account) -> None:
+    assert interleaved(where, ann, careless=False) == (["granted", "refused"], [])
+
+
+def test_a_careless_twin_is_found_out(where: str, ann: Account) -> None:
+    told, problems = interleaved(where, ann, careless=True)
+    assert told == ["granted", "granted"]
+    assert "entry 3 leaves 'ann' on 'plays' with more spent and reserved than granted" in problems
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_a_late_reader_sees_one_moment(where: str, ann: Account, number: int) -> None:
+    with Ledger.create(where) as writer, Ledger(where) as reader:
+        for _ in range(number):
+            writer.grant(ann, 1, 0)
+        store = reader._opened()
+        with store.snapshot():
+            assert reader.count == number
+            writer.grant(ann, 1, 0)
+            assert reader.count == number
+        assert reader.count == number + 1

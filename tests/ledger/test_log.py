@@ -1,0 +1,155 @@
+"""Entries, releases given again, heads, and opening what is there."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+
+import pytest
+
+from dpselect.errors import LedgerError
+from dpselect.ledger import ZERO, Account, Charge, Kind, Ledger, entry, sql
+from tests.ledger.amounts import ask, charge
+
+QUESTION = '{"k": 10}'
+
+
+def test_a_release_is_given_again(ledger: Ledger, ann: Account) -> None:
+    ledger.grant(ann, 1, 0)
+    assert ledger.repeat(ann, QUESTION) is None
+    ask(ledger, ann, charge("0.1"), QUESTION, "[1]")
+    ask(ledger, ann, charge("0.1"), QUESTION, "[2]")
+    ask(ledger, ann, charge("0.1"), QUESTION, None)
+    before = ledger.balance(ann)
+    assert ledger.repeat(ann, QUESTION) == "[2]"
+    assert ledger.balance(ann) == before
+    last = list(ledger.entries())[-1]
+    assert (last.kind, last.charge, last.question, last.refers_to) == (Kind.REPEAT, ZERO, QUESTION, 5)
+    assert ledger.verify() == []
+
+
+def test_only_the_same_question_of_the_same_account(ledger: Ledger, ann: Account) -> None:
+    others = [Account("plays", "bob"), Account("sales", "ann")]
+    for account in (ann, *others):
+        ledger.grant(account, 1, 0)
+    ask(ledger, ann, charge("0.1"), QUESTION, "[1]")
+    ledger.reserve(ann, charge("0.1"), "not settled")
+    count = ledger.count
+    for account, question in [*((o, QUESTION) for o in others), (ann, QUESTION + " "), (ann, "not settled")]:
+        assert ledger.repeat(account, question) is None
+    assert ledger.count == count
+
+
+def test_entries_say_what_happened(ledger: Ledger, ann: Account) -> None:
+    ledger.grant(ann, 1, "1e-6")
+    start = ledger.head
+    ledger.settle(ledger.reserve(ann, charge("0.5"), QUESTION), charge("0.25"), "[1]")
+    grant, reserve, settle = ledger.entries()
+    assert (grant.kind, grant.charge, grant.number, grant.digest) == (Kind.GRANT, charge("1", "1e-6"), 1, start)
+    assert (reserve.kind, reserve.charge, reserve.question) == (Kind.RESERVE, charge("0.5"), QUESTION)
+    assert (settle.kind, settle.charge, settle.refers_to, settle.release) == (Kind.SETTLE, charge("0.25"), 2, "[1]")
+    assert (reserve.previous, settle.previous) == (grant.digest, reserve.digest)
+    assert (ledger.head, ledger.count) == (settle.digest, 3)
+
+
+def test_many_entries_come_in_pages(ledger: Ledger, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ENTRIES", "ENTRIES_OF"):
+        monkeypatch.setattr(sql, name, getattr(sql, name).replace(f"LIMIT {sql.PAGE}", "LIMIT 2"))
+    for analyst in ("ann", "bob", "ann", "ann", "bob", "ann", "ann"):
+        ledger.grant(Account("plays", analyst), 1, 0)
+    assert [one.number for one in ledger.entries()] == [1, 2, 3, 4, 5, 6, 7]
+    assert [one.number for one in ledger.entries(ann)] == [1, 3, 4, 6, 7]
+    assert ledger.verify() == []
+
+
+def test_it_is_there_when_opened_again(where: str, ann: Account) -> None:
+    with Ledger.create(where) as ledger:
+        ledger.grant(ann, 1, 0)
+        open_one = ledger.reserve(ann, charge("0.5"), QUESTION)
+        head = ledger.head
+    with Ledger(where) as ledger:
+        assert ledger.head == head
+        assert ledger.settle(open_one, charge("0.5"), "[1]").left == charge("0.5")
+        assert ledger.verify(head) == []
+        assert ledger.verify(ledger.head) == []
+
+
+def test_a_noted_head_is_looked_for(ledger: Ledger, ann: Account) -> None:
+    empty = ledger.head
+    ledger.grant(ann, 1, 0)
+    assert ledger.verify(empty) == []
+    assert "no entry has the digest that was noted" in ledger.verify("0" * 64)[0]
+
+
+def test_two_ledgers_have_no_head_in_common(where: str, tmp_path: object) -> None:
+    with Ledger.create(where) as one, Ledger.create(f"{tmp_path}/other") as other:
+        assert one.head != other.head
+
+
+def test_nothing_is_overwritten(where: str, ann: Account) -> None:
+    with Ledger.create(where) as ledger:
+        ledger.grant(ann, 1, 0)
+    with pytest.raises(LedgerError, match="is already there\nhint: a ledger is never overwritten"):
+        Ledger.create(where)
+    with Ledger(where) as ledger:
+        assert ledger.count == 1
+
+
+def test_a_closed_ledger_says_so(where: str, ann: Account) -> None:
+    ledger = Ledger.create(where)
+    ledger.close()
+    ledger.close()
+    for use in (ledger.balances, ledger.verify, lambda: ledger.head, lambda: ledger.grant(ann, 1, 0)):
+        with pytest.raises(LedgerError, match=r"is closed\nhint: open it again"):
+            use()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_is_refused(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Ledger.create(where) as ledger:
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr("os.getpid", lambda: -1)
+            with pytest.raises(LedgerError, match="was opened in another process"):
+                ledger.balances()
+        assert ledger.balances() == []
+
+
+def test_a_clock_that_goes_back_changes_nothing(ledger: Ledger, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger.grant(ann, 1, 0)
+    ask(ledger, ann, charge("0.1"), QUESTION, "[1]")
+    monkeypatch.setattr(entry, "now", lambda: "1970-01-01T00:00:00+00:00")
+    ask(ledger, ann, charge("0.1"), QUESTION, "[2]")
+    assert ledger.repeat(ann, QUESTION) == "[2]"
+    assert ledger.balance(ann).spent == charge("0.2")
+    assert ledger.verify() == []
+
+
+def test_no_password_is_shown(where: str) -> None:
+    with Ledger.create(where) as ledger:
+        assert "dpselect@" not in repr(ledger)
+
+
+# ---- charges ----------------------------------------------------------------------------------------------
+
+
+def test_charges_are_rounded_up() -> None:
+    third = Charge.up(Fraction(1, 3), Fraction(1, 10**40))
+    assert third.epsilon == Fraction(10**30 // 3 + 1, 10**30)
+    assert third.delta == Fraction(1, 10**30)
+    assert Charge.up(third.epsilon, third.delta) == third
+
+
+def test_charges_add_up() -> None:
+    assert charge("0.1", "0.2") + charge("0.3") - charge("0.2", "0.2") == charge("0.2")
+    assert charge("0.1", "0.2").fits(charge("0.1", "0.2"))
+    assert not charge("0.1", "0.2").fits(charge("1", "0.1"))
+    assert not charge("0.1").fits(charge("0.09", "1"))
+    assert str(charge("100", "1e-6")) == "epsilon 100 and delta 0.000001"
+
+
+@pytest.mark.parametrize("parts", [(Fraction(-1), Fraction(0)), (Fraction(0), Fraction(1, 3))])
+def test_charges_that_are_none(parts: tuple[Fraction, Fraction]) -> None:
+    with pytest.raises(ValueError, match="never negative and lies on the grid"):
+        Charge(*parts)
+    with pytest.raises(ValueError, match="never negative"):
+        charge("0.1") - charge("0.2")

@@ -1,0 +1,64 @@
+"""A PostgreSQL server of our own for the length of a test run: a private cluster in a temporary folder."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+DEBIAN = Path("/usr/lib/postgresql")
+
+
+class NoServerError(Exception):
+    """There is no PostgreSQL server to start, or nobody who may run it."""
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """The address of a running server, up to the name of the database; everything is removed at the end."""
+    programs, runner = _programs(), _runner()
+    # A socket's path must be short, so the folder lies where temporary folders do.
+    folder = Path(tempfile.mkdtemp(prefix="dpselect-pg-"))
+    try:
+        if runner:
+            shutil.chown(folder, "postgres")
+        data = folder / "data"
+        _run([*runner, programs / "initdb", "--auth=trust", "--username=dpselect", "--encoding=UTF8", "-D", data])
+        options = f"-k {folder} -c listen_addresses='' -c max_connections=40"
+        start = [programs / "pg_ctl", "start", "-w", "-D", data, "-l", folder / "log", "-o", options]
+        _run([*runner, *start])
+        try:
+            yield f"postgresql://dpselect@/{{name}}?host={folder}"
+        finally:
+            _run([*runner, programs / "pg_ctl", "stop", "-w", "-m", "immediate", "-D", data])
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _programs() -> Path:
+    """The folder of initdb and pg_ctl: the newest of Debian's, else what the PATH has."""
+    versions = sorted(DEBIAN.glob("*/bin/initdb"), key=lambda path: int(path.parts[-3].split(".")[0]))
+    found = versions[-1] if versions else shutil.which("initdb")
+    if found is None:
+        raise NoServerError("needs PostgreSQL's initdb and pg_ctl, which are not there")
+    return Path(found).parent
+
+
+def _runner() -> list[str]:
+    """What to put before a command: the server refuses to run as root."""
+    if os.geteuid():
+        return []
+    try:
+        pwd.getpwnam("postgres")
+    except KeyError:
+        raise NoServerError("PostgreSQL does not run as root, and there is no user postgres") from None
+    return ["runuser", "-u", "postgres", "--"]
+
+
+def _run(command: list[str | Path]) -> None:
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60, cwd="/")
