@@ -9,27 +9,35 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpselect import mechanisms
+    from dpselect import accounting, mechanisms
     from dpselect.dataset import Dataset
     from dpselect.engines.domain import Column, Listed, Size, Span
-    from dpselect.errors import DataError, DpselectError, OutputError, ParameterError
+    from dpselect.errors import BudgetError, DataError, DpselectError, LedgerError, OutputError, ParameterError
+    from dpselect.ledger import Account, Ledger
     from dpselect.privacy import Neighbors
-    from dpselect.release import Item, Release, Statement
+    from dpselect.release import Item, Receipt, Release, Statement
+    from dpselect.session import Session
     from dpselect.verbs import choose
 
     __version__: str
 
 _HOMES = {
+    "Account": "dpselect.ledger",
+    "BudgetError": "dpselect.errors",
     "Column": "dpselect.engines.domain",
     "DataError": "dpselect.errors",
     "Dataset": "dpselect.dataset",
     "DpselectError": "dpselect.errors",
     "Item": "dpselect.release",
+    "Ledger": "dpselect.ledger",
+    "LedgerError": "dpselect.errors",
     "Listed": "dpselect.engines.domain",
     "Neighbors": "dpselect.privacy",
     "OutputError": "dpselect.errors",
     "ParameterError": "dpselect.errors",
+    "Receipt": "dpselect.release",
     "Release": "dpselect.release",
+    "Session": "dpselect.session",
     "Size": "dpselect.engines.domain",
     "Span": "dpselect.engines.domain",
     "Statement": "dpselect.release",
@@ -37,20 +45,27 @@ _HOMES = {
 }
 
 __all__ = [
+    "Account",
+    "BudgetError",
     "Column",
     "DataError",
     "Dataset",
     "DpselectError",
     "Item",
+    "Ledger",
+    "LedgerError",
     "Listed",
     "Neighbors",
     "OutputError",
     "ParameterError",
+    "Receipt",
     "Release",
+    "Session",
     "Size",
     "Span",
     "Statement",
     "__version__",
+    "accounting",
     "choose",
     "mechanisms",
 ]
@@ -59,8 +74,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """A public name at its first use; afterwards it is an ordinary attribute."""
     value: object
-    if name == "mechanisms":
-        value = importlib.import_module("dpselect.mechanisms")
+    if name in ("accounting", "mechanisms"):
+        value = importlib.import_module(f"dpselect.{name}")
     elif name == "__version__":
         value = importlib.import_module("importlib.metadata").version("dpselect")
     elif name in _HOMES:

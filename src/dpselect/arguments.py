@@ -6,7 +6,9 @@ import argparse
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import Any, NoReturn
+
+from dpselect import ledger_arguments
 
 EPSILON = "how much one person's data may change the odds of any answer: at most by the factor e^epsilon; 1 is common"
 DELTA = "how likely that promise may fail for somebody, far below 1 / number of users (default 1e-6"
@@ -14,7 +16,8 @@ TERMS = """
 epsilon: what anybody can learn about one person from the answer; smaller is more private and less accurate.
 delta: the small probability with which that promise may fail; keep it far below 1 / number of users.
 exit status: 0 done (also when fewer than k items could be told), 2 a parameter is wrong, 3 the data cannot be
-read, 4 the output cannot be written, 130 interrupted, 1 anything else.
+read, 4 the output cannot be written, 5 the budget does not suffice, 6 the ledger cannot be used, 130 interrupted, 1
+anything else.
 """
 
 TOP_EXAMPLES = """
@@ -27,6 +30,8 @@ examples:
       Exactly five of the films listed in another, public file, without any delta.
   dpselect top ratings.parquet --user user --item stars -k 2 --epsilon 1 --domain-range 1..5
       The two most used numbers of stars, one to five.
+  dpselect top plays.parquet --user user --item artist --epsilon 1 --ledger budget.sqlite --analyst ann
+      Paid from ann's budget; refused, before any row is read, when that does not suffice.
   dpselect top app.duckdb --table events --user user_id --item word --max-items-per-user 20 --epsilon 1 --format json
       A table of a database; of every user at most 20 words, picked at random, which lowers the threshold.
 """
@@ -66,6 +71,11 @@ dpselect COMMAND --help tells more.
 
 class Parser(argparse.ArgumentParser):
     """argparse with a hint that names the nearest word it knows."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        # -1e-6 is a number and not an option, so that whoever reads it can say what is wrong with it.
+        self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
 
     # typing.override comes with Python 3.12
     def error(self, message: str) -> NoReturn:  # pyrefly: ignore[missing-override-decorator]
@@ -123,6 +133,15 @@ def parser() -> Parser:
             allow_abbrev=False,
         )
         fill(command)
+    ledger = commands.add_parser(
+        "ledger",
+        help=ledger_arguments.SUMMARY,
+        description=ledger_arguments.SUMMARY[0].upper() + ledger_arguments.SUMMARY[1:] + ".",
+        epilog=ledger_arguments.EXAMPLES.strip("\n"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    ledger_arguments.fill(ledger, argparse.RawDescriptionHelpFormatter)
     return root
 
 
@@ -144,6 +163,7 @@ def top(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="auto, limited-domain or chosen-k-bar (no domain), or peeling (with a domain)",
     )
+    budget(command)
     result(command)
 
 
@@ -161,6 +181,7 @@ def choose(command: argparse.ArgumentParser) -> None:
     price(command)
     command.add_argument("--method", default="exponential", help="exponential, permute-and-flip or noisy-max")
     command.add_argument("--neighbors", default="add-remove", help="add-remove (the default) or replace-one")
+    budget(command)
     result(command)
 
 
@@ -209,6 +230,16 @@ def result(command: Group) -> None:
     )
     command.add_argument("-o", "--output", metavar="FILE", help="write here; an old file stays until all is written")
     quiet(command)
+
+
+def budget(command: Group) -> None:
+    """Who pays."""
+    group = command.add_argument_group("a budget that pays for it")
+    group.add_argument("--ledger", metavar="FILE", help="pay from this ledger (dpselect ledger --help)")
+    group.add_argument("--analyst", metavar="NAME", help="whose budget")
+    group.add_argument("--dataset", default="default", metavar="NAME", help="what the ledger calls these data")
+    group.add_argument("--snapshot", metavar="TEXT", help="names the state of the data, to know a question again")
+    group.add_argument("--fresh", action="store_true", help="pay again for a question that was answered before")
 
 
 def quiet(command: Group) -> None:

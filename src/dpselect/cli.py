@@ -1,7 +1,7 @@
 """The command `dpselect`: the result on standard output, all else on standard error, and a status that says why.
 
 Exit status: 0 done, 1 unexpected, 2 a parameter is wrong, 3 the data cannot be read, 4 the output cannot be
-written, 130 interrupted.
+written, 5 the budget does not suffice, 6 the ledger cannot be used, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpselect import ledger_command
 from dpselect.arguments import parser
-from dpselect.errors import DataError, OutputError, ParameterError
+from dpselect.errors import BudgetError, DataError, LedgerError, OutputError, ParameterError
 
 if TYPE_CHECKING:
     from dpselect.dataset import Dataset
@@ -43,6 +44,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(2, str(error))
     except DataError as error:
         return _fail(3, str(error))
+    except BudgetError as error:
+        return _fail(5, str(error))
+    except LedgerError as error:
+        return _fail(6, str(error))
     except BrokenPipeError:
         _drop_standard_output()
         return 4  # the reader has gone, so nobody needs a message
@@ -89,7 +94,7 @@ def _command(args: argparse.Namespace) -> int:
         parser().print_help(sys.stderr)
         return 2
     else:
-        {"top": top, "choose": choose, "demo": demo}[args.command](args)
+        {"top": top, "choose": choose, "demo": demo, "ledger": ledger_command.run}[args.command](args)
     return 0
 
 
@@ -105,6 +110,7 @@ def top(args: argparse.Namespace) -> None:
             counts=args.counts,
             k_bar=args.k_bar,
             method=args.method,
+            fresh=args.fresh,
             progress=progress,
         )
 
@@ -123,6 +129,7 @@ def choose(args: argparse.Namespace) -> None:
             epsilon=args.epsilon,
             method=args.method,
             neighbors=args.neighbors,
+            fresh=args.fresh,
             progress=progress,
         )
 
@@ -140,6 +147,11 @@ def _choose_by_score(args: argparse.Namespace) -> Release:
         monotonic=args.monotonic,
         neighbors=args.neighbors,
         method=args.method,
+        ledger=args.ledger,
+        analyst=args.analyst,
+        name=args.dataset,
+        snapshot=args.snapshot,
+        fresh=args.fresh,
     )
 
 
@@ -212,6 +224,10 @@ def _dataset(args: argparse.Namespace) -> Dataset:
         max_items_per_user=args.max_items_per_user,
         split=args.split,
         table=args.table,
+        ledger=args.ledger,
+        analyst=args.analyst,
+        name=args.dataset,
+        snapshot=args.snapshot,
     )
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 
-from dpselect import verbs
+from dpselect import parameters, verbs
 from dpselect.draws import Draws, fresh_key
-from dpselect.engines.domain import domain_of
+from dpselect.engines.domain import Domain, domain_of
 from dpselect.engines.duckdb_engine import DuckDBEngine
 from dpselect.engines.port import Progress
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
-from dpselect.parameters import Number, whole
-from dpselect.privacy import Neighbors
+from dpselect.parameters import Number, rational, whole
+from dpselect.payments import Answer, Where, purse
+from dpselect.plans import TopK
+from dpselect.privacy import ApproxDP, Neighbors
+from dpselect.questions import Question, question, source_of
 from dpselect.release import Release
 
 
@@ -33,6 +37,11 @@ class Dataset:
 
     Text files are read as text: `where="age::INT > 30"` makes a number. A line that does not fit is left out.
     The schema is checked here; rows are read when a question is asked, each time anew.
+
+    With `ledger` (a file that `dpselect ledger init` made, a postgresql:// address, or a Ledger) and `analyst` every
+    question is paid from that analyst's budget for the data called `name`; what does not fit is refused before a row
+    is read. The same question of the same files is answered from the ledger and costs nothing; `snapshot` names the
+    state of data that are no files, so that it can be known again.
     """
 
     source: object
@@ -43,6 +52,10 @@ class Dataset:
     max_items_per_user: int | None = None
     split: str | None = None
     table: str | None = None
+    ledger: Where | None = None
+    analyst: str | None = None
+    name: str = "default"
+    snapshot: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("user", "item"):
@@ -58,6 +71,9 @@ class Dataset:
         if self.max_items_per_user is not None:
             most = whole("max_items_per_user", self.max_items_per_user, least=1)
             object.__setattr__(self, "max_items_per_user", most)
+        if self.snapshot is not None:
+            _text("snapshot", self.snapshot, "be a text that names the state of the data")
+        purse(self.ledger, self.analyst, self.name)
         self.engine().close()
 
     def __repr__(self) -> str:
@@ -77,6 +93,7 @@ class Dataset:
         counts: bool = False,
         k_bar: int | None = None,
         method: str = "auto",
+        fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
     ) -> Release:
@@ -87,6 +104,7 @@ class Dataset:
         it looks only at the `k_bar` + 1 items with most users. With `domain` (a list, a range, a number of items, a
         `Column` of another source) exactly k come back, by peeling, and delta may be left out. `counts=True` adds
         noisy counts at the same total price. `method` is "auto", "limited-domain", "chosen-k-bar" or "peeling".
+        `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read. No data, or none that fit, are an outcome: a release without items.
@@ -102,12 +120,22 @@ class Dataset:
             max_items_per_user=self.max_items_per_user,
             method=method,
         )
-        with self.engine() as engine:
-            if plan.rows is None:
-                histogram = engine.grouped(known, progress=progress)
-            else:
-                histogram = engine.top(plan.rows, progress=progress)
-            return plan.select(histogram, secure(draws))
+        asked = {
+            "k": plan.selector.k,
+            "epsilon": plan.privacy.epsilon,
+            "delta": None if delta is None else rational("delta", delta, "be a number"),
+            "domain": known,
+            "counts": counts,
+            "k_bar": None if plan.rows is None else plan.rows - 1,
+            "method": type(plan.selector).__name__,
+            "secure": draws is None or draws.secure,
+        }
+
+        def ask(engine: DuckDBEngine) -> Answer:
+            release = self.answer(plan, known, engine, progress, draws)
+            return release, plan.charge(len(release))
+
+        return self._paid("top_k", asked, plan.privacy.approx, known, ask, fresh)
 
     def choose(
         self,
@@ -116,6 +144,7 @@ class Dataset:
         epsilon: Number,
         method: str = "exponential",
         neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
+        fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
     ) -> Release:
@@ -126,8 +155,53 @@ class Dataset:
         """
         known = domain_of(domain)
         plan = verbs.plan_choice(epsilon=epsilon, method=method, neighbors=neighbors)
-        with self.engine() as engine:
+        price = plan.chooser.privacy
+        asked = {
+            "epsilon": price.epsilon,
+            "domain": known,
+            "method": type(plan.chooser).__name__,
+            "neighbors": str(price.neighbors),
+            "secure": draws is None or draws.secure,
+        }
+
+        def ask(engine: DuckDBEngine) -> Answer:
+            return plan.select(engine.grouped(known, progress=progress), secure(draws)), price.approx
+
+        return self._paid("choose", asked, price.approx, known, ask, fresh)
+
+    def answer(
+        self, plan: TopK, known: Domain | None, engine: DuckDBEngine, progress: Progress | None, draws: Draws | None
+    ) -> Release:
+        """What a plan selects from these rows. Whoever calls this has seen to the price."""
+        if plan.rows is None:
             return plan.select(engine.grouped(known, progress=progress), secure(draws))
+        return plan.select(engine.top(plan.rows, progress=progress), secure(draws))
+
+    def question(self, verb: str, asked: Mapping[str, object]) -> Question:
+        """What is asked of which rows, as a ledger knows it again."""
+        source, pinned = source_of(self.source)
+        names = ("user", "item", "where", "split", "table", "max_items_per_user", "snapshot")
+        data = {"source": source} | {name: getattr(self, name) for name in names}
+        return question(verb, asked, data, pinned or self.snapshot is not None)
+
+    def _paid(
+        self,
+        verb: str,
+        asked: Mapping[str, object],
+        ceiling: ApproxDP,
+        known: Domain | None,
+        ask: Callable[[DuckDBEngine], Answer],
+        fresh: bool,
+    ) -> Release:
+        """The answer, paid from the purse if there is one; a domain that does not fit is refused before that."""
+        parameters.flag("fresh", fresh)
+        paying = purse(self.ledger, self.analyst, self.name)
+        with self.engine() as engine:
+            if known is not None:
+                engine.check(known)
+            if paying is None:
+                return ask(engine)[0]
+            return paying.pay(ceiling, self.question(verb, asked), lambda: ask(engine), fresh=fresh)
 
     def engine(self) -> DuckDBEngine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""

@@ -8,17 +8,18 @@ import importlib
 import json
 import math
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from typing import Any
 
 from dpselect.engines.domain import UNSEEN
-from dpselect.parameters import shown
+from dpselect.parameters import rounded_up, shown
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
+LONG = 10  # characters of a number that somebody chose
 WIDEST = 60  # a longer item is shown whole; it only does not push the counts of the others to the right
 
 
@@ -81,13 +82,19 @@ def number(value: Fraction | float) -> str:
     return repr(shown(Fraction(value))).removesuffix(".0")
 
 
+def price(value: Fraction) -> str:
+    """`number`, or four digits of it where it has very many; it never understates either."""
+    exact = number(value)
+    return exact if len(exact) <= LONG else rounded_up(value)
+
+
 # ---- a table ----------------------------------------------------------------------------------------------
 
 
-def text_table(columns: Mapping[str, Sequence[object]]) -> str:
-    """Aligned columns: numbers and their heads to the right, all else to the left."""
+def text_table(columns: Mapping[str, Sequence[object]], left: Collection[str] = ("item",)) -> str:
+    """Aligned columns: those named in `left` to the left, numbers and their heads to the right."""
     cells = {name: [_cell(value) for value in values] for name, values in columns.items()}
-    right = {name: name != "item" for name in columns}
+    right = {name: name not in left for name in columns}
     wide = {name: min(max(map(width, [name, *cells[name]])), WIDEST) for name in columns}
     rows = [list(columns), *(list(row) for row in zip(*cells.values(), strict=True))]
     return "\n".join(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 import numbers
 from collections.abc import Iterable
@@ -89,3 +90,19 @@ def shown(number: Fraction) -> float:
     """The float that is printed for an upper bound: its shortest decimal, 1e-06, is never below the exact value."""
     value = float(number)
     return value if Fraction(repr(value)) >= number else math.nextafter(value, math.inf)
+
+
+def rounded_up(value: Fraction) -> str:
+    """Four digits for a person, for what was spent: never less than it is."""
+    return _rounded(value, decimal.ROUND_CEILING)
+
+
+def rounded_down(value: Fraction) -> str:
+    """Four digits for a person, for what is left: never more than it is."""
+    return _rounded(value, decimal.ROUND_FLOOR)
+
+
+def _rounded(value: Fraction, how: str) -> str:
+    digits = decimal.Context(prec=4, rounding=how)
+    found = digits.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return repr(float(found)).removesuffix(".0")

@@ -1,9 +1,9 @@
-"""The one plot: noisy counts by rank, as horizontal bars."""
+"""The plots: noisy counts by rank, as horizontal bars; the spending of budgets, entry by entry."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,26 @@ def bars(labels: Sequence[str], counts: Sequence[int], caption: str, path: str |
     axes.set_title(caption, fontsize=8, color=GREY, loc="left", parse_math=False)
     if path is not None:
         save(figure, Path(path))
+    return figure
+
+
+def spending(lines: Mapping[str, Sequence[tuple[int, float, float]]], path: Path) -> Figure:
+    """Epsilon used (full) and granted (dashed) after each entry of a ledger; one colour for each account."""
+    figure: Figure = optional("matplotlib.figure", "plots").Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.add_subplot()
+    for place, (name, points) in enumerate(lines.items()):
+        entries, used, granted = zip(*points, strict=True)
+        colour = f"C{place % 10}"
+        axes.step(entries, used, where="post", color=colour, label=shortened(name))
+        axes.step(entries, granted, where="post", color=colour, linestyle="--", linewidth=0.8)
+    axes.set_xlabel("entry of the ledger", fontsize=9)
+    axes.set_ylabel("epsilon used; granted (dashed)", fontsize=9)
+    axes.set_ylim(bottom=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    if lines:
+        axes.legend(fontsize=8, frameon=False)
+    save(figure, path)
     return figure
 
 

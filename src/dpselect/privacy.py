@@ -77,16 +77,29 @@ class ApproxDP:
     epsilon: Fraction
     delta: Fraction
 
+    @property
+    def unless_it_fails(self) -> PureDP:
+        """What holds but for an event of probability delta (Kairouz, Oh and Viswanath 2015, Theorem 3.4)."""
+        return PureDP(self.epsilon)
+
 
 Value = PureDP | BoundedRange
+AnyValue = Value | ZCDP | ApproxDP
 
 
 @dataclass(frozen=True)
-class Steps:
+class AnySteps:
     """`times` adaptive steps, each of which promises `value`: what composition adds up."""
 
-    value: Value
+    value: AnyValue
     times: int
+
+
+@dataclass(frozen=True)
+class Steps(AnySteps):
+    """Steps with an epsilon of their own and no delta: all that the mechanisms here are made of."""
+
+    value: Value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,9 +136,14 @@ class Privacy:
         return None if self.failure else ZCDP(rho_of(self.steps))
 
 
-def rho_of(steps: Iterable[Steps]) -> Fraction:
+def rho_of(steps: Iterable[AnySteps]) -> Fraction:
     """The zCDP of adaptive steps: their rho add up (Bun and Steinke 2016, Lemma 1.7)."""
-    return sum((s.value.rho * s.times for s in steps), Fraction(0))
+    total = Fraction(0)
+    for s in steps:
+        if isinstance(s.value, ApproxDP):
+            raise ParameterError("steps", "promise zCDP", "steps that may fail")
+        total += s.value.rho * s.times
+    return total
 
 
 def one_step(value: Value, neighbors: Neighbors) -> Privacy:

@@ -51,7 +51,7 @@ class Statement:
     @property
     def promise(self) -> str:
         """The guarantee in one line; its numbers never understate the exact ones."""
-        price = f"({forms.number(self.epsilon)}, {forms.number(self.delta)})-DP"
+        price = f"({forms.price(self.epsilon)}, {forms.price(self.delta)})-DP"
         return f"{price} per {self.unit}, {self.neighbors} neighbours"
 
     def to_dict(self) -> dict[str, Json]:
@@ -69,17 +69,31 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class Receipt:
+    """What a budget was charged for a release: one sentence, and the numbers in it."""
+
+    sentence: str
+    numbers: Mapping[str, object]
+
+    def to_dict(self) -> dict[str, Json]:
+        """JSON types only."""
+        return {name: forms.plain(value) for name, value in self.numbers.items()}
+
+
+@dataclass(frozen=True)
 class Release:
     """The items that were selected, best first, and the privacy statement.
 
     `complete` is False where bottom ended the list before k items were found. `secure` is False where the draws
-    were made for tests. A release is iterable over its items and has their number as its length.
+    were made for tests. `charged` is the receipt of a ledger or a session, which may be less than the statement's
+    price. A release is iterable over its items and has their number as its length.
     """
 
     items: tuple[Item, ...]
     complete: bool
     privacy: Statement
     secure: bool
+    charged: Receipt | None = None
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self.items)
@@ -100,17 +114,18 @@ class Release:
     # ---- other forms --------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Json]:
-        """The release in JSON types: items, complete, privacy, secure."""
+        """The release in JSON types: items, complete, privacy, secure, and charged where a budget was."""
         items: list[Json] = []
         for item in self.items:
             row: dict[str, Json] = {"item": forms.plain(item.item), "rank": item.rank}
             items.append(row if item.count is None else {**row, "count": item.count})
-        return {
+        found: dict[str, Json] = {
             "items": items,
             "complete": self.complete,
             "privacy": self.privacy.to_dict(),
             "secure": self.secure,
         }
+        return found if self.charged is None else {**found, "charged": self.charged.to_dict()}
 
     def to_json(self) -> str:
         """The release as JSON text."""
@@ -153,13 +168,19 @@ class Release:
     def __str__(self) -> str:
         table = [forms.text_table(self._shown())] if self.items else []
         notes = [textwrap.fill(s, 100, initial_indent="  ", subsequent_indent="    ") for s in self.privacy.sentences]
-        return "\n".join([*table, *self._outcome(), "", f"spent: {self.privacy.promise}", *notes])
+        return "\n".join([*table, *self._outcome(), "", *self._price(), *notes])
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         table = forms.html_table(self._shown()) if self.items else ""
-        lines = [*self._outcome(), f"spent: {self.privacy.promise}", *self.privacy.sentences]
+        lines = [*self._outcome(), *self._price(), *self.privacy.sentences]
         return table + "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+
+    def _price(self) -> list[str]:
+        """The promise, and what a budget was charged for it."""
+        if self.charged is None:
+            return [f"spent: {self.privacy.promise}"]
+        return [f"promise: {self.privacy.promise}", f"charged: {self.charged.sentence}"]
 
     def _shown(self) -> dict[str, list[object]]:
         """Columns for a person, who is told what an unseen item is."""

@@ -1,33 +1,30 @@
-"""The verbs: fix a mechanism and its price by data-independent facts, ask the engine, select, say what it cost."""
+"""The verbs: every parameter checked, a mechanism and its price fixed by data-independent facts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
-
-import numpy as np
 
 from dpselect import parameters
 from dpselect.accounting.calibration import largest_epsilon, split_delta
-from dpselect.accounting.composition import compose
+from dpselect.accounting.composition import basic, compose
 from dpselect.draws import Draws
 from dpselect.engines.domain import Domain, most_items
 from dpselect.errors import ParameterError
-from dpselect.histogram import Histogram
 from dpselect.mechanisms import ExponentialMechanism, Mechanism, NoisyCounts, PermuteAndFlip, ReportNoisyMax
-from dpselect.mechanisms.candidates import Input, candidates
+from dpselect.mechanisms.candidates import Input
 from dpselect.mechanisms.chosen_k_bar import ChosenKBar
 from dpselect.mechanisms.limited_domain import LimitedDomain
 from dpselect.mechanisms.peeling import Peeling
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.price import COUNT_SHARE, plan_of
-from dpselect.mechanisms.top_rows import top_rows
 from dpselect.parameters import Number
+from dpselect.payments import Answer, Where, purse
+from dpselect.plans import BestOne, TopK
 from dpselect.privacy import Neighbors, Privacy, Steps
 from dpselect.privacy import neighbors as related
-from dpselect.release import Item, Release, Statement
+from dpselect.questions import question
+from dpselect.release import Release
 
 CHOICES: dict[str, Callable[..., Mechanism]] = {
     "exponential": ExponentialMechanism,
@@ -38,7 +35,8 @@ UNKNOWN: dict[str, type[LimitedDomain] | type[ChosenKBar]] = {
     "limited-domain": LimitedDomain,
     "chosen-k-bar": ChosenKBar,
 }
-BETA = 0.05  # accuracy is stated for 95 of 100 answers
+KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
+UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with most users."
 
 
 def choose(
@@ -49,6 +47,11 @@ def choose(
     monotonic: bool = False,
     neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
     method: str = "exponential",
+    ledger: Where | None = None,
+    analyst: str | None = None,
+    name: str = "default",
+    snapshot: str | None = None,
+    fresh: bool = False,
     draws: Draws | None = None,
 ) -> Release:
     """Choose the best of some candidates by a private score; one item comes back.
@@ -57,7 +60,9 @@ def choose(
     `monotonic=True` says that one more user moves all scores the same way (add-remove only) and halves the price.
     `scores` is an array (an index is chosen), a mapping from label to score, or a Histogram. `method` is
     "exponential", "permute-and-flip" (never worse in expectation at this epsilon, dearer in composition) or
-    "noisy-max". Raises ParameterError before any score is looked at.
+    "noisy-max". With `ledger` and `analyst` the price is taken from that budget, as for a Dataset; scores have no
+    fingerprint, so a stored answer is found again only where `snapshot` names their state. Raises ParameterError
+    before any score is looked at.
 
         >>> choose({"left": 3, "right": 90}, epsilon=1, monotonic=True).labels
         ['right']
@@ -65,22 +70,25 @@ def choose(
     plan = plan_choice(
         epsilon=epsilon, sensitivity=sensitivity, monotonic=monotonic, method=method, neighbors=neighbors
     )
-    return plan.select(scores, secure(draws))
+    price = plan.chooser.privacy
 
+    def ask() -> Answer:
+        return plan.select(scores, secure(draws)), price.approx
 
-@dataclass(frozen=True)
-class BestOne:
-    """A plan for choosing one."""
-
-    chooser: Mechanism
-    sentence: str
-
-    def select(self, scores: Input, draws: Draws) -> Release:
-        """Run on the scores."""
-        label = next(iter(self.chooser(scores, draws=draws)))
-        label = int(label) if isinstance(label, np.integer) else label
-        statement = stated(self.chooser.privacy, type(self.chooser).__name__, {"k": 1}, (self.sentence,))
-        return Release(items=(Item(label, 1, None),), complete=True, privacy=statement, secure=draws.secure)
+    parameters.flag("fresh", fresh)
+    paying = purse(ledger, analyst, name)
+    if paying is None:
+        return ask()[0]
+    asked = {
+        "epsilon": price.epsilon,
+        "sensitivity": Fraction(sensitivity),
+        "monotonic": monotonic,
+        "method": type(plan.chooser).__name__,
+        "neighbors": str(price.neighbors),
+        "secure": draws is None or draws.secure,
+    }
+    what = question("choose", asked, {"source": "scores", "snapshot": snapshot}, snapshot is not None)
+    return paying.pay(price.approx, what, ask, fresh=fresh)
 
 
 def plan_choice(
@@ -104,67 +112,6 @@ def plan_choice(
     return BestOne(chooser, f"{scores}; one user moves each by at most {moved:g}, and {how}.")
 
 
-@dataclass(frozen=True)
-class TopK:
-    """A plan for top k: what selects, what counts the winners, and what both cost. Made before data is touched."""
-
-    selector: LimitedDomain | ChosenKBar | Peeling
-    counter: NoisyCounts | None
-    privacy: Privacy
-    reason: str
-
-    @property
-    def rows(self) -> int | None:
-        """How many rows may leave the engine; None for a known domain, which is asked for groups."""
-        return None if isinstance(self.selector, Peeling) else self.selector.terms.k_bar + 1
-
-    def select(self, histogram: Histogram, draws: Draws) -> Release:
-        """Run on the engine's answer."""
-        if isinstance(self.selector, Peeling):
-            among = candidates(histogram)
-            picks, counts, names = self.selector.picks(among, draws), among.scores, among.names
-        else:
-            rows = top_rows(histogram, self.selector.terms.k_bar + 1)
-            picks, counts, names = self.selector.picks(rows, draws), rows.counts, rows.names
-        noisy: list[Any] = [None] * len(picks)
-        if self.counter is not None:
-            noisy = self.counter([int(counts[g]) for g, _ in picks], draws=draws)
-        labels = names(picks) if picks else []
-        items = tuple(Item(label, i + 1, noisy[i]) for i, label in enumerate(labels))
-        return Release(
-            items=items, complete=len(items) == self.selector.k, privacy=self.statement(), secure=draws.secure
-        )
-
-    def statement(self) -> Statement:
-        """What is promised, in numbers and in sentences."""
-        s = self.selector
-        used: dict[str, object] = {"k": s.k, "epsilon_per_pick": s.epsilon_per_pick}
-        sentences = [self.reason]
-        if not isinstance(s, Peeling):
-            used |= {"k_bar": s.k_bar, "delta_threshold": s.delta_threshold, "max_items_per_user": s.max_items_per_user}
-            sentences += _limited_domain_sentences(s)
-        if self.counter is not None:
-            used["epsilon_per_count"] = self.counter.epsilon_per_count
-            scale = 1 / float(Fraction(self.counter.epsilon_per_count))
-            sentences.append(f"Counts carry discrete Laplace noise of scale {scale:.3g} users.")
-        return stated(self.privacy, type(s).__name__, used, tuple(sentences))
-
-
-def _limited_domain_sentences(s: LimitedDomain | ChosenKBar) -> list[str]:
-    touched = "any number of items" if s.max_items_per_user is None else f"at most {s.max_items_per_user} items"
-    if isinstance(s, ChosenKBar):
-        return [f"One user touches {touched}; the cut-off k_bar is chosen privately between {s.k} and {s.k_bar}."]
-    alpha, gap = s.accuracy(BETA)
-    return [
-        f"One user touches {touched}.",
-        f"An item comes out only if it beats bottom, which stands {s.height:.4g} users above the count of rank "
-        f"k_bar + 1 = {s.terms.k_bar + 1}.",
-        f"With probability {1 - BETA:.0%} every item's true count is at least the k-th largest less {alpha:.4g}; all "
-        f"{s.k} items come back with probability {1 - BETA:.0%} if the k-th count is {gap:.4g} or more above the "
-        f"count of rank k_bar + 1 (Lemma 3.1).",
-    ]
-
-
 def plan_top_k(
     k: int,
     *,
@@ -181,16 +128,20 @@ def plan_top_k(
     epsilon = parameters.positive("epsilon", epsilon)
     method = _method(method, known=domain is not None)
     if domain is not None:
-        if k_bar is not None:
-            raise ParameterError("k_bar", "be left out where a domain is given", k_bar)
-        most = most_items(domain)
-        if most is not None and parameters.whole("k", k, least=1) > most:
-            raise ParameterError("k", "be at most the number of items in the domain", k)
+        _check_known(k, k_bar, domain)
         return _plan_known(k, epsilon, delta, counts, max_items_per_user)
     if delta is None:
         hint = "an item of an unknown domain can betray its user with probability delta; 1e-6 is a common choice"
         raise ParameterError("delta", "be given where no domain is", "nothing", hint)
     return _plan_unknown(k, epsilon, delta, counts, k_bar, max_items_per_user, method)
+
+
+def _check_known(k: int, k_bar: int | None, domain: Domain) -> None:
+    if k_bar is not None:
+        raise ParameterError("k_bar", "be left out where a domain is given", k_bar)
+    most = most_items(domain)
+    if most is not None and parameters.whole("k", k, least=1) > most:
+        raise ParameterError("k", "be at most the number of items in the domain", k)
 
 
 def _method(method: str, *, known: bool) -> str:
@@ -204,26 +155,24 @@ def _method(method: str, *, known: bool) -> str:
 
 
 def _plan_known(k: int, epsilon: Fraction, delta: Number | None, counts: bool, bound: int | None) -> TopK:
-    reason = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
     share = parameters.probability("delta", 0 if delta is None else delta, zero=True)
     whole = Peeling(k=k, epsilon=epsilon, delta=share)
     if not counts:
-        return TopK(whole, None, whole.privacy, reason)
+        return TopK(whole, None, whole.privacy, KNOWN_DOMAIN)
     plan = plan_of(whole.k, _moved(whole.k, bound))
     pick = largest_epsilon(plan, epsilon, share)
     selector = Peeling(k=k, epsilon_per_pick=pick, delta=share)
-    counter = NoisyCounts(k=k, epsilon_per_count=pick * COUNT_SHARE, max_items_per_user=bound)
-    return TopK(selector, counter, _together(plan(pick), epsilon, share, Fraction(0)), reason)
+    privacy = _together(plan(pick), epsilon, share, Fraction(0))
+    return TopK(selector, _counter(k, pick, bound), privacy, KNOWN_DOMAIN)
 
 
 def _plan_unknown(
     k: int, epsilon: Fraction, delta: Number, counts: bool, k_bar: int | None, bound: int | None, method: str
 ) -> TopK:
-    reason = "No domain is given, so limited domain looks only at the k_bar + 1 items with most users."
     make = UNKNOWN[method]
     whole = make(k=k, k_bar=k_bar, epsilon=epsilon, delta=delta, max_items_per_user=bound)
     if not counts:
-        return TopK(whole, None, whole.privacy, reason)
+        return TopK(whole, None, whole.privacy, UNKNOWN_DOMAIN)
     picks = sum(s.times for s in whole.privacy.steps)
     plan = plan_of(picks, _moved(whole.k, bound))
     split = split_delta(plan, epsilon, Fraction(whole.delta), whole.terms.swaps(whole.terms.k_bar))
@@ -236,8 +185,44 @@ def _plan_unknown(
         delta_threshold=threshold,
         max_items_per_user=bound,
     )
-    counter = NoisyCounts(k=k, epsilon_per_count=pick * COUNT_SHARE, max_items_per_user=bound)
-    return TopK(selector, counter, _together(plan(pick), epsilon, split.composition, threshold), reason)
+    privacy = _together(plan(pick), epsilon, split.composition, threshold)
+    return TopK(selector, _counter(k, pick, bound), privacy, UNKNOWN_DOMAIN)
+
+
+def plan_picks(
+    k: int,
+    *,
+    epsilon_per_pick: Fraction,
+    delta_threshold: Fraction,
+    domain: Domain | None,
+    counts: bool,
+    k_bar: int | None,
+    max_items_per_user: int | None,
+) -> TopK:
+    """Top k by picks of a given epsilon each, for a session, which composes them itself: no delta is spent on that."""
+    counted = parameters.flag("counts", counts)
+    bound, pick = max_items_per_user, epsilon_per_pick
+    selector: LimitedDomain | Peeling
+    if domain is not None:
+        _check_known(k, k_bar, domain)
+        selector, failure, reason = Peeling(k=k, epsilon_per_pick=pick), Fraction(0), KNOWN_DOMAIN
+    else:
+        failure, reason = delta_threshold, UNKNOWN_DOMAIN
+        selector = LimitedDomain(
+            k=k,
+            k_bar=k_bar,
+            epsilon_per_pick=pick,
+            delta=failure,
+            delta_threshold=failure,
+            max_items_per_user=bound,
+        )
+    steps = plan_of(k, _moved(k, bound) if counted else 0)(pick)
+    privacy = _together(steps, basic(steps), Fraction(0), failure)
+    return TopK(selector, _counter(k, pick, bound) if counted else None, privacy, reason)
+
+
+def _counter(k: int, pick: Fraction, bound: int | None) -> NoisyCounts:
+    return NoisyCounts(k=k, epsilon_per_count=pick * COUNT_SHARE, max_items_per_user=bound)
 
 
 def _moved(k: int, bound: int | None) -> int:
@@ -256,17 +241,4 @@ def _together(steps: Sequence[Steps], epsilon: Fraction, composition: Fraction, 
         steps=tuple(steps),
         failure=failure,
         bound=bound,
-    )
-
-
-def stated(privacy: Privacy, mechanism: str, used: Mapping[str, object], sentences: tuple[str, ...]) -> Statement:
-    """A privacy value as a release says it."""
-    return Statement(
-        epsilon=privacy.epsilon,
-        delta=privacy.delta,
-        neighbors=privacy.neighbors,
-        mechanism=mechanism,
-        parameters=dict(used),
-        bound=privacy.bound,
-        sentences=sentences,
     )

@@ -91,13 +91,22 @@ def options() -> list[tuple[str, str]]:
     found = []
     for action in arguments.parser()._actions:
         for command, sub in (getattr(action, "choices", None) or {}).items():
-            for one in sub._actions:
-                found += [(command, name) for name in one.option_strings if name not in ("-h", "--help")]
+            found += [(command, name) for name in sorted(set(names_in(sub)))]
     return found
 
 
+def names_in(parser) -> list[str]:
+    """The options of a command and of its actions."""
+    names = []
+    for one in parser._actions:
+        names += [name for name in one.option_strings if name not in ("-h", "--help")]
+        if isinstance(one.choices, dict):
+            names += [name for action in one.choices.values() for name in names_in(action)]
+    return names
+
+
 def test_there_are_commands_to_document():
-    assert {command for command, _ in options()} == {"top", "choose", "demo"}
+    assert {command for command, _ in options()} == {"top", "choose", "demo", "ledger"}
 
 
 @pytest.mark.parametrize(("command", "option"), options())

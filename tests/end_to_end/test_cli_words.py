@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from dpselect import __version__
+from dpselect import __version__, ledger_arguments
 from dpselect.arguments import CHOOSE_EXAMPLES, DEMO_EXAMPLES, EXAMPLES, TOP_EXAMPLES, parser
 from tests.end_to_end.conftest import Command, process
 
@@ -32,16 +32,16 @@ def test_help_teaches(command: str, dpselect: Command) -> None:
     ended = dpselect(command, "--help")
     assert ended.status == 0
     assert ended.err == ""
-    assert 3 <= ended.out.count(f"\n  dpselect {command}") <= 5
+    assert 3 <= ended.out.count(f"\n  dpselect {command}") <= 6
     assert "\nepsilon: " in ended.out
     assert "\ndelta: " in ended.out
 
 
-@pytest.mark.parametrize("text", [TOP_EXAMPLES, CHOOSE_EXAMPLES, DEMO_EXAMPLES, EXAMPLES])
+@pytest.mark.parametrize("text", [TOP_EXAMPLES, CHOOSE_EXAMPLES, DEMO_EXAMPLES, EXAMPLES, ledger_arguments.EXAMPLES])
 def test_examples_are_understood(text: str) -> None:
     """Every line of the examples that is a command is one that the command line takes."""
     for line in re.findall(r"^  dpselect (.*)$", text, flags=re.MULTILINE):
-        assert parser().parse_args(shlex.split(line)).command in {"top", "choose", "demo"}
+        assert parser().parse_args(shlex.split(line)).command in {"top", "choose", "demo", "ledger"}
 
 
 @pytest.mark.parametrize(

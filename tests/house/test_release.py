@@ -175,7 +175,7 @@ def test_table() -> None:
         "   1  The Beatles  12,345",
         "   2  Björk           678",
         "",
-        "spent: (0.33333333333333337, 1e-06)-DP per user, add-remove neighbours",
+        "spent: (0.3334, 1e-06)-DP per user, add-remove neighbours",
         "  One user touches any number of items.",
         "  Bottom stands 30 users above <the rest>.",
     ]
@@ -244,7 +244,7 @@ def test_plot(tmp_path: Path) -> None:
     assert shown[0] == "1  Ke$ha and $5"
     assert len(shown[1]) < 50
     assert shown[2] == "3  (unseen item)"
-    assert "(0.33333333333333337, 1e-06)-DP per user" in axes.get_title(loc="left")
+    assert "(0.3334, 1e-06)-DP per user" in axes.get_title(loc="left")
 
 
 def test_plot_needs_counts() -> None:

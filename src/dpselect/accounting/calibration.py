@@ -7,16 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpselect.accounting.composition import basic, compose
+from dpselect.accounting.composition import Total, basic, compose
 from dpselect.privacy import Steps
 
 Plan = Callable[[Fraction], Sequence[Steps]]
 """From the epsilon of one pick to all steps of a call."""
 
+Bound = Callable[[Sequence[Steps], Fraction], Total]
+"""From steps and a delta to their total epsilon."""
+
 STEPS = 30  # bisections: an epsilon of one pick is found to one part in 2^30, rounded down
 
 
-def largest_epsilon(plan: Plan, epsilon: Fraction, delta: Fraction) -> Fraction:
+def largest_epsilon(plan: Plan, epsilon: Fraction, delta: Fraction, bound: Bound = compose) -> Fraction:
     """The largest x (on a fine grid) for which composing `plan(x)` at `delta` stays within `epsilon`.
 
     The total grows with x, so bisection finds it; every answer was checked by the certified bound itself.
@@ -27,7 +30,7 @@ def largest_epsilon(plan: Plan, epsilon: Fraction, delta: Fraction) -> Fraction:
         return low
     for _ in range(STEPS):
         middle = (low + high) / 2
-        fits = compose(plan(middle), delta).epsilon <= epsilon
+        fits = bound(plan(middle), delta).epsilon <= epsilon
         low, high = (middle, high) if fits else (low, middle)
     return low
 
@@ -41,7 +44,7 @@ class Split:
     epsilon_per_pick: Fraction
 
 
-def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int) -> Split:
+def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int, bound: Bound = compose) -> Split:
     """The split that makes the threshold of seed 003 lowest: ln(swaps / delta) / epsilon_per_pick.
 
     Parts depend on parameters only, so any split is private. The share is found with the closed form
@@ -59,4 +62,4 @@ def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int) -> S
 
     share = min((Fraction(i, 64) for i in range(1, 64)), key=proxy)
     parts = [(delta, Fraction(0)), (delta * share, delta * (1 - share))]
-    return min((Split(t, c, largest_epsilon(plan, epsilon, c)) for t, c in parts), key=height)
+    return min((Split(t, c, largest_epsilon(plan, epsilon, c, bound)) for t, c in parts), key=height)

@@ -1,0 +1,127 @@
+"""Plans: what will be run and what it costs at most, fixed before any data is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpselect.accounting.composition import basic
+from dpselect.draws import Draws
+from dpselect.histogram import Histogram
+from dpselect.mechanisms import Mechanism, NoisyCounts
+from dpselect.mechanisms.candidates import Input, candidates
+from dpselect.mechanisms.chosen_k_bar import ChosenKBar
+from dpselect.mechanisms.limited_domain import LimitedDomain
+from dpselect.mechanisms.peeling import Peeling
+from dpselect.mechanisms.top_rows import top_rows
+from dpselect.privacy import ApproxDP, Privacy, Steps
+from dpselect.release import Item, Release, Statement
+
+BETA = 0.05  # accuracy is stated for 95 of 100 answers
+
+
+@dataclass(frozen=True)
+class BestOne:
+    """A plan for choosing one."""
+
+    chooser: Mechanism
+    sentence: str
+
+    def select(self, scores: Input, draws: Draws) -> Release:
+        """Run on the scores."""
+        label = next(iter(self.chooser(scores, draws=draws)))
+        label = int(label) if isinstance(label, np.integer) else label
+        statement = stated(self.chooser.privacy, type(self.chooser).__name__, {"k": 1}, (self.sentence,))
+        return Release(items=(Item(label, 1, None),), complete=True, privacy=statement, secure=draws.secure)
+
+
+@dataclass(frozen=True)
+class TopK:
+    """A plan for top k: what selects, what counts the winners, and what both cost. Made before data is touched."""
+
+    selector: LimitedDomain | ChosenKBar | Peeling
+    counter: NoisyCounts | None
+    privacy: Privacy
+    reason: str
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows may leave the engine; None for a known domain, which is asked for groups."""
+        return None if isinstance(self.selector, Peeling) else self.selector.terms.k_bar + 1
+
+    def select(self, histogram: Histogram, draws: Draws) -> Release:
+        """Run on the engine's answer."""
+        if isinstance(self.selector, Peeling):
+            among = candidates(histogram)
+            picks, counts, names = self.selector.picks(among, draws), among.scores, among.names
+        else:
+            rows = top_rows(histogram, self.selector.terms.k_bar + 1)
+            picks, counts, names = self.selector.picks(rows, draws), rows.counts, rows.names
+        noisy: list[Any] = [None] * len(picks)
+        if self.counter is not None:
+            noisy = self.counter([int(counts[g]) for g, _ in picks], draws=draws)
+        labels = names(picks) if picks else []
+        items = tuple(Item(label, i + 1, noisy[i]) for i, label in enumerate(labels))
+        return Release(
+            items=items, complete=len(items) == self.selector.k, privacy=self.statement(), secure=draws.secure
+        )
+
+    def taken(self, found: int) -> tuple[Steps, ...]:
+        """The steps that an answer of `found` items took, read from the answer alone. Bottom is a pick like any."""
+        picks, *counts = self.privacy.steps
+        missing = max(0, self.selector.k - found - 1)
+        steps = [Steps(picks.value, picks.times - missing), *(Steps(c.value, min(found, c.times)) for c in counts)]
+        return tuple(s for s in steps if s.times)
+
+    def charge(self, found: int) -> ApproxDP:
+        """What an answer of `found` items costs: no more than its steps added up, and never less than the whole delta.
+
+        Why the epsilon of picks that were not made may be kept, and delta may not: docs/budgets.md.
+        """
+        return ApproxDP(min(self.privacy.epsilon, basic(self.taken(found))), self.privacy.delta)
+
+    def statement(self) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        s = self.selector
+        used: dict[str, object] = {"k": s.k, "epsilon_per_pick": s.epsilon_per_pick}
+        sentences = [self.reason]
+        if not isinstance(s, Peeling):
+            used |= {"k_bar": s.k_bar, "delta_threshold": s.delta_threshold, "max_items_per_user": s.max_items_per_user}
+            sentences += _limited_domain_sentences(s)
+        if self.counter is not None:
+            used["epsilon_per_count"] = self.counter.epsilon_per_count
+            scale = 1 / float(Fraction(self.counter.epsilon_per_count))
+            sentences.append(f"Counts carry discrete Laplace noise of scale {scale:.3g} users.")
+        return stated(self.privacy, type(s).__name__, used, tuple(sentences))
+
+
+def _limited_domain_sentences(s: LimitedDomain | ChosenKBar) -> list[str]:
+    touched = "any number of items" if s.max_items_per_user is None else f"at most {s.max_items_per_user} items"
+    if isinstance(s, ChosenKBar):
+        return [f"One user touches {touched}; the cut-off k_bar is chosen privately between {s.k} and {s.k_bar}."]
+    alpha, gap = s.accuracy(BETA)
+    return [
+        f"One user touches {touched}.",
+        f"An item comes out only if it beats bottom, which stands {s.height:.4g} users above the count of rank "
+        f"k_bar + 1 = {s.terms.k_bar + 1}.",
+        f"With probability {1 - BETA:.0%} every item's true count is at least the k-th largest less {alpha:.4g}; all "
+        f"{s.k} items come back with probability {1 - BETA:.0%} if the k-th count is {gap:.4g} or more above the "
+        f"count of rank k_bar + 1 (Lemma 3.1).",
+    ]
+
+
+def stated(privacy: Privacy, mechanism: str, used: Mapping[str, object], sentences: tuple[str, ...]) -> Statement:
+    """A privacy value as a release says it."""
+    return Statement(
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+        neighbors=privacy.neighbors,
+        mechanism=mechanism,
+        parameters=dict(used),
+        bound=privacy.bound,
+        sentences=sentences,
+    )

@@ -1,0 +1,308 @@
+"""Session: many adaptive questions under one promise, each paid by what it returned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from dpselect import forms, parameters, verbs
+from dpselect.accounting.filters import Terms, by_pick, by_total
+from dpselect.accounting.tab import Cost, Prospect, Remaining, Tab
+from dpselect.dataset import Dataset
+from dpselect.draws import Draws
+from dpselect.engines.domain import domain_of
+from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.port import Progress
+from dpselect.errors import ParameterError
+from dpselect.ledger import Charge, Reservation
+from dpselect.mechanisms.candidates import Input
+from dpselect.mechanisms.limited_domain import default_k_bar
+from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.price import plan_of
+from dpselect.parameters import Number, rounded_down, rounded_up
+from dpselect.payments import Purse, Where, purse
+from dpselect.privacy import ApproxDP, Neighbors, Steps
+from dpselect.questions import question
+from dpselect.release import Receipt, Release, Statement
+
+NOTHING = ApproxDP(Fraction(0), Fraction(0))
+Answered = tuple[Release, Sequence[Steps]]
+"""A release, and the steps that it took."""
+
+
+class Session:
+    """Many questions under one (epsilon, delta): open it with that total, or with the prices of a pick and a query.
+
+    A top-k question takes from `k_star` the picks it made: one for each item that came back, and one for bottom
+    where that ended it; and one of `l_star` queries where the domain is unknown. It is refused, before any data is
+    touched, when the picks left do not cover all k, or no query is left. So a session goes on for as long as it has
+    picks, and pays for what it gets.
+
+    Guarantee: (epsilon, delta)-DP for one user with all of their rows in all data sets that are asked, however the
+        questions depend on earlier answers.
+    Neighbors: add-remove.
+    Source: Durfee and Rogers 2019 (seed 003), Algorithm 2 and Theorem 2. Ours: l_star delta in place of 2 l_star delta,
+        the bounds, and other verbs in the same session; proofs in docs/budgets.md.
+
+    With a total, `k_star` and `l_star` say by how many picks and queries it is divided, and verbs of any epsilon share
+    the session. With `epsilon_per_pick` and `delta_per_query` the total is the smallest bound for k_star equal picks;
+    where that bound cannot tell steps apart, every step must be at most one pick. `delta_composition` is what composing
+    may use of delta; as much as the queries together, unless it is given.
+
+    With `ledger` and `analyst` the total is reserved there when the session opens, each answer is kept there, and
+    `close` gives back what surely was not spent. Use it in a `with` block. It may be shared by threads.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        epsilon_per_pick: Number | None = None,
+        delta_per_query: Number | None = None,
+        delta_composition: Number | None = None,
+        k_star: int = 100,
+        l_star: int = 20,
+        ledger: Where | None = None,
+        analyst: str | None = None,
+        name: str = "default",
+    ) -> None:
+        k_star = parameters.whole("k_star", k_star, least=1)
+        l_star = parameters.whole("l_star", l_star, least=1)
+        whole = {"epsilon": epsilon, "delta": delta}
+        pieces = {
+            "epsilon_per_pick": epsilon_per_pick,
+            "delta_per_query": delta_per_query,
+            "delta_composition": delta_composition,
+        }
+        self.terms = _terms(whole, pieces, k_star, l_star)
+        self._tab = Tab(self.terms)
+        self._purse = purse(ledger, analyst, name)
+        self._reservation = None if self._purse is None else self._reserve(self._purse)
+
+    # ---- questions ------------------------------------------------------------------------------------------
+
+    def top_k(
+        self,
+        dataset: Dataset,
+        k: int = 10,
+        *,
+        domain: object = None,
+        counts: bool = False,
+        k_bar: int | None = None,
+        fresh: bool = False,
+        progress: Progress | None = None,
+        draws: Draws | None = None,
+    ) -> Release:
+        """The k items that most distinct users share, best first: `Dataset.top_k` at this session's price of a pick.
+
+        A count costs one pick too. With a domain exactly k come back, and no query is taken.
+        """
+        data = _without_ledger(dataset)
+        known = None if domain is None else domain_of(domain)
+        plan = verbs.plan_picks(
+            k,
+            epsilon_per_pick=self.terms.epsilon_per_pick,
+            delta_threshold=self.terms.delta_per_query,
+            domain=known,
+            counts=counts,
+            k_bar=k_bar,
+            max_items_per_user=data.max_items_per_user,
+        )
+        asked = {"k": plan.selector.k, "domain": known, "counts": counts, "rows": plan.rows}
+        cost = Cost(plan.privacy.steps, 0 if known else 1)
+
+        def answer(engine: DuckDBEngine) -> Answered:
+            release = data.answer(plan, known, engine, progress, draws)
+            return release, plan.taken(len(release))
+
+        with data.engine() as engine:
+            if known is not None:
+                engine.check(known)
+            return self._ask("top_k", asked, data, cost, lambda: answer(engine), draws, fresh)
+
+    def choose(
+        self,
+        data: Dataset | Input,
+        *,
+        epsilon: Number | None = None,
+        domain: object = None,
+        sensitivity: Number = 1,
+        monotonic: bool = False,
+        method: str = "exponential",
+        fresh: bool = False,
+        progress: Progress | None = None,
+        draws: Draws | None = None,
+    ) -> Release:
+        """The best one: of a domain by its users where `data` is a Dataset, else of candidates by their scores.
+
+        `epsilon` is that of one pick unless it is given. What it takes goes by its kind: where picks are counted by
+        zCDP, permute-and-flip takes four times as many as the exponential mechanism of the same epsilon.
+        """
+        price = self.terms.epsilon_per_pick if epsilon is None else epsilon
+        if not isinstance(data, Dataset):
+            return self._choose_by_score(data, price, sensitivity, monotonic, method, draws, fresh)
+        source, known = _without_ledger(data), domain_of(domain)
+        plan = verbs.plan_choice(epsilon=price, method=method, neighbors=Neighbors.ADD_REMOVE)
+        privacy = plan.chooser.privacy
+        asked = {"epsilon": privacy.epsilon, "domain": known, "method": type(plan.chooser).__name__}
+
+        def answer(engine: DuckDBEngine) -> Answered:
+            return plan.select(engine.grouped(known, progress=progress), secure(draws)), privacy.steps
+
+        with source.engine() as engine:
+            engine.check(known)
+            return self._ask("choose", asked, source, Cost(privacy.steps), lambda: answer(engine), draws, fresh)
+
+    def _choose_by_score(
+        self,
+        scores: Input,
+        price: Number,
+        sensitivity: Number,
+        monotonic: bool,
+        method: str,
+        draws: Draws | None,
+        fresh: bool,
+    ) -> Release:
+        plan = verbs.plan_choice(
+            epsilon=price,
+            method=method,
+            neighbors=Neighbors.ADD_REMOVE,
+            sensitivity=sensitivity,
+            monotonic=parameters.flag("monotonic", monotonic),
+        )
+        privacy = plan.chooser.privacy
+        asked = {"epsilon": privacy.epsilon, "sensitivity": Fraction(sensitivity), "monotonic": monotonic}
+
+        def answer() -> Answered:
+            return plan.select(scores, secure(draws)), privacy.steps
+
+        return self._ask("choose", asked, None, Cost(privacy.steps), answer, draws, fresh)
+
+    def _ask(
+        self,
+        verb: str,
+        asked: Mapping[str, object],
+        data: Dataset | None,
+        cost: Cost,
+        answer: Callable[[], Answered],
+        draws: Draws | None,
+        fresh: bool,
+    ) -> Release:
+        """Take the ceiling, answer, give back what was not needed; a ledger keeps the answer."""
+        parameters.flag("fresh", fresh)
+
+        def ask() -> Release:
+            release, steps = answer()
+            return replace(release, charged=self._receipt(self._tab.give_back(cost, Cost(steps, cost.queries))))
+
+        if self._purse is None:
+            self._tab.take(cost)
+            return ask()
+        price = {"epsilon_per_pick": self.terms.epsilon_per_pick, "delta_per_query": self.terms.delta_per_query}
+        whole = {**asked, **price, "secure": draws is None or draws.secure}
+        what = question(verb, whole, {"source": "scores"}, False) if data is None else data.question(verb, whole)
+        return self._purse.pay(NOTHING, what, lambda: (ask(), NOTHING), fresh=fresh, agree=lambda: self._tab.take(cost))
+
+    def _receipt(self, spent: Cost) -> Receipt:
+        picks, left = self._tab.picks(spent.steps), self.remaining
+        sentence = f"{rounded_up(picks)} picks and {spent.queries} queries; the session has {left} left"
+        numbers = {"picks": picks, "queries": spent.queries, "picks_left": left.picks, "queries_left": left.queries}
+        return Receipt(sentence, numbers)
+
+    # ---- what is left -----------------------------------------------------------------------------------------
+
+    @property
+    def remaining(self) -> Remaining:
+        """Picks and queries that no question has taken."""
+        return self._tab.left
+
+    def what_if(self, k: int = 10, *, counts: bool = False, known_domain: bool = False) -> Prospect:
+        """How many more top-k questions of this kind can be asked. Asking this costs nothing."""
+        k, known = parameters.whole("k", k, least=1), parameters.flag("known_domain", known_domain)
+        counted = parameters.flag("counts", counts)
+        pick = self.terms.epsilon_per_pick
+        ceiling = Cost(plan_of(k, k if counted else 0)(pick), 0 if known else 1)
+        return self._tab.prospect(ceiling, ceiling if known else Cost(plan_of(1)(pick), 1))
+
+    def statement(self) -> Statement:
+        """What the whole session promises, and what its questions have taken so far."""
+        t, left = self.terms, self.remaining
+        return Statement(
+            epsilon=t.epsilon,
+            delta=t.delta,
+            neighbors=Neighbors.ADD_REMOVE,
+            mechanism="Session",
+            parameters={
+                "epsilon_per_pick": t.epsilon_per_pick,
+                "delta_per_query": t.delta_per_query,
+                "k_star": t.k_star,
+                "l_star": t.l_star,
+            },
+            bound=t.bound,
+            sentences=(
+                f"All answers of this session together keep this promise; picks are counted by {t.filter.name}.",
+                f"Left: {rounded_down(left.picks)} of {t.k_star} picks and {left.queries} of {t.l_star} queries.",
+            ),
+        )
+
+    # ---- the ledger ---------------------------------------------------------------------------------------
+
+    def _reserve(self, paying: Purse) -> Reservation:
+        """The whole promise, set aside until the session is closed."""
+        t = self.terms
+        asked = {"epsilon": t.epsilon, "delta": t.delta, "k_star": t.k_star, "l_star": t.l_star}
+        with paying.ledger() as ledger:
+            what = question("session", asked, {}, False)
+            return ledger.reserve(paying.account, Charge.up(t.epsilon, t.delta), what.text)
+
+    def close(self) -> None:
+        """No more questions; a ledger gets back what was surely not spent."""
+        spent = self._tab.close()
+        if self._purse is not None and self._reservation is not None:
+            with self._purse.ledger() as ledger:
+                ledger.settle(self._reservation, Charge.up(spent.epsilon, spent.delta), None)
+            self._reservation = None
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        price = f"epsilon={forms.number(self.terms.epsilon)}, delta={forms.number(self.terms.delta)}"
+        return f"Session({price}, {self.remaining} left)"
+
+
+def _without_ledger(dataset: object) -> Dataset:
+    """A data set whose questions are paid here, and nowhere else."""
+    if not isinstance(dataset, Dataset):
+        raise ParameterError("dataset", "be a Dataset", type(dataset).__name__)
+    if dataset.ledger is not None:
+        raise ParameterError("dataset", "have no ledger of its own in a session", "one", "give it to the Session")
+    return dataset
+
+
+def _terms(whole: Mapping[str, Number | None], pieces: Mapping[str, Number | None], k_star: int, l_star: int) -> Terms:
+    """One of the two ways to open a session, checked."""
+    given = [[name for name, value in group.items() if value is not None] for group in (whole, pieces)]
+    if bool(given[0]) == bool(given[1]):
+        came = f"{given[0][0]} with {given[1][0]}" if given[0] else "neither"
+        either = "be given, or epsilon_per_pick and delta_per_query in their place"
+        raise ParameterError("epsilon and delta", either, came)
+    if given[0]:
+        epsilon = parameters.positive("epsilon", whole["epsilon"])
+        delta = parameters.probability("delta", whole["delta"])
+        return by_total(epsilon, delta, k_star, l_star, default_k_bar(1))
+    pick = parameters.positive("epsilon_per_pick", pieces["epsilon_per_pick"])
+    query = parameters.probability("delta_per_query", pieces["delta_per_query"])
+    share = l_star * query
+    if pieces["delta_composition"] is not None:
+        share = parameters.probability("delta_composition", pieces["delta_composition"], zero=True)
+    if l_star * query + share >= 1:
+        raise ParameterError(
+            "delta_per_query", f"be so small that {l_star} of them stay below 1", str(pieces["delta_per_query"])
+        )
+    return by_pick(pick, query, k_star, l_star, share)

@@ -1,0 +1,186 @@
+"""`dpselect ledger`, and --ledger on the commands that touch data, as a person or a script uses them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import pytest
+
+from tests.end_to_end.conftest import ask, process
+
+
+@pytest.fixture
+def book(dpselect, tmp_path):
+    """A ledger in which ann may spend (70, 1e-5)."""
+    path = tmp_path / "budget.sqlite"
+    assert dpselect("ledger", "init", path).status == 0
+    made = dpselect("ledger", "grant", path, "--analyst", "ann", "--epsilon", "70", "--delta", "1e-5")
+    assert made.status == 0
+    assert "granted epsilon 70 and delta 0.00001" in made.out
+    return path
+
+
+def paid(events, book, *more):
+    return [*ask(events), "--ledger", book, "--analyst", "ann", "--quiet", *more]
+
+
+def shown(dpselect, book):
+    return json.loads(dpselect("ledger", "show", book, "--format", "json").out)
+
+
+def test_a_question_is_paid_repeated_and_refused(dpselect, events, book):
+    first = dpselect(*paid(events, book))
+    assert first.status == 0
+    assert "charged: (30, 1e-06) to ann, who has (40, 9e-06) left" in first.out
+    again = dpselect(*paid(events, book))
+    assert "charged: nothing: this is the stored answer" in again.out
+    assert again.out.splitlines()[:4] == first.out.splitlines()[:4]
+    assert dpselect(*paid(events, book, "--fresh")).status == 0
+    refused = dpselect(*paid(events, book, "--fresh"))
+    assert (refused.status, refused.out) == (5, "")
+    assert refused.err.startswith("dpselect: the question costs up to epsilon 30")
+    assert "hint: " in refused.err
+
+
+def test_show_in_json_has_the_sums_of_every_analyst(dpselect, events, book):
+    dpselect("ledger", "grant", book, "--analyst", "ann", "--dataset", "other", "--epsilon", "1", "--delta", "1e-6")
+    dpselect(*paid(events, book))
+    found = shown(dpselect, book)
+    ann = found["analysts"]["ann"]
+    assert ann["granted_epsilon"] == 71
+    assert ann["granted_delta"] == pytest.approx(1.1e-5)
+    assert (ann["spent_epsilon"], ann["reserved_epsilon"], ann["left_epsilon"]) == (30, 0, 41)
+    assert ann["spent_delta"] == pytest.approx(1e-6)
+    assert ann["reserved_delta"] == 0
+    assert [b["dataset"] for b in ann["budgets"]] == ["default", "other"]
+    assert found["entries"] == 4
+    assert len(found["head"]) == 64
+
+
+def test_show_and_history_for_people(dpselect, events, book):
+    dpselect(*paid(events, book, "--where", "weather = 'dry'"))
+    table = dpselect("ledger", "show", book).out.splitlines()
+    assert table[0].split() == ["analyst", "dataset", "granted", "spent", "reserved", "left"]
+    assert table[1].split("  ")[0] == "ann"
+    lines = dpselect("ledger", "history", book).out.splitlines()
+    assert [line.split()[5] for line in lines[1:]] == ["grant", "reserve", "settle"]
+    assert lines[2].endswith("top_k k=3 epsilon=30 delta=1e-06 from user=user item=animal where=weather = 'dry'")
+    rows = json.loads(dpselect("ledger", "history", book, "--analyst", "ann", "--format", "json").out)["entries"]
+    assert [row["left_epsilon"] for row in rows] == [70, 40, 40]
+
+
+def test_an_empty_ledger_and_names_it_does_not_know(dpselect, tmp_path, book):
+    assert dpselect("ledger", "init", tmp_path / "new.sqlite").status == 0
+    assert dpselect("ledger", "show", tmp_path / "new.sqlite").out == "no budget was granted yet\n"
+    assert dpselect("ledger", "history", tmp_path / "new.sqlite").out == "no entries\n"
+    for action in ("show", "history"):
+        unknown = dpselect("ledger", action, book, "--analyst", "eve", "--dataset", "x")
+        assert unknown.status == 6
+        assert "knows no analyst 'eve' with data set 'x'" in unknown.err
+
+
+def test_the_spending_as_a_picture(dpselect, events, book, tmp_path):
+    dpselect(*paid(events, book))
+    picture = tmp_path / "spending.svg"
+    assert dpselect("ledger", "history", book, "--plot", picture).status == 0
+    assert "ann on default" in picture.read_text() or "<svg" in picture.read_text()
+    assert dpselect("ledger", "show", book, "--plot", tmp_path / "spending.txt").status == 4
+
+
+def test_verify_is_clean_or_names_every_problem(dpselect, events, book):
+    dpselect(*paid(events, book))
+    clean = dpselect("ledger", "verify", book)
+    assert (clean.status, clean.out[:17]) == (0, "clean: 3 entries,")
+    head = clean.out.split()[-1]
+    dpselect(*paid(events, book, "--fresh"))
+    assert dpselect("ledger", "verify", book, "--head", head).status == 0
+    assert dpselect("ledger", "verify", book, "--head", "0" * 64).status == 6
+    with sqlite3.connect(book) as file:
+        triggers = [name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")]
+        for name in triggers:
+            file.execute(f'DROP TRIGGER "{name}"')
+        table = next(
+            name
+            for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            if "entr" in name and "sqlite" not in name
+        )
+        file.execute(f"DELETE FROM {table} WHERE number = 3")
+    broken = dpselect("ledger", "verify", book)
+    assert broken.status == 6
+    assert broken.out
+    assert "not clean" in broken.err
+
+
+def test_export_writes_every_entry_and_never_over_a_file(dpselect, events, book, tmp_path):
+    dpselect(*paid(events, book))
+    out = dpselect("ledger", "export", book).out.splitlines()
+    entries = [json.loads(line) for line in out]
+    assert [entry["kind"] for entry in entries] == ["grant", "reserve", "settle"]
+    assert [entry["previous"] for entry in entries[1:]] == [entry["digest"] for entry in entries[:-1]]
+    target = tmp_path / "entries.jsonl"
+    assert dpselect("ledger", "export", book, "-o", target).status == 0
+    assert target.read_text().splitlines() == out
+    assert dpselect("ledger", "export", book, "-o", target).status == 4
+
+
+def test_choose_pays_by_score_and_by_users(dpselect, events, book, tmp_path):
+    scores = tmp_path / "scores.csv"
+    scores.write_text("label,score\nred,1\nblue,900\n")
+    account = ["--ledger", book, "--analyst", "ann", "--quiet", "--epsilon", "1"]
+    by_score = dpselect("choose", scores, "--label", "label", "--score", "score", *account)
+    assert "charged: (1, 0) to ann" in by_score.out
+    by_users = ["choose", events, "--user", "user", "--item", "animal", "--domain", "ant,bee", *account]
+    assert "charged: (1, 0) to ann" in dpselect(*by_users).out
+    assert "charged: nothing" in dpselect(*by_users).out
+    assert shown(dpselect, book)["analysts"]["ann"]["spent_epsilon"] == 2
+
+
+BAD = [
+    (["--epsilon", "0,5", "--delta", "1e-6"], "epsilon must be"),
+    (["--epsilon", "-1", "--delta", "1e-6"], "epsilon must be"),
+    (["--epsilon", "nan", "--delta", "1e-6"], "epsilon must be"),
+    (["--epsilon", "1", "--delta", "1"], "delta must be"),
+    (["--epsilon", "1", "--delta", "-1e-6"], "delta must be"),
+    (["--epsilon", "0", "--delta", "0"], "epsilon must be above 0"),
+    (["--epsilon", "20", "--delta", "1e-5", "--total"], "epsilon must be at least the 30 that is spent"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), BAD, ids=[" ".join(s) for s, _ in BAD])
+def test_a_bad_grant_is_refused_and_changes_nothing(dpselect, events, book, settings, message):
+    dpselect(*paid(events, book))
+    before = shown(dpselect, book)
+    found = dpselect("ledger", "grant", book, "--analyst", "ann", *settings)
+    assert found.status == 2
+    assert found.err.startswith(f"dpselect: {message}")
+    assert shown(dpselect, book) == before
+
+
+def test_a_total_can_be_lowered_to_what_is_used(dpselect, events, book):
+    dpselect(*paid(events, book))
+    grant = ["ledger", "grant", book, "--analyst", "ann", "--epsilon", "30", "--delta", "1e-6", "--total"]
+    assert dpselect(*grant).status == 0
+    assert dpselect(*paid(events, book, "--fresh")).status == 5
+
+
+def test_mistakes_with_the_ledger(dpselect, events, book, tmp_path):
+    missing = dpselect(*ask(events), "--ledger", tmp_path / "none.sqlite", "--analyst", "ann")
+    assert missing.status == 6
+    assert "dpselect ledger init" in missing.err
+    assert dpselect(*ask(events), "--ledger", book).status == 2
+    assert dpselect(*ask(events), "--analyst", "ann").status == 2
+    unknown = dpselect(*ask(events), "--ledger", book, "--analyst", "anne")
+    assert unknown.status == 6
+    assert "did you mean ann?" in unknown.err
+    assert dpselect("ledger", "init", book).status == 6
+    assert dpselect("ledger", "verify", events).status == 6
+    assert dpselect("ledger").status == 2
+    assert shown(dpselect, book)["analysts"]["ann"]["spent_epsilon"] == 0
+
+
+def test_the_command_as_a_process(events, book):
+    done = process(*paid(events, book, "--format", "json"))
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["charged"]["epsilon_left"] == 40
+    assert process("ledger", "verify", book).returncode == 0

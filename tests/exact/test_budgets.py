@@ -1,0 +1,292 @@
+"""Prices by outcome and whole sessions, enumerated: the real code against every neighbour, and its broken twins."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from flint import arb, ctx
+
+from dpselect.accounting.filters import Added, Alike, Concentrated, Terms, by_pick, by_total
+from dpselect.accounting.tab import Cost, Tab
+from dpselect.errors import BudgetError, ParameterError
+from dpselect.histogram import Histogram
+from dpselect.privacy import ApproxDP, BoundedRange, PureDP, Steps
+from dpselect.reals import enclose
+from dpselect.testing import hockey_stick, law
+from dpselect.verbs import plan_picks, plan_top_k
+from tests.exact.grids import added, pairs
+from tests.exact.laws import BITS
+
+NAMES = "abcdef"
+
+
+def histogram(counts):
+    """The items that have users, as an engine hands them over: most users first, ties by name."""
+    held = sorted((-c, name) for c, name in zip(counts, NAMES, strict=False) if c)
+    return Histogram.from_items([name for _, name in held], [-c for c, _ in held])
+
+
+def excess(left, right, price):
+    """sum over outcomes of max(0, P - e^(price of the outcome) Q), and E_P of its delta."""
+    with ctx.workprec(BITS):
+        over, paid = arb(0), arb(0)
+        for outcome, p in left.items():
+            charge = price(outcome)
+            gap = p - enclose(charge.epsilon).exp() * right.get(outcome, arb(0))
+            over += gap if not gap <= 0 else 0
+            paid += p * enclose(charge.delta)
+        return over, paid
+
+
+def overcharged(left, right, price):
+    over, paid = excess(left, right, price)
+    return bool(over.mid() > paid.mid() + 1e-30)
+
+
+# ---- one call ---------------------------------------------------------------------------------------------
+
+
+def plan(k, k_bar, *, method="limited-domain", counts=False, epsilon=1, delta="0.1"):
+    return plan_top_k(
+        k,
+        epsilon=epsilon,
+        delta=delta,
+        domain=None,
+        counts=counts,
+        k_bar=k_bar,
+        max_items_per_user=None,
+        method=method,
+    )
+
+
+def neighbours(high=()):
+    """All pairs of a small grid, and of histograms with two leaders, where bottom is rare and tells more; both ways."""
+    found = list(pairs(3, 2))
+    found += [(base, other) for base in ((h, h, 0) for h in high) for other in added(base)]
+    return [pair for counts, other in found for pair in ((counts, other), (other, counts))]
+
+
+def answers(plan, counts):
+    return law(lambda draws: tuple(plan.select(histogram(counts), draws).labels))
+
+
+@pytest.mark.parametrize("method", ["limited-domain", "chosen-k-bar"])
+@pytest.mark.parametrize(("k", "k_bar"), [(1, 1), (2, 2), (2, 3), (3, 3)])
+def test_what_an_answer_is_charged_covers_what_it_tells(method, k, k_bar):
+    asked = plan(k, k_bar, method=method)
+    for left, right in neighbours(high=(6, 9)):
+        assert not overcharged(answers(asked, left), answers(asked, right), lambda o: asked.charge(len(o)))
+
+
+def test_a_short_answer_costs_less():
+    asked = plan(10, 10, delta="1e-6")
+    pick = asked.selector.terms.epsilon_per_pick
+    assert asked.charge(0) == ApproxDP(pick, Fraction(1, 10**6))
+    assert asked.charge(3) == ApproxDP(4 * pick, Fraction(1, 10**6))
+    assert asked.charge(9) == asked.charge(10) == ApproxDP(Fraction(1), Fraction(1, 10**6))
+    counted = plan(10, 10, counts=True, delta="1e-6")
+    assert counted.charge(1).epsilon == counted.selector.terms.epsilon_per_pick * Fraction(5, 2)  # 2 picks, 1 count
+    chosen = plan(10, 10, method="chosen-k-bar", delta="1e-6")
+    assert chosen.charge(1).epsilon == 3 * chosen.selector.terms.epsilon_per_pick  # k_bar, an item, bottom
+
+
+TWINS = {
+    "bottom is free": lambda asked: (
+        lambda o: ApproxDP(asked.selector.terms.epsilon_per_pick * len(o), asked.privacy.delta)
+    ),
+    "delta is given back": lambda asked: lambda o: ApproxDP(asked.charge(len(o)).epsilon, Fraction(0)),
+}
+
+
+@pytest.mark.parametrize("name", list(TWINS))
+def test_a_twin_that_charges_too_little_is_refused(name):
+    asked = plan(2, 2, delta="0.01")
+    price = TWINS[name](asked)
+    assert any(overcharged(answers(asked, left), answers(asked, right), price) for left, right in neighbours((6, 9)))
+
+
+# ---- a session of two adaptive queries --------------------------------------------------------------------
+
+# What the second question is about depends on what the first one said.
+VIEWS = {"all": (0, 1, 2), "few": (1, 2)}
+
+
+def session(terms, counts, ks, charge):
+    """The outcomes of Algorithm 2 over a histogram: every query asks as much as is left, up to its k."""
+
+    def run(draws):
+        tab, told, view = Tab(terms), [], "all"
+        for k in ks:
+            try:
+                asked = plan_picks(
+                    k,
+                    epsilon_per_pick=terms.epsilon_per_pick,
+                    delta_threshold=terms.delta_per_query or Fraction(1, 4),
+                    domain=None,
+                    counts=False,
+                    k_bar=max(k, 2),
+                    max_items_per_user=None,
+                )
+                ceiling = Cost(asked.privacy.steps, 1)
+                tab.take(ceiling)
+            except BudgetError:
+                told.append("refused")
+                continue
+            seen = tuple(counts[i] if i in VIEWS[view] else 0 for i in range(len(counts)))
+            labels = tuple(asked.select(histogram(seen), draws).labels)
+            tab.give_back(ceiling, Cost(charge(asked, len(labels)), 1))
+            told.append(labels)
+            view = "few" if labels[:1] == ("a",) else "all"
+        return tuple(told)
+
+    return law(run)
+
+
+def honest(asked, found):
+    return asked.taken(found)
+
+
+def bottom_free(asked, found):
+    pick = asked.privacy.steps[0]
+    return (Steps(pick.value, found),) if found else ()
+
+
+def broken(terms, ks, charge=honest, promise=None):
+    """Is there a pair of neighbours whom the outcomes tell apart by more than the promise?"""
+    promise = promise or terms
+    laws = {}
+
+    def found(counts):
+        if counts not in laws:
+            laws[counts] = session(terms, counts, ks, charge)
+        return laws[counts]
+
+    with ctx.workprec(BITS):
+        limit = enclose(promise.delta) + 1e-30
+        return any(
+            bool(hockey_stick(found(left), found(right), promise.epsilon).mid() > limit.mid())
+            for left, right in neighbours((3, 6))
+        )
+
+
+@pytest.mark.parametrize("k_star", [2, 3])
+@pytest.mark.parametrize("pick", ["0.5", "2"])
+@pytest.mark.parametrize("composition", ["0", "0.05"])
+def test_two_adaptive_queries_keep_the_promise_of_the_session(k_star, pick, composition):
+    terms = by_pick(Fraction(pick), Fraction(1, 20), k_star, 2, Fraction(composition))
+    assert terms.delta == Fraction(1, 10) + (0 if terms.bound == "basic" else Fraction(composition))
+    assert not broken(terms, [2, 2])
+
+
+def test_a_session_opened_by_its_total_keeps_it():
+    terms = by_total(Fraction(2), Fraction(1, 5), 3, 2, 2)
+    assert terms.delta_per_query * 2 <= terms.delta == Fraction(1, 5)
+    assert not broken(terms, [2, 2])
+
+
+def test_a_twin_that_charges_nothing_for_bottom_is_refused():
+    terms = by_pick(Fraction(2), Fraction(1, 1000), 1, 4, Fraction(0))
+    assert not broken(terms, [1, 1, 1, 1])
+    assert broken(terms, [1, 1, 1, 1], bottom_free)
+
+
+def test_a_twin_that_forgets_delta_per_query_is_refused():
+    terms = by_pick(Fraction(1, 2), Fraction(1, 4), 4, 2, Fraction(0))
+    forgotten = Terms(**{**terms.__dict__, "delta": Fraction(0)})
+    once = Terms(**{**terms.__dict__, "delta": Fraction(1, 4)})
+    assert not broken(terms, [2, 2])
+    assert broken(terms, [2, 2], promise=forgotten)
+    assert broken(terms, [2, 2], promise=once)
+
+
+# ---- counting ---------------------------------------------------------------------------------------------
+
+PICK = BoundedRange(Fraction(1, 10))
+
+
+def test_each_filter_counts_a_pick_as_one_and_others_by_its_own_sum():
+    for counting in (Added(PICK), Concentrated(PICK), Alike(PICK)):
+        assert counting.picks(PICK) == 1
+    assert Added(PICK).picks(PureDP(Fraction(1, 5))) == 2
+    assert Concentrated(PICK).picks(PureDP(Fraction(1, 10))) == 4
+    assert Concentrated(PICK).picks(BoundedRange(Fraction(1, 5))) == 4
+    assert Concentrated(PICK).picks(PureDP(Fraction(1, 20))) == 1  # a noisy count costs what a pick does
+    assert Alike(PICK).picks(PureDP(Fraction(1, 20))) == 1
+    assert Alike(PICK).picks(PureDP(Fraction(1, 10))) is None
+    assert Alike(PICK).picks(BoundedRange(Fraction(1, 100))) == 1
+
+
+def terms_of(counting, k_star=10, l_star=3):
+    return Terms(
+        epsilon=Fraction(3),
+        delta=Fraction(1, 100),
+        epsilon_per_pick=PICK.epsilon,
+        delta_per_query=Fraction(1, 1000),
+        k_star=k_star,
+        l_star=l_star,
+        bound="",
+        filter=counting,
+    )
+
+
+def picks(n, epsilon=PICK.epsilon):
+    return (Steps(BoundedRange(Fraction(epsilon)), n),)
+
+
+def test_a_tab_refuses_what_it_has_not_and_is_not_changed_by_that():
+    tab = Tab(terms_of(Added(PICK)))
+    tab.take(Cost(picks(7), 1))
+    with pytest.raises(BudgetError, match=r"has 3 picks and 2 queries left, this question may take 4 picks and 1"):
+        tab.take(Cost(picks(4), 1))
+    with pytest.raises(BudgetError, match="may take 1 picks and 3 queries"):
+        tab.take(Cost(picks(1), 3))
+    assert (tab.left.picks, tab.left.queries) == (3, 2)
+    tab.give_back(Cost(picks(7), 1), Cost(picks(2), 1))
+    assert (tab.left.picks, tab.left.queries) == (8, 2)
+    tab.take(Cost(picks(8), 0))
+    assert tab.left.picks == 0
+
+
+def test_a_tab_that_counts_steps_alike_takes_no_larger_ones():
+    tab = Tab(terms_of(Alike(PICK)))
+    tab.take(Cost(picks(1, "0.05")))
+    with pytest.raises(ParameterError, match=r"^epsilon must be at most one pick, 0\.1"):
+        tab.take(Cost(picks(1, "0.11")))
+    assert tab.left.picks == 9
+
+
+def test_closing_gives_back_what_surely_was_not_spent():
+    assert Tab(terms_of(Added(PICK))).close() == ApproxDP(Fraction(0), Fraction(0))
+    tab = Tab(terms_of(Concentrated(PICK)))
+    tab.take(Cost(picks(5), 1))
+    tab.give_back(Cost(picks(5), 1), Cost(picks(2), 1))
+    assert tab.close() == ApproxDP(Fraction(2, 10), Fraction(1, 100) - 2 * Fraction(1, 1000))
+    with pytest.raises(BudgetError, match="closed"):
+        tab.take(Cost(picks(1)))
+    full = Tab(terms_of(Concentrated(PICK), k_star=1000))
+    full.take(Cost(picks(1000)))
+    assert full.close().epsilon == 3  # never more than the promise
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "least", "expected"),
+    [
+        (Cost(picks(4), 1), Cost(picks(1), 1), (2, 3)),
+        (Cost(picks(4), 0), Cost(picks(4), 0), (2, 2)),
+        (Cost(picks(11), 1), Cost(picks(1), 1), (0, 0)),
+        (Cost(picks(9), 0), Cost(picks(1), 0), (1, 2)),
+    ],
+)
+def test_how_many_more_questions(ceiling, least, expected):
+    found = Tab(terms_of(Added(PICK))).prospect(ceiling, least)
+    assert (found.at_least, found.at_most) == expected
+    tab = Tab(terms_of(Added(PICK)))
+    for _ in range(found.at_least):
+        tab.take(ceiling)
+    tab = Tab(terms_of(Added(PICK)))
+    for _ in range(found.at_most):
+        tab.take(ceiling)
+        tab.give_back(ceiling, least)
+    with pytest.raises(BudgetError):
+        tab.take(ceiling)

@@ -1,0 +1,330 @@
+"""Questions that are paid: what is reserved, settled, repeated, refused, and in which order."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import dpselect as dps
+from dpselect.ledger import Kind
+from dpselect.payments import Purse
+from dpselect.testing import SeededDraws
+
+ROWS = {
+    "user": [*range(300), *range(200), *range(100)],
+    "item": ["ant"] * 300 + ["bee"] * 200 + ["cat"] * 100,
+}
+ANN = dps.Account("default", "ann")
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with dps.Ledger.create(tmp_path / "budget.sqlite") as made:
+        made.grant(ANN, 10, "1e-4")
+        yield made
+
+
+@pytest.fixture
+def votes(ledger):
+    return dps.Dataset(ROWS, user="user", item="item", snapshot="one", ledger=ledger, analyst="ann")
+
+
+def kinds(ledger):
+    return [str(entry.kind) for entry in ledger.entries()]
+
+
+def test_an_answer_is_reserved_settled_and_kept(votes, ledger):
+    release = votes.top_k(2, epsilon=4, delta="1e-6")
+    assert kinds(ledger) == ["grant", "reserve", "settle"]
+    assert ledger.balance(ANN).spent.epsilon == 4
+    assert release.charged.numbers["epsilon_left"] == 6
+    assert "charged: (4, 1e-06) to ann, who has (6, 9.9e-05) left" in str(release)
+    assert release.to_dict()["charged"]["epsilon"] == 4.0
+
+
+def test_the_same_question_is_answered_from_the_ledger(votes, ledger):
+    first = votes.top_k(3, epsilon=2, delta="1e-6", counts=True)
+    again = votes.top_k(3, epsilon="2.0", delta=Fraction(1, 10**6), counts=True, method="limited-domain")
+    assert again.items == first.items  # the noise too
+    assert again.privacy == first.privacy
+    assert again.charged.numbers["repeated"] is True
+    assert kinds(ledger) == ["grant", "reserve", "settle", "repeat"]
+    assert ledger.balance(ANN).spent.epsilon == 2
+    paid = votes.top_k(3, epsilon=2, delta="1e-6", counts=True, fresh=True)
+    assert paid.charged.numbers["repeated"] is False
+    assert ledger.balance(ANN).spent.epsilon == 4
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"k": 2}, {"epsilon": 3}, {"delta": "2e-6"}, {"counts": True}, {"k_bar": 50}, {"method": "chosen-k-bar"}],
+    ids=str,
+)
+def test_another_question_is_paid(votes, ledger, other):
+    usual = {"k": 3, "epsilon": 2, "delta": "1e-6"}
+    votes.top_k(**usual)
+    votes.top_k(**usual | other)
+    assert kinds(ledger)[3:] == ["reserve", "settle"]
+
+
+def test_other_rows_another_analyst_or_no_snapshot_are_paid(votes, ledger):
+    votes.top_k(1, epsilon=1, delta="1e-6")
+    ledger.grant(dps.Account("default", "bob"), 1, "1e-6")
+    ledger.grant(dps.Account("votes", "ann"), 1, "1e-6")
+    same = {"user": "user", "item": "item", "ledger": ledger}
+    for more in (
+        {"analyst": "bob", "snapshot": "one"},
+        {"analyst": "ann", "snapshot": "one", "name": "votes"},
+        {"analyst": "ann", "snapshot": "two"},
+        {"analyst": "ann"},
+        {"analyst": "ann"},
+        {"analyst": "ann", "snapshot": "one", "where": "user > 5"},
+    ):
+        found = dps.Dataset(ROWS, **same, **more).top_k(1, epsilon=1, delta="1e-6")
+        assert found.charged.numbers["repeated"] is False
+
+
+def test_a_file_that_was_written_again_is_another_question(tmp_path, ledger):
+    path = tmp_path / "votes.csv"
+    lines = [f"{u},{i}" for u, i in zip(ROWS["user"], ROWS["item"], strict=True)]
+    path.write_text("\n".join(["user,item", *lines]))
+    votes = dps.Dataset(path, user="user", item="item", ledger=ledger, analyst="ann")
+    repeated = [votes.top_k(1, epsilon=1, delta="1e-6").charged.numbers["repeated"] for _ in range(2)]
+    path.write_text("\n".join(["user,item", *lines, "x,ant"]))
+    repeated.append(votes.top_k(1, epsilon=1, delta="1e-6").charged.numbers["repeated"])
+    assert repeated == [False, True, False]
+
+
+def test_a_short_answer_is_charged_for_its_picks_only(ledger):
+    few = dps.Dataset({"user": [1, 2], "item": ["x", "y"]}, user="user", item="item", ledger=ledger, analyst="ann")
+    release = few.top_k(10, epsilon=1, delta="1e-6")
+    assert len(release) == 0
+    pick = release.privacy.parameters["epsilon_per_pick"]
+    spent = ledger.balance(ANN).spent
+    assert pick <= spent.epsilon < pick + Fraction(1, 10**29)
+    assert spent.delta == Fraction(1, 10**6)
+    assert ledger.balance(ANN).reserved.epsilon == 0
+
+
+def test_what_does_not_fit_is_refused_before_a_row_is_read(votes, ledger, monkeypatch):
+    monkeypatch.setattr(dps.Dataset, "answer", None)  # whoever asked for data now would fail otherwise
+    with pytest.raises(dps.BudgetError, match="costs up to epsilon 11"):
+        votes.top_k(1, epsilon=11, delta="1e-6")
+    with pytest.raises(dps.BudgetError, match="delta"):
+        votes.top_k(1, epsilon=1, delta="1e-3")
+    assert kinds(ledger) == ["grant", "refused", "refused"]
+    assert ledger.balance(ANN).left.epsilon == 10
+
+
+def test_a_bad_question_costs_nothing(votes, ledger):
+    missing = dps.Column({"item": ["a"]}, "other")
+    for bad in ({"k": 0}, {"epsilon": 0}, {"domain": missing, "delta": 0}, {"domain": []}, {"fresh": 1}):
+        with pytest.raises((dps.ParameterError, dps.DataError)):
+            votes.top_k(**{"k": 1, "epsilon": 1, "delta": "1e-6"} | bad)
+    assert kinds(ledger) == ["grant"]
+
+
+def test_an_error_after_the_reservation_leaves_the_ceiling_reserved(votes, ledger, monkeypatch):
+    def broken(*_: object) -> None:
+        raise dps.DataError("the disk is gone")
+
+    monkeypatch.setattr(dps.Dataset, "answer", broken)
+    with pytest.raises(dps.DataError, match="gone"):
+        votes.top_k(1, epsilon=3, delta="1e-6")
+    balance = ledger.balance(ANN)
+    assert (balance.spent.epsilon, balance.reserved.epsilon, balance.left.epsilon) == (0, 3, 7)
+    assert ledger.verify() == []
+
+
+def test_an_answer_that_cannot_be_recorded_does_not_come_out(votes, ledger, monkeypatch):
+    def full(*_: object) -> None:
+        raise dps.LedgerError("the disk is full")
+
+    monkeypatch.setattr(dps.Ledger, "settle", full)
+    with pytest.raises(dps.LedgerError, match="full"):
+        votes.top_k(1, epsilon=3, delta="1e-6")
+    assert ledger.balance(ANN).reserved.epsilon == 3
+
+
+def test_choosing_is_paid_too(votes, ledger):
+    release = votes.choose(domain=["ant", "bee"], epsilon=1, method="permute-and-flip")
+    assert release.labels == ["ant"]
+    assert votes.choose(domain=["bee", "ant"], epsilon=1, method="permute-and-flip").charged.numbers["repeated"]
+    assert votes.choose(domain=["bee", "ant"], epsilon=1).charged.numbers["repeated"] is False
+    account = {"ledger": ledger, "analyst": "ann"}
+    for _ in range(2):
+        assert dps.choose([1, 900], epsilon=1, **account).charged.numbers["repeated"] is False
+    for repeated in (False, True):
+        found = dps.choose({"a": 1, "b": 900}, epsilon=1, snapshot="s", **account)
+        assert found.charged.numbers["repeated"] is repeated
+    assert ledger.balance(ANN).spent.epsilon == 5
+
+
+def test_draws_for_tests_never_answer_for_real_ones(votes, ledger):
+    assert votes.top_k(1, epsilon=1, delta="1e-6", draws=SeededDraws(1)).secure is False
+    assert votes.top_k(1, epsilon=1, delta="1e-6").secure is True
+    assert votes.top_k(1, epsilon=1, delta="1e-6").secure is True
+    assert kinds(ledger)[-1] == "repeat"
+
+
+def test_the_ledger_holds_nothing_of_the_rows_but_answers(votes, ledger):
+    votes.top_k(1, epsilon=4, delta="1e-6")
+    texts = " ".join(f"{e.question} {e.release}" for e in ledger.entries())
+    assert "ant" in texts.split("items", 1)[1]
+    for private in ("bee", "cat", "300", "600"):
+        assert private not in texts
+
+
+BAD = [
+    ({"ledger": "x.sqlite"}, "analyst must be given with ledger"),
+    ({"analyst": "ann"}, "ledger must be given with analyst"),
+    ({"ledger": 5, "analyst": "ann"}, "ledger must be a file"),
+    ({"ledger": "x.sqlite", "analyst": ""}, "analyst must be a text"),
+    ({"ledger": "x.sqlite", "analyst": "ann", "name": "a\nb"}, "dataset must be a text"),
+    ({"snapshot": ""}, "snapshot must be a text"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), BAD, ids=[m for _, m in BAD])
+def test_a_purse_says_which_parameter_is_wrong(settings, message):
+    with pytest.raises(dps.ParameterError, match=f"^{message}"):
+        dps.Dataset(ROWS, user="user", item="item", **settings)
+
+
+def test_a_missing_ledger_is_told_when_it_is_needed(tmp_path):
+    votes = dps.Dataset(ROWS, user="user", item="item", ledger=tmp_path / "none.sqlite", analyst="ann")
+    with pytest.raises(dps.LedgerError, match="none"):
+        votes.top_k(1, epsilon=1, delta="1e-6")
+
+
+@pytest.mark.usefixtures("ledger")
+def test_a_purse_opens_the_ledger_by_path(tmp_path):
+    with Purse(tmp_path / "budget.sqlite", ANN).ledger() as opened:
+        assert opened.balance(ANN).granted.epsilon == 10
+
+
+# ---- sessions ---------------------------------------------------------------------------------------------
+
+
+def plain():
+    return dps.Dataset(ROWS, user="user", item="item", snapshot="one")
+
+
+def test_a_session_pays_for_what_it_gets():
+    with dps.Session(epsilon=8, delta="1e-5", k_star=20, l_star=3) as session:
+        first = session.top_k(plain(), 5, k_bar=5)
+        # With the answer's own length: each item one pick, and bottom one where that ended it.
+        taken = len(first) + (0 if first.complete else 1)
+        assert session.remaining.picks == 20 - taken
+        assert session.remaining.queries == 2
+        assert first.charged.numbers == {
+            "picks": taken,
+            "queries": 1,
+            "picks_left": 20 - taken,
+            "queries_left": 2,
+        }
+        known = session.top_k(plain(), 2, domain=["ant", "bee", "cat", "dog"], counts=True)
+        assert known.labels == ["ant", "bee"]
+        assert session.remaining.picks == 16 - taken
+        assert session.remaining.queries == 2
+        best = session.choose(plain(), domain=["ant", "bee"])
+        assert best.labels == ["ant"]
+        assert best.charged.numbers["picks"] == 1
+        assert session.choose({"a": 1, "b": 10**6}, monotonic=True).labels == ["b"]
+        flip = session.choose(plain(), domain=["ant", "bee"], method="permute-and-flip")
+        assert flip.charged.numbers["picks"] == 4  # zCDP of a pure step
+        statement = session.statement()
+        assert (statement.epsilon, statement.delta) == (8, Fraction(1, 10**5))
+        assert "picks" in statement.sentences[1]
+        assert "8, delta=1e-05" in repr(session)
+
+
+def test_a_session_refuses_what_it_cannot_pay_before_a_row_is_read(monkeypatch):
+    session = dps.Session(epsilon=1, delta="1e-6", k_star=5, l_star=1)
+    with pytest.raises(dps.BudgetError, match="has 5 picks and 1 queries left, this question may take 6 picks"):
+        session.top_k(plain(), 6)
+    monkeypatch.setattr(dps.Dataset, "answer", None)
+    with pytest.raises(TypeError):
+        session.top_k(plain(), 2)  # a question that dies has taken its ceiling
+    assert (session.remaining.picks, session.remaining.queries) == (3, 0)
+    with pytest.raises(dps.BudgetError, match="0 queries"):
+        session.top_k(plain(), 1)
+    session.close()
+    with pytest.raises(dps.BudgetError, match="closed"):
+        session.choose([1, 2])
+
+
+def test_how_many_more_questions_a_session_has():
+    session = dps.Session(epsilon=1, delta="1e-6", k_star=20, l_star=8)
+    found = session.what_if(5)
+    assert (found.at_least, found.at_most) == (4, 8)
+    assert session.what_if(5, counts=True).at_least == 2
+    assert session.what_if(5, known_domain=True).at_most == 4
+    assert session.what_if(21).at_most == 0
+    assert session.remaining.picks == 20
+
+
+def test_a_session_opened_by_the_price_of_a_pick_states_its_total():
+    session = dps.Session(
+        epsilon_per_pick="0.1", delta_per_query="1e-8", delta_composition="1e-6", k_star=100, l_star=20
+    )
+    assert session.terms.epsilon <= Fraction("2.42")
+    assert session.terms.delta == 20 * Fraction(1, 10**8) + Fraction(1, 10**6)
+    basic = dps.Session(epsilon_per_pick=1, delta_per_query="1e-8", delta_composition=0, k_star=3, l_star=2)
+    assert (basic.terms.epsilon, basic.terms.delta) == (3, 2 * Fraction(1, 10**8))
+
+
+BAD_SESSIONS = [
+    ({}, "epsilon and delta must be given"),
+    ({"epsilon": 1, "delta_per_query": "1e-6"}, "epsilon and delta must be given.* got epsilon with delta_per_query"),
+    ({"epsilon": 1}, "delta must"),
+    ({"epsilon_per_pick": 1}, "delta_per_query must"),
+    ({"epsilon": 1, "delta": 0}, "delta must"),
+    ({"epsilon": 1, "delta": "1e-6", "k_star": 0}, "k_star must"),
+    ({"epsilon": 1, "delta": "1e-6", "l_star": 1.5}, "l_star must"),
+    ({"epsilon_per_pick": 1, "delta_per_query": "0.1", "l_star": 10}, "delta_per_query must be so small"),
+    ({"epsilon": 1, "delta": "1e-6", "analyst": "ann"}, "ledger must"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), BAD_SESSIONS, ids=[m for _, m in BAD_SESSIONS])
+def test_a_session_says_which_parameter_is_wrong(settings, message):
+    with pytest.raises(dps.ParameterError, match=f"^{message}"):
+        dps.Session(**settings)
+
+
+def test_a_session_takes_data_without_a_ledger(votes):
+    session = dps.Session(epsilon=1, delta="1e-6")
+    with pytest.raises(dps.ParameterError, match="no ledger of its own"):
+        session.top_k(votes, 1)
+    with pytest.raises(dps.ParameterError, match="be a Dataset"):
+        session.top_k({"a": 1}, 1)
+
+
+def test_a_session_in_a_ledger_reserves_its_total_and_gives_back_what_it_did_not_spend(ledger):
+    total = {"epsilon": 8, "delta": "1e-5", "k_star": 40, "l_star": 10}
+    with dps.Session(**total, ledger=ledger, analyst="ann") as session:
+        assert ledger.balance(ANN).reserved.epsilon == 8
+        first = session.top_k(plain(), 2)
+        assert session.top_k(plain(), 2).charged.numbers["repeated"] is True
+        assert session.remaining.picks == 38
+        assert first.charged.numbers["picks"] == 2
+        with pytest.raises(dps.BudgetError):
+            session.top_k(plain(), 39)
+    spent, reserved = ledger.balance(ANN).spent, ledger.balance(ANN).reserved
+    pick, query = session.terms.epsilon_per_pick, session.terms.delta_per_query
+    assert 2 * pick <= spent.epsilon < 2 * pick + Fraction(1, 10**29)
+    assert Fraction(1, 10**5) - 9 * query <= spent.delta < Fraction(1, 10**5) - 9 * query + Fraction(1, 10**29)
+    assert reserved.epsilon == 0
+    assert [e.kind for e in ledger.entries()].count(Kind.REFUSED) == 0  # the session refused, not the ledger
+    assert ledger.verify() == []
+    session.close()  # once more changes nothing
+
+
+def test_a_session_that_is_not_asked_costs_nothing(ledger):
+    with dps.Session(epsilon=8, delta="1e-5", ledger=ledger, analyst="ann"):
+        pass
+    assert ledger.balance(ANN).left.epsilon == 10
+    with pytest.raises(dps.BudgetError):
+        dps.Session(epsilon=11, delta="1e-5", ledger=ledger, analyst="ann")
