@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,8 +51,12 @@ def _programs() -> Path:
 
 def _runner() -> list[str]:
     """What to put before a command: the server refuses to run as root."""
+    if sys.platform == "win32":
+        raise NoServerError("needs a Unix system: the server is reached through a socket in a folder")
     if os.geteuid():
         return []
+    import pwd
+
     try:
         pwd.getpwnam("postgres")
     except KeyError:

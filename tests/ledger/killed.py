@@ -57,7 +57,7 @@ def left_behind(where: str, account: Account, released: bytes) -> dict[str, obje
     return {"used": used, "released": bool(released), "problems": problems}
 
 
-def main(where: str, step: int, copy: str | None) -> None:
+def main(where: str, step: int, copy: str | None = None) -> None:
     """Every line, or every STEP-th, until a process lives to its end."""
     for line in itertools.count(1, step):
         account, place = Account("plays", "ann" if copy else f"ann{line}"), where
@@ -82,4 +82,4 @@ def main(where: str, step: int, copy: str | None) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), *(sys.argv[3:] or [None]))
+    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

@@ -22,6 +22,8 @@ as_another_user = pytest.mark.skipif(
     sys.platform == "win32" or os.geteuid() != 0, reason="needs root, to become a user without rights"
 )
 
+not_windows = pytest.mark.skipif(sys.platform == "win32", reason="needs what files can do on Unix")
+
 
 @pytest.fixture
 def file(tmp_path: Path, ann: Account) -> Path:
@@ -70,6 +72,7 @@ def test_folders_that_are_not_there(tmp_path: Path) -> None:
         Ledger.create(tmp_path / "no" / "x")
 
 
+@not_windows
 def test_names_of_files_with_signs(tmp_path: Path, ann: Account) -> None:
     path = tmp_path / "50% ?mode=ro#é.ledger"
     with Ledger.create(path) as ledger:
@@ -276,6 +279,7 @@ def test_an_interruption_leaves_no_transaction_open(
     assert ledger.verify() == []
 
 
+@not_windows
 def test_a_file_that_is_replaced_while_open(file: Path, ann: Account) -> None:
     with Ledger(file) as ledger:
         copy = file.with_name("copy")
@@ -288,6 +292,16 @@ def test_a_file_that_is_replaced_while_open(file: Path, ann: Account) -> None:
             ledger.grant(ann, 1, 0)
 
 
+def test_another_working_folder(tmp_path: Path, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Ledger.create("budget") as ledger:
+        ledger.grant(ann, 1, 0)
+    with Ledger("budget") as ledger:
+        monkeypatch.chdir("/")
+        ask(ledger, ann, charge("0.5"))
+
+
+@not_windows
 def test_a_link_to_the_file(file: Path, ann: Account, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -78,7 +78,7 @@ def test_a_field_of_another_type(file: Path, field: str, value: str) -> None:
     try:
         change(file, f"UPDATE entry SET {field} = {value} WHERE number = 4")
     except sqlite3.Error:
-        pytest.skip("SQLite itself refuses it")
+        return  # SQLite itself refuses it
     assert problems(file)
     with Ledger(file) as ledger, suppress(LedgerError):  # no other error than ours
         list(ledger.entries())

@@ -41,11 +41,11 @@ class SqliteStore:
 
     @contextmanager
     def creation(self) -> Iterator[None]:
-        """The write-ahead log for all that follows, then the transaction that makes the tables."""
+        """The transaction that makes the tables, then the write-ahead log for all that follows."""
         try:
-            self.run("PRAGMA journal_mode=WAL")
             with self._between("BEGIN IMMEDIATE"):
                 yield
+            self.run("PRAGMA journal_mode=WAL")
         except BaseException:
             self.close()
             Path(self.place).unlink(missing_ok=True)
@@ -100,6 +100,7 @@ def create_sqlite(path: Path) -> SqliteStore:
         raise LedgerError(
             f"no ledger can be made at {path}: {_reason(error)}", "check the folder and the rights to it"
         ) from None
+    path = path.resolve()
     return SqliteStore(path, _connect(path, "mode=rw"), writable=True)
 
 
