@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 
 from dpselect import parameters
 from dpselect.accounting.calibration import largest_epsilon, split_delta
-from dpselect.accounting.composition import basic, compose
 from dpselect.draws import Draws
 from dpselect.engines.domain import Domain, most_items
 from dpselect.errors import ParameterError
@@ -17,11 +16,11 @@ from dpselect.mechanisms.chosen_k_bar import ChosenKBar
 from dpselect.mechanisms.limited_domain import LimitedDomain
 from dpselect.mechanisms.peeling import Peeling
 from dpselect.mechanisms.port import secure
-from dpselect.mechanisms.price import COUNT_SHARE, plan_of
+from dpselect.mechanisms.price import COUNT_SHARE, plan_of, priced
 from dpselect.parameters import Number
 from dpselect.payments import Answer, Where, purse
 from dpselect.plans import BestOne, TopK
-from dpselect.privacy import Neighbors, Privacy, Steps
+from dpselect.privacy import Neighbors
 from dpselect.privacy import neighbors as related
 from dpselect.questions import question
 from dpselect.release import Release
@@ -162,7 +161,7 @@ def _plan_known(k: int, epsilon: Fraction, delta: Number | None, counts: bool, b
     plan = plan_of(whole.k, _moved(whole.k, bound))
     pick = largest_epsilon(plan, epsilon, share)
     selector = Peeling(k=k, epsilon_per_pick=pick, delta=share)
-    privacy = _together(plan(pick), epsilon, share, Fraction(0))
+    privacy = priced(plan(pick), epsilon, share, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
     return TopK(selector, _counter(k, pick, bound), privacy, KNOWN_DOMAIN)
 
 
@@ -185,7 +184,7 @@ def _plan_unknown(
         delta_threshold=threshold,
         max_items_per_user=bound,
     )
-    privacy = _together(plan(pick), epsilon, split.composition, threshold)
+    privacy = priced(plan(pick), epsilon, split.composition, failure=threshold, neighbors=Neighbors.ADD_REMOVE)
     return TopK(selector, _counter(k, pick, bound), privacy, UNKNOWN_DOMAIN)
 
 
@@ -217,7 +216,7 @@ def plan_picks(
             max_items_per_user=bound,
         )
     steps = plan_of(k, _moved(k, bound) if counted else 0)(pick)
-    privacy = _together(steps, basic(steps), Fraction(0), failure)
+    privacy = priced(steps, None, Fraction(0), failure=failure, neighbors=Neighbors.ADD_REMOVE)
     return TopK(selector, _counter(k, pick, bound) if counted else None, privacy, reason)
 
 
@@ -228,17 +227,3 @@ def _counter(k: int, pick: Fraction, bound: int | None) -> NoisyCounts:
 def _moved(k: int, bound: int | None) -> int:
     """How many of the k winners' counts one user can move."""
     return k if bound is None else min(k, bound)
-
-
-def _together(steps: Sequence[Steps], epsilon: Fraction, composition: Fraction, failure: Fraction) -> Privacy:
-    """The privacy of picks and counts together; `epsilon` was calibrated to cover them."""
-    bound = compose(steps, composition).bound
-    used = Fraction(0) if bound == "basic" else composition
-    return Privacy(
-        epsilon=epsilon,
-        delta=used + failure,
-        neighbors=Neighbors.ADD_REMOVE,
-        steps=tuple(steps),
-        failure=failure,
-        bound=bound,
-    )

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpselect.accounting.composition import Total, basic, compose
-from dpselect.privacy import Steps
+from dpselect.accounting.adaptive import adaptive_epsilon, largest_adaptive_pick
+from dpselect.accounting.composition import Total, advanced, basic, bounded_range, compose_quickly, zcdp
+from dpselect.accounting.renyi import renyi_epsilon
+from dpselect.privacy import BoundedRange, Steps
 
 Plan = Callable[[Fraction], Sequence[Steps]]
 """From the epsilon of one pick to all steps of a call."""
@@ -19,20 +21,44 @@ Bound = Callable[[Sequence[Steps], Fraction], Total]
 STEPS = 30  # bisections: an epsilon of one pick is found to one part in 2^30, rounded down
 
 
-def largest_epsilon(plan: Plan, epsilon: Fraction, delta: Fraction, bound: Bound = compose) -> Fraction:
-    """The largest x (on a fine grid) for which composing `plan(x)` at `delta` stays within `epsilon`.
+def largest_epsilon(plan: Plan, epsilon: Fraction, delta: Fraction, bound: Bound | None = None) -> Fraction:
+    """The largest x (on a fine grid) for which composing `plan(x)` at `delta` stays within `epsilon`, under one bound
 
-    The total grows with x, so bisection finds it; every answer was checked by the certified bound itself.
-    Basic composition is linear in x and gives the exact place to start from.
+    or, without `bound`, under the smallest that holds. The total grows with x, so bisection finds it; every answer was
+    checked by the certified bound itself. Adding up is linear in x and gives the exact place to start from.
     """
     low, high = epsilon / basic(plan(Fraction(1))), epsilon
     if low >= high or delta == 0:
         return low
+    quick = compose_quickly if bound is None else bound
     for _ in range(STEPS):
         middle = (low + high) / 2
-        fits = bound(plan(middle), delta).epsilon <= epsilon
+        fits = quick(plan(middle), delta).epsilon <= epsilon
         low, high = (middle, high) if fits else (low, middle)
-    return low
+    return low if bound is not None else largest_adaptive_pick(plan, epsilon, delta, low)
+
+
+PICK_BOUNDS: dict[str, Callable[[Sequence[Steps], Fraction], Fraction]] = {
+    "basic": lambda steps, _: basic(steps),
+    "advanced": advanced,
+    "bounded range": bounded_range,
+    "zCDP": zcdp,
+    "Renyi": renyi_epsilon,
+    "adaptive optimum": adaptive_epsilon,
+}
+"""The bounds that hold for picks that depend on earlier ones."""
+
+
+def largest_under_each(epsilon: Fraction, delta: Fraction, k: int, queries: int = 1) -> dict[str, Fraction]:
+    """The largest epsilon of one pick, by bound, for `queries` questions of k picks each within (epsilon, delta)."""
+
+    def plan(x: Fraction) -> tuple[Steps, ...]:
+        return (Steps(BoundedRange(x), k * queries),)
+
+    def largest(name: str) -> Fraction:
+        return largest_epsilon(plan, epsilon, delta, lambda steps, d: Total(PICK_BOUNDS[name](steps, d), name, d))
+
+    return {name: largest(name) for name in PICK_BOUNDS}
 
 
 @dataclass(frozen=True)
@@ -44,7 +70,7 @@ class Split:
     epsilon_per_pick: Fraction
 
 
-def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int, bound: Bound = compose) -> Split:
+def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int, bound: Bound | None = None) -> Split:
     """The split that makes the threshold of seed 003 lowest: ln(swaps / delta) / epsilon_per_pick.
 
     Parts depend on parameters only, so any split is private. The share is found with the closed form

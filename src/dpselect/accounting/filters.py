@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from dpselect.accounting.calibration import split_delta
-from dpselect.accounting.composition import Total, basic, compose, zcdp
+from dpselect.accounting.composition import Total, basic, frugal, zcdp
 from dpselect.privacy import BoundedRange, Steps, Value
 
 
@@ -87,11 +87,10 @@ class Terms:
 def by_pick(pick: Fraction, delta_per_query: Fraction, k_star: int, l_star: int, composition: Fraction) -> Terms:
     """Seed 003, Algorithm 2, by its own parameters; delta is l_star delta + delta' (docs/budgets.md)."""
     value = BoundedRange(pick)
-    total = compose([Steps(value, k_star)], composition)
-    used = Fraction(0) if total.bound == "basic" else composition
+    total = frugal([Steps(value, k_star)], composition)
     return Terms(
         epsilon=total.epsilon,
-        delta=l_star * delta_per_query + used,
+        delta=l_star * delta_per_query + total.delta,
         epsilon_per_pick=pick,
         delta_per_query=delta_per_query,
         k_star=k_star,
@@ -134,4 +133,4 @@ def smallest_that_adds_up(steps: Sequence[Steps], delta: Fraction) -> Total:
     added = Total(basic(steps), "basic")
     if delta == 0:
         return added
-    return min(added, Total(zcdp(steps, delta), "zCDP"), key=lambda total: total.epsilon)
+    return min(added, Total(zcdp(steps, delta), "zCDP", delta), key=lambda total: total.epsilon)

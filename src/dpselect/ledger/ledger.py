@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from types import TracebackType
 
 from dpselect.errors import BudgetError, LedgerError, ParameterError
@@ -19,7 +20,7 @@ from dpselect.ledger.migrations import bring_up, build
 from dpselect.ledger.port import Store
 from dpselect.ledger.rows import Meta
 from dpselect.ledger.stores import Where, create_store, open_store
-from dpselect.parameters import Number, probability, rational
+from dpselect.parameters import Number, probability, rational, rounded_down, rounded_up
 
 _FIND_OUT = "run `dpselect ledger verify`, then take it from a backup"
 _FOR_RIGHTS = "ask its owner for the right to write to it"
@@ -80,7 +81,8 @@ class Ledger:
             entry = journal.append(end, draft, after)
         if not fits:
             raise BudgetError(
-                f"the question costs up to {ceiling}, and {account} has {before.left} left",
+                f"the question costs up to {_told(ceiling, rounded_up)}, and {account} has "
+                f"{_told(before.left, rounded_down)} left",
                 "ask for less, or ask who keeps the ledger for a larger budget",
             )
         return Reservation(entry.number, account, ceiling)
@@ -203,6 +205,11 @@ class Ledger:
                 raise LedgerError(f"the ledger at {self._place} may not be written by this user", _FOR_RIGHTS)
             with store.transaction():
                 yield self._journal, self._journal.end()
+
+
+def _told(charge: Charge, rounded: Callable[[Fraction], str]) -> str:
+    """An amount in a few digits."""
+    return f"epsilon {rounded(charge.epsilon)} and delta {rounded(charge.delta)}"
 
 
 def _granted(epsilon: Number, delta: Number) -> Charge:

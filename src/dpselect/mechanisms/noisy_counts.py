@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect import parameters
-from dpselect.accounting.composition import compose
+from dpselect.accounting.composition import frugal
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.top_rows import whole
@@ -51,9 +51,8 @@ class NoisyCounts:
         if related is Neighbors.REPLACE_ONE:
             moved = min(k, 2 * moved)
         steps = (Steps(PureDP(each), moved),)
-        total = compose(steps, delta)
-        spent = Fraction(0) if total.bound == "basic" else delta
-        privacy = Privacy(epsilon=total.epsilon, delta=spent, neighbors=related, steps=steps, bound=total.bound)
+        total = frugal(steps, delta)
+        privacy = Privacy(epsilon=total.epsilon, delta=total.delta, neighbors=related, steps=steps, bound=total.bound)
         settled = {"k": k, "epsilon_per_count": each, "delta": delta, "neighbors": related, "privacy": privacy}
         for name, value in settled.items():
             object.__setattr__(self, name, value)

@@ -26,7 +26,7 @@ class Peeling:
     Exactness: the law is exact. It is that of the one-shot Gumbel mechanism, though no Gumbel number is made.
     Cost: one pass over the counts, then k draws; grouped counts cost as much as there are distinct counts.
     Source: Durfee and Rogers 2019 (seed 003), pEM of Section 4.1; seed 004, Theorem 1. Ours: the composition
-        (zCDP epsilon^2/8 a pick with the tight conversion, where it is the smallest bound).
+        (the optimum for adaptive bounded-range steps, where it is the smallest bound).
     Example:
         >>> Peeling(k=2, epsilon=4)([900, 5, 600, 7]).tolist()
         [0, 2]

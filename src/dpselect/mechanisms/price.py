@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from dpselect import parameters
 from dpselect.accounting.calibration import Plan, largest_epsilon
-from dpselect.accounting.composition import compose
+from dpselect.accounting.composition import basic, frugal
 from dpselect.errors import ParameterError
 from dpselect.parameters import Number
 from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
@@ -47,13 +48,23 @@ def price(
         pick = largest_epsilon(plan, wanted, composition)
     else:
         pick = parameters.positive("epsilon_per_pick", epsilon_per_pick)
-    total = compose(plan(pick), composition)
-    privacy = Privacy(
+    return priced(plan(pick), wanted, composition, failure=failure, neighbors=neighbors), pick
+
+
+def priced(
+    steps: Sequence[Steps], wanted: Fraction | None, composition: Fraction, *, failure: Fraction, neighbors: Neighbors
+) -> Privacy:
+    """The privacy of steps that were calibrated to a `wanted` epsilon, or whose total is asked for (None).
+
+    Where adding epsilons up suffices, composing uses no delta.
+    """
+    sum_suffices = wanted is not None and basic(steps) <= wanted
+    total = frugal(steps, Fraction(0) if sum_suffices else composition)
+    return Privacy(
         epsilon=total.epsilon if wanted is None else wanted,
-        delta=(Fraction(0) if total.bound == "basic" else composition) + failure,
+        delta=total.delta + failure,
         neighbors=neighbors,
-        steps=tuple(plan(pick)),
+        steps=tuple(steps),
         failure=failure,
         bound=total.bound,
     )
-    return privacy, pick
