@@ -204,8 +204,8 @@ def test_what_a_caller_may_write():
 
 
 @pytest.mark.parametrize(
-    "wrong", ["abc", b"abc", 0, -1, 1.5, True, None, object(), {"a": 1}, [], [None], range(0), range(0, 9, 2),
-              [object()], [[1]], range(-(2**64), 0), range(2**63 + 1)], ids=repr
+    "wrong", ["abc", b"abc", 0, -1, 1.5, True, None, Ellipsis, {"a": 1}, [], [None], range(0), range(0, 9, 2),
+              [Ellipsis], [[1]], range(-(2**64), 0), range(2**63 + 1)], ids=repr
 )  # fmt: skip
 def test_what_a_caller_may_not_write(wrong):
     with pytest.raises(ParameterError, match=r"^domain"):

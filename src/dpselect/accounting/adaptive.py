@@ -30,6 +30,7 @@ Operator = Callable[[Values], Values]
 
 PRECISION = 128
 LARGEST_EPSILON = 16  # of one step: exp of it stays far from the ends of the float range
+LEAST_STEP = Fraction(1, 2**40)  # of a grid: far above the rounding of a float near 1
 LEAST_DELTA = Fraction(1, 2**300)  # far above TINY
 LARGEST_TABLE = 2**22  # floats of one step's table of cells and offsets
 LARGEST_WORK = 2**30  # table entries of all steps together, about two seconds
@@ -177,7 +178,7 @@ def _grid(steps: Sequence[Steps], reach: float, resolution: int | None) -> Grid 
         parts = range(max(usual // 4, least), 2 * max(usual, least))
     if len(epsilons) == 1 and not units:
         parts = [1]  # all losses are on the grid, and F is straight between its nodes
-    sizes = [unit / part for unit in units or epsilons for part in parts]
+    sizes = [h for unit in units or epsilons for part in parts if (h := unit / part) >= LEAST_STEP]
     grids = [Grid(h, math.ceil(max(Fraction(reach), *epsilons) / h) + 3) for h in sizes]
     return min((g for g in grids if g.affordable(steps)), key=lambda g: g.loss(steps), default=None)
 
