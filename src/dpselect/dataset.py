@@ -164,6 +164,8 @@ class Dataset:
             "secure": draws is None or draws.secure,
         }
 
+        purse(self.ledger, self.analyst, self.name, price.neighbors)
+
         def ask(engine: DuckDBEngine) -> Answer:
             return plan.select(engine.grouped(known, progress=progress), secure(draws)), price.approx
 

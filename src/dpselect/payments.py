@@ -11,7 +11,7 @@ from dpselect.archive import archived, restored
 from dpselect.errors import ParameterError
 from dpselect.ledger import Account, Balance, Charge, Ledger
 from dpselect.parameters import rounded_down, rounded_up
-from dpselect.privacy import ApproxDP
+from dpselect.privacy import ApproxDP, Neighbors
 from dpselect.questions import Question
 from dpselect.release import Receipt, Release
 
@@ -64,8 +64,14 @@ class Purse:
         return replace(release, charged=release.charged or _charged(charge, balance))
 
 
-def purse(where: Where | None, analyst: str | None, name: str) -> Purse | None:
-    """The purse that `ledger`, `analyst` and the name of the data mean; None without a ledger."""
+def purse(
+    where: Where | None, analyst: str | None, name: str, neighbors: Neighbors = Neighbors.ADD_REMOVE
+) -> Purse | None:
+    """The purse that `ledger`, `analyst` and the name of the data mean; None without a ledger.
+
+    A budget is about one user coming or going. A promise about replacing one says nothing of that, so the two do not
+    add up.
+    """
     if where is None and analyst is None:
         return None
     if where is None:
@@ -74,6 +80,8 @@ def purse(where: Where | None, analyst: str | None, name: str) -> Purse | None:
         raise ParameterError("analyst", "be given with ledger", "nothing", "it names whose budget pays")
     if not isinstance(where, (str, os.PathLike, Ledger)):
         raise ParameterError("ledger", "be a file, a postgresql:// address or a Ledger", type(where).__name__)
+    if neighbors is not Neighbors.ADD_REMOVE:
+        raise ParameterError("neighbors", "be add-remove where a ledger pays", repr(str(neighbors)))
     return Purse(where, Account(dataset=name, analyst=analyst))
 
 

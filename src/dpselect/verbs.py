@@ -75,7 +75,7 @@ def choose(
         return plan.select(scores, secure(draws)), price.approx
 
     parameters.flag("fresh", fresh)
-    paying = purse(ledger, analyst, name)
+    paying = purse(ledger, analyst, name, price.neighbors)
     if paying is None:
         return ask()[0]
     asked = {

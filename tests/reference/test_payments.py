@@ -161,6 +161,15 @@ def test_choosing_is_paid_too(votes, ledger):
     assert ledger.balance(ANN).spent.epsilon == 5
 
 
+def test_a_promise_about_replacing_a_user_does_not_add_up_with_the_budget(votes, ledger):
+    message = r"^neighbors must be add-remove where a ledger pays, got 'replace-one'"
+    with pytest.raises(dps.ParameterError, match=message):
+        votes.choose(domain=["ant"], epsilon=1, neighbors="replace-one")
+    with pytest.raises(dps.ParameterError, match=message):
+        dps.choose([1, 2], epsilon=1, neighbors="replace-one", ledger=ledger, analyst="ann")
+    assert kinds(ledger) == ["grant"]
+
+
 def test_draws_for_tests_never_answer_for_real_ones(votes, ledger):
     assert votes.top_k(1, epsilon=1, delta="1e-6", draws=SeededDraws(1)).secure is False
     assert votes.top_k(1, epsilon=1, delta="1e-6").secure is True
