@@ -6,7 +6,7 @@ one notion to another is one line here and names its theorem.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -100,6 +100,10 @@ class Steps(AnySteps):
     """Steps with an epsilon of their own and no delta: all that the mechanisms here are made of."""
 
     value: Value
+
+
+Plan = Callable[[Fraction], Sequence[Steps]]
+"""From the epsilon of one pick to all steps of a call."""
 
 
 @dataclass(frozen=True, kw_only=True)

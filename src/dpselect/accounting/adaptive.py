@@ -13,17 +13,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from dpselect.privacy import BoundedRange, PureDP, Steps, rho_of
+from dpselect.privacy import BoundedRange, Plan, PureDP, Steps, rho_of
 from dpselect.reals import enclose, upper
-
-if TYPE_CHECKING:
-    from dpselect.accounting.calibration import Plan
 
 Values = npt.NDArray[np.float64]
 Operator = Callable[[Values], Values]

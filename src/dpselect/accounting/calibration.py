@@ -10,10 +10,7 @@ from fractions import Fraction
 from dpselect.accounting.adaptive import adaptive_epsilon, largest_adaptive_pick
 from dpselect.accounting.composition import Total, advanced, basic, bounded_range, compose_quickly, zcdp
 from dpselect.accounting.renyi import renyi_epsilon
-from dpselect.privacy import BoundedRange, Steps
-
-Plan = Callable[[Fraction], Sequence[Steps]]
-"""From the epsilon of one pick to all steps of a call."""
+from dpselect.privacy import BoundedRange, Plan, Steps
 
 Bound = Callable[[Sequence[Steps], Fraction], Total]
 """From steps and a delta to their total epsilon."""

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from dpselect import parameters
-from dpselect.accounting.calibration import Plan, split_delta
+from dpselect.accounting.calibration import split_delta
 from dpselect.draws import Draws, Weights
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Input, Picks
@@ -18,7 +18,7 @@ from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.price import one_price, plan_of, price
 from dpselect.mechanisms.top_rows import TopRows, top_rows
 from dpselect.parameters import Number
-from dpselect.privacy import Neighbors, Privacy
+from dpselect.privacy import Neighbors, Plan, Privacy
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpselect import parameters
-from dpselect.accounting.calibration import Plan, largest_epsilon
+from dpselect.accounting.calibration import largest_epsilon
 from dpselect.accounting.composition import basic, frugal
 from dpselect.errors import ParameterError
 from dpselect.parameters import Number
-from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
+from dpselect.privacy import BoundedRange, Neighbors, Plan, Privacy, PureDP, Steps
 
 COUNT_SHARE = Fraction(1, 2)  # a noisy count takes half the epsilon of a pick, hence the same zCDP: (e/2)^2/2 = e^2/8
 
