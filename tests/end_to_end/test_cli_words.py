@@ -6,13 +6,12 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 
 import pytest
 
 from dpselect import __version__, ledger_arguments
 from dpselect.arguments import CHOOSE_EXAMPLES, DEMO_EXAMPLES, EXAMPLES, TOP_EXAMPLES, parser
-from tests.end_to_end.conftest import Command, process
+from tests.end_to_end.conftest import Command
 
 
 def test_version(dpselect: Command) -> None:
@@ -70,17 +69,7 @@ def test_mistyped_words_get_a_hint(arguments: str, hint: str, dpselect: Command)
 def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys; from dpselect.cli import main; main(['top', '--help']);"
-        "print({'numpy', 'duckdb', 'flint'} & set(sys.modules), file=sys.stderr)"
+        "print({'numpy', 'duckdb', 'flint', 'sqlite3', 'psycopg'} & set(sys.modules), file=sys.stderr)"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stderr == "set()\n"
-
-
-def test_help_is_quick() -> None:
-    def seconds() -> float:
-        start = time.perf_counter()
-        assert process("--help").returncode == 0
-        return time.perf_counter() - start
-
-    # The best of three: what the command takes, not what else the machine is doing.
-    assert min(seconds() for _ in range(3)) < 0.5
