@@ -16,6 +16,7 @@ from dpselect.draws.heads import heads
 from dpselect.draws.noisy_max import noisy_max
 from dpselect.draws.peel import Peel
 from dpselect.draws.port import Noise
+from dpselect.draws.staircase import Masses, among
 from dpselect.draws.weights import Weights
 from dpselect.reals import Exp, Logistic, Real
 
@@ -76,6 +77,10 @@ class CertifiedDraws:
     def noisy_max(self, weights: Weights, noise: Noise) -> tuple[int, int]:
         """The candidate with the largest noisy score."""
         return noisy_max(self, weights, noise)
+
+    def among(self, masses: Masses) -> tuple[int, int]:
+        """(family, x) in proportion to its mass."""
+        return among(self, masses)
 
     def binomial(self, n: int, probability: Real) -> int:
         """How many of n coins fall heads."""

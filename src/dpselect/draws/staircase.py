@@ -1,0 +1,154 @@
+"""One of very many by masses that are a falling times a rising factor: a staircase above them, and acceptance.
+
+A cell is a run of neighbours x = first .. last of one family; each weighs at most fall(first) x rise(last). That
+bound, as a ball rounded up to an integer, is the height of the stair. Cells are halved where they are loose until
+the staircase is at most LOOSE times a lower bound of the whole. Then x is proposed in exact proportion to the
+stairs and accepted with probability mass / stair, an exact real. Whatever the cells are, the law is exact, and no
+x is left out: what can hardly matter stays one wide cell. Proof: docs/exact-draws.md, section "Among".
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+from math import log2
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from flint import arb, ctx
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpselect.draws.certified import CertifiedDraws
+
+BITS = 64
+LOOSE = 2.0  # a staircase so many times the whole: about as many proposals for each answer
+TOTAL_BITS = 62  # the highest cell adds up to about 2^62
+
+
+class Masses(Protocol):
+    """Family f has candidates x = 0 .. sizes[f] - 1, of mass fall(f, x) x rise(f, x) each.
+
+    Both factors are positive; along x the first never rises and the second never falls. A larger `bits` gives a
+    smaller ball.
+    """
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """How many candidates each family has."""
+        ...
+
+    def fall(self, family: int, x: int, bits: int) -> arb:
+        """The factor that never rises with x."""
+        ...
+
+    def rise(self, family: int, x: int, bits: int) -> arb:
+        """The factor that never falls with x."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """first .. last of a family, with balls of rise(last) and of rise at some place not after first."""
+
+    family: int
+    first: int
+    last: int
+    base: arb
+    rise: arb
+    stair: arb  # at least the mass of each of them
+    high: float  # log2 of all stairs together and of a lower bound of all masses: they only say where to refine
+    low: float
+
+    @property
+    def width(self) -> int:
+        return self.last - self.first + 1
+
+
+def among(draws: CertifiedDraws, masses: Masses) -> tuple[int, int]:
+    """(family, x) in proportion to its mass."""
+    cells = _refined(masses)
+    if len(cells) == 1 and cells[0].width == 1:
+        return cells[0].family, 0
+    scale = TOTAL_BITS - int(max(c.high for c in cells))
+    stairs = [_above(c.stair, scale) for c in cells]
+    sums = list(accumulate(s * c.width for s, c in zip(stairs, cells, strict=True)))
+    while True:
+        point = draws.below(sums[-1])
+        place = bisect_right(sums, point)
+        cell, stair = cells[place], stairs[place]
+        x = cell.last - (sums[place] - 1 - point) // stair
+        if draws.bernoulli(_Share(masses, cell.family, x, stair, scale)):
+            return cell.family, x
+
+
+@dataclass(frozen=True)
+class _Share:
+    """Mass over stair, in units of 2^-scale."""
+
+    masses: Masses
+    family: int
+    x: int
+    stair: int
+    scale: int
+
+    def ball(self, bits: int) -> arb:
+        """The number's ball."""
+        with ctx.workprec(bits):
+            mass = self.masses.fall(self.family, self.x, bits) * self.masses.rise(self.family, self.x, bits)
+            return mass * arb(2) ** self.scale / self.stair
+
+
+def _refined(masses: Masses) -> list[_Cell]:
+    """Cells halved where they are looser than the average, until all together are tight enough."""
+    with ctx.workprec(BITS):
+        cells = [_family(masses, f, size) for f, size in enumerate(masses.sizes)]
+        while True:
+            unit = max(c.high for c in cells)
+            high = np.exp2(np.array([c.high for c in cells]) - unit)
+            low = np.exp2(np.array([c.low for c in cells]) - unit)
+            loose = np.where([c.first < c.last for c in cells], high - low, 0.0)
+            if high.sum() <= LOOSE * low.sum() or loose.sum() <= 0:
+                return cells
+            halved = loose >= loose.mean()
+            cells = [
+                part for c, again in zip(cells, halved, strict=True) for part in (_halves(masses, c) if again else (c,))
+            ]
+
+
+def _family(masses: Masses, family: int, size: int) -> _Cell:
+    last = masses.rise(family, size - 1, BITS)
+    return _cell(masses, family, 0, size - 1, masses.rise(family, 0, BITS) if size > 1 else last, last)
+
+
+def _halves(masses: Masses, cell: _Cell) -> tuple[_Cell, ...]:
+    if cell.first == cell.last:
+        return (cell,)
+    middle = (cell.first + cell.last) // 2
+    rise = masses.rise(cell.family, middle, BITS)
+    return (
+        _cell(masses, cell.family, cell.first, middle, cell.base, rise),
+        _cell(masses, cell.family, middle + 1, cell.last, rise, cell.rise),
+    )
+
+
+def _cell(masses: Masses, family: int, first: int, last: int, base: arb, rise: arb) -> _Cell:
+    fall = masses.fall(family, first, BITS)
+    stair, least = fall * rise, (fall if first == last else masses.fall(family, last, BITS)) * base
+    width = log2(last - first + 1)
+    return _Cell(family, first, last, base, rise, stair, _log2(stair) + width, _log2(least) + width)
+
+
+def _log2(ball: arb) -> float:
+    """About log2 of a positive ball, for decisions that do not touch the law."""
+    mantissa, exponent = ball.mid().man_exp()
+    return log2(int(mantissa)) + int(exponent)
+
+
+def _above(ball: arb, scale: int) -> int:
+    """An integer of at least ball x 2^scale."""
+    mantissa, exponent = ball.upper().man_exp()
+    shift = int(exponent) + scale
+    return int(mantissa) << shift if shift >= 0 else (int(mantissa) >> -shift) + 1
