@@ -6,6 +6,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Protocol
 
+from dpselect.draws.flip import Coins
 from dpselect.draws.staircase import Masses
 from dpselect.draws.weights import Weights
 from dpselect.reals import Real
@@ -60,6 +61,10 @@ class Draws(Protocol):
 
     def among(self, masses: Masses) -> tuple[int, int]:
         """(family, x) with probability in proportion to its mass fall(family, x) x rise(family, x)."""
+        ...
+
+    def flip(self, coins: Coins) -> tuple[int, int]:
+        """(family, x) of the layer that holds the answer of permute-and-flip: uniform in the layer, it is that answer."""
         ...
 
     def binomial(self, n: int, probability: Real) -> int:

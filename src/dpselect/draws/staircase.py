@@ -2,7 +2,7 @@
 
 A cell is a run of neighbours x = first .. last of one family; each weighs at most fall(first) x rise(last). That
 bound, as a ball rounded up to an integer, is the height of the stair. Cells are halved where they are loose until
-the staircase is at most LOOSE times a lower bound of the whole. Then x is proposed in exact proportion to the
+little of the staircase is air. Then x is proposed in exact proportion to the
 stairs and accepted with probability mass / stair, an exact real. Whatever the cells are, the law is exact, and no
 x is left out: what can hardly matter stays one wide cell. Proof: docs/exact-draws.md, section "Among".
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
-from math import log2
+from math import inf, log2
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpselect.draws.certified import CertifiedDraws
 
 BITS = 64
-LOOSE = 2.0  # a staircase so many times the whole: about as many proposals for each answer
+LOOSE = 0.7  # so much of a staircase may be air: about three proposals for each answer, and fewer cells to weigh
 TOTAL_BITS = 62  # the highest cell adds up to about 2^62
 
 
@@ -50,7 +50,7 @@ class Masses(Protocol):
 
 
 @dataclass(frozen=True)
-class _Cell:
+class Cell:
     """first .. last of a family, with balls of rise(last) and of rise at some place not after first."""
 
     family: int
@@ -59,17 +59,18 @@ class _Cell:
     base: arb
     rise: arb
     stair: arb  # at least the mass of each of them
-    high: float  # log2 of all stairs together and of a lower bound of all masses: they only say where to refine
-    low: float
+    high: float  # log2 of all stairs together, and of the air in them at most: these only say where to refine
+    air: float
 
     @property
     def width(self) -> int:
+        """How many candidates there are."""
         return self.last - self.first + 1
 
 
 def among(draws: CertifiedDraws, masses: Masses) -> tuple[int, int]:
     """(family, x) in proportion to its mass."""
-    cells = _refined(masses)
+    cells = refined(masses, first_cells(masses), LOOSE)
     if len(cells) == 1 and cells[0].width == 1:
         return cells[0].family, 0
     scale = TOTAL_BITS - int(max(c.high for c in cells))
@@ -101,31 +102,31 @@ class _Share:
             return mass * arb(2) ** self.scale / self.stair
 
 
-def _refined(masses: Masses) -> list[_Cell]:
-    """Cells halved where they are looser than the average, until all together are tight enough."""
-    with ctx.workprec(BITS):
-        cells = [_family(masses, f, size) for f, size in enumerate(masses.sizes)]
-        while True:
-            unit = max(c.high for c in cells)
-            high = np.exp2(np.array([c.high for c in cells]) - unit)
-            low = np.exp2(np.array([c.low for c in cells]) - unit)
-            loose = np.where([c.first < c.last for c in cells], high - low, 0.0)
-            if high.sum() <= LOOSE * low.sum() or loose.sum() <= 0:
-                return cells
-            halved = loose >= loose.mean()
-            cells = [
-                part for c, again in zip(cells, halved, strict=True) for part in (_halves(masses, c) if again else (c,))
-            ]
+def first_cells(masses: Masses) -> list[Cell]:
+    """One cell for each family."""
+    return [_family(masses, f, size) for f, size in enumerate(masses.sizes)]
 
 
-def _family(masses: Masses, family: int, size: int) -> _Cell:
+def refined(masses: Masses, cells: list[Cell], loose: float) -> list[Cell]:
+    """Cells halved where there is more air than on average, until the share of air in all together is small enough."""
+    while True:
+        unit = max(c.high for c in cells)
+        high = np.exp2(np.array([c.high for c in cells]) - unit)
+        air = np.exp2(np.array([c.air for c in cells]) - unit)
+        if air.sum() <= loose * high.sum():
+            return cells
+        halved = air >= air.mean()
+        cells = [
+            half for c, again in zip(cells, halved, strict=True) for half in (_halves(masses, c) if again else (c,))
+        ]
+
+
+def _family(masses: Masses, family: int, size: int) -> Cell:
     last = masses.rise(family, size - 1, BITS)
     return _cell(masses, family, 0, size - 1, masses.rise(family, 0, BITS) if size > 1 else last, last)
 
 
-def _halves(masses: Masses, cell: _Cell) -> tuple[_Cell, ...]:
-    if cell.first == cell.last:
-        return (cell,)
+def _halves(masses: Masses, cell: Cell) -> tuple[Cell, Cell]:
     middle = (cell.first + cell.last) // 2
     rise = masses.rise(cell.family, middle, BITS)
     return (
@@ -134,17 +135,18 @@ def _halves(masses: Masses, cell: _Cell) -> tuple[_Cell, ...]:
     )
 
 
-def _cell(masses: Masses, family: int, first: int, last: int, base: arb, rise: arb) -> _Cell:
-    fall = masses.fall(family, first, BITS)
-    stair, least = fall * rise, (fall if first == last else masses.fall(family, last, BITS)) * base
-    width = log2(last - first + 1)
-    return _Cell(family, first, last, base, rise, stair, _log2(stair) + width, _log2(least) + width)
+def _cell(masses: Masses, family: int, first: int, last: int, base: arb, rise: arb) -> Cell:
+    with ctx.workprec(BITS):
+        fall = masses.fall(family, first, BITS)
+        stair, width = fall * rise, log2(last - first + 1)
+        air = stair - masses.fall(family, last, BITS) * base if first < last else arb(0)
+        return Cell(family, first, last, base, rise, stair, _log2(stair) + width, _log2(air) + width)
 
 
 def _log2(ball: arb) -> float:
-    """About log2 of a positive ball, for decisions that do not touch the law."""
+    """About log2 of a ball, -inf where that is not positive, for decisions that do not touch the law."""
     mantissa, exponent = ball.mid().man_exp()
-    return log2(int(mantissa)) + int(exponent)
+    return log2(int(mantissa)) + int(exponent) if mantissa > 0 else -inf
 
 
 def _above(ball: arb, scale: int) -> int:

@@ -7,12 +7,12 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
-from flint import arb
+from flint import arb, ctx
 
 from dpselect import parameters
 from dpselect.draws import Draws
+from dpselect.draws.levels import NEGLIGIBLE, power
 from dpselect.mechanisms.candidates import Answer, Input
-from dpselect.mechanisms.masses import NEGLIGIBLE, choose, exp
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.ranked import Ranked, ranked, subset
 from dpselect.parameters import Number
@@ -55,18 +55,8 @@ class CanonicalSet:
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices in ascending order, or k labels in an order of their own."""
         among, draws = ranked(counts, self.k), secure(draws)
-        return among.unordered(draw_canonical(among, Fraction(self.epsilon) / 2, draws))
-
-
-def draw_canonical(among: Ranked, rate: Fraction, draws: Draws) -> list[int]:
-    """The ranks of a set drawn in proportion to exp(-rate loss)."""
-    classes = Classes.of(among, rate)
-    family, x = draws.among(classes)
-    if family == len(classes.sizes) - 1:
-        return list(range(among.k))
-    held, last = classes.place(family, x)
-    free = subset(draws, last - held - 2, among.k - held - 1)
-    return [*range(held), *(held + 1 + r for r in free), last - 1]
+        classes = Classes.of(among, Fraction(self.epsilon) / 2)
+        return among.unordered(classes.draw(*draws.among(classes), draws))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +89,24 @@ class Classes:
         beyond = family >= self.among.k or self.window == self.among.k
         return family % self.among.k, (self.window if beyond else self.among.k) + 1 + x
 
-    def fall(self, family: int, x: int, bits: int) -> arb:
-        """exp(-rate loss), the loss being c_(h + 1) - c_t."""
+    def draw(self, family: int, x: int, draws: Draws) -> list[int]:
+        """The ranks of a uniform set of a class."""
         if family == len(self.sizes) - 1:
-            return arb(1)
+            return list(range(self.among.k))
         held, last = self.place(family, x)
-        return exp(-self.rate * (int(self.among.top[held]) - self.among.count(last - 1)), bits)
+        free = subset(draws, last - held - 2, self.among.k - held - 1)
+        return [*range(held), *(held + 1 + r for r in free), last - 1]
+
+    def layer(self, family: int, x: int) -> tuple[int, int | None]:
+        """The loss c_(h + 1) - c_t of a class, 0 for the top set."""
+        if family == len(self.sizes) - 1:
+            return 0, None
+        held, last = self.place(family, x)
+        return int(self.among.top[held]) - self.among.count(last - 1), None
+
+    def fall(self, family: int, x: int, bits: int) -> arb:
+        """exp(-rate loss)."""
+        return power(-self.rate * self.layer(family, x)[0], bits)
 
     def rise(self, family: int, x: int, bits: int) -> arb:
         """How many sets the class has: the k - h - 1 others are any of the t - h - 2 ranks between."""
@@ -112,3 +114,9 @@ class Classes:
             return arb(1)
         held, last = self.place(family, x)
         return choose(last - held - 2, self.among.k - held - 1, bits)
+
+
+def choose(n: int, r: int, bits: int) -> arb:
+    """The ball of n over r."""
+    with ctx.workprec(bits + 8):
+        return arb.bin_uiui(n, r) if n < 2**63 else arb(n - r + 1).rising(r) / arb(r).fac()

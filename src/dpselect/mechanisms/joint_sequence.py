@@ -10,9 +10,9 @@ from math import log, prod
 from flint import arb, ctx
 
 from dpselect import parameters
-from dpselect.draws import Draws
+from dpselect.draws import Draws, Levels
+from dpselect.draws.levels import cuts
 from dpselect.mechanisms.candidates import Answer, Input
-from dpselect.mechanisms.masses import LossMasses, cuts
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.ranked import Ranked, ranked
 from dpselect.parameters import Number
@@ -57,7 +57,7 @@ class JointSequence:
         among, draws = ranked(counts, self.k), secure(draws)
         rate = Fraction(self.epsilon) / 2
         ways = SequenceWays(among)
-        levels = LossMasses(rate, among.spread, ways, cuts(rate, among.spread, ways.log))
+        levels = Levels(rate, among.spread, ways, cuts(rate, among.spread, ways.log))
         loss = levels.loss(*draws.among(levels))
         return among.names(sequence_within(among.reach(loss), draws))
 

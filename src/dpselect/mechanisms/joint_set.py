@@ -7,9 +7,9 @@ from fractions import Fraction
 
 
 from dpselect import parameters
-from dpselect.draws import Draws
+from dpselect.draws import Draws, Levels
+from dpselect.draws.levels import cuts
 from dpselect.mechanisms.candidates import Answer, Input
-from dpselect.mechanisms.masses import LossMasses, cuts
 from dpselect.mechanisms.paths import SetWays
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.ranked import ranked
@@ -56,6 +56,6 @@ class JointSet:
         among, draws = ranked(counts, self.k), secure(draws)
         ways = SetWays(among)
         rate = Fraction(self.epsilon) / 2
-        levels = LossMasses(rate, among.spread, ways, cuts(rate, among.spread, ways.log))
+        levels = Levels(rate, among.spread, ways, cuts(rate, among.spread, ways.log))
         loss = levels.loss(*draws.among(levels))
         return among.unordered(ways.within(loss).draw(draws))

@@ -68,7 +68,9 @@ class Paths:
         most = min(self.blocks[j].size, s - offset)
         with ctx.workprec(bits):
             before, row = tables[j].coeffs(), _row(self.blocks[j].size, most, bits)
-            return [before[s - offset - r] * row[r] if s - offset - r < len(before) else arb(0) for r in range(most + 1)]
+            return [
+                before[s - offset - r] * row[r] if s - offset - r < len(before) else arb(0) for r in range(most + 1)
+            ]
 
     def offset(self, j: int) -> int:
         """What must be held before block j."""

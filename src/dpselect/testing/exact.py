@@ -13,10 +13,12 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from dpselect.draws.flip import Coins
 from dpselect.draws.port import Noise
 from dpselect.draws.staircase import Masses
 from dpselect.draws.weights import Weights
 from dpselect.reals import Exp, Real
+from dpselect.testing.flip_law import flip_law
 from dpselect.testing.noisy_law import noisy_max_law
 
 PRECISION = 192
@@ -116,6 +118,11 @@ class ExactDraws:
             return [mass / total for mass in found]
 
         return every[self._ask(shares)]
+
+    def flip(self, coins: Coins) -> tuple[int, int]:
+        """Every layer, by the integral over the common height."""
+        every = [(f, x) for f, size in enumerate(coins.sizes) for x in range(size)]
+        return every[self._ask(lambda: flip_law(coins, every))]
 
     def binomial(self, n: int, probability: Real) -> int:
         """n + 1 answers."""
