@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpselect.draws.certified import CertifiedDraws
 
 BITS = 96
-AIR_BITS = 8  # the share of air in the staircase that bounds Phi is 2^-8 at first, less where more bits are asked
+AIR_BITS = 3  # the share of air in the staircase that bounds Phi is 2^-3 at first, less where more bits are asked
 
 
 class Coins(Masses, Protocol):
@@ -94,7 +94,7 @@ class _Height:
         if bits not in self.known:
             while self.bits < bits or self.value == 0:
                 self.value, self.bits = self.value << 64 | self.draws.bits.word(), self.bits + 64
-            air = max(AIR_BITS, (bits - BITS) // 3)
+            air = max(AIR_BITS, (bits - BITS) // 6)
             self.cells = refined(self.coins, self.cells, 2.0**-air)
             with ctx.workprec(max(bits, self.bits)):
                 self.known[bits] = self._solved(ctx.prec, air + 8)

@@ -64,7 +64,10 @@ class Draws(Protocol):
         ...
 
     def flip(self, coins: Coins) -> tuple[int, int]:
-        """(family, x) of the layer that holds the answer of permute-and-flip: uniform in the layer, it is that answer."""
+        """(family, x) of a layer such that a uniform answer of it has the law of permute-and-flip over all answers.
+
+        Each answer's coin falls heads with its probability, and a uniform one of the heads is taken.
+        """
         ...
 
     def binomial(self, n: int, probability: Real) -> int:

@@ -1,22 +1,26 @@
 """One of very many by masses that are a falling times a rising factor: a staircase above them, and acceptance.
 
 A cell is a run of neighbours x = first .. last of one family; each weighs at most fall(first) x rise(last). That
-bound, as a ball rounded up to an integer, is the height of the stair. Cells are halved where they are loose until
-little of the staircase is air. Then x is proposed in exact proportion to the
-stairs and accepted with probability mass / stair, an exact real. Whatever the cells are, the law is exact, and no
-x is left out: what can hardly matter stays one wide cell. Proof: docs/exact-draws.md, section "Among".
+bound, as a ball, is the height of the stair, and the cell's area is rounded up to an integer. Cells are halved
+where they are loose until little of the staircase is air. Then a cell is proposed in exact proportion to these
+integers, one of its x uniformly, and accepted with probability mass / stair, an exact real. Whatever the cells are,
+the law is exact, and no x is left out: what can hardly matter stays one wide cell. Proof: docs/exact-draws.md,
+section "Among".
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import accumulate
 from math import inf, log2
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from flint import arb, ctx
+
+from dpselect.reals import enclose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,14 +78,12 @@ def among(draws: CertifiedDraws, masses: Masses) -> tuple[int, int]:
     if len(cells) == 1 and cells[0].width == 1:
         return cells[0].family, 0
     scale = TOTAL_BITS - int(max(c.high for c in cells))
-    stairs = [_above(c.stair, scale) for c in cells]
-    sums = list(accumulate(s * c.width for s, c in zip(stairs, cells, strict=True)))
+    tops = [_above(c.stair * c.width, scale) for c in cells]
+    sums = list(accumulate(tops))
     while True:
-        point = draws.below(sums[-1])
-        place = bisect_right(sums, point)
-        cell, stair = cells[place], stairs[place]
-        x = cell.last - (sums[place] - 1 - point) // stair
-        if draws.bernoulli(_Share(masses, cell.family, x, stair, scale)):
+        place = bisect_right(sums, draws.below(sums[-1]))
+        cell, x = cells[place], cells[place].first + draws.below(cells[place].width)
+        if draws.bernoulli(_Share(masses, cell.family, x, Fraction(tops[place], cell.width), scale)):
             return cell.family, x
 
 
@@ -92,14 +94,14 @@ class _Share:
     masses: Masses
     family: int
     x: int
-    stair: int
+    stair: Fraction
     scale: int
 
     def ball(self, bits: int) -> arb:
         """The number's ball."""
         with ctx.workprec(bits):
             mass = self.masses.fall(self.family, self.x, bits) * self.masses.rise(self.family, self.x, bits)
-            return mass * arb(2) ** self.scale / self.stair
+            return mass * arb(2) ** self.scale / enclose(self.stair)
 
 
 def first_cells(masses: Masses) -> list[Cell]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-
 from dpselect import parameters
 from dpselect.draws import Draws, Levels
 from dpselect.draws.levels import cuts

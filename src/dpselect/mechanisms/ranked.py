@@ -84,9 +84,11 @@ def ranked(counts: Input, k: int) -> Ranked:
     if k > among.count:
         hint = "lower k, or give a larger domain"
         raise ParameterError("k", "be at most the number of candidates in the domain", k, hint)
-    scores = among.scores
-    if scores.dtype != np.int64:
-        raise ParameterError("counts", "be whole numbers of users, at most 2^53", f"values of type {scores.dtype}")
+    if among.scores.dtype != np.int64:
+        raise ParameterError(
+            "counts", "be whole numbers of users, at most 2^53", f"values of type {among.scores.dtype}"
+        )
+    scores = among.scores.astype(np.int64, copy=False)
     if int(scores.min()) < 0:
         raise ParameterError("counts", "be at least 0", "a negative count")
     if int(scores.max()) > MOST:
@@ -96,7 +98,8 @@ def ranked(counts: Input, k: int) -> Ranked:
     held = np.flatnonzero(among.sizes > 0)
     falling = bool((scores[:-1] >= scores[1:]).all())
     order = held if falling else held[np.argsort(-scores[held], kind="stable")]
-    return Ranked(among, k, order, scores[order], np.cumsum(among.sizes[order]))
+    ends: Integers = among.sizes[order].cumsum()
+    return Ranked(among, k, order, scores[order], ends)
 
 
 def subset(draws: Draws, n: int, size: int) -> list[int]:

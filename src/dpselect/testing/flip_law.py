@@ -23,7 +23,7 @@ def flip_law(coins: Coins, layers: Sequence[tuple[int, int]]) -> list[arb]:
     """
     with ctx.workprec(PRECISION):
         edges = [coins.layer(f, x) for f, x in layers]
-        rises = [int(coins.rise(f, x, PRECISION).unique_fmpz()) for f, x in layers]
+        rises = [_whole(coins.rise(f, x, PRECISION)) for f, x in layers]
         numbers: dict[int, int] = {}
         for (start, end), n in zip(edges, rises, strict=True):
             numbers[start] = numbers.get(start, 0) + n
@@ -44,3 +44,10 @@ def _single(loss: int, losses: Sequence[int], numbers: dict[int, int], coins: Co
     for other in losses:
         product *= arb_poly([1, -power(-coins.rate * other, PRECISION)]) ** (numbers[other] - (other == loss))
     return power(-coins.rate * loss, PRECISION) * product.integral()(arb(1))
+
+
+def _whole(ball: arb) -> int:
+    number = ball.unique_fmpz()
+    if number is None:
+        raise ValueError("a number of answers must be known to the last digit here")
+    return int(number)
