@@ -69,11 +69,13 @@ class _AtHeight:
         return self.coins.sizes
 
     def fall(self, family: int, x: int, bits: int) -> arb:
-        """p / (1 - p u) - p' / (1 - p' u); it never rises with the loss, being convex in it."""
-        rest = self.height.ball(max(bits, BITS))
-        with ctx.workprec(max(bits, BITS)):
-            p, q = _edges(self.coins, family, x, max(bits, BITS))
-            return (p - q) / ((1 - p + p * rest) * (1 - q + q * rest))
+        """p / (1 - p u) - p' / (1 - p' u). It never rises with the loss, being convex in it, and rises with u."""
+        bits = max(bits, BITS)
+        low, high = self.height.ends(bits)
+        with ctx.workprec(bits):
+            p, q = _edges(self.coins, family, x, bits)
+            one, other = ((p - q) / ((1 - p + p * rest) * (1 - q + q * rest)) for rest in (low, high))
+            return one.union(other)
 
     def rise(self, family: int, x: int, bits: int) -> arb:
         """As before."""
@@ -87,12 +89,12 @@ class _Height:
         self.draws, self.coins = draws, coins
         self.value, self.bits = 0, 0  # V lies between value / 2^bits and (value + 1) / 2^bits
         self.cells = first_cells(coins)
-        self.known: dict[int, arb] = {}
+        self.known: dict[int, tuple[arb, arb]] = {}
 
-    def ball(self, bits: int) -> arb:
-        """An interval that holds 1 - u and not 0."""
+    def ends(self, bits: int) -> tuple[arb, arb]:
+        """Two positive numbers (exact, as tiny balls) between which 1 - u lies."""
         if bits not in self.known:
-            while self.bits < bits or self.value == 0:
+            while self.bits < bits or self.value in (0, (1 << self.bits) - 1):
                 self.value, self.bits = self.value << 64 | self.draws.bits.word(), self.bits + 64
             air = max(AIR_BITS, (bits - BITS) // 6)
             self.cells = refined(self.coins, self.cells, 2.0**-air)
@@ -100,7 +102,7 @@ class _Height:
                 self.known[bits] = self._solved(ctx.prec, air + 8)
         return self.known[bits]
 
-    def _solved(self, bits: int, close: int) -> arb:
+    def _solved(self, bits: int, close: int) -> tuple[arb, arb]:
         """u = e^-s lies between the s where a bound of -ln Phi is certain to be on one side of -ln V."""
         low, high = (-enclose(Fraction(self.value + i, 1 << self.bits)).log() for i in (1, 0))
         walls = [_Wall(self.coins, c, bits) for c in self.cells]
@@ -109,7 +111,7 @@ class _Height:
             top *= 2
         far = _last(top, close, lambda s: not sum((w.most(s) for w in walls), arb(0)) < low)
         near = _last(far[1], close, lambda s: bool(sum((w.least(s) for w in walls), arb(0)) > high))
-        return (-(-near[0]).expm1()).union(-(-far[1]).expm1())
+        return -(-near[0]).expm1(), -(-far[1]).expm1()
 
 
 def _last(top: arb, close: int, holds: Callable[[arb], bool]) -> tuple[arb, arb]:

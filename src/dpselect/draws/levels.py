@@ -1,8 +1,8 @@
 """Levels of loss: how many answers have a loss of at most m, for weights that fall with the loss.
 
-For losses that are whole numbers, e^(-rate L) is the sum of (1 - e^-rate) e^(-rate m) over all m >= L. So an answer with
-probability in proportion to e^(-rate L) is a uniform one among those of loss at most m, after drawing m with mass
-e^(-rate m) N(m): only positive terms, however large the numbers.
+For losses that are whole numbers, e^(-rate L) is the sum of (1 - e^-rate) e^(-rate m) over all m >= L. So an answer
+with probability in proportion to e^(-rate L) is a uniform one among those of loss at most m, after drawing m with
+mass e^(-rate m) N(m): only positive terms, however large the numbers.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Levels:
 
 
 def cuts(rate: Fraction, spread: int, log_ways: Callable[[int], float]) -> list[int]:
-    """0, 1, the spread, and in between places after which less than about e^-45 of the whole is left, from N(0) >= 1."""
+    """0, 1, the spread, and in between places after which less than about e^-45 of the whole is left (N(0) >= 1)."""
     found, end = [spread], spread
     while end:
         nearer = ceil((log_ways(end) + NEGLIGIBLE) / float(rate))

@@ -116,7 +116,7 @@ class _Listed:
 
     @cached_property
     def indices(self) -> list[int]:
-        return [i for i, n in enumerate(self.numbers(BITS)) if n != 0]
+        return [i for i, n in enumerate(self.numbers(BITS)) if not n == 0]  # noqa: SIM201 - a ball may be neither
 
     @property
     def sizes(self) -> list[int]:
