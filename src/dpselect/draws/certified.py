@@ -12,10 +12,12 @@ from flint import arb, ctx
 
 from dpselect.draws.binomial import binomial
 from dpselect.draws.bits import Bits, SystemBits
+from dpselect.draws.flip import Coins, flip
 from dpselect.draws.heads import heads
 from dpselect.draws.noisy_max import noisy_max
 from dpselect.draws.peel import Peel
 from dpselect.draws.port import Noise
+from dpselect.draws.staircase import Masses, among
 from dpselect.draws.weights import Weights
 from dpselect.reals import Exp, Logistic, Real
 
@@ -76,6 +78,14 @@ class CertifiedDraws:
     def noisy_max(self, weights: Weights, noise: Noise) -> tuple[int, int]:
         """The candidate with the largest noisy score."""
         return noisy_max(self, weights, noise)
+
+    def among(self, masses: Masses) -> tuple[int, int]:
+        """(family, x) in proportion to its mass."""
+        return among(self, masses)
+
+    def flip(self, coins: Coins) -> tuple[int, int]:
+        """The layer that holds the answer of permute-and-flip."""
+        return flip(self, coins)
 
     def binomial(self, n: int, probability: Real) -> int:
         """How many of n coins fall heads."""

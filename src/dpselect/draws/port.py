@@ -6,6 +6,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Protocol
 
+from dpselect.draws.flip import Coins
+from dpselect.draws.staircase import Masses
 from dpselect.draws.weights import Weights
 from dpselect.reals import Real
 
@@ -55,6 +57,17 @@ class Draws(Protocol):
 
     def noisy_max(self, weights: Weights, noise: Noise) -> tuple[int, int]:
         """The candidate with the largest rate x score + noise, independent noise of this law for each (no factors)."""
+        ...
+
+    def among(self, masses: Masses) -> tuple[int, int]:
+        """(family, x) with probability in proportion to its mass fall(family, x) x rise(family, x)."""
+        ...
+
+    def flip(self, coins: Coins) -> tuple[int, int]:
+        """(family, x) of a layer such that a uniform answer of it has the law of permute-and-flip over all answers.
+
+        Each answer's coin falls heads with its probability, and a uniform one of the heads is taken.
+        """
         ...
 
     def binomial(self, n: int, probability: Real) -> int:

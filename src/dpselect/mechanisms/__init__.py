@@ -1,7 +1,11 @@
 """Every mechanism by its name. Each is a frozen value: parameters in, `.privacy` known at once, called with counts."""
 
+from dpselect.mechanisms.canonical_set import CanonicalSet
 from dpselect.mechanisms.chosen_k_bar import ChosenKBar
 from dpselect.mechanisms.exponential import ExponentialMechanism
+from dpselect.mechanisms.joint_permute_and_flip import JointPermuteAndFlip
+from dpselect.mechanisms.joint_sequence import JointSequence
+from dpselect.mechanisms.joint_set import JointSet
 from dpselect.mechanisms.limited_domain import LimitedDomain
 from dpselect.mechanisms.noisy_counts import NoisyCounts
 from dpselect.mechanisms.noisy_histogram import NoisyHistogram
@@ -11,8 +15,12 @@ from dpselect.mechanisms.permute_and_flip import PermuteAndFlip
 from dpselect.mechanisms.port import Mechanism
 
 __all__ = [
+    "CanonicalSet",
     "ChosenKBar",
     "ExponentialMechanism",
+    "JointPermuteAndFlip",
+    "JointSequence",
+    "JointSet",
     "LimitedDomain",
     "Mechanism",
     "NoisyCounts",

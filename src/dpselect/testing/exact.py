@@ -13,9 +13,12 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from dpselect.draws.flip import Coins
 from dpselect.draws.port import Noise
+from dpselect.draws.staircase import Masses
 from dpselect.draws.weights import Weights
 from dpselect.reals import Exp, Real
+from dpselect.testing.flip_law import flip_law
 from dpselect.testing.noisy_law import noisy_max_law
 
 PRECISION = 192
@@ -104,6 +107,22 @@ class ExactDraws:
         """A group by the integral of its noise's density against the others staying below, then a member."""
         group = self._ask(lambda: noisy_max_law(weights, noise))
         return group, self.below(weights.size(group))
+
+    def among(self, masses: Masses) -> tuple[int, int]:
+        """Every candidate of every family."""
+        every = [(f, x) for f, size in enumerate(masses.sizes) for x in range(size)]
+
+        def shares() -> list[arb]:
+            found = [masses.fall(f, x, PRECISION) * masses.rise(f, x, PRECISION) for f, x in every]
+            total = sum(found, arb(0))
+            return [mass / total for mass in found]
+
+        return every[self._ask(shares)]
+
+    def flip(self, coins: Coins) -> tuple[int, int]:
+        """Every layer, by the integral over the common height."""
+        every = [(f, x) for f, size in enumerate(coins.sizes) for x in range(size)]
+        return every[self._ask(lambda: flip_law(coins, every))]
 
     def binomial(self, n: int, probability: Real) -> int:
         """n + 1 answers."""
