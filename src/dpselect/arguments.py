@@ -161,8 +161,10 @@ def top(command: argparse.ArgumentParser) -> None:
         "--method",
         default="auto",
         metavar="NAME",
-        help="auto, limited-domain or chosen-k-bar (no domain), or peeling (with a domain)",
+        help="auto, limited-domain or chosen-k-bar; with a domain peeling, joint-sequence, joint-set, canonical-set, "
+        "joint-permute-and-flip or canonical-permute-and-flip",
     )
+    command.add_argument("--unordered", action="store_true", help="a set in no order will do, which is often nearer")
     budget(command)
     result(command)
 

@@ -110,6 +110,7 @@ def top(args: argparse.Namespace) -> None:
             counts=args.counts,
             k_bar=args.k_bar,
             method=args.method,
+            ranked=not args.unordered,
             fresh=args.fresh,
             progress=progress,
         )

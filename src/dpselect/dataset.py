@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 
-from dpselect import parameters, verbs
+from dpselect import parameters, planning, verbs
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.domain import Domain, domain_of
 from dpselect.engines.duckdb_engine import DuckDBEngine
@@ -15,7 +15,7 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import Number, rational, whole
 from dpselect.payments import Answer, Where, purse
-from dpselect.plans import TopK
+from dpselect.plans import TopK, TopSet
 from dpselect.privacy import ApproxDP, Neighbors
 from dpselect.questions import Question, question, source_of
 from dpselect.release import Release
@@ -93,6 +93,7 @@ class Dataset:
         counts: bool = False,
         k_bar: int | None = None,
         method: str = "auto",
+        ranked: bool = True,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -103,14 +104,17 @@ class Dataset:
         `domain` the items are found by limited domain, which needs delta > 0 and may return fewer than k ("bottom");
         it looks only at the `k_bar` + 1 items with most users. With `domain` (a list, a range, a number of items, a
         `Column` of another source) exactly k come back, by peeling, and delta may be left out. `counts=True` adds
-        noisy counts at the same total price. `method` is "auto", "limited-domain", "chosen-k-bar" or "peeling".
+        noisy counts at the same total price. `method` is "auto", "limited-domain" or "chosen-k-bar", or with a domain
+        "peeling", "joint-sequence", "joint-set", "canonical-set", "joint-permute-and-flip" or
+        "canonical-permute-and-flip". The last four choose a set in no order, which is often nearer to the true one;
+        they need `ranked=False`, which also lets "auto" take one of them.
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read. No data, or none that fit, are an outcome: a release without items.
         """
         known = None if domain is None else domain_of(domain)
-        plan = verbs.plan_top_k(
+        plan = planning.plan_top_k(
             k,
             epsilon=epsilon,
             delta=delta,
@@ -119,6 +123,7 @@ class Dataset:
             k_bar=k_bar,
             max_items_per_user=self.max_items_per_user,
             method=method,
+            ranked=ranked,
         )
         asked = {
             "k": plan.selector.k,
@@ -128,6 +133,7 @@ class Dataset:
             "counts": counts,
             "k_bar": None if plan.rows is None else plan.rows - 1,
             "method": type(plan.selector).__name__,
+            "loss": str(getattr(plan.selector, "loss", "")),
             "secure": draws is None or draws.secure,
         }
 
@@ -172,7 +178,12 @@ class Dataset:
         return self._paid("choose", asked, price.approx, known, ask, fresh)
 
     def answer(
-        self, plan: TopK, known: Domain | None, engine: DuckDBEngine, progress: Progress | None, draws: Draws | None
+        self,
+        plan: TopK | TopSet,
+        known: Domain | None,
+        engine: DuckDBEngine,
+        progress: Progress | None,
+        draws: Draws | None,
     ) -> Release:
         """What a plan selects from these rows. Whoever calls this has seen to the price."""
         if plan.rows is None:

@@ -12,11 +12,19 @@ import numpy as np
 from dpselect.accounting.composition import basic
 from dpselect.draws import Draws
 from dpselect.histogram import Histogram
-from dpselect.mechanisms import Mechanism, NoisyCounts
+from dpselect.mechanisms import (
+    CanonicalSet,
+    JointPermuteAndFlip,
+    JointSequence,
+    JointSet,
+    Mechanism,
+    NoisyCounts,
+)
 from dpselect.mechanisms.candidates import Input, candidates
 from dpselect.mechanisms.chosen_k_bar import ChosenKBar
 from dpselect.mechanisms.limited_domain import LimitedDomain
 from dpselect.mechanisms.peeling import Peeling
+from dpselect.mechanisms.ranked import fixed, ranked
 from dpselect.mechanisms.top_rows import top_rows
 from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.release import Item, Release, Statement
@@ -94,9 +102,57 @@ class TopK:
             sentences += _limited_domain_sentences(s)
         if self.counter is not None:
             used["epsilon_per_count"] = self.counter.epsilon_per_count
-            scale = 1 / float(Fraction(self.counter.epsilon_per_count))
-            sentences.append(f"Counts carry discrete Laplace noise of scale {scale:.3g} users.")
+            sentences.append(_noise(self.counter))
         return stated(self.privacy, type(s).__name__, used, tuple(sentences))
+
+
+SetSelector = JointSet | CanonicalSet | JointPermuteAndFlip | JointSequence
+
+
+@dataclass(frozen=True)
+class TopSet:
+    """A plan for k items chosen all at once: one step, and noisy counts where they were asked for."""
+
+    selector: SetSelector
+    counter: NoisyCounts | None
+    privacy: Privacy
+    reason: str
+    rows: None = None
+
+    def select(self, histogram: Histogram, draws: Draws) -> Release:
+        """Run on the engine's answer. Items of a set come in an order of their own, or by their noisy counts."""
+        among = ranked(histogram, self.selector.k)
+        ranks = self.selector.ranks(among, draws)
+        labels = list(among.names(ranks))
+        sequence = isinstance(self.selector, JointSequence)
+        order = list(range(len(labels))) if sequence else sorted(range(len(labels)), key=lambda i: fixed(labels[i]))
+        noisy: list[Any] = [None] * len(labels)
+        if self.counter is not None:
+            noisy = self.counter([among.count(rank) for rank in ranks], draws=draws)
+            order = order if sequence else sorted(order, key=lambda i: -noisy[i])
+        places = [place + 1 if sequence else None for place in range(len(order))]
+        items = tuple(Item(labels[i], place, noisy[i]) for i, place in zip(order, places, strict=True))
+        return Release(items=items, complete=True, privacy=self.statement(), secure=draws.secure)
+
+    def charge(self, _found: int) -> ApproxDP:
+        """All of it: exactly k items always come back."""
+        return self.privacy.approx
+
+    def statement(self) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        used: dict[str, object] = {"k": self.selector.k, "epsilon_of_set": self.selector.epsilon}
+        sentences = [self.reason]
+        if not isinstance(self.selector, JointSequence):
+            sentences.append("The items are a set: their order says nothing, unless noisy counts give one.")
+        if self.counter is not None:
+            used["epsilon_per_count"] = self.counter.epsilon_per_count
+            sentences.append(_noise(self.counter))
+        return stated(self.privacy, type(self.selector).__name__, used, tuple(sentences))
+
+
+def _noise(counter: NoisyCounts) -> str:
+    scale = 1 / float(Fraction(counter.epsilon_per_count))
+    return f"Counts carry discrete Laplace noise of scale {scale:.3g} users."
 
 
 def _limited_domain_sentences(s: LimitedDomain | ChosenKBar) -> list[str]:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Item:
-    """One released item, its place (1 is the best) and its noisy count where counts were asked for."""
+    """One released item, its place (1 is the best; None in a set) and its noisy count where counts were asked for."""
 
     item: object
-    rank: int
+    rank: int | None
     count: int | None
 
 
@@ -107,6 +107,11 @@ class Release:
         return [item.item for item in self.items]
 
     @property
+    def ranked(self) -> bool:
+        """Do the items come best first? Those of a set do not."""
+        return all(item.rank is not None for item in self.items)
+
+    @property
     def has_counts(self) -> bool:
         """Were noisy counts asked for? True also where no item was found, so that a table keeps its columns."""
         return "epsilon_per_count" in self.privacy.parameters or any(i.count is not None for i in self.items)
@@ -132,11 +137,10 @@ class Release:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def to_columns(self) -> dict[str, list[object]]:
-        """Columns rank, item and, where counts were released, count."""
-        columns: dict[str, list[object]] = {
-            "rank": [item.rank for item in self.items],
-            "item": forms.column(self.labels),
-        }
+        """Columns rank (but of a set), item and, where counts were released, count."""
+        columns: dict[str, list[object]] = {"item": forms.column(self.labels)}
+        if self.ranked:
+            columns = {"rank": [item.rank for item in self.items], **columns}
         if self.has_counts:
             columns["count"] = [item.count for item in self.items]
         return columns

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpselect import forms, parameters, verbs
+from dpselect import forms, parameters, planning, verbs
 from dpselect.accounting.filters import Terms, by_pick, by_total
 from dpselect.accounting.tab import Cost, Prospect, Remaining, Tab
 from dpselect.dataset import Dataset
@@ -101,7 +101,7 @@ class Session:
         """
         data = _without_ledger(dataset)
         known = None if domain is None else domain_of(domain)
-        plan = verbs.plan_picks(
+        plan = planning.plan_picks(
             k,
             epsilon_per_pick=self.terms.epsilon_per_pick,
             delta_threshold=self.terms.delta_per_query,

@@ -11,10 +11,10 @@ from dpselect.accounting.filters import Added, Alike, Concentrated, Terms, by_pi
 from dpselect.accounting.tab import Cost, Tab
 from dpselect.errors import BudgetError, ParameterError
 from dpselect.histogram import Histogram
+from dpselect.planning import plan_picks, plan_top_k
 from dpselect.privacy import ApproxDP, BoundedRange, PureDP, Steps
 from dpselect.reals import enclose
 from dpselect.testing import hockey_stick, law
-from dpselect.verbs import plan_picks, plan_top_k
 from tests.exact.grids import added, pairs
 from tests.exact.laws import BITS
 

@@ -17,8 +17,9 @@ PACKAGE = ROOT / "src" / "dpselect"
 # from it stands after the session. `testing` stands beside this row, see `may_import`.
 ROOMS = (
     "errors", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "mechanisms", "engines",
-    "forms", "plots", "release", "archive", "plans", "questions", "ledger", "payments", "verbs", "dataset", "session",
-    "dpselect", "demo", "ledger_arguments", "arguments", "ledger_command", "output", "progress", "cli", "__main__",
+    "forms", "plots", "release", "archive", "plans", "planning", "questions", "ledger", "payments", "verbs", "dataset",
+    "session", "dpselect", "demo", "ledger_arguments", "arguments", "ledger_command", "output", "progress", "cli",
+    "__main__",
 )  # fmt: skip
 TESTING_SEES_UP_TO = "mechanisms"
 

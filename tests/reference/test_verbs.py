@@ -41,6 +41,46 @@ def test_counts_share_the_price(votes, method):
     assert abs(counted.items[0].count - 300) < 100
 
 
+SETS = ["joint-set", "canonical-set", "joint-permute-and-flip", "canonical-permute-and-flip"]
+
+
+@pytest.mark.parametrize("method", [*SETS, "joint", "canonical", "joint-sequence"])
+@pytest.mark.parametrize("counts", [False, True])
+def test_a_whole_set_of_a_known_domain(votes, method, counts):
+    ranked = method == "joint-sequence"
+    domain = ["dog", "cat", "bee", "ant"]
+    release = votes.top_k(2, epsilon=4, domain=domain, method=method, ranked=ranked, counts=counts)
+    assert sorted(release.labels) == ["ant", "bee"]
+    assert release.labels == ["ant", "bee"]  # by rank, by noisy counts, or by name
+    assert [item.rank for item in release] == ([1, 2] if ranked else [None, None])
+    assert (release.privacy.epsilon, release.privacy.delta) == (4, 0)
+    assert release.ranked is ranked
+    assert ("rank" in release.to_columns()) is ranked
+    if counts:
+        assert abs(release.items[0].count - 300) < 60
+        assert release.privacy.parameters["epsilon_of_set"] == 2
+        assert release.privacy.parameters["epsilon_per_count"] == 1
+    else:
+        assert release.privacy.parameters["epsilon_of_set"] == 4
+
+
+def test_auto_takes_a_set_only_where_no_order_is_wanted(votes):
+    def by(**settings):
+        return votes.top_k(2, domain=["ant", "bee", "cat"], **settings).privacy.mechanism
+
+    assert by(epsilon=1) == "Peeling"
+    assert by(epsilon=1, ranked=False) == "CanonicalSet"
+    assert by(epsilon="0.01", ranked=False) == "CanonicalSet"
+    assert by(epsilon="0.01", delta="1e-6", ranked=False) == "Peeling"
+    assert by(epsilon=1, delta="1e-6", ranked=False) == "CanonicalSet"
+    assert votes.top_k(2, epsilon=4, delta="1e-6", ranked=False).privacy.mechanism == "LimitedDomain"
+
+
+def test_a_set_is_not_called_ranked(votes):
+    with pytest.raises(dps.ParameterError, match=r"^method must rank the items.*\nhint: joint-sequence"):
+        votes.top_k(2, epsilon=1, domain=["ant", "bee"], method="joint-set")
+
+
 def test_draws_for_tests_are_told(votes):
     assert votes.top_k(1, epsilon=8, delta="1e-6", draws=SeededDraws(1)).secure is False
     assert dps.choose([1, 900], epsilon=1, draws=SeededDraws(1)).secure is False
@@ -50,7 +90,11 @@ def test_draws_for_tests_are_told(votes):
 BAD = [
     ({"delta": None}, "delta must be given where no domain is"),
     ({"method": "peeling"}, "method must be one of auto, limited-domain, chosen-k-bar without a domain"),
-    ({"domain": ["ant"], "method": "limited-domain"}, "method must be one of auto, peeling with a domain"),
+    (
+        {"domain": ["ant"], "method": "limited-domain"},
+        "method must be one of auto, peeling, joint-set, joint-sequence, canonical-set, joint-permute-and-flip, "
+        "canonical-permute-and-flip with a domain",
+    ),
     ({"domain": ["ant"], "k": 2}, "k must be at most the number of items in the domain"),
     ({"domain": ["ant"], "k_bar": 5, "k": 1}, "k_bar must be left out where a domain is given"),
     ({"counts": 1}, "counts must be True or False"),

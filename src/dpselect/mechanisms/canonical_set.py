@@ -54,9 +54,13 @@ class CanonicalSet:
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices in ascending order, or k labels in an order of their own."""
-        among, draws = ranked(counts, self.k), secure(draws)
+        among = ranked(counts, self.k)
+        return among.unordered(self.ranks(among, secure(draws)))
+
+    def ranks(self, among: Ranked, draws: Draws) -> list[int]:
+        """The chosen ranks: a class, then a set of it."""
         classes = Classes.of(among, Fraction(self.epsilon) / 2)
-        return among.unordered(classes.draw(*draws.among(classes), draws))
+        return classes.draw(*draws.among(classes), draws)
 
 
 @dataclass(frozen=True, eq=False)

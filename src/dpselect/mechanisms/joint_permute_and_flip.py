@@ -14,7 +14,7 @@ from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.canonical_set import Classes
 from dpselect.mechanisms.paths import SetWays
 from dpselect.mechanisms.port import secure
-from dpselect.mechanisms.ranked import ranked
+from dpselect.mechanisms.ranked import Ranked, ranked
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy, PureDP, neighbors, one_step
 
@@ -68,12 +68,16 @@ class JointPermuteAndFlip:
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices in ascending order, or k labels in an order of their own."""
-        among, draws = ranked(counts, self.k), secure(draws)
+        among = ranked(counts, self.k)
+        return among.unordered(self.ranks(among, secure(draws)))
+
+    def ranks(self, among: Ranked, draws: Draws) -> list[int]:
+        """The chosen ranks: a level of loss or a class, then a set of it."""
         rate = Fraction(self.epsilon) / 2
         if self.loss is Loss.CANONICAL:
             classes = Classes.of(among, rate)
-            return among.unordered(classes.draw(*draws.flip(classes), draws))
+            return classes.draw(*draws.flip(classes), draws)
         ways = SetWays(among)
         levels = Levels(rate, among.spread, ways, cuts(rate, among.spread, ways.log))
         loss = levels.loss(*draws.flip(levels))
-        return among.unordered(ways.within(loss).draw(draws))
+        return ways.within(loss).draw(draws)

@@ -54,12 +54,16 @@ class JointSequence:
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices or labels, best first."""
-        among, draws = ranked(counts, self.k), secure(draws)
+        among = ranked(counts, self.k)
+        return among.names(self.ranks(among, secure(draws)))
+
+    def ranks(self, among: Ranked, draws: Draws) -> list[int]:
+        """The chosen ranks, best first: a loss level, then a sequence within it."""
         rate = Fraction(self.epsilon) / 2
         ways = SequenceWays(among)
         levels = Levels(rate, among.spread, ways, cuts(rate, among.spread, ways.log))
         loss = levels.loss(*draws.among(levels))
-        return among.names(sequence_within(among.reach(loss), draws))
+        return sequence_within(among.reach(loss), draws)
 
 
 @dataclass(frozen=True, eq=False)

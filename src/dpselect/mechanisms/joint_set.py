@@ -11,7 +11,7 @@ from dpselect.draws.levels import cuts
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.paths import SetWays
 from dpselect.mechanisms.port import secure
-from dpselect.mechanisms.ranked import ranked
+from dpselect.mechanisms.ranked import Ranked, ranked
 from dpselect.parameters import Number
 from dpselect.privacy import BoundedRange, Neighbors, Privacy, neighbors, one_step
 
@@ -52,9 +52,13 @@ class JointSet:
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices in ascending order, or k labels in an order of their own."""
-        among, draws = ranked(counts, self.k), secure(draws)
+        among = ranked(counts, self.k)
+        return among.unordered(self.ranks(among, secure(draws)))
+
+    def ranks(self, among: Ranked, draws: Draws) -> list[int]:
+        """The chosen ranks: a loss level, then a set within it."""
         ways = SetWays(among)
         rate = Fraction(self.epsilon) / 2
         levels = Levels(rate, among.spread, ways, cuts(rate, among.spread, ways.log))
         loss = levels.loss(*draws.among(levels))
-        return among.unordered(ways.within(loss).draw(draws))
+        return ways.within(loss).draw(draws)

@@ -75,7 +75,7 @@ class Ranked:
     def unordered(self, ranks: Sequence[int]) -> Answer:
         """The set of items at these ranks, in an order that tells nothing about the counts."""
         found = self.names(ranks)
-        return np.sort(found) if isinstance(found, np.ndarray) else sorted(found, key=_fixed)
+        return np.sort(found) if isinstance(found, np.ndarray) else sorted(found, key=fixed)
 
 
 def ranked(counts: Input, k: int) -> Ranked:
@@ -111,6 +111,6 @@ def subset(draws: Draws, n: int, size: int) -> list[int]:
     return sorted(found)
 
 
-def _fixed(label: Any) -> tuple[str, str]:
+def fixed(label: Any) -> tuple[str, str]:
     """A label's place in the answer: by itself, since its place among the counts is private."""
     return type(label).__qualname__, repr(label)

@@ -1,0 +1,196 @@
+"""Planning a top k: every parameter checked, a mechanism and its price fixed by data-independent facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+
+from dpselect import parameters
+from dpselect.accounting.calibration import largest_epsilon, split_delta
+from dpselect.engines.domain import Domain, most_items
+from dpselect.errors import ParameterError
+from dpselect.mechanisms import CanonicalSet, JointPermuteAndFlip, JointSequence, JointSet, NoisyCounts
+from dpselect.mechanisms.chosen_k_bar import ChosenKBar
+from dpselect.mechanisms.limited_domain import LimitedDomain
+from dpselect.mechanisms.peeling import Peeling
+from dpselect.mechanisms.price import COUNT_SHARE, plan_of, priced
+from dpselect.parameters import Number
+from dpselect.plans import SetSelector, TopK, TopSet
+from dpselect.privacy import Neighbors, PureDP, Steps
+
+UNKNOWN: dict[str, type[LimitedDomain] | type[ChosenKBar]] = {
+    "limited-domain": LimitedDomain,
+    "chosen-k-bar": ChosenKBar,
+}
+SETS: dict[str, Callable[..., SetSelector]] = {
+    "joint-set": JointSet,
+    "joint-sequence": JointSequence,
+    "canonical-set": CanonicalSet,
+    "joint-permute-and-flip": JointPermuteAndFlip,
+    "canonical-permute-and-flip": partial(JointPermuteAndFlip, loss="canonical"),
+}
+SHORT = {"joint": "joint-set", "canonical": "canonical-set"}
+SET_LIMIT = 50  # k / epsilon up to which a whole set is drawn although delta would let peeling compose
+
+KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
+KNOWN_SET = "The domain is given, and k of its items are chosen all at once; unseen items take part with count 0."
+KNOWN_SEQUENCE = "The domain is given, and a ranking of k of its items is chosen all at once, unseen items included."
+UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with most users."
+
+
+def plan_top_k(
+    k: int,
+    *,
+    epsilon: Number,
+    delta: Number | None,
+    domain: Domain | None,
+    counts: bool,
+    k_bar: int | None,
+    max_items_per_user: int | None,
+    method: str,
+    ranked: bool = True,
+) -> TopK | TopSet:
+    """Check every parameter, fix the mechanism by data-independent facts, and settle the price."""
+    parameters.flag("counts", counts)
+    parameters.flag("ranked", ranked)
+    epsilon = parameters.positive("epsilon", epsilon)
+    method = _method(method, known=domain is not None)
+    if domain is not None:
+        _check_known(k, k_bar, domain)
+        share = parameters.probability("delta", 0 if delta is None else delta, zero=True)
+        if method == "auto":
+            method = "peeling" if ranked else best_set_method(parameters.whole("k", k, least=1), epsilon, share)
+        if method in SETS:
+            return _plan_set(k, epsilon, share, counts, max_items_per_user, method, ranked)
+        return _plan_known(k, epsilon, share, counts, max_items_per_user)
+    if delta is None:
+        hint = "an item of an unknown domain can betray its user with probability delta; 1e-6 is a common choice"
+        raise ParameterError("delta", "be given where no domain is", "nothing", hint)
+    return _plan_unknown(k, epsilon, delta, counts, k_bar, max_items_per_user, method)
+
+
+def _check_known(k: int, k_bar: int | None, domain: Domain) -> None:
+    if k_bar is not None:
+        raise ParameterError("k_bar", "be left out where a domain is given", k_bar)
+    most = most_items(domain)
+    if most is not None and parameters.whole("k", k, least=1) > most:
+        raise ParameterError("k", "be at most the number of items in the domain", k)
+
+
+def _method(method: str, *, known: bool) -> str:
+    allowed = ["auto", "peeling", *SETS] if known else ["auto", *UNKNOWN]
+    method = SHORT.get(method, method) if known else method
+    if method not in allowed:
+        where = "with a domain" if known else "without a domain"
+        raise ParameterError("method", f"be one of {', '.join(allowed)} {where}", repr(method))
+    return method if known or method != "auto" else "limited-domain"
+
+
+def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:
+    """Where no order is wanted: one draw of a whole set, or peeling, by k, epsilon and delta alone.
+
+    The loss of a set is spread over k ln(d / k) / epsilon users, that of peeling's picks, where delta lets them
+    compose, over about sqrt(k ln(1 / delta)) ln(d) / epsilon: so a set is the worse where k is large and epsilon
+    small. The limit is measured (benchmarks/README.md, known_domain).
+    """
+    return "canonical-set" if delta == 0 or k <= SET_LIMIT * epsilon else "peeling"
+
+
+def _plan_set(
+    k: int, epsilon: Fraction, share: Fraction, counts: bool, bound: int | None, method: str, ranked: bool
+) -> TopSet:
+    """One step for the set; its counts, together, as much epsilon again."""
+    make = SETS[method]
+    sets = KNOWN_SEQUENCE if method == "joint-sequence" else KNOWN_SET
+    if ranked and method != "joint-sequence":
+        hint = "joint-sequence and peeling rank; or say ranked=False (--unordered)"
+        raise ParameterError("method", "rank the items, which a set does not", repr(method), hint)
+    selector = make(k=k, epsilon=epsilon)
+    if not counts:
+        return TopSet(selector, None, selector.privacy, sets)
+    moved = _moved(selector.k, bound)
+    value = type(selector.privacy.steps[0].value)
+
+    def plan(x: Fraction) -> tuple[Steps, ...]:
+        return (Steps(value(x), 1), Steps(PureDP(x / moved), moved))
+
+    x = largest_epsilon(plan, epsilon, share)
+    privacy = priced(plan(x), epsilon, share, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
+    counter = NoisyCounts(k=selector.k, epsilon_per_count=x / moved, max_items_per_user=bound)
+    return TopSet(make(k=k, epsilon=x), counter, privacy, sets)
+
+
+def _plan_known(k: int, epsilon: Fraction, share: Fraction, counts: bool, bound: int | None) -> TopK:
+    whole = Peeling(k=k, epsilon=epsilon, delta=share)
+    if not counts:
+        return TopK(whole, None, whole.privacy, KNOWN_DOMAIN)
+    plan = plan_of(whole.k, _moved(whole.k, bound))
+    pick = largest_epsilon(plan, epsilon, share)
+    selector = Peeling(k=k, epsilon_per_pick=pick, delta=share)
+    privacy = priced(plan(pick), epsilon, share, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
+    return TopK(selector, _counter(k, pick, bound), privacy, KNOWN_DOMAIN)
+
+
+def _plan_unknown(
+    k: int, epsilon: Fraction, delta: Number, counts: bool, k_bar: int | None, bound: int | None, method: str
+) -> TopK:
+    make = UNKNOWN[method]
+    whole = make(k=k, k_bar=k_bar, epsilon=epsilon, delta=delta, max_items_per_user=bound)
+    if not counts:
+        return TopK(whole, None, whole.privacy, UNKNOWN_DOMAIN)
+    picks = sum(s.times for s in whole.privacy.steps)
+    plan = plan_of(picks, _moved(whole.k, bound))
+    split = split_delta(plan, epsilon, Fraction(whole.delta), whole.terms.swaps(whole.terms.k_bar))
+    pick, threshold = split.epsilon_per_pick, split.threshold
+    selector = make(
+        k=k,
+        k_bar=k_bar,
+        epsilon_per_pick=pick,
+        delta=delta,
+        delta_threshold=threshold,
+        max_items_per_user=bound,
+    )
+    privacy = priced(plan(pick), epsilon, split.composition, failure=threshold, neighbors=Neighbors.ADD_REMOVE)
+    return TopK(selector, _counter(k, pick, bound), privacy, UNKNOWN_DOMAIN)
+
+
+def plan_picks(
+    k: int,
+    *,
+    epsilon_per_pick: Fraction,
+    delta_threshold: Fraction,
+    domain: Domain | None,
+    counts: bool,
+    k_bar: int | None,
+    max_items_per_user: int | None,
+) -> TopK:
+    """Top k by picks of a given epsilon each, for a session, which composes them itself: no delta is spent on that."""
+    counted = parameters.flag("counts", counts)
+    bound, pick = max_items_per_user, epsilon_per_pick
+    selector: LimitedDomain | Peeling
+    if domain is not None:
+        _check_known(k, k_bar, domain)
+        selector, failure, reason = Peeling(k=k, epsilon_per_pick=pick), Fraction(0), KNOWN_DOMAIN
+    else:
+        failure, reason = delta_threshold, UNKNOWN_DOMAIN
+        selector = LimitedDomain(
+            k=k,
+            k_bar=k_bar,
+            epsilon_per_pick=pick,
+            delta=failure,
+            delta_threshold=failure,
+            max_items_per_user=bound,
+        )
+    steps = plan_of(k, _moved(k, bound) if counted else 0)(pick)
+    privacy = priced(steps, None, Fraction(0), failure=failure, neighbors=Neighbors.ADD_REMOVE)
+    return TopK(selector, _counter(k, pick, bound) if counted else None, privacy, reason)
+
+
+def _counter(k: int, pick: Fraction, bound: int | None) -> NoisyCounts:
+    return NoisyCounts(k=k, epsilon_per_count=pick * COUNT_SHARE, max_items_per_user=bound)
+
+
+def _moved(k: int, bound: int | None) -> int:
+    """How many of the k winners' counts one user can move."""
+    return k if bound is None else min(k, bound)
