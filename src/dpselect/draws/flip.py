@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpselect.draws.certified import CertifiedDraws
 
 BITS = 96
-AIR_BITS = 3  # the share of air in the staircase that bounds Phi is 2^-3 at first, less where more bits are asked
+AIR_BITS = 1  # the share of air in the staircase that bounds Phi is 2^-1 at first, less where more bits are asked
 
 
 class Coins(Masses, Protocol):
