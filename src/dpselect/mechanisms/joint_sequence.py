@@ -79,7 +79,7 @@ class SequenceWays:
 def sequence_within(reach: list[int], draws: Draws) -> list[int]:
     """A uniform sequence of different ranks, the i-th below reach[i]; reach never falls, so all before are too."""
     used: list[int] = []
-    found = []
+    found: list[int] = []
     for i, end in enumerate(reach):
         rank = draws.below(end - i)
         for other in used:  # ascending: the rank-th of those that are not used
