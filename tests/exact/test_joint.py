@@ -306,6 +306,13 @@ def test_unseen_items_of_any_number(name, unseen):
     assert len(set(far)) == 5
 
 
+@pytest.mark.parametrize("epsilon", ["1e-250", "1e-30", "1e-6", 10**6, 2**59])
+@pytest.mark.parametrize("name", ALL)
+def test_extreme_epsilons(name, epsilon):
+    for counts in ((2**53, 7, 3, 3, 0), (1, 0, 0, 0, 0)):
+        assert len(set(make(name, k=3, epsilon=epsilon)(counts, draws=SeededDraws(4)).tolist())) == 3
+
+
 BAD = [
     ([1, 2], "k must be at most the number of candidates"),
     ([1, 2, -1], "counts must be at least 0"),
@@ -328,6 +335,8 @@ def test_bad_parameters_are_named():
     for name in ALL:
         with pytest.raises(ParameterError, match=r"^epsilon must be a positive"):
             make(name, k=3, epsilon=0)
+        with pytest.raises(ParameterError, match=r"^epsilon must be between"):
+            make(name, k=3, epsilon=Fraction(1, 2**950))
         with pytest.raises(ParameterError, match=r"^k must be a whole number"):
             make(name, k=0, epsilon=1)
         with pytest.raises(ParameterError, match=r"^neighbors must be"):
