@@ -1,7 +1,7 @@
 """Which mechanism finds the true top k of a known domain, and what can be told from k and epsilon alone?
 
-Recall is the share of the k that were chosen which have at least as many users as the true k-th. Data: the Parquet files of
-../shared/data beside the checkout, and counts that were made up; only figures about them are printed.
+Recall is the share of the k that were chosen which have at least as many users as the true k-th. Data: the Parquet
+files of ../shared/data beside the checkout, and counts that were made up; only figures about them are printed.
 """
 
 from __future__ import annotations

@@ -31,7 +31,9 @@ SETS: dict[str, Callable[..., SetSelector]] = {
     "canonical-permute-and-flip": partial(JointPermuteAndFlip, loss="canonical"),
 }
 SHORT = {"joint": "joint-set", "canonical": "canonical-set"}
-SET_LIMIT = 50  # k / epsilon up to which a whole set is drawn although delta would let peeling compose
+FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
+LEAST_EPSILON_OF_A_SET = Fraction(3, 10)
+MOST_PER_EPSILON = 30  # k / epsilon up to which a whole set is drawn although delta lets peeling compose
 
 KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
 KNOWN_SET = "The domain is given, and k of its items are chosen all at once; unseen items take part with count 0."
@@ -92,9 +94,11 @@ def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:
 
     The loss of a set is spread over k ln(d / k) / epsilon users, that of peeling's picks, where delta lets them
     compose, over about sqrt(k ln(1 / delta)) ln(d) / epsilon: so a set is the worse where k is large and epsilon
-    small. The limit is measured (benchmarks/README.md, known_domain).
+    small. The limits are measured (benchmarks/README.md, known_domain).
     """
-    return "canonical-set" if delta == 0 or k <= SET_LIMIT * epsilon else "peeling"
+    small = k < FEWEST_OF_A_SET or epsilon < LEAST_EPSILON_OF_A_SET
+    large = delta > 0 and k > MOST_PER_EPSILON * epsilon
+    return "peeling" if small or large else "canonical-set"
 
 
 def _plan_set(

@@ -67,6 +67,10 @@ EXAMPLES = {
     "Peeling": {"k": 3, "epsilon": 2, "delta": "1e-6"},
     "LimitedDomain": {"k": 3, "epsilon": 2, "delta": "1e-6"},
     "ChosenKBar": {"k": 3, "epsilon": 2, "delta": "1e-6"},
+    "JointSet": {"k": 3, "epsilon": 2},
+    "JointSequence": {"k": 3, "epsilon": 2},
+    "JointPermuteAndFlip": {"k": 3, "epsilon": 2},
+    "CanonicalSet": {"k": 3, "epsilon": 2},
     "NoisyCounts": {"k": 3, "epsilon_per_count": 1},
 }
 

@@ -64,15 +64,16 @@ def test_a_whole_set_of_a_known_domain(votes, method, counts):
         assert release.privacy.parameters["epsilon_of_set"] == 4
 
 
-def test_auto_takes_a_set_only_where_no_order_is_wanted(votes):
-    def by(**settings):
-        return votes.top_k(2, domain=["ant", "bee", "cat"], **settings).privacy.mechanism
+def test_auto_takes_a_set_only_where_no_order_is_wanted_and_it_is_better():
+    def by(k=3, **settings):
+        return votes.top_k(k, domain=range(100), **settings).privacy.mechanism
 
-    assert by(epsilon=1) == "Peeling"
-    assert by(epsilon=1, ranked=False) == "CanonicalSet"
-    assert by(epsilon="0.01", ranked=False) == "CanonicalSet"
-    assert by(epsilon="0.01", delta="1e-6", ranked=False) == "Peeling"
-    assert by(epsilon=1, delta="1e-6", ranked=False) == "CanonicalSet"
+    votes = dps.Dataset({"user": [1], "item": [5]}, user="user", item="item")
+    assert by(epsilon=1) == by(epsilon=1, delta="1e-6") == "Peeling"
+    assert by(epsilon=1, ranked=False) == by(epsilon=1, delta="1e-6", ranked=False) == "CanonicalSet"
+    assert by(epsilon=1, k=2, ranked=False) == by(epsilon="0.29", ranked=False) == "Peeling"
+    assert by(epsilon=1, k=31, ranked=False) == by(epsilon=1, k=30, delta="1e-6", ranked=False) == "CanonicalSet"
+    assert by(epsilon=1, k=31, delta="1e-6", ranked=False) == "Peeling"
     assert votes.top_k(2, epsilon=4, delta="1e-6", ranked=False).privacy.mechanism == "LimitedDomain"
 
 

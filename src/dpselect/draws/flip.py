@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpselect.draws.certified import CertifiedDraws
 
 BITS = 96
-AIR_BITS = 3  # the share of air in the staircase that bounds Phi is 2^-3 at first, less where more bits are asked
+AIR_BITS = 1  # the share of air in the staircase that bounds Phi is 2^-1 at first, less where more bits are asked
 
 
 class Coins(Masses, Protocol):
@@ -51,10 +51,34 @@ def flip(draws: CertifiedDraws, coins: Coins) -> tuple[int, int]:
     return draws.among(_AtHeight(coins, _Height(draws, coins)))
 
 
-def _edges(coins: Coins, family: int, x: int, bits: int) -> tuple[arb, arb]:
-    """p(L) and p(L')."""
-    start, end = coins.layer(family, x)
-    return power(-coins.rate * start, bits), arb(0) if end is None else power(-coins.rate * end, bits)
+@dataclass(frozen=True)
+class _Layer:
+    """p = p(L), q = p(L') and their gaps to 1 and to each other, without cancellation."""
+
+    p: arb
+    under_p: arb
+    q: arb
+    under_q: arb
+    gap: arb
+
+    @classmethod
+    def of(cls, coins: Coins, family: int, x: int, bits: int) -> _Layer:
+        """The layer of a candidate."""
+        start, end = coins.layer(family, x)
+        with ctx.workprec(bits):
+            at, p = enclose(-coins.rate * start), power(-coins.rate * start, bits)
+            if end is None:
+                return cls(p, -at.expm1(), arb(0), arb(1), p)
+            below = enclose(-coins.rate * end)
+            return cls(p, -at.expm1(), below.exp(), -below.expm1(), -p * enclose(-coins.rate * (end - start)).expm1())
+
+    def mass(self, rest: arb) -> arb:
+        """p / (1 - p u) - q / (1 - q u) at u = 1 - rest."""
+        return self.gap / ((self.under_p + self.p * rest) * (self.under_q + self.q * rest))
+
+    def log(self, s: arb) -> arb:
+        """ln((1 - q u) / (1 - p u)) = ln(1 + (p - q) u / (1 - p u)) at u = e^-s."""
+        return (self.gap * (-s).exp() / (self.under_p - self.p * (-s).expm1())).log1p()
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +97,8 @@ class _AtHeight:
         bits = max(bits, BITS)
         low, high = self.height.ends(bits)
         with ctx.workprec(bits):
-            p, q = _edges(self.coins, family, x, bits)
-            one, other = ((p - q) / ((1 - p + p * rest) * (1 - q + q * rest)) for rest in (low, high))
-            return one.union(other)
+            layer = _Layer.of(self.coins, family, x, bits)
+            return layer.mass(low).union(layer.mass(high))
 
     def rise(self, family: int, x: int, bits: int) -> arb:
         """As before."""
@@ -99,7 +122,7 @@ class _Height:
             air = max(AIR_BITS, (bits - BITS) // 6)
             self.cells = refined(self.coins, self.cells, 2.0**-air)
             with ctx.workprec(max(bits, self.bits)):
-                self.known[bits] = self._solved(ctx.prec, air + 8)
+                self.known[bits] = self._solved(bits, air + 8)
         return self.known[bits]
 
     def _solved(self, bits: int, close: int) -> tuple[arb, arb]:
@@ -133,8 +156,8 @@ class _Wall:
 
     def __init__(self, coins: Coins, cell: Cell, bits: int) -> None:
         self.width = cell.width
-        self.first = _edges(coins, cell.family, cell.first, bits)
-        self.last = self.first if cell.width == 1 else _edges(coins, cell.family, cell.last, bits)
+        self.first = _Layer.of(coins, cell.family, cell.first, bits)
+        self.last = self.first if cell.width == 1 else _Layer.of(coins, cell.family, cell.last, bits)
         self.rise = cell.rise if bits <= BITS else coins.rise(cell.family, cell.last, bits)
         before = cell.first - 1 if cell.first else 0
         self.base = cell.base if bits <= BITS else coins.rise(cell.family, before, bits)
@@ -143,14 +166,8 @@ class _Wall:
 
     def most(self, s: arb) -> arb:
         """All layers as the first, of as many answers as the last."""
-        return self.width * self.rise * _log_gap(*self.first, s)
+        return self.width * self.rise * self.first.log(s)
 
     def least(self, s: arb) -> arb:
         """All layers as the last, of as many answers as the first."""
-        return self.width * self.base * _log_gap(*self.last, s)
-
-
-def _log_gap(p: arb, q: arb, s: arb) -> arb:
-    """ln((1 - q u) / (1 - p u)) = ln(1 + (p - q) u / (1 - p u)) at u = e^-s."""
-    u = (-s).exp()
-    return ((p - q) * u / (1 - p - p * (-s).expm1())).log1p()
+        return self.width * self.base * self.last.log(s)

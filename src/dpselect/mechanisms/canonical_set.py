@@ -9,14 +9,14 @@ from math import ceil
 
 from flint import arb, ctx
 
-from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.draws.levels import NEGLIGIBLE, power
+from dpselect.mechanisms import joint_terms
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.ranked import Ranked, ranked, subset
 from dpselect.parameters import Number
-from dpselect.privacy import BoundedRange, Neighbors, Privacy, neighbors, one_step
+from dpselect.privacy import BoundedRange, Neighbors, Privacy, one_step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +26,9 @@ class CanonicalSet:
     The loss of a set is how far its smallest count lies below the largest count outside, 0 if it does not.
 
     Guarantee: epsilon-DP; as one epsilon-bounded-range step it is also epsilon^2/8-zCDP.
-    Neighbors: add-remove or replace-one of one user.
-    Sensitivity: one user moves every count by at most 1, as many of them as they like, and the loss by at most
-        1; not always the same way, so the 2 stays.
+    Neighbors: add-remove, or replace-one (which halves the rate, since one count may rise and another fall).
+    Sensitivity: one user adds at most 1 to every count, as many of them as they like, and moves the loss by at
+        most 1; not always the same way, so the 2 stays.
     Exactness: the law is exact, ties included; counts are whole numbers up to 2^53.
     Cost: one sort of the counts, then about k draws.
     Source: Shekelyan and Loukides 2022 (canonical Lipschitz mechanism). Ours: the partition of the sets into
@@ -43,9 +43,7 @@ class CanonicalSet:
     neighbors: Neighbors = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", parameters.whole("k", self.k, least=1))
-        object.__setattr__(self, "epsilon", parameters.positive("epsilon", self.epsilon))
-        object.__setattr__(self, "neighbors", neighbors(self.neighbors))
+        joint_terms.parse(self)
 
     @property
     def privacy(self) -> Privacy:
@@ -59,7 +57,7 @@ class CanonicalSet:
 
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:
         """The chosen ranks: a class, then a set of it."""
-        classes = Classes.of(among, Fraction(self.epsilon) / 2)
+        classes = Classes.of(among, joint_terms.rate(self))
         return classes.draw(*draws.among(classes), draws)
 
 

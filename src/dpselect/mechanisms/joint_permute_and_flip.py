@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from dpselect import parameters
 from dpselect.draws import Draws, Levels
 from dpselect.draws.levels import cuts
 from dpselect.errors import ParameterError
+from dpselect.mechanisms import joint_terms
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.canonical_set import Classes
 from dpselect.mechanisms.paths import SetWays
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.ranked import Ranked, ranked
 from dpselect.parameters import Number
-from dpselect.privacy import Neighbors, Privacy, PureDP, neighbors, one_step
+from dpselect.privacy import Neighbors, Privacy, PureDP, one_step
 
 
 class Loss(StrEnum):
@@ -35,9 +35,9 @@ class JointPermuteAndFlip:
 
     Guarantee: epsilon-DP. Its bounded range is larger than epsilon, so it has the zCDP of any pure mechanism,
         epsilon^2/2, not that of the exponential mechanism.
-    Neighbors: add-remove or replace-one of one user.
-    Sensitivity: one user moves every count by at most 1, as many of them as they like, and the loss by at most
-        1; not always the same way, so the 2 stays.
+    Neighbors: add-remove, or replace-one (which halves the rate, since one count may rise and another fall).
+    Sensitivity: one user adds at most 1 to every count, as many of them as they like, and moves the loss by at
+        most 1; not always the same way, so the 2 stays.
     Exactness: the law is exact, ties included; counts are whole numbers up to 2^53.
     Cost: that of the exponential twin, several times.
     Source: McKenna and Sheldon 2020, Theorems 1 and 2, over the losses of seed 000 and of Shekelyan and Loukides
@@ -53,9 +53,7 @@ class JointPermuteAndFlip:
     neighbors: Neighbors = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", parameters.whole("k", self.k, least=1))
-        object.__setattr__(self, "epsilon", parameters.positive("epsilon", self.epsilon))
-        object.__setattr__(self, "neighbors", neighbors(self.neighbors))
+        joint_terms.parse(self)
         try:
             object.__setattr__(self, "loss", Loss(self.loss))
         except ValueError:
@@ -73,7 +71,7 @@ class JointPermuteAndFlip:
 
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:
         """The chosen ranks: a level of loss or a class, then a set of it."""
-        rate = Fraction(self.epsilon) / 2
+        rate = joint_terms.rate(self)
         if self.loss is Loss.CANONICAL:
             classes = Classes.of(among, rate)
             return classes.draw(*draws.flip(classes), draws)

@@ -9,14 +9,14 @@ from math import log, prod
 
 from flint import arb, ctx
 
-from dpselect import parameters
 from dpselect.draws import Draws, Levels
 from dpselect.draws.levels import cuts
+from dpselect.mechanisms import joint_terms
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.ranked import Ranked, ranked
 from dpselect.parameters import Number
-from dpselect.privacy import BoundedRange, Neighbors, Privacy, neighbors, one_step
+from dpselect.privacy import BoundedRange, Neighbors, Privacy, one_step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +26,9 @@ class JointSequence:
     The loss of a sequence is max over i of (i-th largest count) - (count of its i-th item).
 
     Guarantee: epsilon-DP; as one epsilon-bounded-range step it is also epsilon^2/8-zCDP.
-    Neighbors: add-remove or replace-one of one user.
-    Sensitivity: one user moves every count by at most 1, as many of them as they like, and the loss by at most
-        1; not always the same way, so the 2 stays.
+    Neighbors: add-remove, or replace-one (which halves the rate, since one count may rise and another fall).
+    Sensitivity: one user adds at most 1 to every count, as many of them as they like, and moves the loss by at
+        most 1; not always the same way, so the 2 stays.
     Exactness: the law is exact, ties included; counts are whole numbers up to 2^53.
     Cost: one sort of the counts, then about k^2 steps.
     Source: Gillenwater, Joseph, Munoz Medina, Ribero Diaz 2022 (Algorithm 1). Ours: the levels of loss are drawn
@@ -43,9 +43,7 @@ class JointSequence:
     neighbors: Neighbors = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", parameters.whole("k", self.k, least=1))
-        object.__setattr__(self, "epsilon", parameters.positive("epsilon", self.epsilon))
-        object.__setattr__(self, "neighbors", neighbors(self.neighbors))
+        joint_terms.parse(self)
 
     @property
     def privacy(self) -> Privacy:
@@ -59,7 +57,7 @@ class JointSequence:
 
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:
         """The chosen ranks, best first: a loss level, then a sequence within it."""
-        rate = Fraction(self.epsilon) / 2
+        rate = joint_terms.rate(self)
         ways = SequenceWays(among)
         levels = Levels(rate, among.spread, ways, cuts(rate, among.spread, ways.log))
         loss = levels.loss(*draws.among(levels))
@@ -85,7 +83,7 @@ class SequenceWays:
 def sequence_within(reach: list[int], draws: Draws) -> list[int]:
     """A uniform sequence of different ranks, the i-th below reach[i]; reach never falls, so all before are too."""
     used: list[int] = []
-    found = []
+    found: list[int] = []
     for i, end in enumerate(reach):
         rank = draws.below(end - i)
         for other in used:  # ascending: the rank-th of those that are not used

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpselect import parameters
 from dpselect.draws import Draws, Levels
 from dpselect.draws.levels import cuts
+from dpselect.mechanisms import joint_terms
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.paths import SetWays
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.ranked import Ranked, ranked
 from dpselect.parameters import Number
-from dpselect.privacy import BoundedRange, Neighbors, Privacy, neighbors, one_step
+from dpselect.privacy import BoundedRange, Neighbors, Privacy, one_step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +23,9 @@ class JointSet:
     The loss of a set is max over i of (i-th largest count of all) - (i-th largest count in the set).
 
     Guarantee: epsilon-DP; as one epsilon-bounded-range step it is also epsilon^2/8-zCDP.
-    Neighbors: add-remove or replace-one of one user.
-    Sensitivity: one user moves every count by at most 1, as many of them as they like, and the loss by at most
-        1; not always the same way, so the 2 stays.
+    Neighbors: add-remove, or replace-one (which halves the rate, since one count may rise and another fall).
+    Sensitivity: one user adds at most 1 to every count, as many of them as they like, and moves the loss by at
+        most 1; not always the same way, so the 2 stays.
     Exactness: the law is exact, ties included; counts are whole numbers up to 2^53.
     Cost: one sort of the counts; then N(m), the number of sets within loss m, at some dozens of m, each in about
         k^2 steps, or k^3 where many items lie between the first k counts less m.
@@ -41,9 +41,7 @@ class JointSet:
     neighbors: Neighbors = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", parameters.whole("k", self.k, least=1))
-        object.__setattr__(self, "epsilon", parameters.positive("epsilon", self.epsilon))
-        object.__setattr__(self, "neighbors", neighbors(self.neighbors))
+        joint_terms.parse(self)
 
     @property
     def privacy(self) -> Privacy:
@@ -58,7 +56,7 @@ class JointSet:
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:
         """The chosen ranks: a loss level, then a set within it."""
         ways = SetWays(among)
-        rate = Fraction(self.epsilon) / 2
+        rate = joint_terms.rate(self)
         levels = Levels(rate, among.spread, ways, cuts(rate, among.spread, ways.log))
         loss = levels.loss(*draws.among(levels))
         return ways.within(loss).draw(draws)

@@ -45,7 +45,8 @@ class Paths:
         """Blocks between the places where reach grows, after the last i with t_i = i."""
         k = len(reach)
         held = max((i for i, t in enumerate(reach, 1) if t == i), default=0)
-        blocks, start = [], held
+        blocks: list[Block] = []
+        start = held
         for i in range(held + 1, k + 1):
             if i == k or reach[i] > reach[i - 1]:
                 blocks.append(Block(start, reach[i - 1] - start, i))

@@ -33,7 +33,7 @@ def flip_law(coins: Coins, layers: Sequence[tuple[int, int]]) -> list[arb]:
         single = {loss: _single(loss, losses, numbers, coins) for loss in losses}
 
         def at(loss: int | None) -> arb:
-            later = [] if loss is None else [x for x in losses if x >= loss]
+            later = [x for x in losses if loss is not None and x >= loss]
             return single[later[0]] if later else arb(0)
 
         return [n * (at(start) - at(end)) for (start, end), n in zip(edges, rises, strict=True)]
