@@ -9,6 +9,7 @@ from dpselect.mechanisms.noisy_max import ReportNoisyMax
 from dpselect.mechanisms.peeling import Peeling
 from dpselect.mechanisms.permute_and_flip import PermuteAndFlip
 from dpselect.mechanisms.port import Mechanism
+from dpselect.mechanisms.quantile import Quantile
 
 __all__ = [
     "ChosenKBar",
@@ -19,5 +20,6 @@ __all__ = [
     "NoisyHistogram",
     "Peeling",
     "PermuteAndFlip",
+    "Quantile",
     "ReportNoisyMax",
 ]
