@@ -73,6 +73,8 @@ def restored(text: str) -> Release:
 
 def _written(value: object) -> Json:
     """A value as JSON; what JSON has no type for as [kind, text]. What nobody knows comes back as its text."""
+    if isinstance(value, tuple):
+        return ["tuple", [_written(one) for one in value]]
     if value is not UNSEEN:
         value = forms.scalar(value)
     for kind, (sort, write, _) in _KINDS.items():
@@ -84,5 +86,7 @@ def _written(value: object) -> Json:
 def _read(value: Json) -> object:
     if isinstance(value, list):
         kind, text = value
+        if isinstance(text, list):
+            return tuple(_read(one) for one in text)
         return _KINDS[str(kind)][2](str(text))
     return value
