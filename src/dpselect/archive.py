@@ -43,7 +43,7 @@ def archived(release: Release) -> str:
             "delta": str(statement.delta),
             "neighbors": str(statement.neighbors),
             "mechanism": statement.mechanism,
-            "parameters": {name: _written(value) for name, value in statement.parameters.items()},
+            "parameters": {name: _parameter(value) for name, value in statement.parameters.items()},
             "bound": statement.bound,
             "sentences": list(statement.sentences),
             "unit": statement.unit,
@@ -73,14 +73,17 @@ def restored(text: str) -> Release:
 
 def _written(value: object) -> Json:
     """A value as JSON; what JSON has no type for as [kind, text]. What nobody knows comes back as its text."""
-    if isinstance(value, tuple):
-        return ["tuple", [_written(one) for one in value]]
     if value is not UNSEEN:
         value = forms.scalar(value)
     for kind, (sort, write, _) in _KINDS.items():
         if isinstance(value, sort):
             return [kind, write(value)]
     return value if value is None or isinstance(value, (bool, int, str)) else forms.text(value)
+
+
+def _parameter(value: object) -> Json:
+    """A parameter may be several values."""
+    return ["tuple", [_written(one) for one in value]] if isinstance(value, tuple) else _written(value)
 
 
 def _read(value: Json) -> object:

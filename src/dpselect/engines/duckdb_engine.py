@@ -1,4 +1,4 @@
-"""The DuckDB engine: one source, one filter, one bound, and the two questions, answered by SQL."""
+"""The DuckDB engine: one source, one filter, one bound, and the three questions, answered by SQL."""
 
 from __future__ import annotations
 

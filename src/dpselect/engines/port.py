@@ -1,4 +1,4 @@
-"""The port: all that is ever asked of an engine. An engine counts distinct users per item, and nothing else."""
+"""The port: all that is ever asked of an engine. It counts distinct users per item, or per point of a grid."""
 
 from __future__ import annotations
 
