@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from dpselect.draws import Draws, Noise, Weights
+from dpselect.grid import Grid, UsersAt
 from dpselect.histogram import Histogram
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.limited_domain import LimitedDomain
-from dpselect.mechanisms.quantile import Quantile, Stretches
+from dpselect.mechanisms.quantile import Near, Quantile
 from dpselect.mechanisms.top_rows import top_rows
 
 
@@ -197,7 +198,7 @@ class QuantileRate:
 
     def __call__(self, values: Any, *, draws: Draws) -> list[int]:
         (q,) = self.right.shares
-        stretches = Stretches.between(self.right.grid.counted(values), self.right.grid.points)
+        stretches = Near.all(at(self.right.grid, values), self.right.grid.points).stretches
         rate = self.factor * self.right.rate(q) / q.denominator
         group, member = draws.categorical(Weights(-stretches.misses(q), rate, stretches.sizes))
         return [int(stretches.starts[group]) + member]
@@ -211,7 +212,7 @@ class QuantileOtherScore:
 
     def __call__(self, values: Any, *, draws: Draws) -> list[int]:
         (q,) = self.right.shares
-        stretches = Stretches.between(self.right.grid.counted(values), self.right.grid.points)
+        stretches = Near.all(at(self.right.grid, values), self.right.grid.points).stretches
         rank = round(q * stretches.total)
         scores = -abs(stretches.below - rank)
         group, member = draws.categorical(Weights(scores, self.right.rate(q), stretches.sizes))
@@ -228,3 +229,8 @@ class QuantileOfDataBounds:
         if not values or min(values) == max(values):
             return list(values[:1])
         return Quantile(bounds=(min(values), max(values)), step=1, epsilon=self.epsilon)(values, draws=draws)
+
+
+def at(grid: Grid, values: Any) -> UsersAt:
+    """Users at the points of a grid."""
+    return UsersAt.counted(np.sort(grid.placed(values)))

@@ -59,20 +59,19 @@ class Grid:
         In floats, each operation rounded alone, so a value has one place whatever stands beside it: nothing more is
         needed for the guarantee. Near the middle between two points it may be either of them. No NaN.
         """
-        low, high = float(self.low), float(self.high)
-        steps = np.floor((values.clip(low, high) - low) / float(self.step) + 0.5)
-        return steps.clip(0, self.points - 1).astype(np.int64)
+        steps = values.clip(float(self.low), float(self.high))
+        steps -= float(self.low)
+        steps /= float(self.step)
+        steps += 0.5
+        np.floor(steps, out=steps)
+        np.minimum(steps, self.points - 1, out=steps)
+        return steps.astype(np.int64)
 
-    def counted(self, values: object) -> UsersAt:
-        """One value of each user, counted at its place; what is missing (NaN, None, not a number) does not count."""
+    def placed(self, values: object) -> npt.NDArray[np.int64]:
+        """The place of every user's one value, in no order; what is missing (NaN, None, no number) does not count."""
         found = numbers(values)
         missing = np.isnan(found)
-        places = self.places(found[~missing] if missing.any() else found)
-        places.sort()
-        first = np.ones(len(places), dtype=bool)
-        np.not_equal(places[1:], places[:-1], out=first[1:])
-        starts = np.flatnonzero(first)
-        return UsersAt(places[starts], np.diff(starts, append=len(places)))
+        return self.places(found[~missing] if missing.any() else found)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,6 +83,14 @@ class UsersAt:
 
     def __repr__(self) -> str:
         return "UsersAt(private)"
+
+    @classmethod
+    def counted(cls, ordered: npt.NDArray[np.int64]) -> UsersAt:
+        """From ascending places, one for each user."""
+        first = np.ones(len(ordered), dtype=bool)
+        np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+        starts = np.flatnonzero(first)
+        return cls(ordered[starts], np.diff(starts, append=len(ordered)))
 
 
 def numbers(values: Any) -> npt.NDArray[np.float64]:

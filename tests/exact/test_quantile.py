@@ -12,7 +12,7 @@ from flint import ctx
 
 from dpselect.grid import Grid, UsersAt
 from dpselect.mechanisms import Quantile
-from dpselect.mechanisms.quantile import Stretches
+from dpselect.mechanisms.quantile import Near, Stretches
 from dpselect.privacy import BoundedRange, Steps
 from dpselect.reals import enclose
 from dpselect.testing import law
@@ -104,7 +104,7 @@ def test_pure_epsilon_is_met_in_the_limit():
     mechanism, far = Quantile(bounds=(0, 10**7), step=1, epsilon=1), 10**7
 
     def log_probability_of_0(places, users):
-        found = Stretches.between(UsersAt(np.array(places), np.array(users)), far + 1)
+        found = Stretches.between(UsersAt(np.array(places), np.array(users)), 0, far + 1)
         half = Fraction(1, 2)
         with ctx.workprec(BITS):
             weights = [enclose(-mechanism.rate(half) * Fraction(m, 2)).exp() for m in found.misses(half).tolist()]
@@ -114,6 +114,35 @@ def test_pure_epsilon_is_met_in_the_limit():
     with ctx.workprec(BITS):
         loss = log_probability_of_0([1], [2]) - log_probability_of_0([1, far], [2, 1])
         assert 1 - 1e-5 < loss < 1
+
+
+@pytest.mark.parametrize("reach", [0, 1, 2])
+@pytest.mark.parametrize("q", QS, ids=str)
+def test_points_beyond_the_reach_have_the_same_law(q, reach):
+    """What is accepted of a proposal has the law of the formula, however few values were put in order."""
+    mechanism, partly = small(q), 0
+    for values in [*DATA, (0, 0, 1, 1, 1, 2, 4, 4, 5), (5,) * 7 + (1, 0), (0,) * 9 + (4,), (2,) * 12]:
+
+        def propose(draws, values=values):
+            near = Near.rank(np.array(values, dtype=np.int64), len(POINTS), q, reach)
+            return (near.propose(q, mechanism.rate(q) / q.denominator, draws),)
+
+        found = law(propose)
+        with ctx.workprec(BITS):
+            refused = found.pop((None,), 0)
+            assert same({x: p / (1 - refused) for x, p in found.items()}, direct(values, q, EPSILON))
+        partly += refused != 0
+    assert partly
+
+
+def test_many_values_take_the_short_way_and_hit_the_rank():
+    values = (np.arange(100_001) * 7919) % 100_001
+    for q in (Fraction(1, 2), Fraction(1, 100), Fraction(99, 100)):
+        mechanism = Quantile(q=q, bounds=(0, 100_000), step=1, epsilon=2)
+        near = mechanism.near(mechanism.grid.placed(values), q)
+        assert len(near.stretches.starts) < 1000
+        assert near.stretches.sizes.sum() + near.before + near.behind == 100_001
+        assert abs(mechanism(values)[0] - 100_001 * q) < 100
 
 
 def test_two_quantiles_of_one_price():
@@ -169,7 +198,7 @@ def test_several_values_of_a_user_are_refused():
 
 def test_where_values_tie_the_true_median_has_no_miss():
     """30 below, 60 at the point, 10 above: the usual score prefers nothing here; the miss is 0 at the tie alone."""
-    stretches = Stretches.between(UsersAt(np.array([0, 3, 5]), np.array([30, 60, 10])), 6)
+    stretches = Stretches.between(UsersAt(np.array([0, 3, 5]), np.array([30, 60, 10])), 0, 6)
     misses = dict(zip(stretches.starts.tolist(), (stretches.misses(Fraction(1, 2)) / 2).tolist(), strict=True))
     assert misses[3] == 0
     assert min(m for x, m in misses.items() if x != 3) == 20
@@ -177,8 +206,7 @@ def test_where_values_tie_the_true_median_has_no_miss():
 
 def test_stretches_cover_every_point_once():
     for left, _ in neighbours(3):
-        users = Grid.of((0, 5), 1).counted(list(left))
-        found = Stretches.between(users, 6)
+        found = Stretches.between(broken.at(Grid.of((0, 5), 1), list(left)), 0, 6)
         ends = found.starts + found.sizes
         assert found.starts[0] == 0
         assert ends[-1] == 6

@@ -101,7 +101,7 @@ def place(grid: Grid) -> str:
     """`Grid.places` of v in SQL, operation by operation."""
     low, high, step = (f"'{float(x)!r}'::DOUBLE" for x in (grid.low, grid.high, grid.step))
     steps = f"floor((least(greatest(v, {low}), {high}) - {low}) / {step} + 0.5::DOUBLE)"
-    return f"CAST(least(greatest({steps}, 0::DOUBLE), {grid.points - 1}::DOUBLE) AS BIGINT)"
+    return f"CAST(least({steps}, {grid.points - 1}::DOUBLE) AS BIGINT)"
 
 
 def in_span(rows: str, span: Span, item_type: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.price import plan_of, price
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy
+from dpselect.reals import Exp
 
 Integers = npt.NDArray[np.int64]
 
@@ -40,7 +42,7 @@ class Quantile:
     Sensitivity: one user moves miss(x) by at most s = max(q, 1 - q), which is 1/2 for the median; the number of users n
         is private. rate = epsilon_per_pick / (2 s).
     Exactness: the law is exact on the grid. Without `step` the grid is so fine that 10^9 steps or more fit in.
-    Cost: sorting the values, then one draw among the stretches between them, however many points these hold.
+    Cost: a few passes over the values, which are put in order near the ranks only, and a draw for each quantile.
     Source: Smith 2011 (private quantile); McSherry and Talwar 2007; seed 002 for the continuous case. Ours: miss is
         the true error in ranks where values tie, and several quantiles by bounded-range composition.
     Example:
@@ -79,18 +81,21 @@ class Quantile:
 
     def __call__(self, values: object, *, draws: Draws | None = None) -> list[int | float]:
         """The quantiles, in the order of q: from an array of one value per user, or from counts on the grid."""
-        users = values if isinstance(values, UsersAt) else self.grid.counted(values)
-        return [self.grid.value(place) for place in self.places(users, secure(draws))]
+        users = values if isinstance(values, UsersAt) else self.grid.placed(values)
+        found = [self.place(users, q, secure(draws)) for q in self.shares]
+        return [self.grid.value(place) for place in sorted(found)]  # sorting never adds to the largest miss
 
-    def places(self, users: UsersAt, draws: Draws) -> list[int]:
-        """Places of the grid, ascending: sorting what was drawn costs nothing and never adds to the largest miss."""
-        stretches = Stretches.between(users, self.grid.points)
-        found = []
-        for q in self.shares:
-            weights = Weights(-stretches.misses(q), self.rate(q) / q.denominator, stretches.sizes)
-            group, member = draws.categorical(weights)
-            found.append(int(stretches.starts[group]) + member)
-        return sorted(found)
+    def place(self, users: UsersAt | Integers, q: Fraction, draws: Draws) -> int:
+        """One quantile's place on the grid. Places of users, where they are an array, are put into another order."""
+        near = Near.all(users, self.grid.points) if isinstance(users, UsersAt) else self.near(users, q)
+        while True:
+            found = near.propose(q, self.rate(q) / q.denominator, draws)
+            if found is not None:
+                return found
+
+    def near(self, places: Integers, q: Fraction) -> Near:
+        """The stretches around a rank, so wide that a point beyond them is hardly ever proposed."""
+        return Near.rank(places, self.grid.points, q, int((np.log(self.grid.points) + 20) / float(self.rate(q))) + 1)
 
     def accuracy(self, beta: float) -> float:
         """So many users at most are all quantiles away from their ranks, with probability 1 - beta.
@@ -112,23 +117,99 @@ class Stretches:
     total: int
 
     @classmethod
-    def between(cls, users: UsersAt, points: int) -> Stretches:
-        """All points of a grid, in order."""
-        before = np.concatenate([[0], np.cumsum(users.users)])  # below the gap in front of each place, and behind all
-        after = before[-1] - before
+    def between(cls, users: UsersAt, start: int, stop: int, below_all: int = 0, above_all: int = 0) -> Stretches:
+        """The points from start to before stop, in order, with so many more users below and above all of them."""
+        before = (
+            np.concatenate([[0], np.cumsum(users.users)]) + below_all
+        )  # below the gap before each place, and at last
+        total = int(before[-1]) + above_all
         starts, ends, below, above = (np.empty(2 * len(users.places) + 1, dtype=np.int64) for _ in range(4))
-        starts[0], starts[1::2], starts[2::2] = 0, users.places, users.places + 1
-        ends[:-1], ends[-1] = starts[1:], points
+        starts[0], starts[1::2], starts[2::2] = start, users.places, users.places + 1
+        ends[:-1], ends[-1] = starts[1:], stop
         below[::2], below[1::2] = before, before[:-1]
-        above[::2], above[1::2] = after, after[1:]
+        above[::2], above[1::2] = total - before, total - before[1:]
         some = np.flatnonzero(ends > starts)
-        return cls(starts[some], (ends - starts)[some], below[some], above[some], int(before[-1]))
+        return cls(starts[some], (ends - starts)[some], below[some], above[some], total)
 
     def misses(self, q: Fraction) -> Integers:
-        """max(0, below - q n, above - (1 - q) n) in units of 1 / the denominator of q: integers."""
-        a, b = q.numerator, q.denominator
-        too_far = np.maximum(b * self.below - a * self.total, b * self.above - (b - a) * self.total)
+        """`miss` of every stretch."""
+        too_far = np.maximum(*overshoot(q, self.below, self.above, self.total))
         return np.maximum(too_far, 0, out=too_far)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Near:
+    """The stretches around a rank; `before` points lie before them and `behind` points behind.
+
+    All of the points before count as if each had the least miss that a point there can have, and so do those behind.
+    When one of them is proposed, its own users are counted, and it is accepted by the share of its weight in that.
+    So every point is accepted in proportion to its weight, and values far from the rank need no order.
+    """
+
+    stretches: Stretches
+    before: int = 0
+    behind: int = 0
+    places: Integers | None = None
+
+    @classmethod
+    def all(cls, users: UsersAt, points: int) -> Near:
+        """The whole grid."""
+        return cls(Stretches.between(users, 0, points))
+
+    @classmethod
+    def rank(cls, places: Integers, points: int, q: Fraction, reach: int) -> Near:
+        """The points between the values that stand `reach` ranks below and above the rank q of all places."""
+        n = len(places)
+        first, last = max(0, (q * n).__floor__() - reach), min(n - 1, (q * n).__ceil__() + reach)
+        if first == 0 and last == n - 1:
+            return cls.all(UsersAt.counted(np.sort(places)), points)
+        places.partition([first, last])
+        users = UsersAt.counted(np.sort(places[first : last + 1]))
+        low, high = int(users.places[0]), int(users.places[-1])
+        tied = int(np.count_nonzero(places[:first] == low)), int(np.count_nonzero(places[last + 1 :] == high))
+        users.users[0] += tied[0]
+        users.users[-1] += tied[1]
+        below, above = first - tied[0], n - 1 - last - tied[1]
+        start, stop = (low if below else 0), (high + 1 if above else points)
+        return cls(Stretches.between(users, start, stop, below, above), start, points - stop, places)
+
+    def propose(self, q: Fraction, rate: Fraction, draws: Draws) -> int | None:
+        """A place in proportion to exp(-rate miss), or None where a place beyond the stretches was refused."""
+        s = self.stretches
+        beyond = [
+            (0, self.before, self._least(q, 1)),
+            (int(s.starts[-1] + s.sizes[-1]), self.behind, self._least(q, 0)),
+        ]
+        beyond = [part for part in beyond if part[1]]
+        scores = np.concatenate([-s.misses(q), np.array([-least for *_, least in beyond], dtype=np.int64)])
+        sizes = np.concatenate([s.sizes, np.array([size for _, size, _ in beyond], dtype=np.int64)])
+        group, member = draws.categorical(Weights(scores, rate, sizes))
+        if group < len(s.starts):
+            return int(s.starts[group]) + member
+        start, _, least = beyond[group - len(s.starts)]
+        excess = self._miss(start + member, q) - least
+        return start + member if draws.bernoulli(Exp(-rate * excess)) else None
+
+    def _least(self, q: Fraction, side: int) -> int:
+        """A bound: below the stretches, all but the users below these are above; behind them the other way round."""
+        s, n = self.stretches, self.stretches.total
+        below, above = (0, n - int(s.below[0])) if side else (n - int(s.above[-1]), 0)
+        return max(0, *overshoot(q, below, above, n))
+
+    def _miss(self, place: int, q: Fraction) -> int:
+        """The miss of one point, by counting all users."""
+        places = self.places if self.places is not None else np.empty(0, dtype=np.int64)
+        below, above = int(np.count_nonzero(places < place)), int(np.count_nonzero(places > place))
+        return max(0, *overshoot(q, below, above, len(places)))
+
+
+Whole = TypeVar("Whole", int, Integers)
+
+
+def overshoot(q: Fraction, below: Whole, above: Whole, total: int) -> tuple[Whole, Whole]:
+    """below - q n and above - (1 - q) n, in units of 1 / the denominator of q: integers."""
+    a, b = q.numerator, q.denominator
+    return b * below - a * total, b * above - (b - a) * total
 
 
 def shares(q: object) -> tuple[Fraction, ...]:
