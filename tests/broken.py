@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from dpselect.draws import Draws, Noise, Weights
+from dpselect.grid import Grid, UsersAt
 from dpselect.histogram import Histogram
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.limited_domain import LimitedDomain
+from dpselect.mechanisms.quantile import Near, Quantile
 from dpselect.mechanisms.top_rows import top_rows
 
 
@@ -185,3 +187,50 @@ def histogram(counts: tuple[int, ...]) -> Histogram:
     return Histogram(
         counts=np.array(values, dtype=np.int64), sizes=[len(m) for m in members], label=lambda g, r: members[g][r]
     )
+
+
+@dataclass(frozen=True)
+class QuantileRate:
+    """A quantile drawn with a rate that is too large by a factor."""
+
+    right: Quantile
+    factor: Fraction
+
+    def __call__(self, values: Any, *, draws: Draws) -> list[int]:
+        (q,) = self.right.shares
+        stretches = Near.all(at(self.right.grid, values), self.right.grid.points).stretches
+        rate = self.factor * self.right.rate(q) / q.denominator
+        group, member = draws.categorical(Weights(-stretches.misses(q), rate, stretches.sizes))
+        return [int(stretches.starts[group]) + member]
+
+
+@dataclass(frozen=True)
+class QuantileOtherScore:
+    """A quantile by -|#{v < x} - rank|, the rank rounded from n, at the price of one that moves by max(q, 1 - q)."""
+
+    right: Quantile
+
+    def __call__(self, values: Any, *, draws: Draws) -> list[int]:
+        (q,) = self.right.shares
+        stretches = Near.all(at(self.right.grid, values), self.right.grid.points).stretches
+        rank = round(q * stretches.total)
+        scores = -abs(stretches.below - rank)
+        group, member = draws.categorical(Weights(scores, self.right.rate(q), stretches.sizes))
+        return [int(stretches.starts[group]) + member]
+
+
+@dataclass(frozen=True)
+class QuantileOfDataBounds:
+    """A median whose bounds are the smallest and the largest value, so that one user decides what can come out."""
+
+    epsilon: Fraction
+
+    def __call__(self, values: Any, *, draws: Draws) -> list[float]:
+        if not values or min(values) == max(values):
+            return list(values[:1])
+        return Quantile(bounds=(min(values), max(values)), step=1, epsilon=self.epsilon)(values, draws=draws)
+
+
+def at(grid: Grid, values: Any) -> UsersAt:
+    """Users at the points of a grid."""
+    return UsersAt.counted(np.sort(grid.placed(values)))

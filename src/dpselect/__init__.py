@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dpselect.errors import BudgetError, DataError, DpselectError, LedgerError, OutputError, ParameterError
     from dpselect.ledger import Account, Ledger
     from dpselect.privacy import Neighbors
+    from dpselect.quantiles import median, quantile
     from dpselect.release import Item, Receipt, Release, Statement
     from dpselect.session import Session
     from dpselect.verbs import choose
@@ -42,6 +43,8 @@ _HOMES = {
     "Span": "dpselect.engines.domain",
     "Statement": "dpselect.release",
     "choose": "dpselect.verbs",
+    "median": "dpselect.quantiles",
+    "quantile": "dpselect.quantiles",
 }
 
 __all__ = [
@@ -68,6 +71,8 @@ __all__ = [
     "accounting",
     "choose",
     "mechanisms",
+    "median",
+    "quantile",
 ]
 
 

@@ -43,7 +43,7 @@ def archived(release: Release) -> str:
             "delta": str(statement.delta),
             "neighbors": str(statement.neighbors),
             "mechanism": statement.mechanism,
-            "parameters": {name: _written(value) for name, value in statement.parameters.items()},
+            "parameters": {name: _parameter(value) for name, value in statement.parameters.items()},
             "bound": statement.bound,
             "sentences": list(statement.sentences),
             "unit": statement.unit,
@@ -81,8 +81,15 @@ def _written(value: object) -> Json:
     return value if value is None or isinstance(value, (bool, int, str)) else forms.text(value)
 
 
+def _parameter(value: object) -> Json:
+    """A parameter may be several values."""
+    return ["tuple", [_written(one) for one in value]] if isinstance(value, tuple) else _written(value)
+
+
 def _read(value: Json) -> object:
     if isinstance(value, list):
         kind, text = value
+        if isinstance(text, list):
+            return tuple(_read(one) for one in text)
         return _KINDS[str(kind)][2](str(text))
     return value

@@ -46,6 +46,19 @@ examples:
       The option that most voters chose.
 """
 
+QUANTILE_EXAMPLES = """
+examples:
+  dpselect quantile people.csv --user id --column age --bounds 0 120 --step 1 --epsilon 1
+      The median age, in whole years.
+  dpselect quantile people.csv --user id --column income --q 0.1,0.5,0.9 --bounds 0 1e6 --epsilon 1 --delta 1e-6
+      Three quantiles for one price; a delta makes several of them more accurate.
+  dpselect quantile visits.parquet --user id --column seconds --per-user max --where "page = '/'" --bounds 0 3600 \\
+    --epsilon 0.5
+      The median of everybody's longest visit.
+
+Choose the bounds without looking at the data: values beyond count as the bound.
+"""
+
 DEMO_EXAMPLES = """
 examples:
   dpselect demo
@@ -64,6 +77,8 @@ examples:
       The ten artists that most users played.
   dpselect choose models.csv --label model --score correct --epsilon 1
       The best of some candidates by a private score.
+  dpselect quantile people.csv --user id --column age --q 0.5 --bounds 0 120 --epsilon 1
+      The median of one value per user.
 
 dpselect COMMAND --help tells more.
 """
@@ -112,7 +127,7 @@ def parser() -> Parser:
     """The whole command line."""
     root = Parser(
         prog="dpselect",
-        description="Differentially private selection: the top k, the best one.",
+        description="Differentially private selection: the top k, the best one, the value at a rank.",
         epilog=EXAMPLES.strip("\n"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,  # a script written today must not change its meaning when an option is added
@@ -122,6 +137,7 @@ def parser() -> Parser:
     for name, fill, summary, examples in (
         ("top", top, "the k items that most users share, ranked", TOP_EXAMPLES),
         ("choose", choose, "the best of some candidates", CHOOSE_EXAMPLES),
+        ("quantile", quantile, "the median, or other quantiles, of one value per user", QUANTILE_EXAMPLES),
         ("demo", demo, "a private top ten of invented data, to see it work", DEMO_EXAMPLES),
     ):
         command = commands.add_parser(
@@ -187,6 +203,31 @@ def choose(command: argparse.ArgumentParser) -> None:
     result(command)
 
 
+def quantile(command: argparse.ArgumentParser) -> None:
+    """dpselect quantile."""
+    command.add_argument("files", nargs="+", metavar="FILE", help="CSV, JSON, Parquet, or a database with --table")
+    command.add_argument("--user", required=True, metavar="COLUMN", help="who: the unit that is protected")
+    command.add_argument("--column", required=True, metavar="COLUMN", dest="item", help="the values")
+    rows(command)
+    command.add_argument(
+        "--q", default="0.5", metavar="Q,Q", help="which quantiles, ascending (default 0.5, the median)"
+    )
+    command.add_argument(
+        "--bounds", required=True, nargs=2, metavar=("LOW", "HIGH"), help="where values lie; chosen without the data"
+    )
+    command.add_argument("--step", metavar="S", help="answers are LOW + i S (default: a very small power of ten)")
+    command.add_argument(
+        "--per-user",
+        default="random",
+        metavar="RULE",
+        help="the value of a user with several: random (the default), min, max or mean",
+    )
+    price(command)
+    command.add_argument("--delta", default="0", help=DELTA.partition(" (")[0] + " (default 0)")
+    budget(command)
+    result(command)
+
+
 def demo(command: argparse.ArgumentParser) -> None:
     """dpselect demo."""
     command.add_argument("--users", type=int, default=100_000, metavar="N", help="how many (default 100000)")
@@ -203,12 +244,17 @@ def users_and_items(group: Group, *, required: bool) -> None:
     """What a row says, and which rows."""
     group.add_argument("--user", required=required, metavar="COLUMN", help="who: the unit that is protected")
     group.add_argument("--item", required=required, metavar="COLUMN", help="what is counted, by distinct users")
-    group.add_argument("--where", metavar="SQL", help="only rows for which this condition holds")
-    group.add_argument("--table", metavar="NAME", help="a table of a database file")
+    rows(group)
     group.add_argument(
         "--split", metavar="TEXT", help="what stands between items, if a row holds several: ' ' for words"
     )
     group.add_argument("--max-items-per-user", type=int, metavar="N", help="keep N random items of every user")
+
+
+def rows(group: Group) -> None:
+    """Which rows count."""
+    group.add_argument("--where", metavar="SQL", help="only rows for which this condition holds")
+    group.add_argument("--table", metavar="NAME", help="a table of a database file")
 
 
 def price(group: Group) -> None:

@@ -94,7 +94,8 @@ def _command(args: argparse.Namespace) -> int:
         parser().print_help(sys.stderr)
         return 2
     else:
-        {"top": top, "choose": choose, "demo": demo, "ledger": ledger_command.run}[args.command](args)
+        commands = {"top": top, "choose": choose, "quantile": quantile, "demo": demo, "ledger": ledger_command.run}
+        commands[args.command](args)
     return 0
 
 
@@ -179,6 +180,32 @@ def _by_score(args: argparse.Namespace) -> bool:
     return bool(given[0])
 
 
+def quantile(args: argparse.Namespace) -> None:
+    """Quantiles of one value per user."""
+
+    def ask(progress: Callable[[float | None], None]) -> Release:
+        try:
+            return answer(progress)
+        except ParameterError as error:
+            if error.parameter != "item":
+                raise
+            raise ParameterError("--column", error.must, error.came, error.hint) from None
+
+    def answer(progress: Callable[[float | None], None]) -> Release:
+        return _dataset(args).quantile(
+            args.q.split(","),
+            bounds=tuple(args.bounds),
+            epsilon=args.epsilon,
+            delta=args.delta,
+            step=args.step,
+            per_user=args.per_user,
+            fresh=args.fresh,
+            progress=progress,
+        )
+
+    _answer(args, ask)
+
+
 def demo(args: argparse.Namespace) -> None:
     """Invented data, and a private top ten of it."""
     if args.keep is None:
@@ -222,8 +249,8 @@ def _dataset(args: argparse.Namespace) -> Dataset:
         user=args.user,
         item=args.item,
         where=args.where,
-        max_items_per_user=args.max_items_per_user,
-        split=args.split,
+        max_items_per_user=getattr(args, "max_items_per_user", None),  # a quantile takes one value of each user
+        split=getattr(args, "split", None),
         table=args.table,
         ledger=args.ledger,
         analyst=args.analyst,

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from dpselect import parameters, planning, verbs
+from dpselect import parameters, planning, quantiles, verbs
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.domain import Domain, domain_of
 from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.port import Progress
+from dpselect.engines.port import PerUser, Progress
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import Number, rational, whole
 from dpselect.payments import Answer, Where, purse
-from dpselect.plans import TopK, TopSet
+from dpselect.plans import TopK, TopSet, ValuesAt
 from dpselect.privacy import ApproxDP, Neighbors
 from dpselect.questions import Question, question, source_of
 from dpselect.release import Release
@@ -28,7 +28,8 @@ class Dataset:
     `source` is a Parquet, CSV, TSV or JSON lines file (the texts also .gz), a folder, a glob or a list of such
     files, a DuckDB database file or connection with `table=`, a DuckDB relation, a pandas or polars frame, a
     PyArrow table, or a dict of arrays. `user` names the column that says whose row it is: the guarantee is for all
-    rows of one user. `item` names the column that is counted. Rows without a user or an item do not count.
+    rows of one user. `item` names the column that is counted, or whose quantiles are asked. Rows without a user or an
+    item do not count.
 
     `where` keeps the rows for which an SQL condition (DuckDB's dialect) holds. It looks at one row at a time;
     where it fails for a row, the row is left out. `max_items_per_user` keeps that many distinct items of each user,
@@ -141,7 +142,7 @@ class Dataset:
             release = self.answer(plan, known, engine, progress, draws)
             return release, plan.charge(len(release))
 
-        return self._paid("top_k", asked, plan.privacy.approx, known, ask, fresh)
+        return self._paid("top_k", asked, plan.privacy.approx, _fits(known), ask, fresh)
 
     def choose(
         self,
@@ -175,7 +176,73 @@ class Dataset:
         def ask(engine: DuckDBEngine) -> Answer:
             return plan.select(engine.grouped(known, progress=progress), secure(draws)), price.approx
 
-        return self._paid("choose", asked, price.approx, known, ask, fresh)
+        return self._paid("choose", asked, price.approx, _fits(known), ask, fresh)
+
+    def quantile(
+        self,
+        q: Number | Sequence[Number] = 0.5,
+        *,
+        bounds: quantiles.Bounds,
+        epsilon: Number,
+        delta: Number = 0,
+        step: Number | None = None,
+        per_user: PerUser | str = PerUser.RANDOM,
+        fresh: bool = False,
+        progress: Progress | None = None,
+        draws: Draws | None = None,
+    ) -> Release:
+        """The value in the `item` column below which a share q of all users lies, or several such values, ascending.
+
+        Guarantee: (epsilon, delta)-DP for one whole user coming or going. Every user takes part with one value: with
+        `per_user` a "random" one of their distinct values, their "min", "max" or "mean". `bounds` are two numbers
+        chosen without looking at the data; what lies beyond counts as the bound. The answer is a point low + i `step`;
+        without a step the points are very dense. Several q share the price; a small delta makes them more accurate.
+        """
+        which = quantiles.chosen(per_user)
+        plan = quantiles.plan_quantile(q, bounds=bounds, step=step, epsilon=epsilon, delta=delta, per_user=which)
+        price = plan.mechanism.privacy.approx
+        self.check_one_each()
+
+        def ask(engine: DuckDBEngine) -> Answer:
+            return self.values_at(plan, which, engine, progress, draws), price
+
+        asked = quantiles.asked(plan, draws, which)
+        return self._paid("quantile", asked, price, DuckDBEngine.check_values, ask, fresh)
+
+    def median(
+        self,
+        *,
+        bounds: quantiles.Bounds,
+        epsilon: Number,
+        step: Number | None = None,
+        per_user: PerUser | str = PerUser.RANDOM,
+        fresh: bool = False,
+        progress: Progress | None = None,
+        draws: Draws | None = None,
+    ) -> Release:
+        """The middle one of all users' values: `quantile` with q = 1/2, which is epsilon-DP."""
+        return self.quantile(
+            quantiles.MEDIAN,
+            bounds=bounds,
+            epsilon=epsilon,
+            step=step,
+            per_user=per_user,
+            fresh=fresh,
+            progress=progress,
+            draws=draws,
+        )
+
+    def check_one_each(self) -> None:
+        """Refuse what speaks of several items of a user, who takes part in a quantile with one value."""
+        for name in ("split", "max_items_per_user"):
+            if getattr(self, name) is not None:
+                raise ParameterError(name, "be left out for a quantile", repr(getattr(self, name)))
+
+    def values_at(
+        self, plan: ValuesAt, which: PerUser, engine: DuckDBEngine, progress: Progress | None, draws: Draws | None
+    ) -> Release:
+        """The quantiles of these rows. Whoever calls this has seen to the price."""
+        return plan.select(engine.users_at(plan.mechanism.grid, which, progress=progress), secure(draws))
 
     def answer(
         self,
@@ -202,16 +269,15 @@ class Dataset:
         verb: str,
         asked: Mapping[str, object],
         ceiling: ApproxDP,
-        known: Domain | None,
+        check: Callable[[DuckDBEngine], None],
         ask: Callable[[DuckDBEngine], Answer],
         fresh: bool,
     ) -> Release:
-        """The answer, paid from the purse if there is one; a domain that does not fit is refused before that."""
+        """The answer, paid from the purse if there is one; `check` refuses before that what does not fit the schema."""
         parameters.flag("fresh", fresh)
         paying = purse(self.ledger, self.analyst, self.name)
         with self.engine() as engine:
-            if known is not None:
-                engine.check(known)
+            check(engine)
             if paying is None:
                 return ask(engine)[0]
             return paying.pay(ceiling, self.question(verb, asked), lambda: ask(engine), fresh=fresh)
@@ -228,6 +294,11 @@ class Dataset:
             table=self.table,
             key=fresh_key(),
         )
+
+
+def _fits(known: Domain | None) -> Callable[[DuckDBEngine], None]:
+    """A check of the domain, where there is one."""
+    return lambda engine: None if known is None else engine.check(known)
 
 
 def _text(name: str, value: object, must: str, *, blank: bool = False) -> None:

@@ -11,7 +11,7 @@ class ParameterError(DpselectError, ValueError):
     """A parameter is not what it must be. Raised before any data is touched, so it costs nothing."""
 
     def __init__(self, parameter: str, must: str, came: object, hint: str | None = None) -> None:
-        self.parameter = parameter
+        self.parameter, self.must, self.came = parameter, must, came
         self.hint = hint
         message = f"{parameter} must {must}, got {came}"
         super().__init__(message if hint is None else f"{message}\nhint: {hint}")

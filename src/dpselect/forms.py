@@ -88,6 +88,11 @@ def price(value: Fraction) -> str:
     return exact if len(exact) <= LONG else rounded_up(value)
 
 
+def short(value: Fraction) -> str:
+    """The nearest float for a sentence, whole numbers without a point; for what is no price."""
+    return repr(float(value)).removesuffix(".0")
+
+
 # ---- a table ----------------------------------------------------------------------------------------------
 
 

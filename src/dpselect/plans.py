@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dpselect import forms
 from dpselect.accounting.composition import basic
 from dpselect.draws import Draws
 from dpselect.histogram import Histogram
@@ -24,6 +25,7 @@ from dpselect.mechanisms.candidates import Input, candidates
 from dpselect.mechanisms.chosen_k_bar import ChosenKBar
 from dpselect.mechanisms.limited_domain import LimitedDomain
 from dpselect.mechanisms.peeling import Peeling
+from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.ranked import fixed, ranked
 from dpselect.mechanisms.top_rows import top_rows
 from dpselect.privacy import ApproxDP, Privacy, Steps
@@ -153,6 +155,36 @@ class TopSet:
 def _noise(counter: NoisyCounts) -> str:
     scale = 1 / float(Fraction(counter.epsilon_per_count))
     return f"Counts carry discrete Laplace noise of scale {scale:.3g} users."
+
+
+@dataclass(frozen=True)
+class ValuesAt:
+    """A plan for the values at some ranks. `one_each` says in a sentence which value a user has."""
+
+    mechanism: Quantile
+    one_each: str
+
+    def select(self, values: object, draws: Draws) -> Release:
+        """Run on one value of each user, or on their numbers at the points of the grid."""
+        found = self.mechanism(values, draws=draws)
+        items = tuple(Item(value, i + 1, None) for i, value in enumerate(found))
+        return Release(items=items, complete=True, privacy=self.statement(), secure=draws.secure)
+
+    def statement(self) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        m = self.mechanism
+        low, step = (forms.short(x) for x in (m.grid.low, m.grid.step))
+        high = forms.short(m.grid.high)
+        ranks = ", ".join(forms.short(q) for q in m.shares)
+        sentences = (
+            f"The quantile {ranks}." if len(m.shares) == 1 else f"The quantiles {ranks}, in this order.",
+            self.one_each,
+            f"Values below {low} count as {low} and those above {high} as {high}. Every value moves to the nearest of "
+            f"the points in steps of {step} from {low}, and so does the answer.",
+            f"With probability {1 - BETA:.0%} every quantile is within {m.accuracy(BETA):.4g} users of its rank.",
+        )
+        used: dict[str, object] = {"q": m.shares, "bounds": (m.grid.low, m.grid.high), "step": m.grid.step}
+        return stated(m.privacy, "Quantile", used | {"epsilon_per_pick": m.epsilon_per_pick}, sentences)
 
 
 def _limited_domain_sentences(s: LimitedDomain | ChosenKBar) -> list[str]:

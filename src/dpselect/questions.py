@@ -51,7 +51,7 @@ def summary(text: str) -> str:
     """A question for a person: the verb, what matters most of what was asked, and of which columns."""
     body = json.loads(text)
     asked, data = body["asked"], body["data"]
-    names = ("k", "k_star", "l_star", "epsilon", "delta", "epsilon_per_pick", "delta_per_query")
+    names = ("k", "q", "k_star", "l_star", "epsilon", "delta", "epsilon_per_pick", "delta_per_query")
     said = [f"{name}={_short(asked[name])}" for name in names if asked.get(name) is not None]
     said += ["counts"] if asked.get("counts") is True else []
     said += ["of a known domain"] if asked.get("domain") is not None else []

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpselect import forms, parameters, planning, verbs
+from dpselect import forms, parameters, planning, quantiles, verbs
 from dpselect.accounting.filters import Terms, by_pick, by_total
 from dpselect.accounting.tab import Cost, Prospect, Remaining, Tab
 from dpselect.dataset import Dataset
 from dpselect.draws import Draws
 from dpselect.engines.domain import domain_of
 from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.port import Progress
+from dpselect.engines.port import PerUser, Progress
 from dpselect.errors import ParameterError
 from dpselect.ledger import Charge, Reservation
 from dpselect.mechanisms.candidates import Input
@@ -154,6 +154,46 @@ class Session:
         with source.engine() as engine:
             engine.check(known)
             return self._ask("choose", asked, source, Cost(privacy.steps), lambda: answer(engine), draws, fresh)
+
+    def quantile(
+        self,
+        data: Dataset | object,
+        q: Number | Sequence[Number] = 0.5,
+        *,
+        bounds: quantiles.Bounds,
+        epsilon: Number | None = None,
+        step: Number | None = None,
+        per_user: PerUser | str = PerUser.RANDOM,
+        fresh: bool = False,
+        progress: Progress | None = None,
+        draws: Draws | None = None,
+    ) -> Release:
+        """One or several quantiles of a Dataset's item column, or of an array of one value per user.
+
+        Each takes one pick, whose price `epsilon` sets for each of them.
+        """
+        price, which = self.terms.epsilon_per_pick if epsilon is None else epsilon, quantiles.chosen(per_user)
+        source = _without_ledger(data) if isinstance(data, Dataset) else None
+        one_each = None if source is None else which
+        plan = quantiles.plan_quantile(q, bounds=bounds, step=step, epsilon_per_pick=price, per_user=one_each)
+        asked, steps = quantiles.asked(plan, draws, one_each), plan.mechanism.privacy.steps
+        if source is None:
+            whole = Cost(steps)
+            return self._ask(
+                "quantile", asked, None, whole, lambda: (plan.select(data, secure(draws)), steps), draws, fresh
+            )
+        source.check_one_each()
+        with source.engine() as engine:
+            engine.check_values()
+            return self._ask(
+                "quantile",
+                asked,
+                source,
+                Cost(steps),
+                lambda: (source.values_at(plan, which, engine, progress, draws), steps),
+                draws,
+                fresh,
+            )
 
     def _choose_by_score(
         self,

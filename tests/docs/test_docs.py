@@ -71,6 +71,7 @@ EXAMPLES = {
     "JointSequence": {"k": 3, "epsilon": 2},
     "JointPermuteAndFlip": {"k": 3, "epsilon": 2},
     "CanonicalSet": {"k": 3, "epsilon": 2},
+    "Quantile": {"bounds": (0, 1), "epsilon": 2, "delta": "1e-6"},
     "NoisyCounts": {"k": 3, "epsilon_per_count": 1},
 }
 
@@ -110,7 +111,7 @@ def names_in(parser) -> list[str]:
 
 
 def test_there_are_commands_to_document():
-    assert {command for command, _ in options()} == {"top", "choose", "demo", "ledger"}
+    assert {command for command, _ in options()} == {"top", "choose", "quantile", "demo", "ledger"}
 
 
 @pytest.mark.parametrize(("command", "option"), options())

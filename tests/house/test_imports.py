@@ -16,9 +16,10 @@ PACKAGE = ROOT / "src" / "dpselect"
 # ones. `dpselect` is the package root itself: it re-exports everything up to the session, so whoever imports
 # from it stands after the session. `testing` stands beside this row, see `may_import`.
 ROOMS = (
-    "errors", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "mechanisms", "engines",
-    "forms", "plots", "release", "archive", "plans", "planning", "questions", "ledger", "payments", "verbs", "dataset",
-    "session", "dpselect", "demo", "ledger_arguments", "arguments", "ledger_command", "output", "progress", "cli",
+    "errors", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "grid", "mechanisms", "engines",
+    "forms", "plots", "release", "archive", "plans", "planning", "questions", "ledger", "payments", "verbs",
+    "quantiles", "dataset", "session", "dpselect", "demo", "ledger_arguments", "arguments", "ledger_command", "output",
+    "progress", "cli",
     "__main__",
 )  # fmt: skip
 TESTING_SEES_UP_TO = "mechanisms"

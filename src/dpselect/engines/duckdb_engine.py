@@ -1,4 +1,4 @@
-"""The DuckDB engine: one source, one filter, one bound, and the two questions, answered by SQL."""
+"""The DuckDB engine: one source, one filter, one bound, and the three questions, answered by SQL."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from dpselect.engines.duckdb_row_rules import refuse
 from dpselect.engines.duckdb_scans import Scan, missing_column
 from dpselect.engines.duckdb_sources import open_scan
 from dpselect.engines.duckdb_tables import write_parquet, write_table
-from dpselect.engines.duckdb_types import filter_form, is_text, item_form, kind, label, present, user_form
+from dpselect.engines.duckdb_types import filter_form, is_text, item_form, kind, label, number_form, present, user_form
 from dpselect.engines.duckdb_workspace import Row, Workspace, quoted
-from dpselect.engines.port import Progress
+from dpselect.engines.port import PerUser, Progress
 from dpselect.errors import ParameterError
+from dpselect.grid import Grid, UsersAt
 from dpselect.histogram import Histogram
 from dpselect.parameters import whole
 
@@ -47,6 +48,7 @@ class DuckDBEngine:
     ) -> None:
         self._workspace = Workspace()
         self._domains: dict[Domain, str] = {}
+        self._key = key
         self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
         try:
             row_filter = RowFilter() if where is None else duckdb_filter.parse(self._workspace, where)
@@ -100,6 +102,23 @@ class DuckDBEngine:
             counts, sizes = [*counts, 0], [*sizes, unseen]
         names = _Names(self._workspace, table, tuple(sizes), self._types[self._item], domain, bool(unseen))
         return Histogram(counts=np.array(counts, dtype=np.int64), sizes=sizes, label=names)
+
+    def check_values(self) -> None:
+        """Refuse an item column that holds no numbers."""
+        number_form("i", self._types[self._item])
+
+    def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
+        """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
+        self.check_values()
+        item_type = self._types[self._item]
+
+        def ask() -> UsersAt:
+            with self._scan.rows(self._workspace, self._columns, self._select) as source:
+                sql = questions.users_at(source, grid, per_user, self._key, item_type)
+                found = self._workspace.columns(sql)
+                return UsersAt(found["p"].astype(np.int64), found["n"].astype(np.int64))
+
+        return self._workspace.guarded(ask, progress=progress)
 
     def _counted(self, domain: Domain | None) -> Callable[[str], str]:
         """From the source to the counts of what the domain asks for."""

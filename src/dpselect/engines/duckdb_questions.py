@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpselect.engines.domain import Span
-from dpselect.engines.duckdb_types import INTEGERS, is_text, kind
+from dpselect.engines.duckdb_types import INTEGERS, is_text, kind, number_form
 from dpselect.engines.duckdb_workspace import literal
+from dpselect.engines.port import PerUser
 from dpselect.errors import ParameterError
+from dpselect.grid import Grid
 
 
 @dataclass(frozen=True)
@@ -24,11 +26,16 @@ class Bound:
         items comes first would hang on one bit, and an item alone on its side of the highest bit would be kept
         half of the time. Equal hashes are told apart by the item, so the choice depends on the user's rows only.
         """
-        key = "'" + "".join(f"\\x{byte:02X}" for byte in self.key) + "'::BLOB"
         return (
             f"(SELECT u, i FROM (SELECT DISTINCT u, i FROM {rows}) "
-            f"QUALIFY row_number() OVER (PARTITION BY u ORDER BY hash(hash({key}, u, i)), i) <= {self.most})"
+            f"QUALIFY row_number() OVER (PARTITION BY u ORDER BY {keyed_hash(self.key, 'i')}, i) <= {self.most})"
         )
+
+
+def keyed_hash(key: bytes, column: str) -> str:
+    """A hash of a user and what they have, which nobody knows without the key."""
+    blob = "'" + "".join(f"\\x{byte:02X}" for byte in key) + "'::BLOB"
+    return f"hash(hash({blob}, u, {column}))"
 
 
 def split(rows: str, separator: str) -> str:
@@ -74,6 +81,27 @@ def keep_gaps(gaps: str, table: str, start: int) -> str:
 def seen_before(gaps: str) -> str:
     """How many seen numbers stand before the r-th unseen one: those with at most r unseen ones before them."""
     return f"SELECT count(*) FROM {gaps} WHERE gap <= ?"
+
+
+def users_at(rows: str, grid: Grid, per_user: PerUser, key: bytes, item_type: str) -> str:
+    """p, a place of the grid, and n, how many users have their value there; ascending."""
+    one = {
+        PerUser.RANDOM: f"min(struct_pack(h := {keyed_hash(key, 'p')}, p := p)).p",
+        PerUser.MIN: "min(p)",
+        PerUser.MAX: "max(p)",
+        PerUser.MEAN: "CAST((2 * sum(p) + count(*)) // (2 * count(*)) AS BIGINT)",
+    }
+    values = f"SELECT u, {number_form('i', item_type)} AS v FROM {rows}"
+    places = f"SELECT u, {place(grid)} AS p FROM ({values}) WHERE v <> 'NaN'::DOUBLE"
+    users = f"SELECT {one[per_user]} AS p FROM ({places}) GROUP BY u"
+    return f"SELECT p, count(*) AS n FROM ({users}) GROUP BY p ORDER BY p"
+
+
+def place(grid: Grid) -> str:
+    """`Grid.places` of v in SQL, operation by operation."""
+    low, high, step = (f"'{float(x)!r}'::DOUBLE" for x in (grid.low, grid.high, grid.step))
+    steps = f"floor((least(greatest(v, {low}), {high}) - {low}) / {step} + 0.5::DOUBLE)"
+    return f"CAST(least({steps}, {grid.points - 1}::DOUBLE) AS BIGINT)"
 
 
 def in_span(rows: str, span: Span, item_type: str) -> str:

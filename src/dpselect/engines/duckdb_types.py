@@ -59,6 +59,17 @@ def item_form(expression: str, sql_type: str) -> str:
     raise DataError(f"a column of type {name} cannot name items", hint)
 
 
+def number_form(expression: str, sql_type: str) -> str:
+    """The SQL of a value in its one form, a DOUBLE; null for text that is no number."""
+    name = kind(sql_type)
+    if is_text(sql_type):
+        return f"TRY_CAST({expression} AS DOUBLE)"
+    if name in INTEGERS | FLOATS or name == "DECIMAL":
+        return f"CAST({expression} AS DOUBLE)"
+    hint = "cast it to a number in the source, for example in a view or a data frame"
+    raise DataError(f"a column of type {name} holds no numbers", hint)
+
+
 def user_form(expression: str, sql_type: str) -> str:
     """The SQL of a user; anything that DuckDB can group will do, for a user is never named."""
     name = kind(sql_type)

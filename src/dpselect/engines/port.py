@@ -1,15 +1,26 @@
-"""The port: all that is ever asked of an engine. An engine counts distinct users per item, and nothing else."""
+"""The port: all that is ever asked of an engine. It counts distinct users per item, or per point of a grid."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Protocol
 
 from dpselect.engines.domain import Domain
+from dpselect.grid import Grid, UsersAt
 from dpselect.histogram import Histogram
 
 Progress = Callable[[float | None], None]
 """Called about five times a second while a query runs: the part that is done (0 to 1), None where unknown."""
+
+
+class PerUser(StrEnum):
+    """Which value a user with several takes part with. Each looks at that user's own rows only."""
+
+    RANDOM = "random"  # of the distinct places the one with the smallest keyed hash
+    MIN = "min"
+    MAX = "max"
+    MEAN = "mean"  # of the places of all rows, rounded to a place
 
 
 class Engine(Protocol):
@@ -48,6 +59,18 @@ class Engine(Protocol):
 
         `label(group, r)` asks for the r-th item of a group in item order, until the engine is closed. With a
         domain only its items count, and those without a row form the group with count 0.
+        """
+        ...
+
+    def check_values(self) -> None:
+        """Refuse an item column that holds no numbers, before a row is read and before anything is paid."""
+        ...
+
+    def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
+        """How many users have their value at which place of a grid: one value a user, and nothing else leaves.
+
+        The item column holds the values, in numbers or in text that is written as a number; other text, null and NaN
+        are missing. Every value moves to its place first, alone, as `Grid.places` says; then `per_user` picks one.
         """
         ...
 

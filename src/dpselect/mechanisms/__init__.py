@@ -13,6 +13,7 @@ from dpselect.mechanisms.noisy_max import ReportNoisyMax
 from dpselect.mechanisms.peeling import Peeling
 from dpselect.mechanisms.permute_and_flip import PermuteAndFlip
 from dpselect.mechanisms.port import Mechanism
+from dpselect.mechanisms.quantile import Quantile
 
 __all__ = [
     "CanonicalSet",
@@ -27,5 +28,6 @@ __all__ = [
     "NoisyHistogram",
     "Peeling",
     "PermuteAndFlip",
+    "Quantile",
     "ReportNoisyMax",
 ]

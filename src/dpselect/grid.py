@@ -1,0 +1,139 @@
+"""Grid: the points that a quantile can be, and how many users have their value at each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpselect.errors import ParameterError
+from dpselect.parameters import Number, positive, rational
+
+FINE = 10**9  # without a step, the range is cut into at least so many, and less than ten times as many
+MOST_POINTS = 2**50  # so that floats number the points, and a point beyond every draw's window stays rare
+WIDEST, NARROWEST = Fraction(10) ** 300, Fraction(10) ** -280  # floats hold the bounds, and their distance in steps
+
+BOUNDS = "be two finite numbers, the lower one first"
+VALUES = "be a one-dimensional array of numbers, one for each user"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The points low, low + step, low + 2 step, ... that are not above high."""
+
+    low: Fraction
+    high: Fraction
+    step: Fraction
+
+    @classmethod
+    def of(cls, bounds: object, step: Number | None = None) -> Grid:
+        """Bounds and step, checked. Without a step: the power of ten that cuts the range into 10^9 to 10^10."""
+        low, high = _bounds(bounds)
+        size = high - low
+        if step is None:
+            return cls(low, high, _power_of_ten(size / FINE))
+        width = positive("step", step, "be a positive, finite number, at most the distance of the bounds")
+        if width > size:
+            raise ParameterError("step", "be at most the distance of the bounds", repr(step))
+        if size / width >= MOST_POINTS:
+            raise ParameterError("step", f"cut the bounds into less than 2^50 = {MOST_POINTS:.2g} parts", repr(step))
+        return cls(low, high, width)
+
+    @property
+    def points(self) -> int:
+        """How many there are."""
+        return ((self.high - self.low) / self.step).__floor__() + 1
+
+    def value(self, place: int) -> int | float:
+        """The point at a place: an integer on a grid of integers, else the nearest float."""
+        exact = self.low + place * self.step
+        whole = self.low.denominator == self.step.denominator == 1
+        return int(exact) if whole else float(exact)
+
+    def places(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """The place of the nearest point for every value, where values beyond the bounds count as the bounds.
+
+        In floats, each operation rounded alone, so a value has one place whatever stands beside it: nothing more is
+        needed for the guarantee. Near the middle between two points it may be either of them. No NaN.
+        """
+        steps = values.clip(float(self.low), float(self.high))
+        steps -= float(self.low)
+        steps /= float(self.step)
+        steps += 0.5
+        np.floor(steps, out=steps)
+        np.minimum(steps, self.points - 1, out=steps)
+        return steps.astype(np.int64)
+
+    def placed(self, values: object) -> npt.NDArray[np.int64]:
+        """The place of every user's one value, in no order; what is missing (NaN, None, no number) does not count."""
+        found = numbers(values)
+        missing = np.isnan(found)
+        return self.places(found[~missing] if missing.any() else found)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UsersAt:
+    """How many users have their value at which place of a grid: places ascending, each once. The repr shows nothing."""
+
+    places: npt.NDArray[np.int64]
+    users: npt.NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return "UsersAt(private)"
+
+    @classmethod
+    def counted(cls, ordered: npt.NDArray[np.int64]) -> UsersAt:
+        """From ascending places, one for each user."""
+        first = np.ones(len(ordered), dtype=bool)
+        np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+        starts = np.flatnonzero(first)
+        return cls(ordered[starts], np.diff(starts, append=len(ordered)))
+
+
+def numbers(values: Any) -> npt.NDArray[np.float64]:
+    """Values as floats; an error speaks of types only, and one value that is no number is a missing one."""
+    if not isinstance(values, (np.ndarray, list, tuple, range)) and hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.empty((0, 0), dtype=object)
+    if array.ndim != 1:
+        raise ParameterError("values", VALUES, "another shape")
+    if array.dtype.kind in "iuf":
+        return array.astype(np.float64, copy=False)
+    if array.dtype.kind == "O":
+        return np.fromiter((_number(one) for one in array), dtype=np.float64, count=len(array))
+    raise ParameterError("values", VALUES, f"values of type {array.dtype.name}")
+
+
+def _number(value: Any) -> float:
+    try:
+        return float("nan") if isinstance(value, (str, bytes)) else float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def _bounds(bounds: Any) -> tuple[Fraction, Fraction]:
+    try:
+        low, high = bounds
+    except (TypeError, ValueError):
+        raise ParameterError("bounds", BOUNDS, repr(bounds)) from None
+    hint = "they must be chosen without looking at the data, for example 0 and 120 for an age"
+    ends = rational("bounds", low, BOUNDS), rational("bounds", high, BOUNDS)
+    if not ends[0] < ends[1]:
+        raise ParameterError("bounds", BOUNDS, f"{low!r}, {high!r}", hint)
+    if max(map(abs, ends)) > WIDEST or ends[1] - ends[0] < NARROWEST:
+        raise ParameterError("bounds", "be between -1e300 and 1e300, and 1e-280 or more apart", f"{low!r}, {high!r}")
+    return ends
+
+
+def _power_of_ten(limit: Fraction) -> Fraction:
+    """The largest power of ten that is not above the limit."""
+    guess = len(str(limit.numerator)) - len(str(limit.denominator))
+    return Fraction(10) ** (guess if Fraction(10) ** guess <= limit else guess - 1)

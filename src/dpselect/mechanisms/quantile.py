@@ -1,0 +1,223 @@
+"""Quantiles: the exponential mechanism over the points of an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dpselect import parameters
+from dpselect.draws import Draws
+from dpselect.draws.weights import Weights
+from dpselect.errors import ParameterError
+from dpselect.grid import Grid, UsersAt
+from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.price import plan_of, price
+from dpselect.parameters import Number
+from dpselect.privacy import Neighbors, Privacy
+from dpselect.reals import Exp
+
+Integers = npt.NDArray[np.int64]
+
+FINEST = 10**6  # the denominator of a q: ranks stay integers of 64 bits, and the float 0.1 means one tenth
+SHARE = "be one number between 0 and 1, both excluded, or several"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantile:
+    """One or several quantiles of one value per user: a point x with probability in proportion to exp(-rate x miss(x)).
+
+    miss(x) = max(0, #{v < x} - q n, #{v > x} - (1 - q) n) is by how many users x misses the rank q; x runs over the
+    points low, low + step, ... up to high. Values move to the nearest point first, those outside of the bounds to a
+    bound. Values that are missing do not count.
+
+    Guarantee: (epsilon, delta)-DP for the whole call; each quantile is one epsilon_per_pick-bounded-range step. Give
+        `epsilon` for the largest epsilon_per_pick that fits, or `epsilon_per_pick` for its total.
+    Neighbors: add-remove.
+    Sensitivity: one user moves miss(x) by at most s = max(q, 1 - q), which is 1/2 for the median; the number of users n
+        is private. rate = epsilon_per_pick / (2 s).
+    Exactness: the law is exact on the grid. Without `step` the grid is so fine that 10^9 steps or more fit in.
+    Cost: a few passes over the values, which are put in order near the ranks only, and a draw for each quantile.
+    Source: Smith 2011 (private quantile); McSherry and Talwar 2007; seed 002 for the continuous case. Ours: miss is
+        the true error in ranks where values tie, and several quantiles by bounded-range composition.
+    Example:
+        >>> Quantile(q=(0.25, 0.5), bounds=(0, 9), step=1, epsilon=9)([2] * 40 + [5] * 80)
+        [2, 5]
+    """
+
+    q: Number | Sequence[Number] = Fraction(1, 2)
+    bounds: tuple[Number, Number]
+    step: Number | None = None
+    epsilon: Number | None = None
+    delta: Number = 0
+    epsilon_per_pick: Number | None = None
+    grid: Grid = field(init=False, repr=False)
+    privacy: Privacy = field(init=False, repr=False)
+    _pick: Fraction = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        q, grid = shares(self.q), Grid.of(self.bounds, self.step)
+        delta = parameters.probability("delta", self.delta, zero=True)
+        related = Neighbors.ADD_REMOVE
+        privacy, pick = price(plan_of(len(q)), self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
+        settled = {"q": q, "bounds": (grid.low, grid.high), "step": grid.step, "grid": grid, "delta": delta}
+        settled |= {"epsilon": privacy.epsilon, "epsilon_per_pick": pick, "privacy": privacy, "_pick": pick}
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """Every q, ascending."""
+        return shares(self.q)
+
+    def rate(self, q: Fraction) -> Fraction:
+        """epsilon_per_pick / (2 sensitivity)."""
+        return self._pick / (2 * max(q, 1 - q))
+
+    def __call__(self, values: object, *, draws: Draws | None = None) -> list[int | float]:
+        """The quantiles, in the order of q: from an array of one value per user, or from counts on the grid."""
+        users = values if isinstance(values, UsersAt) else self.grid.placed(values)
+        found = [self.place(users, q, secure(draws)) for q in self.shares]
+        return [self.grid.value(place) for place in sorted(found)]  # sorting never adds to the largest miss
+
+    def place(self, users: UsersAt | Integers, q: Fraction, draws: Draws) -> int:
+        """One quantile's place on the grid. Places of users, where they are an array, are put into another order."""
+        near = Near.all(users, self.grid.points) if isinstance(users, UsersAt) else self.near(users, q)
+        while True:
+            found = near.propose(q, self.rate(q) / q.denominator, draws)
+            if found is not None:
+                return found
+
+    def near(self, places: Integers, q: Fraction) -> Near:
+        """The stretches around a rank, so wide that a point beyond them is hardly ever proposed."""
+        return Near.rank(places, self.grid.points, q, int((np.log(self.grid.points) + 20) / float(self.rate(q))) + 1)
+
+    def accuracy(self, beta: float) -> float:
+        """So many users at most are all quantiles away from their ranks, with probability 1 - beta.
+
+        Some point has miss 0, so P(miss > t) <= points x exp(-rate t) for each quantile.
+        """
+        spread = np.log(self.grid.points) + np.log(len(self.shares) / beta)
+        return max(float(spread) / float(self.rate(q)) for q in self.shares)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stretches:
+    """Stretches of points with the same users below and above: each point with users, and all points between two."""
+
+    starts: Integers
+    sizes: Integers
+    below: Integers
+    above: Integers
+    total: int
+
+    @classmethod
+    def between(cls, users: UsersAt, start: int, stop: int, below_all: int = 0, above_all: int = 0) -> Stretches:
+        """The points from start to before stop, in order, with so many more users below and above all of them."""
+        before = (
+            np.concatenate([[0], np.cumsum(users.users)]) + below_all
+        )  # below the gap before each place, and at last
+        total = int(before[-1]) + above_all
+        starts, ends, below, above = (np.empty(2 * len(users.places) + 1, dtype=np.int64) for _ in range(4))
+        starts[0], starts[1::2], starts[2::2] = start, users.places, users.places + 1
+        ends[:-1], ends[-1] = starts[1:], stop
+        below[::2], below[1::2] = before, before[:-1]
+        above[::2], above[1::2] = total - before, total - before[1:]
+        some = np.flatnonzero(ends > starts)
+        return cls(starts[some], (ends - starts)[some], below[some], above[some], total)
+
+    def misses(self, q: Fraction) -> Integers:
+        """`miss` of every stretch."""
+        too_far = np.maximum(*overshoot(q, self.below, self.above, self.total))
+        return np.maximum(too_far, 0, out=too_far)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Near:
+    """The stretches around a rank; `before` points lie before them and `behind` points behind.
+
+    All of the points before count as if each had the least miss that a point there can have, and so do those behind.
+    When one of them is proposed, its own users are counted, and it is accepted by the share of its weight in that.
+    So every point is accepted in proportion to its weight, and values far from the rank need no order.
+    """
+
+    stretches: Stretches
+    before: int = 0
+    behind: int = 0
+    places: Integers | None = None
+
+    @classmethod
+    def all(cls, users: UsersAt, points: int) -> Near:
+        """The whole grid."""
+        return cls(Stretches.between(users, 0, points))
+
+    @classmethod
+    def rank(cls, places: Integers, points: int, q: Fraction, reach: int) -> Near:
+        """The points between the values that stand `reach` ranks below and above the rank q of all places."""
+        n = len(places)
+        first, last = max(0, (q * n).__floor__() - reach), min(n - 1, (q * n).__ceil__() + reach)
+        if first == 0 and last == n - 1:
+            return cls.all(UsersAt.counted(np.sort(places)), points)
+        places.partition([first, last])
+        users = UsersAt.counted(np.sort(places[first : last + 1]))
+        low, high = int(users.places[0]), int(users.places[-1])
+        tied = int(np.count_nonzero(places[:first] == low)), int(np.count_nonzero(places[last + 1 :] == high))
+        users.users[0] += tied[0]
+        users.users[-1] += tied[1]
+        below, above = first - tied[0], n - 1 - last - tied[1]
+        start, stop = (low if below else 0), (high + 1 if above else points)
+        return cls(Stretches.between(users, start, stop, below, above), start, points - stop, places)
+
+    def propose(self, q: Fraction, rate: Fraction, draws: Draws) -> int | None:
+        """A place in proportion to exp(-rate miss), or None where a place beyond the stretches was refused."""
+        s = self.stretches
+        beyond = [
+            (0, self.before, self._least(q, 1)),
+            (int(s.starts[-1] + s.sizes[-1]), self.behind, self._least(q, 0)),
+        ]
+        beyond = [part for part in beyond if part[1]]
+        scores = np.concatenate([-s.misses(q), np.array([-least for *_, least in beyond], dtype=np.int64)])
+        sizes = np.concatenate([s.sizes, np.array([size for _, size, _ in beyond], dtype=np.int64)])
+        group, member = draws.categorical(Weights(scores, rate, sizes))
+        if group < len(s.starts):
+            return int(s.starts[group]) + member
+        start, _, least = beyond[group - len(s.starts)]
+        excess = self._miss(start + member, q) - least
+        return start + member if draws.bernoulli(Exp(-rate * excess)) else None
+
+    def _least(self, q: Fraction, side: int) -> int:
+        """A bound: below the stretches, all but the users below these are above; behind them the other way round."""
+        s, n = self.stretches, self.stretches.total
+        below, above = (0, n - int(s.below[0])) if side else (n - int(s.above[-1]), 0)
+        return max(0, *overshoot(q, below, above, n))
+
+    def _miss(self, place: int, q: Fraction) -> int:
+        """The miss of one point, by counting all users."""
+        places = self.places if self.places is not None else np.empty(0, dtype=np.int64)
+        below, above = int(np.count_nonzero(places < place)), int(np.count_nonzero(places > place))
+        return max(0, *overshoot(q, below, above, len(places)))
+
+
+Whole = TypeVar("Whole", int, Integers)
+
+
+def overshoot(q: Fraction, below: Whole, above: Whole, total: int) -> tuple[Whole, Whole]:
+    """below - q n and above - (1 - q) n, in units of 1 / the denominator of q: integers."""
+    a, b = q.numerator, q.denominator
+    return b * below - a * total, b * above - (b - a) * total
+
+
+def shares(q: object) -> tuple[Fraction, ...]:
+    """Every q, ascending and different; each is the nearest fraction with a denominator of at most 10^6."""
+    several = list(q) if isinstance(q, Iterable) and not isinstance(q, str) else [q]
+    found = [parameters.rational("q", one, SHARE).limit_denominator(FINEST) for one in several]
+    if not found or not all(0 < one < 1 for one in found):
+        raise ParameterError("q", SHARE, repr(q), "0.5 is the median; the smallest q is 1e-6")
+    if any(one >= other for one, other in pairwise(found)):
+        raise ParameterError("q", "be in ascending order, each once", repr(q))
+    return tuple(found)

@@ -1,0 +1,119 @@
+"""`dpselect quantile`: values at some ranks, one value per user."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import json
+from pathlib import Path
+
+import polars
+import pytest
+
+from tests.end_to_end.conftest import Command, process
+
+SECRET = "canary-4711"
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """Ages 1 .. 999 of as many users, each twice, and rows that do not count."""
+    path = tmp_path / "people.csv"
+    rows = [(f"{SECRET}-{n}", n, "a" if n % 2 else "b") for n in range(1, 1000)] * 2
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "age", "team"])
+        writer.writerows([*rows, ("x", "", "a"), ("y", "nan", "a"), ("z", SECRET, "a"), ("", 7, "a")])
+    return path
+
+
+def ask(path: Path, *more: object) -> list[object]:
+    return ["quantile", path, "--user", "id", "--column", "age", "--bounds", 0, 2000, "--epsilon", 20, *more]
+
+
+def values(ended) -> list[float]:
+    assert ended.status == 0, ended.err
+    return [item["item"] for item in json.loads(ended.out)["items"]]
+
+
+def test_the_real_command(people: Path) -> None:
+    ended = process(*ask(people, "--q", "0.5", "--step", 1))
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr == ""
+    rank, item = ended.stdout.splitlines()[1].split()
+    assert rank == "1"
+    assert abs(int(item) - 500) < 5
+    assert "spent: (20, 0)-DP per user, add-remove neighbours" in ended.stdout
+
+
+def test_several_quantiles_and_options(people: Path, dpselect: Command) -> None:
+    found = values(dpselect(*ask(people, "--q", "0.1,0.5,0.9", "--delta", "1e-6", "--format", "json")))
+    assert [round(x, -1) for x in found] == [100, 500, 900]
+    assert values(dpselect(*ask(people, "--where", "team = 'a' AND age::INT < 101", "--format", "json")))[0] < 55
+    for rule in ("random", "min", "max", "mean"):
+        assert abs(values(dpselect(*ask(people, "--per-user", rule, "--format", "json")))[0] - 500) < 5
+
+
+def test_bounds_below_zero_and_numbers_in_a_table(tmp_path: Path, dpselect: Command) -> None:
+    path = tmp_path / "degrees.parquet"
+    polars.DataFrame({"id": range(2000), "age": [n / 100 - 15 for n in range(2000)]}).write_parquet(path)
+    ask_for = ["quantile", path, "--user", "id", "--column", "age", "--epsilon", 20, "--format", "json"]
+    assert abs(values(dpselect(*ask_for, "--bounds", -20, 10.5))[0] + 5) < 0.1
+    assert values(dpselect(*ask_for, "--bounds", 0, 10, "--step", 5)) == [0]  # most lie below the lower bound
+
+
+def test_csv_and_parquet(people: Path, tmp_path: Path, dpselect: Command) -> None:
+    for name in ("out.csv", "out.parquet"):
+        assert dpselect(*ask(people, "--q", "0.25,0.75", "-o", tmp_path / name)).status == 0
+    assert (tmp_path / "out.csv").read_text().splitlines()[0] == "rank,item"
+    assert polars.read_parquet(tmp_path / "out.parquet").shape == (2, 2)
+
+
+def test_paid_from_a_ledger(people: Path, tmp_path: Path, dpselect: Command) -> None:
+    ledger = tmp_path / "budget.sqlite"
+    assert dpselect("ledger", "init", ledger).status == 0
+    assert dpselect("ledger", "grant", ledger, "--analyst", "ann", "--epsilon", 30, "--delta", 0).status == 0
+    paid = ask(people, "--ledger", ledger, "--analyst", "ann", "--format", "json")
+    first, again = (json.loads(dpselect(*paid).out) for _ in range(2))
+    assert first["items"] == again["items"]
+    assert (first["charged"]["repeated"], again["charged"]["repeated"]) == (False, True)
+    refused = dpselect(*paid, "--fresh")
+    assert refused.status == 5
+    assert refused.out == ""
+    assert "quantile q=" in dpselect("ledger", "history", ledger).out
+
+
+REFUSED = {
+    "bounds reversed": (["--bounds", 9, 1], 2, "bounds must be two finite numbers"),
+    "bounds in words": (["--bounds", "low", "high"], 2, "bounds must be two finite numbers"),
+    "one bound": (["--bounds", 9], 2, "--bounds"),
+    "no q": (["--q", ""], 2, "q must"),
+    "q above 1": (["--q", "50"], 2, "q must be one number between 0 and 1"),
+    "q falling": (["--q", "0.9,0.1"], 2, "ascending"),
+    "step 0": (["--step", 0], 2, "step must be a positive"),
+    "step too fine": (["--step", "1e-40"], 2, "step must cut"),
+    "unknown rule": (["--per-user", "first"], 2, "per_user must be one of random, min, max, mean"),
+    "no such column": (
+        ["--column", "agee"],
+        2,
+        "--column must be a column of the source, got 'agee'\nhint: did you mean age",
+    ),
+    "user and column alike": (["--column", "id"], 2, "--column must be another column than user"),
+}
+
+
+@pytest.mark.parametrize(("more", "status", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_refusals(more: list[object], status: int, message: str, people: Path, dpselect: Command) -> None:
+    ended = dpselect(*ask(people, *more))
+    assert ended.status == status
+    assert ended.out == ""
+    assert message in ended.err
+    assert SECRET not in ended.err
+
+
+def test_dates_are_refused_by_their_type(tmp_path: Path, dpselect: Command) -> None:
+    path = tmp_path / "dates.parquet"
+    polars.DataFrame({"id": [1, 2], "age": [datetime.date(2024, 1, 1)] * 2}).write_parquet(path)
+    ended = dpselect(*ask(path))
+    assert ended.status == 3
+    assert "a column of type DATE holds no numbers" in ended.err

@@ -1,0 +1,168 @@
+"""Values for quantiles: one place of every user, the same from every kind of source, judged by plain Python."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.port import PerUser
+from dpselect.errors import DataError
+from dpselect.grid import Grid, UsersAt
+from tests.engines.sources import KINDS, Row
+
+KEY = bytes(range(16))
+GRID = Grid.of((-10, 50), "0.5")
+
+ROWS: list[Row] = [
+    *((f"u{n}", str(n * 0.7), n) for n in range(40)),
+    *(("heavy", str(n % 13), n) for n in range(200)),
+    ("two", "3", 5), ("two", "4.6", 5), ("two", "4.6", 7),
+    ("bounds", "-1e400", -99), ("bounds", "1e9", 99), ("below", "-inf", -11), ("above", "Infinity", 1000),
+    ("dropped", "nan", 1), ("dropped", "NaN", 1), ("dropped", "abc", 1), ("dropped", "", 1), ("dropped", None, 1),
+    ("mixed", "abc", 2), ("mixed", "7", 2), ("mixed", None, 2), ("mixed", "nan", 2),
+    (None, "7", 3), (None, None, 3), ("zero", "-0", 0), ("space", " 8 ", 8), ("middle", "0.25", 1), ("", "9", 9),
+]  # fmt: skip
+
+
+def place(value: float) -> int:
+    """The nearest point by the formula, in plain Python floats."""
+    inside = min(max(value, float(GRID.low)), float(GRID.high))
+    return min(math.floor((inside - float(GRID.low)) / float(GRID.step) + 0.5), GRID.points - 1)
+
+
+def places_of(rows: Sequence[Row], column: int) -> dict[str, list[int]]:
+    """Every user's places, from the rows that hold a number."""
+    found: dict[str, list[int]] = {}
+    for row in rows:
+        try:
+            value = float(row[column])  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            continue
+        if row[0] is not None and not math.isnan(value):
+            found.setdefault(row[0], []).append(place(value))
+    return found
+
+
+RULES = {
+    PerUser.MIN: min,
+    PerUser.MAX: max,
+    PerUser.MEAN: lambda places: (2 * sum(places) + len(places)) // (2 * len(places)),
+}
+
+
+def histogram(users: UsersAt) -> dict[int, int]:
+    assert (np.diff(users.places) > 0).all()
+    return dict(zip(users.places.tolist(), users.users.tolist(), strict=True))
+
+
+def asked(source: object, which: PerUser, *, key: bytes = KEY, grid: Grid = GRID, **more: object) -> dict[int, int]:
+    names = {"user": "user", "item": "item"} | more
+    with DuckDBEngine(source, key=key, **names) as engine:
+        return histogram(engine.users_at(grid, which))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "column"), [("item", 1), ("age", 2)])
+def test_one_value_of_every_user(kind: str, name: str, column: int, tmp_path: Path) -> None:
+    source, table = KINDS[kind](ROWS, tmp_path)
+    places = places_of(ROWS, column)
+    assert len(places) == len({user for user, *_ in ROWS}) - (2 if column == 1 else 1)
+    for which, rule in RULES.items():
+        assert asked(source, which, item=name, table=table) == Counter(rule(found) for found in places.values())
+    some = asked(source, PerUser.RANDOM, item=name, table=table)
+    assert sum(some.values()) == len(places)
+    assert set(some) <= {one for found in places.values() for one in found}
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl", "polars"])
+def test_no_rows_are_an_outcome(kind: str, tmp_path: Path) -> None:
+    source, table = KINDS[kind]([("u", "abc", 1), (None, "3", 1)], tmp_path)
+    for which in PerUser:
+        assert asked(source, which, table=table) == {}
+
+
+def test_an_array_has_the_places_of_a_table():
+    values = np.concatenate([np.random.default_rng(3).normal(20, 30, 5000), [np.inf, -np.inf, 1e300, -0.0, 0.25]])
+    for grid in (
+        GRID,
+        Grid.of((0, 1)),
+        Grid.of(("-0.1", "33.3"), "0.1"),
+        Grid.of((-(10**20), 10**20)),
+        Grid.of((0, 7), 3),
+    ):
+        found = asked({"user": np.arange(len(values)), "item": values}, PerUser.MIN, grid=grid)
+        assert found == histogram(UsersAt.counted(np.sort(grid.placed(values))))
+
+
+def test_points_of_decimals_are_hit():
+    grid = Grid.of((0, 10), "0.1")
+    assert grid.placed([n / 10 for n in range(101)]).tolist() == list(range(101))
+    assert [grid.value(n) for n in range(101)] == [n / 10 for n in range(101)]
+
+
+def test_the_key_and_the_user_alone_decide_which_value():
+    rows = {"user": np.repeat(np.arange(300), 20), "item": np.tile(np.arange(20), 300)}
+    first = asked(rows, PerUser.RANDOM)
+    assert first == asked(rows, PerUser.RANDOM)
+    assert first != asked(rows, PerUser.RANDOM, key=b"other")
+    order = np.argsort((np.arange(6000) * 7919) % 6000)
+    more = {"user": np.append(rows["user"][order], [999] * 3), "item": np.append(rows["item"][order], [1, 2, 3])}
+    changed = asked(more, PerUser.RANDOM)
+    moved = {p: changed.get(p, 0) - first.get(p, 0) for p in {*first, *changed}}
+    assert sorted(n for n in moved.values() if n) == [1]
+    often = {name: np.append(column, np.repeat(column[:20], 50)) for name, column in rows.items()}
+    assert asked(often, PerUser.RANDOM) == first  # a value that comes often is no likelier
+
+
+def test_the_random_value_is_even():
+    users, values = 40_000, 10
+    rows = {"user": np.repeat(np.arange(users), values), "item": np.tile(np.arange(values), users)}
+    found = asked(rows, PerUser.RANDOM)
+    band = 6 * (users * 0.1 * 0.9) ** 0.5
+    assert len(found) == values
+    assert all(abs(n - users / values) < band for n in found.values())
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pa.array([1, 2, None], pa.uint8()), [1, 2]),
+        (pa.array([1.5, float("nan"), 2.5], pa.float32()), [1.5, 2.5]),
+        (pa.array([Decimal("1.5"), Decimal("-2.5"), None], pa.decimal128(38, 10)), [1.5, -2.5]),
+        (pa.array([2**63, 2**64 - 1, 3], pa.uint64()), [50, 50, 3]),
+        (pa.array([None, None, None]), []),
+        (pa.array(["1", "2", "x"]).dictionary_encode(), [1, 2]),
+    ],
+    ids=["uint8", "float", "decimal", "uint64", "nulls", "dictionary"],
+)
+def test_types_of_numbers(column: pa.Array, expected: list[float]) -> None:
+    source = pa.table({"user": [1, 2, 3], "item": column})
+    for which in PerUser:
+        assert asked(source, which) == Counter(map(place, expected))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [[True, False], [datetime.date(2024, 1, 1)] * 2, [datetime.datetime(2024, 1, 1, 12)] * 2, [b"1", b"2"]],
+    ids=["bool", "date", "datetime", "bytes"],
+)
+def test_other_types_are_refused_before_a_row_is_read(column: list[object]) -> None:
+    with (
+        DuckDBEngine(pa.table({"user": [1, 2], "item": column}), user="user", item="item", key=KEY) as engine,
+        pytest.raises(DataError, match="holds no numbers"),
+    ):
+        engine.check_values()
+
+
+def test_the_filter_comes_first():
+    rows = {"user": [1, 1, 2], "item": [3, 40, 5]}
+    assert asked(rows, PerUser.MAX, where="item < 10") == {place(3): 1, place(5): 1}
