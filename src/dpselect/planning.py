@@ -38,6 +38,11 @@ MOST_PER_EPSILON = 30  # k / epsilon up to which a whole set is drawn although d
 KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
 KNOWN_SET = "The domain is given, and k of its items are chosen all at once; unseen items take part with count 0."
 KNOWN_SEQUENCE = "The domain is given, and a ranking of k of its items is chosen all at once, unseen items included."
+IN_ORDER = " It was taken because the items are to come in order."
+NO_ORDER = {
+    "canonical-set": " A whole set was taken because no order is wanted and k is small enough for epsilon.",
+    "peeling": " It was taken because for a whole set k is below 3, or too large for epsilon.",
+}
 UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with most users."
 
 
@@ -61,11 +66,13 @@ def plan_top_k(
     if domain is not None:
         _check_known(k, k_bar, domain)
         share = parameters.probability("delta", 0 if delta is None else delta, zero=True)
+        why = ""
         if method == "auto":
-            method = "peeling" if ranked else best_set_method(parameters.whole("k", k, least=1), epsilon, share)
+            best = best_set_method(parameters.whole("k", k, least=1), epsilon, share)
+            method, why = ("peeling", IN_ORDER) if ranked else (best, NO_ORDER[best])
         if method in SETS:
-            return _plan_set(k, epsilon, share, counts, max_items_per_user, method, ranked)
-        return _plan_known(k, epsilon, share, counts, max_items_per_user)
+            return _plan_set(k, epsilon, share, counts, max_items_per_user, method, ranked, why)
+        return _plan_known(k, epsilon, share, counts, max_items_per_user, why)
     if delta is None:
         hint = "an item of an unknown domain can betray its user with probability delta; 1e-6 is a common choice"
         raise ParameterError("delta", "be given where no domain is", "nothing", hint)
@@ -102,17 +109,17 @@ def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:
 
 
 def _plan_set(
-    k: int, epsilon: Fraction, share: Fraction, counts: bool, bound: int | None, method: str, ranked: bool
+    k: int, epsilon: Fraction, share: Fraction, counts: bool, bound: int | None, method: str, ranked: bool, why: str
 ) -> TopSet:
     """One step for the set; its counts, together, as much epsilon again."""
     make = SETS[method]
-    sets = KNOWN_SEQUENCE if method == "joint-sequence" else KNOWN_SET
+    reason = (KNOWN_SEQUENCE if method == "joint-sequence" else KNOWN_SET) + why
     if ranked and method != "joint-sequence":
         hint = "joint-sequence and peeling rank; or say ranked=False (--unordered)"
         raise ParameterError("method", "rank the items, which a set does not", repr(method), hint)
     selector = make(k=k, epsilon=epsilon)
     if not counts:
-        return TopSet(selector, None, selector.privacy, sets)
+        return TopSet(selector, None, selector.privacy, reason)
     moved = _moved(selector.k, bound)
     value = type(selector.privacy.steps[0].value)
 
@@ -122,18 +129,18 @@ def _plan_set(
     x = largest_epsilon(plan, epsilon, share)
     privacy = priced(plan(x), epsilon, share, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
     counter = NoisyCounts(k=selector.k, epsilon_per_count=x / moved, max_items_per_user=bound)
-    return TopSet(make(k=k, epsilon=x), counter, privacy, sets)
+    return TopSet(make(k=k, epsilon=x), counter, privacy, reason)
 
 
-def _plan_known(k: int, epsilon: Fraction, share: Fraction, counts: bool, bound: int | None) -> TopK:
+def _plan_known(k: int, epsilon: Fraction, share: Fraction, counts: bool, bound: int | None, why: str) -> TopK:
     whole = Peeling(k=k, epsilon=epsilon, delta=share)
     if not counts:
-        return TopK(whole, None, whole.privacy, KNOWN_DOMAIN)
+        return TopK(whole, None, whole.privacy, KNOWN_DOMAIN + why)
     plan = plan_of(whole.k, _moved(whole.k, bound))
     pick = largest_epsilon(plan, epsilon, share)
     selector = Peeling(k=k, epsilon_per_pick=pick, delta=share)
     privacy = priced(plan(pick), epsilon, share, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
-    return TopK(selector, _counter(k, pick, bound), privacy, KNOWN_DOMAIN)
+    return TopK(selector, _counter(k, pick, bound), privacy, KNOWN_DOMAIN + why)
 
 
 def _plan_unknown(
