@@ -52,8 +52,7 @@ examples:
       The median age, in whole years.
   dpselect quantile people.csv --user id --column income --q 0.1,0.5,0.9 --bounds 0 1e6 --epsilon 1 --delta 1e-6
       Three quantiles for one price; a delta makes several of them more accurate.
-  dpselect quantile visits.parquet --user id --column seconds --per-user max --where "page = '/'" --bounds 0 3600 \\
-    --epsilon 0.5
+  dpselect quantile visits.parquet --user id --column seconds --per-user max --bounds 0 3600 --epsilon 0.5
       The median of everybody's longest visit.
 
 Choose the bounds without looking at the data: values beyond count as the bound.

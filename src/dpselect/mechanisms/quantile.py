@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,6 +25,7 @@ from dpselect.reals import Exp
 
 Integers = npt.NDArray[np.int64]
 
+BEYOND = 20  # all points that are not near weigh at most e^-20 of the best one together
 FINEST = 10**6  # the denominator of a q: ranks stay integers of 64 bits, and the float 0.1 means one tenth
 SHARE = "be one number between 0 and 1, both excluded, or several"
 
@@ -95,15 +97,16 @@ class Quantile:
 
     def near(self, places: Integers, q: Fraction) -> Near:
         """The stretches around a rank, so wide that a point beyond them is hardly ever proposed."""
-        return Near.rank(places, self.grid.points, q, int((np.log(self.grid.points) + 20) / float(self.rate(q))) + 1)
+        reach = Fraction(math.log(self.grid.points) + BEYOND) / self.rate(q)
+        return Near.rank(places, self.grid.points, q, reach.__ceil__())
 
     def accuracy(self, beta: float) -> float:
         """So many users at most are all quantiles away from their ranks, with probability 1 - beta.
 
         Some point has miss 0, so P(miss > t) <= points x exp(-rate t) for each quantile.
         """
-        spread = np.log(self.grid.points) + np.log(len(self.shares) / beta)
-        return max(float(spread) / float(self.rate(q)) for q in self.shares)
+        spread = math.log(self.grid.points) + math.log(len(self.shares) / beta)
+        return max(spread / float(self.rate(q)) for q in self.shares)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
