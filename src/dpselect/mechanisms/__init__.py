@@ -2,21 +2,29 @@
 
 from dpselect.mechanisms.chosen_k_bar import ChosenKBar
 from dpselect.mechanisms.exponential import ExponentialMechanism
+from dpselect.mechanisms.gamma import GammaMechanism
 from dpselect.mechanisms.limited_domain import LimitedDomain
 from dpselect.mechanisms.noisy_counts import NoisyCounts
 from dpselect.mechanisms.noisy_histogram import NoisyHistogram
+from dpselect.mechanisms.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace
 from dpselect.mechanisms.noisy_max import ReportNoisyMax
+from dpselect.mechanisms.one_shot_laplace import ApproxOneShotLaplace, OneShotLaplace
 from dpselect.mechanisms.peeling import Peeling
 from dpselect.mechanisms.permute_and_flip import PermuteAndFlip
 from dpselect.mechanisms.port import Mechanism
 
 __all__ = [
+    "ApproxOneShotLaplace",
     "ChosenKBar",
     "ExponentialMechanism",
+    "GammaMechanism",
     "LimitedDomain",
+    "LimitedDomainGaussian",
+    "LimitedDomainLaplace",
     "Mechanism",
     "NoisyCounts",
     "NoisyHistogram",
+    "OneShotLaplace",
     "Peeling",
     "PermuteAndFlip",
     "ReportNoisyMax",

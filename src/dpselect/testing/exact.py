@@ -135,11 +135,11 @@ class ExactDraws:
         return self._ask(shares)
 
     def laplace(self, rate: Fraction) -> int:
-        """0, 1, -1, 2, -2, ... until less than SMALLEST is left."""
+        """0, 1, -1, 2, -2, ... until less than SMALLEST is left; what is kept is scaled to 1."""
         return self._two_sided(lambda z: Exp(-rate * z))
 
     def gaussian(self, variance: Fraction) -> int:
-        """0, 1, -1, 2, -2, ... until less than SMALLEST is left."""
+        """0, 1, -1, 2, -2, ... until less than SMALLEST is left; what is kept is scaled to 1."""
         return self._two_sided(lambda z: Exp(-Fraction(z * z) / (2 * variance)))
 
     def _two_sided(self, weight: Callable[[int], Exp]) -> int:
