@@ -12,6 +12,7 @@ from flint import arb, ctx
 
 from dpselect.draws import Noise, Weights
 from dpselect.errors import ParameterError
+from dpselect.histogram import Histogram
 from dpselect.mechanisms import ApproxOneShotLaplace, OneShotLaplace
 from dpselect.testing import law
 from dpselect.testing.noisy_law import noisy_max_law
@@ -150,3 +151,12 @@ def test_counts_that_cannot_be_used_are_refused(make, counts, message):
 def test_monotonic_and_replaced_users_exclude_each_other():
     with pytest.raises(ParameterError, match="monotonic must be False for replace-one neighbors"):
         OneShotLaplace(k=1, epsilon=1, monotonic=True, neighbors="replace-one")
+
+
+@pytest.mark.parametrize("unseen", [10**8, 10**30])
+def test_unseen_items_need_not_be_listed(unseen):
+    seen = Histogram(counts=np.array([900, 0]), sizes=[1, unseen], label=lambda group, member: (group, member))
+    answer = OneShotLaplace(k=3, epsilon=2)(seen)
+    assert answer[0] == (0, 0)
+    assert len(set(answer)) == 3
+    assert all(0 <= member < unseen for _, member in answer)

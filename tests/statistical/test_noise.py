@@ -53,9 +53,10 @@ def test_few_candidates_all_get_a_number(draws, rate):
     judge_top(draws, ((2, 1, 0), (1, 2, 1)), 2, rate)
 
 
-@pytest.mark.parametrize("k", [1, 2])
-def test_coins_at_one_cut_after_another(draws, k, monkeypatch):
+@pytest.mark.parametrize(("k", "huge"), [(1, 2**40), (2, 2**40), (2, 3)])
+def test_coins_at_one_cut_after_another(draws, k, huge, monkeypatch):
     """The first cut expects one candidate, the next twice as many: most draws go down several cuts."""
+    monkeypatch.setattr("dpselect.draws.noisy_top.HUGE", huge)
     monkeypatch.setattr("dpselect.draws.noisy_top.SPARE", 1 - 2 * k)
     monkeypatch.setattr("dpselect.draws.noisy_top.LOWER", 2)
     judge_top(draws, ((4, 2, 0), (1, 4, 7)), k, HALF)

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 FINE = Fraction(1, 2)  # the largest rate in the unit of the integers: a smaller unit is taken for larger ones
 SPARE = 32  # candidates expected above the first cut, beyond twice k
+HUGE = 2**40  # a larger group takes its own binomial, however far below a cut it lies
 LOWER = 4  # how many times as many are expected above the next cut
+
+Sizes = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 
 
 def noisy_top(draws: CertifiedDraws, weights: Weights, k: int) -> list[tuple[int, int]]:
@@ -154,22 +157,33 @@ class _Run:
 
     def _coins(self, groups: npt.NDArray[np.intp], cut: int, last: int | None) -> None:
         """Candidates whose score is at most the cut: who reaches it; its excess has no memory of the score."""
+        sizes = self._left()[groups]
+        huge = np.asarray(sizes > HUGE, dtype=bool)
+        found = self._heads(groups[~huge], sizes[~huge], cut)
+        for group in groups[huge].tolist():
+            size = self.weights.size(group) - self.taken.get(group, 0)
+            found.append((group, self.draws.binomial(size, self.weights.ratio(group, cut))))
+        for group, count in found:
+            for _ in range(sum(self._keeps(group, cut, last) for _ in range(count))):
+                self._add(group, cut + self._excess(cut, last), True)
+
+    def _heads(self, groups: npt.NDArray[np.intp], sizes: Sizes, cut: int) -> list[tuple[int, int]]:
+        """(group, heads) of coins at e^(-rate (cut - score)): the cut is there to be the largest weight."""
         scores: Scores = self.weights.scores[groups]
         if scores.dtype == np.int64:
             scores = np.append(scores, cut).astype(np.int64)
         else:
             scores = np.array([*scores, cut], dtype=object)
-        sizes = None if self.weights.sizes is None else np.append(self.weights.sizes[groups], 1)
-        if self.taken:
-            sizes = np.ones(len(scores), dtype=np.int64) if sizes is None else sizes
-            for place, group in enumerate(groups.tolist()):
-                sizes[place] -= self.taken.get(group, 0)
-        for place, count in self.draws.heads(Weights(scores, self.rate, sizes)):
-            if place == len(groups):  # the cut itself, there to be the largest weight
-                continue
-            group = int(groups[place])
-            for _ in range(sum(self._keeps(group, cut, last) for _ in range(count))):
-                self._add(group, cut + self._excess(cut, last), True)
+        heads = self.draws.heads(Weights(scores, self.rate, np.append(sizes.astype(np.int64), 1).astype(np.int64)))
+        return [(int(groups[place]), count) for place, count in heads if place < len(groups)]
+
+    def _left(self) -> Sizes:
+        """How many of each group are not found yet."""
+        sizes = self.weights.sizes
+        left: Sizes = np.ones(len(self.weights), dtype=np.int64) if sizes is None else sizes.copy()
+        for group, found in self.taken.items():
+            left[group] -= found
+        return left
 
     def _keeps(self, group: int, cut: int, last: int | None) -> bool:
         if last is None:
