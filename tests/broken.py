@@ -234,3 +234,44 @@ class QuantileOfDataBounds:
 def at(grid: Grid, values: Any) -> UsersAt:
     """Users at the points of a grid."""
     return UsersAt.counted(np.sort(grid.placed(values)))
+
+
+@dataclass(frozen=True)
+class OneShotForgottenK:
+    """The k largest counts with Laplace noise for one pick: scale 2 / epsilon."""
+
+    k: int
+    epsilon: Fraction
+
+    def __call__(self, counts: Any, *, draws: Draws) -> Any:
+        among = candidates(counts)
+        return among.names(draws.noisy_top(among.weights(self.epsilon / 2), self.k))
+
+
+@dataclass(frozen=True)
+class OneShotForgottenTwo:
+    """The k largest counts that may move either way, with the scale k / epsilon of counts that cannot."""
+
+    k: int
+    epsilon: Fraction
+
+    def __call__(self, counts: Any, *, draws: Draws) -> Any:
+        among = candidates(counts)
+        return among.names(draws.noisy_top(among.weights(self.epsilon / self.k), self.k))
+
+
+@dataclass(frozen=True)
+class SelectionNoiseReleased:
+    """The largest noisy count, told with the noise that made it the largest."""
+
+    epsilon: Fraction
+
+    def __call__(self, counts: Any, *, draws: Draws) -> Any:
+        noisy = [int(c) + draws.laplace(self.epsilon / 2) for c in counts]
+        best = max(range(len(noisy)), key=lambda i: (noisy[i], -i))
+        return best, noisy[best]
+
+
+def ranked_by_place(noisy: list[int], k: int) -> list[int]:
+    """The k largest noisy counts, equal ones as their rows stand: in the order of the true counts."""
+    return sorted(range(len(noisy)), key=lambda i: (-noisy[i], i))[:k]

@@ -72,6 +72,11 @@ EXAMPLES = {
     "JointPermuteAndFlip": {"k": 3, "epsilon": 2},
     "CanonicalSet": {"k": 3, "epsilon": 2},
     "Quantile": {"bounds": (0, 1), "epsilon": 2, "delta": "1e-6"},
+    "OneShotLaplace": {"k": 3, "epsilon": 2},
+    "ApproxOneShotLaplace": {"k": 3, "epsilon": "0.1", "delta": "1e-6"},
+    "LimitedDomainLaplace": {"k": 3, "epsilon": 2, "delta": "1e-6", "max_items_per_user": 2},
+    "LimitedDomainGaussian": {"k": 3, "epsilon": 2, "delta": "1e-6", "max_items_per_user": 2},
+    "GammaMechanism": {"k": 3, "epsilon": 2},
     "NoisyCounts": {"k": 3, "epsilon_per_count": 1},
 }
 

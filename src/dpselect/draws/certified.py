@@ -12,9 +12,11 @@ from flint import arb, ctx
 
 from dpselect.draws.binomial import binomial
 from dpselect.draws.bits import Bits, SystemBits
+from dpselect.draws.discrete_noise import gaussian
 from dpselect.draws.flip import Coins, flip
 from dpselect.draws.heads import heads
 from dpselect.draws.noisy_max import noisy_max
+from dpselect.draws.noisy_top import noisy_top
 from dpselect.draws.peel import Peel
 from dpselect.draws.port import Noise
 from dpselect.draws.staircase import Masses, among
@@ -87,6 +89,10 @@ class CertifiedDraws:
         """The layer that holds the answer of permute-and-flip."""
         return flip(self, coins)
 
+    def noisy_top(self, weights: Weights, k: int) -> list[tuple[int, int]]:
+        """The k candidates with the largest noisy scores."""
+        return noisy_top(self, weights, k)
+
     def binomial(self, n: int, probability: Real) -> int:
         """How many of n coins fall heads."""
         return binomial(self, n, probability)
@@ -103,6 +109,14 @@ class CertifiedDraws:
             blocks += 1
         bits = (self.bernoulli(Logistic(rate * 2**j)) << j for j in range(top))
         return (blocks << top) + sum(bits)
+
+    def laplace(self, rate: Fraction) -> int:
+        """The difference of two geometric numbers."""
+        return self.geometric(rate) - self.geometric(rate)
+
+    def gaussian(self, variance: Fraction) -> int:
+        """Rejection from discrete Laplace noise."""
+        return gaussian(self, variance)
 
 
 class SecureDraws(CertifiedDraws):

@@ -70,10 +70,25 @@ class Draws(Protocol):
         """
         ...
 
+    def noisy_top(self, weights: Weights, k: int) -> list[tuple[int, int]]:
+        """The k candidates with the largest score + Laplace noise of scale 1 / rate, best first.
+
+        Scores are whole numbers (no factors); the noise is continuous, independent for each candidate.
+        """
+        ...
+
     def binomial(self, n: int, probability: Real) -> int:
         """How many of n independent coins of this probability fall heads."""
         ...
 
     def geometric(self, rate: Fraction) -> int:
         """x = 0, 1, 2, ... with probability (1 - e^-rate) e^(-rate x)."""
+        ...
+
+    def laplace(self, rate: Fraction) -> int:
+        """z = ..., -1, 0, 1, ... with probability in proportion to e^(-rate |z|)."""
+        ...
+
+    def gaussian(self, variance: Fraction) -> int:
+        """z = ..., -1, 0, 1, ... with probability in proportion to e^(-z^2 / (2 variance))."""
         ...

@@ -3,29 +3,37 @@
 from dpselect.mechanisms.canonical_set import CanonicalSet
 from dpselect.mechanisms.chosen_k_bar import ChosenKBar
 from dpselect.mechanisms.exponential import ExponentialMechanism
+from dpselect.mechanisms.gamma import GammaMechanism
 from dpselect.mechanisms.joint_permute_and_flip import JointPermuteAndFlip
 from dpselect.mechanisms.joint_sequence import JointSequence
 from dpselect.mechanisms.joint_set import JointSet
 from dpselect.mechanisms.limited_domain import LimitedDomain
 from dpselect.mechanisms.noisy_counts import NoisyCounts
 from dpselect.mechanisms.noisy_histogram import NoisyHistogram
+from dpselect.mechanisms.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace
 from dpselect.mechanisms.noisy_max import ReportNoisyMax
+from dpselect.mechanisms.one_shot_laplace import ApproxOneShotLaplace, OneShotLaplace
 from dpselect.mechanisms.peeling import Peeling
 from dpselect.mechanisms.permute_and_flip import PermuteAndFlip
 from dpselect.mechanisms.port import Mechanism
 from dpselect.mechanisms.quantile import Quantile
 
 __all__ = [
+    "ApproxOneShotLaplace",
     "CanonicalSet",
     "ChosenKBar",
     "ExponentialMechanism",
+    "GammaMechanism",
     "JointPermuteAndFlip",
     "JointSequence",
     "JointSet",
     "LimitedDomain",
+    "LimitedDomainGaussian",
+    "LimitedDomainLaplace",
     "Mechanism",
     "NoisyCounts",
     "NoisyHistogram",
+    "OneShotLaplace",
     "Peeling",
     "PermuteAndFlip",
     "Quantile",

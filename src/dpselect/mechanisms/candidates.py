@@ -65,6 +65,23 @@ def candidates(scores: Input) -> Candidates:
     return _grouped(array) or Candidates(array, None, lambda picks: np.array([g for g, _ in picks], dtype=np.int64))
 
 
+def counted(counts: Input) -> Candidates:
+    """Candidates whose scores must be counts of users, for noise that is made for whole numbers."""
+    among = candidates(counts)
+    if among.scores.dtype != np.int64:
+        raise ParameterError("counts", "be whole numbers of users", f"values of type {among.scores.dtype}")
+    if int(among.scores.min()) < 0:
+        raise ParameterError("counts", "be at least 0", "a negative count")
+    return among
+
+
+def enough(k: int, among: Candidates) -> None:
+    """Are there k candidates to select?"""
+    if k > among.count:
+        hint = "lower k, or give a larger domain"
+        raise ParameterError("k", "be at most the number of candidates in the domain", k, hint)
+
+
 def whole_sizes(sizes: Sequence[int]) -> npt.NDArray[np.int64] | npt.NDArray[np.object_] | None:
     """Sizes as int64 where their sum fits, as Python integers beyond, None where all are 1."""
     if isinstance(sizes, tuple) and set(sizes) <= {1}:

@@ -20,6 +20,7 @@ from dpselect.draws.weights import Weights
 from dpselect.reals import Exp, Real
 from dpselect.testing.flip_law import flip_law
 from dpselect.testing.noisy_law import noisy_max_law
+from dpselect.testing.noisy_top_law import noisy_top_law
 
 PRECISION = 192
 SMALLEST = Fraction(1, 2**60)  # an unbounded question is followed until less than this is left
@@ -124,6 +125,13 @@ class ExactDraws:
         every = [(f, x) for f, size in enumerate(coins.sizes) for x in range(size)]
         return every[self._ask(lambda: flip_law(coins, every))]
 
+    def noisy_top(self, weights: Weights, k: int) -> list[tuple[int, int]]:
+        """An order of groups by nested integrals, each group's members without replacement."""
+        orders: dict[tuple[int, ...], arb] = noisy_top_law(weights, k)
+        order = list(orders)[self._ask(lambda: list(orders.values()))]
+        left = [list(range(weights.size(g))) for g in range(len(weights))]
+        return [(group, left[group].pop(self.below(len(left[group])))) for group in order]
+
     def binomial(self, n: int, probability: Real) -> int:
         """n + 1 answers."""
 
@@ -144,6 +152,28 @@ class ExactDraws:
             return found
 
         return self._ask(shares)
+
+    def laplace(self, rate: Fraction) -> int:
+        """0, 1, -1, 2, -2, ... until less than SMALLEST is left; what is kept is scaled to 1."""
+        return self._two_sided(lambda z: Exp(-rate * z))
+
+    def gaussian(self, variance: Fraction) -> int:
+        """0, 1, -1, 2, -2, ... until less than SMALLEST is left; what is kept is scaled to 1."""
+        return self._two_sided(lambda z: Exp(-Fraction(z * z) / (2 * variance)))
+
+    def _two_sided(self, weight: Callable[[int], Exp]) -> int:
+        def shares() -> list[arb]:
+            masses, z = [weight(0).ball(PRECISION)], 0
+            while True:  # ratios of neighbours fall, so what is beyond z is at most a geometric series
+                z += 1
+                mass, ratio = weight(z).ball(PRECISION), (weight(z + 1).ball(PRECISION) / weight(z).ball(PRECISION))
+                masses += [mass, mass]
+                if mass * ratio / (1 - ratio) < float(SMALLEST):
+                    total = sum(masses, arb(0))
+                    return [m / total for m in masses]
+
+        answer = self._ask(shares)
+        return (answer + 1) // 2 * (1 if answer % 2 else -1)
 
 
 def _coin(probability: Real) -> list[arb]:

@@ -1,0 +1,195 @@
+"""Limited domain with Laplace or Gaussian noise: items of a domain that nobody has to know, with their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dpselect import parameters
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError
+from dpselect.mechanisms.candidates import Answer, Input, Picks
+from dpselect.mechanisms.limited_domain import default_k_bar
+from dpselect.mechanisms.noisy_threshold import gaussian_height, laplace_height, largest_rho
+from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.ranking import largest
+from dpselect.mechanisms.top_rows import TopRows, top_rows
+from dpselect.parameters import Number
+from dpselect.privacy import ZCDP, Neighbors, Privacy, PureDP, Steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitedDomainLaplace:
+    """Select at most k items with noisy counts, of the k_bar with most users, for users of few items each.
+
+    Every one of the k_bar counts and bottom get whole Laplace noise of scale max_items_per_user / epsilon. Bottom
+    stands `height` above the count after them. Items above bottom are released with their noisy counts, k at most.
+
+    Guarantee: (epsilon, delta)-DP, counts included. Not paid by what comes back: the whole price at any answer.
+    Neighbors: add-remove.
+    Sensitivity: one user moves at most `max_items_per_user` counts, each by 1; the data must have been bounded so. The
+        k_bar counts and the one after them move by that much together, whatever items change places (its page).
+    Exactness: exact discrete Laplace noise; `height` from the closed tail of the difference of two, rounded outward.
+    Cost: one pass to find k_bar + 1 rows, then about 20 random decisions for each.
+    Source: Durfee and Rogers 2019 (seed 003), Section 3 (the Laplace variant that it names); whole noise, the
+        threshold and the proof are on its page.
+    Example:
+        >>> LimitedDomainLaplace(k=2, k_bar=3, epsilon=4, delta="1e-6", max_items_per_user=1)([900, 600, 5, 2]).tolist()
+        [0, 1]
+    """
+
+    k: int
+    epsilon: Number
+    delta: Number
+    max_items_per_user: int
+    k_bar: int | None = None
+    height: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        _parse(self)
+        swaps = min(self.max_items_per_user, _k_bar(self))
+        object.__setattr__(self, "height", 1 + laplace_height(self.rate, swaps, Fraction(self.delta)))
+
+    @property
+    def rate(self) -> Fraction:
+        """Noise z has probability in proportion to e^(-rate |z|)."""
+        return Fraction(self.epsilon) / self.max_items_per_user
+
+    @property
+    def privacy(self) -> Privacy:
+        """One pure step for what neighbours share, and delta for what they do not."""
+        return _privacy(Fraction(self.epsilon), Fraction(self.delta), "limited domain, Laplace")
+
+    def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
+        """At most k indices or labels, best first."""
+        return self.with_counts(counts, draws=draws)[0]
+
+    def with_counts(self, counts: Input, *, draws: Draws | None = None) -> tuple[Answer, list[int]]:
+        """At most k indices or labels, best first, and their noisy counts."""
+        rows = top_rows(counts, _k_bar(self) + 1)
+        picks, noisy = self.picks_with_counts(rows, secure(draws))
+        return rows.names(picks), noisy
+
+    def picks_with_counts(self, rows: TopRows, draws: Draws) -> tuple[Picks, list[int]]:
+        """Picked rows as (row, 0), best first, and their noisy counts."""
+        return _above_bottom(self, rows, draws, lambda: draws.laplace(self.rate))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitedDomainGaussian:
+    """Select at most k items with noisy counts, by noise that grows with the root of the items a user has.
+
+    As LimitedDomainLaplace, with whole Gaussian noise of this `variance` on the k_bar counts and on bottom.
+
+    Guarantee: (epsilon, delta)-DP, counts included; but for a failure of probability `delta_threshold` the call is
+        `rho`-zCDP with rho = max_items_per_user / (2 variance). Not paid by what comes back.
+    Neighbors: add-remove.
+    Sensitivity: one user moves at most `max_items_per_user` counts, each by 1; the data must have been bounded so. The
+        k_bar counts and the one after them move by at most sqrt(max_items_per_user) in the l2 norm (its page).
+    Exactness: exact discrete Gaussian noise; `height` from a proved tail of the difference of two, rounded outward.
+    Cost: one pass to find k_bar + 1 rows, then about 20 random decisions for each.
+    Source: Durfee and Rogers 2019 (seed 003), Section 3, its Laplace variant; Canonne, Kamath and Steinke 2020, Theorem
+        14 and Corollary 13, for the noise; the threshold and the proof are on the page of the Laplace variant.
+    Example:
+        >>> LimitedDomainGaussian(k=1, k_bar=3, epsilon=4, delta="1e-6", max_items_per_user=2)([900, 60, 5, 2]).tolist()
+        [0]
+    """
+
+    k: int
+    epsilon: Number
+    delta: Number
+    max_items_per_user: int
+    k_bar: int | None = None
+    delta_threshold: Number | None = None
+    variance: Fraction = field(init=False)
+    height: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        _parse(self)
+        delta = Fraction(self.delta)
+        threshold = delta / 2
+        if self.delta_threshold is not None:
+            threshold = parameters.probability("delta_threshold", self.delta_threshold)
+        if threshold >= delta:
+            raise ParameterError("delta_threshold", "be below delta", self.delta_threshold)
+        variance = self.max_items_per_user / (2 * largest_rho(Fraction(self.epsilon), delta - threshold))
+        swaps = min(self.max_items_per_user, _k_bar(self))
+        height = 1 + gaussian_height(variance, swaps, threshold)
+        for name, value in {"delta_threshold": threshold, "variance": variance, "height": height}.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def rho(self) -> ZCDP:
+        """What the call promises unless it fails, with probability at most delta_threshold."""
+        return ZCDP(self.max_items_per_user / (2 * self.variance))
+
+    @property
+    def privacy(self) -> Privacy:
+        """The whole call as one step that is pure but for a failure of probability delta (Kairouz et al. 2015)."""
+        return _privacy(Fraction(self.epsilon), Fraction(self.delta), "limited domain, Gaussian")
+
+    def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
+        """At most k indices or labels, best first."""
+        return self.with_counts(counts, draws=draws)[0]
+
+    def with_counts(self, counts: Input, *, draws: Draws | None = None) -> tuple[Answer, list[int]]:
+        """At most k indices or labels, best first, and their noisy counts."""
+        rows = top_rows(counts, _k_bar(self) + 1)
+        picks, noisy = self.picks_with_counts(rows, secure(draws))
+        return rows.names(picks), noisy
+
+    def picks_with_counts(self, rows: TopRows, draws: Draws) -> tuple[Picks, list[int]]:
+        """Picked rows as (row, 0), best first, and their noisy counts."""
+        return _above_bottom(self, rows, draws, lambda: draws.gaussian(self.variance))
+
+
+NoisyLimitedDomain = LimitedDomainLaplace | LimitedDomainGaussian
+
+
+def _parse(mechanism: NoisyLimitedDomain) -> None:
+    """Parameters become exact values, or a clear error before any data is touched."""
+    k = parameters.whole("k", mechanism.k, least=1)
+    k_bar = mechanism.k_bar
+    k_bar = default_k_bar(k) if k_bar is None else parameters.whole("k_bar", k_bar, least=1)
+    if k_bar < k:
+        raise ParameterError("k_bar", f"be at least k = {k}", k_bar, "raise k_bar or lower k")
+    parsed = {
+        "k": k,
+        "k_bar": k_bar,
+        "epsilon": parameters.positive("epsilon", mechanism.epsilon),
+        "delta": parameters.probability("delta", mechanism.delta),
+        "max_items_per_user": parameters.whole("max_items_per_user", mechanism.max_items_per_user, least=1),
+    }
+    for name, value in parsed.items():
+        object.__setattr__(mechanism, name, value)
+
+
+def _k_bar(mechanism: NoisyLimitedDomain) -> int:
+    return default_k_bar(mechanism.k) if mechanism.k_bar is None else mechanism.k_bar
+
+
+def _privacy(epsilon: Fraction, delta: Fraction, bound: str) -> Privacy:
+    return Privacy(
+        epsilon=epsilon,
+        delta=delta,
+        neighbors=Neighbors.ADD_REMOVE,
+        steps=(Steps(PureDP(epsilon), 1),),
+        failure=delta,
+        bound=bound,
+    )
+
+
+def _above_bottom(
+    mechanism: NoisyLimitedDomain, rows: TopRows, draws: Draws, noise: Callable[[], int]
+) -> tuple[Picks, list[int]]:
+    """Rows whose noisy count is above noisy bottom, largest first, at most k.
+
+    Items without users are not listed: they are never released, so their noise need not be drawn.
+    """
+    k_bar = _k_bar(mechanism)
+    bottom = rows.after(k_bar) + mechanism.height + noise()
+    noisy = [int(count) + noise() for count in rows.inside(k_bar)]
+    above = [row for row, count in enumerate(noisy) if count > bottom]
+    best = [above[place] for place in largest([noisy[row] for row in above], mechanism.k, draws)]
+    return [(row, 0) for row in best], [noisy[row] for row in best]

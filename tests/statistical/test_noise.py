@@ -1,0 +1,126 @@
+"""Noise of the real draws: the k largest noisy scores through every cut, discrete Laplace and Gaussian, the radius.
+
+What has no float filter of its own is judged once, not once for every slack.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpselect.draws import CertifiedDraws, SecureDraws, Weights
+from dpselect.draws.bits import SystemBits
+from dpselect.mechanisms.cube import cube_radius
+from dpselect.testing import law
+from dpselect.testing.noisy_top_law import noisy_top_law
+from tests.statistical.judge import judge
+
+REAL = {
+    "as shipped": SecureDraws,
+    "refining often": lambda: CertifiedDraws(SystemBits(), secure=True, slack_bits=3),
+}
+HALF = Fraction(1, 2)
+
+
+@pytest.fixture(params=REAL.values(), ids=REAL.keys())
+def draws(request):
+    return request.param()
+
+
+def floats(exact):
+    return {answer: float(p) for answer, p in exact.items() if float(p) > 1e-12}
+
+
+def groups_law(shape, k, rate):
+    return floats(noisy_top_law(Weights(np.array(shape[0]), rate, np.array(shape[1])), k))
+
+
+def judge_top(draws, shape, k, rate):
+    weights = Weights(np.array(shape[0]), rate, np.array(shape[1]))
+    judge(
+        lambda: tuple(g for g, _ in draws.noisy_top(weights, k)),
+        groups_law(shape, k, rate),
+        [groups_law(shape, k, 2 * rate), groups_law(shape, k, rate / 2)],
+    )
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(3, 2)], ids=str)
+def test_few_candidates_all_get_a_number(draws, rate):
+    """At 3/2 the unit is a quarter; ties of whole numbers are decided by the bits of fractions."""
+    judge_top(draws, ((2, 1, 0), (1, 2, 1)), 2, rate)
+
+
+@pytest.mark.parametrize(("k", "huge"), [(1, 2**40), (2, 2**40), (2, 3)])
+def test_coins_at_one_cut_after_another(draws, k, huge, monkeypatch):
+    """The first cut expects one candidate, the next twice as many: most draws go down several cuts."""
+    monkeypatch.setattr("dpselect.draws.noisy_top.HUGE", huge)
+    monkeypatch.setattr("dpselect.draws.noisy_top.SPARE", 1 - 2 * k)
+    monkeypatch.setattr("dpselect.draws.noisy_top.LOWER", 2)
+    judge_top(draws, ((4, 2, 0), (1, 4, 7)), k, HALF)
+
+
+def test_members_of_a_group_are_alike():
+    draws = SecureDraws()
+    weights = Weights(np.array([1, 0]), HALF, np.array([1, 3]))
+
+    def right(pick):
+        return dict(zip(range(3), pick, strict=True))
+
+    def sample():
+        picks = [member for group, member in draws.noisy_top(weights, 3) if group == 1]
+        return picks[0]
+
+    judge(sample, right([1 / 3] * 3), [right([0.5, 0.25, 0.25]), right([0.25, 0.25, 0.5])])
+
+
+def test_a_hundred_million_unseen_items(draws):
+    """The best of n noises is below x with probability (1 - e^-x / 2)^n; one seen item is beside them."""
+    n, rate = 10**8, Fraction(1, 4)
+    weights = Weights(np.array([80, 0]), rate, np.array([1, n]))
+
+    def law_at(r):
+        x = np.arange(-400, 8000) / 100  # of the seen item's noisy count, in units of 1 / r
+        top = float(80 * r) + x
+        stays = np.where(top > 0, (1 - np.exp(-np.abs(top)) / 2) ** n, 0)
+        wins = float((np.exp(-np.abs(x)) / 2 * stays).sum() / 100)
+        return {0: wins, 1: 1 - wins}
+
+    judge(lambda: draws.noisy_top(weights, 1)[0][0], law_at(rate), [law_at(rate / 2), law_at(Fraction(1, 3))])
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 5), Fraction(2)])
+def test_discrete_laplace(rate):
+    draws = SecureDraws()
+
+    def law_at(r):
+        return floats(law(lambda d: max(-15, min(15, d.laplace(r)))))
+
+    judge(
+        lambda: max(-15, min(15, draws.laplace(rate))), law_at(rate), [law_at(2 * rate), law_at(rate * Fraction(4, 5))]
+    )
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(7, 2), Fraction(30)])
+def test_discrete_gaussian(variance):
+    draws = SecureDraws()
+
+    def law_at(v):
+        return floats(law(lambda d: max(-15, min(15, d.gaussian(v)))))
+
+    wrong = [law_at(variance / 2), law_at(variance * Fraction(3, 4))]
+    judge(lambda: max(-15, min(15, draws.gaussian(variance))), law_at(variance), wrong)
+
+
+@pytest.mark.parametrize(("d", "rate"), [(1, Fraction(2)), (3, HALF), (40, Fraction(3))])
+def test_the_radius_of_the_gamma_mechanism(d, rate):
+    draws = SecureDraws()
+
+    def law_at(r, dimension):
+        weights = [math.exp(-float(r) * n + dimension * math.log(2 * n + 1)) for n in range(300)]
+        return {n: w / sum(weights) for n, w in enumerate(weights) if w / sum(weights) > 1e-12}
+
+    wrong = [law_at(rate * Fraction(11, 10), d), law_at(rate / 2, d)]
+    judge(lambda: cube_radius(draws, d, rate), law_at(rate, d), wrong)
