@@ -367,12 +367,16 @@ def test_without_outward_rounding_an_operator_is_refused(monkeypatch):
 
 @settings(max_examples=30, deadline=None)
 @given(few_steps, st.integers(1, 30))
-def test_a_smaller_delta_costs_more_and_delta_answers_epsilon(steps, digits):
+def test_a_smaller_delta_costs_more_and_never_more_than_adding_up(steps, digits):
     small, large = Fraction(1, 2 * 10**digits), Fraction(1, 10**digits)
     epsilon = adaptive_epsilon(steps, large)
     assert adaptive_epsilon(steps, small) >= epsilon * (1 - Fraction(1, 10**4))
     assert epsilon <= basic(steps)
-    assert adaptive_delta(steps, epsilon) <= large * Fraction(3, 2) or epsilon == 0  # another grid, as tight
+
+
+@pytest.mark.parametrize(("k", "e"), [(3, "0.4"), (10, "0.1"), (40, "0.05")])
+def test_delta_answers_epsilon(k, e):
+    assert adaptive_delta(picks(k, e), adaptive_epsilon(picks(k, e), DELTA)) <= DELTA * Fraction(101, 100)
 
 
 def test_an_earlier_count_is_never_cheaper():
