@@ -15,7 +15,7 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import Number, rational, whole
 from dpselect.payments import Answer, Where, purse
-from dpselect.plans import TopK, TopSet, ValuesAt
+from dpselect.plans import TopK, TopNoisy, TopSet, ValuesAt
 from dpselect.privacy import ApproxDP, Neighbors
 from dpselect.questions import Question, question, source_of
 from dpselect.release import Release
@@ -105,10 +105,11 @@ class Dataset:
         `domain` the items are found by limited domain, which needs delta > 0 and may return fewer than k ("bottom");
         it looks only at the `k_bar` + 1 items with most users. With `domain` (a list, a range, a number of items, a
         `Column` of another source) exactly k come back, by peeling, and delta may be left out. `counts=True` adds
-        noisy counts at the same total price. `method` is "auto", "limited-domain" or "chosen-k-bar", or with a domain
-        "peeling", "joint-sequence", "joint-set", "canonical-set", "joint-permute-and-flip" or
-        "canonical-permute-and-flip". The last four choose a set in no order, which is often nearer to the true one;
-        they need `ranked=False`, which also lets "auto" take one of them.
+        noisy counts at the same total price. `method` is "auto", "limited-domain", "chosen-k-bar", or, for users of
+        few items, "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "joint-sequence",
+        "one-shot-laplace", "gamma", or one of "joint-set", "canonical-set", "joint-permute-and-flip" and
+        "canonical-permute-and-flip". These four choose a set in no order, which is often nearer to the true one; they
+        need `ranked=False`, which also lets "auto" take one of them.
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -246,7 +247,7 @@ class Dataset:
 
     def answer(
         self,
-        plan: TopK | TopSet,
+        plan: TopK | TopSet | TopNoisy,
         known: Domain | None,
         engine: DuckDBEngine,
         progress: Progress | None,

@@ -10,13 +10,23 @@ from dpselect import parameters
 from dpselect.accounting.calibration import largest_epsilon, split_delta
 from dpselect.engines.domain import Domain, most_items
 from dpselect.errors import ParameterError
-from dpselect.mechanisms import CanonicalSet, JointPermuteAndFlip, JointSequence, JointSet, NoisyCounts
+from dpselect.mechanisms import (
+    CanonicalSet,
+    GammaMechanism,
+    JointPermuteAndFlip,
+    JointSequence,
+    JointSet,
+    LimitedDomainGaussian,
+    LimitedDomainLaplace,
+    NoisyCounts,
+    OneShotLaplace,
+)
 from dpselect.mechanisms.chosen_k_bar import ChosenKBar
 from dpselect.mechanisms.limited_domain import LimitedDomain
 from dpselect.mechanisms.peeling import Peeling
 from dpselect.mechanisms.price import COUNT_SHARE, plan_of, priced
 from dpselect.parameters import Number
-from dpselect.plans import SetSelector, TopK, TopSet
+from dpselect.plans import SetSelector, TopK, TopNoisy, TopSet
 from dpselect.privacy import Neighbors, PureDP, Steps
 
 UNKNOWN: dict[str, type[LimitedDomain] | type[ChosenKBar]] = {
@@ -30,6 +40,11 @@ SETS: dict[str, Callable[..., SetSelector]] = {
     "joint-permute-and-flip": JointPermuteAndFlip,
     "canonical-permute-and-flip": partial(JointPermuteAndFlip, loss="canonical"),
 }
+NOISED: dict[str, type[LimitedDomainLaplace] | type[LimitedDomainGaussian]] = {
+    "limited-domain-laplace": LimitedDomainLaplace,
+    "limited-domain-gaussian": LimitedDomainGaussian,
+}
+ONE_SHOT = ("one-shot-laplace", "gamma")
 SHORT = {"joint": "joint-set", "canonical": "canonical-set"}
 FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
 LEAST_EPSILON_OF_A_SET = Fraction(3, 10)
@@ -38,6 +53,8 @@ MOST_PER_EPSILON = 30  # k / epsilon up to which a whole set is drawn although d
 KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
 KNOWN_SET = "The domain is given, and k of its items are chosen all at once; unseen items take part with count 0."
 KNOWN_SEQUENCE = "The domain is given, and a ranking of k of its items is chosen all at once, unseen items included."
+KNOWN_NOISE = "The domain is given; every count is noised once, unseen items included, and the k largest are taken."
+UNKNOWN_NOISE = "No domain is given; the k_bar largest counts are noised once, and those above noisy bottom come out."
 IN_ORDER = " It was taken because the items are to come in order."
 NO_ORDER = {
     "canonical-set": " A whole set was taken because no order is wanted and k is small enough for epsilon.",
@@ -57,7 +74,7 @@ def plan_top_k(
     max_items_per_user: int | None,
     method: str,
     ranked: bool = True,
-) -> TopK | TopSet:
+) -> TopK | TopSet | TopNoisy:
     """Check every parameter, fix the mechanism by data-independent facts, and settle the price."""
     parameters.flag("counts", counts)
     parameters.flag("ranked", ranked)
@@ -70,12 +87,16 @@ def plan_top_k(
         if method == "auto":
             best = best_set_method(parameters.whole("k", k, least=1), epsilon, share)
             method, why = ("peeling", IN_ORDER) if ranked else (best, NO_ORDER[best])
+        if method in ONE_SHOT:
+            return _plan_one_shot(k, epsilon, share, counts, max_items_per_user, method)
         if method in SETS:
             return _plan_set(k, epsilon, share, counts, max_items_per_user, method, ranked, why)
         return _plan_known(k, epsilon, share, counts, max_items_per_user, why)
     if delta is None:
         hint = "an item of an unknown domain can betray its user with probability delta; 1e-6 is a common choice"
         raise ParameterError("delta", "be given where no domain is", "nothing", hint)
+    if method in NOISED:
+        return _plan_noised(k, epsilon, delta, counts, k_bar, max_items_per_user, method)
     return _plan_unknown(k, epsilon, delta, counts, k_bar, max_items_per_user, method)
 
 
@@ -88,7 +109,7 @@ def _check_known(k: int, k_bar: int | None, domain: Domain) -> None:
 
 
 def _method(method: str, *, known: bool) -> str:
-    allowed = ["auto", "peeling", *SETS] if known else ["auto", *UNKNOWN]
+    allowed = ["auto", "peeling", *SETS, *ONE_SHOT] if known else ["auto", *UNKNOWN, *NOISED]
     method = SHORT.get(method, method) if known else method
     if method not in allowed:
         where = "with a domain" if known else "without a domain"
@@ -130,6 +151,38 @@ def _plan_set(
     privacy = priced(plan(x), epsilon, share, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
     counter = NoisyCounts(k=selector.k, epsilon_per_count=x / moved, max_items_per_user=bound)
     return TopSet(make(k=k, epsilon=x), counter, privacy, reason)
+
+
+def _plan_one_shot(
+    k: int, epsilon: Fraction, share: Fraction, counts: bool, bound: int | None, method: str
+) -> TopNoisy:
+    """Noise on every count of the domain once. Counts of users move alike, so Laplace noise has scale k / epsilon."""
+    if method == "gamma":
+        gamma = GammaMechanism(k=k, epsilon=epsilon)
+        return TopNoisy(gamma, None, gamma.privacy, KNOWN_NOISE, counts)
+    whole = OneShotLaplace(k=k, epsilon=epsilon, monotonic=True)
+    if not counts:
+        return TopNoisy(whole, None, whole.privacy, KNOWN_NOISE, counts)
+    moved = _moved(whole.k, bound)
+
+    def plan(x: Fraction) -> tuple[Steps, ...]:
+        return (Steps(PureDP(x), 1), Steps(PureDP(x / moved), moved))
+
+    x = largest_epsilon(plan, epsilon, share)
+    privacy = priced(plan(x), epsilon, share, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
+    counter = NoisyCounts(k=whole.k, epsilon_per_count=x / moved, max_items_per_user=bound)
+    return TopNoisy(OneShotLaplace(k=k, epsilon=x, monotonic=True), counter, privacy, KNOWN_NOISE, counts)
+
+
+def _plan_noised(
+    k: int, epsilon: Fraction, delta: Number, counts: bool, k_bar: int | None, bound: int | None, method: str
+) -> TopNoisy:
+    """Noise on the k_bar largest counts once, at a price that grows with the items of a user and not with k."""
+    if bound is None:
+        hint = "Dataset(max_items_per_user=...), --max-items-per-user"
+        raise ParameterError("max_items_per_user", f"be given for {method}", "nothing", hint)
+    selector = NOISED[method](k=k, epsilon=epsilon, delta=delta, max_items_per_user=bound, k_bar=k_bar)
+    return TopNoisy(selector, None, selector.privacy, UNKNOWN_NOISE, counts)
 
 
 def _plan_known(k: int, epsilon: Fraction, share: Fraction, counts: bool, bound: int | None, why: str) -> TopK:

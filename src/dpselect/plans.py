@@ -15,15 +15,20 @@ from dpselect.draws import Draws
 from dpselect.histogram import Histogram
 from dpselect.mechanisms import (
     CanonicalSet,
+    GammaMechanism,
     JointPermuteAndFlip,
     JointSequence,
     JointSet,
+    LimitedDomainGaussian,
+    LimitedDomainLaplace,
     Mechanism,
     NoisyCounts,
+    OneShotLaplace,
 )
 from dpselect.mechanisms.candidates import Input, candidates
 from dpselect.mechanisms.chosen_k_bar import ChosenKBar
 from dpselect.mechanisms.limited_domain import LimitedDomain
+from dpselect.mechanisms.noisy_limited_domain import k_bar_of
 from dpselect.mechanisms.peeling import Peeling
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.ranked import fixed, ranked
@@ -150,6 +155,70 @@ class TopSet:
             used["epsilon_per_count"] = self.counter.epsilon_per_count
             sentences.append(_noise(self.counter))
         return stated(self.privacy, type(self.selector).__name__, used, tuple(sentences))
+
+
+NoisySelector = OneShotLaplace | GammaMechanism | LimitedDomainLaplace | LimitedDomainGaussian
+
+
+@dataclass(frozen=True)
+class TopNoisy:
+    """A plan for the k largest noisy counts, all noised once: the whole price at any answer.
+
+    `counter` pays for counts where the selection's own must stay secret; `counts` says whether they were asked for.
+    """
+
+    selector: NoisySelector
+    counter: NoisyCounts | None
+    privacy: Privacy
+    reason: str
+    counts: bool
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows may leave the engine; None for a known domain, which is asked for groups."""
+        return None if isinstance(self.selector, OneShotLaplace | GammaMechanism) else k_bar_of(self.selector) + 1
+
+    def select(self, histogram: Histogram, draws: Draws) -> Release:
+        """Run on the engine's answer."""
+        s = self.selector
+        if isinstance(s, OneShotLaplace | GammaMechanism):
+            among = candidates(histogram)
+            names = among.names
+            if isinstance(s, GammaMechanism):
+                picks, noisy = s.picks_with_counts(among, draws)
+            else:
+                picks = s.picks(among, draws)
+                found = [int(among.scores[g]) for g, _ in picks]
+                noisy = [] if self.counter is None else self.counter(found, draws=draws)
+        else:
+            rows = top_rows(histogram, k_bar_of(s) + 1)
+            names = rows.names
+            picks, noisy = s.picks_with_counts(rows, draws)
+        labels = list(names(picks)) if picks else []
+        shown: list[Any] = list(noisy) if self.counts else [None] * len(labels)
+        items = tuple(Item(label, i + 1, count) for i, (label, count) in enumerate(zip(labels, shown, strict=True)))
+        return Release(items=items, complete=len(items) == s.k, privacy=self.statement(), secure=draws.secure)
+
+    def charge(self, _found: int) -> ApproxDP:
+        """All of it, whatever came back."""
+        return self.privacy.approx
+
+    def statement(self) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        s, sentences = self.selector, [self.reason]
+        used: dict[str, object] = {"k": s.k}
+        if isinstance(s, LimitedDomainLaplace | LimitedDomainGaussian):
+            used |= {"k_bar": k_bar_of(s), "max_items_per_user": s.max_items_per_user, "height": s.height}
+            sentences.append(
+                f"One user touches at most {s.max_items_per_user} items. An item comes out only if its noisy count is "
+                f"above noisy bottom, which stands {s.height} users above the count of rank k_bar + 1 = {k_bar_of(s) + 1}."
+            )
+        if self.counter is not None:
+            used["epsilon_per_count"] = self.counter.epsilon_per_count
+            sentences.append(_noise(self.counter))
+        elif self.counts:
+            sentences.append("Counts are the noisy ones that selected the items, so luck has raised them a little.")
+        return stated(self.privacy, type(s).__name__, used, tuple(sentences))
 
 
 def _noise(counter: NoisyCounts) -> str:

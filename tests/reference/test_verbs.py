@@ -77,6 +77,34 @@ def test_auto_takes_a_set_only_where_no_order_is_wanted_and_it_is_better():
     assert votes.top_k(2, epsilon=4, delta="1e-6", ranked=False).privacy.mechanism == "LimitedDomain"
 
 
+@pytest.mark.parametrize("method", ["one-shot-laplace", "gamma"])
+@pytest.mark.parametrize("counts", [False, True])
+def test_noise_on_every_count_of_a_known_domain(votes, method, counts):
+    release = votes.top_k(2, epsilon=8, domain=["dog", "cat", "bee", "ant"], method=method, counts=counts)
+    assert release.labels == ["ant", "bee"]
+    assert (release.privacy.epsilon, release.privacy.delta) == (8, 0)
+    assert release.has_counts is counts
+    assert (release.items[0].count is None) is not counts
+    assert not counts or abs(release.items[0].count - 300) < 60
+
+
+@pytest.mark.parametrize("method", ["limited-domain-laplace", "limited-domain-gaussian"])
+@pytest.mark.parametrize("counts", [False, True])
+def test_noise_on_an_unknown_domain_of_users_with_few_items(method, counts):
+    few = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=1)
+    release = few.top_k(2, epsilon=8, delta="1e-6", method=method, counts=counts, k_bar=5)
+    assert release.labels
+    assert (release.privacy.epsilon, release.privacy.delta) == (8, Fraction(1, 10**6))
+    assert release.privacy.parameters["max_items_per_user"] == 1
+    assert (release.items[0].count is None) is not counts
+    assert "at most 1 items" in release.privacy.sentences[1]
+
+
+def test_noise_that_grows_with_the_items_of_a_user_needs_their_number(votes):
+    with pytest.raises(dps.ParameterError, match=r"^max_items_per_user must be given for limited-domain-laplace"):
+        votes.top_k(2, epsilon=1, delta="1e-6", method="limited-domain-laplace")
+
+
 def test_a_set_is_not_called_ranked(votes):
     with pytest.raises(dps.ParameterError, match=r"^method must rank the items.*\nhint: joint-sequence"):
         votes.top_k(2, epsilon=1, domain=["ant", "bee"], method="joint-set")
@@ -90,11 +118,15 @@ def test_draws_for_tests_are_told(votes):
 
 BAD = [
     ({"delta": None}, "delta must be given where no domain is"),
-    ({"method": "peeling"}, "method must be one of auto, limited-domain, chosen-k-bar without a domain"),
+    (
+        {"method": "peeling"},
+        "method must be one of auto, limited-domain, chosen-k-bar, limited-domain-laplace, "
+        "limited-domain-gaussian without a domain",
+    ),
     (
         {"domain": ["ant"], "method": "limited-domain"},
         "method must be one of auto, peeling, joint-set, joint-sequence, canonical-set, joint-permute-and-flip, "
-        "canonical-permute-and-flip with a domain",
+        "canonical-permute-and-flip, one-shot-laplace, gamma with a domain",
     ),
     ({"domain": ["ant"], "k": 2}, "k must be at most the number of items in the domain"),
     ({"domain": ["ant"], "k_bar": 5, "k": 1}, "k_bar must be left out where a domain is given"),

@@ -10,7 +10,6 @@ from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Input, Picks
-from dpselect.mechanisms.limited_domain import default_k_bar
 from dpselect.mechanisms.noisy_threshold import gaussian_height, laplace_height, largest_rho
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.ranking import largest
@@ -48,7 +47,7 @@ class LimitedDomainLaplace:
 
     def __post_init__(self) -> None:
         _parse(self)
-        swaps = min(self.max_items_per_user, _k_bar(self))
+        swaps = min(self.max_items_per_user, k_bar_of(self))
         object.__setattr__(self, "height", 1 + laplace_height(self.rate, swaps, Fraction(self.delta)))
 
     @property
@@ -67,7 +66,7 @@ class LimitedDomainLaplace:
 
     def with_counts(self, counts: Input, *, draws: Draws | None = None) -> tuple[Answer, list[int]]:
         """At most k indices or labels, best first, and their noisy counts."""
-        rows = top_rows(counts, _k_bar(self) + 1)
+        rows = top_rows(counts, k_bar_of(self) + 1)
         picks, noisy = self.picks_with_counts(rows, secure(draws))
         return rows.names(picks), noisy
 
@@ -114,7 +113,7 @@ class LimitedDomainGaussian:
         if threshold >= delta:
             raise ParameterError("delta_threshold", "be below delta", self.delta_threshold)
         variance = self.max_items_per_user / (2 * largest_rho(Fraction(self.epsilon), delta - threshold))
-        swaps = min(self.max_items_per_user, _k_bar(self))
+        swaps = min(self.max_items_per_user, k_bar_of(self))
         height = 1 + gaussian_height(variance, swaps, threshold)
         for name, value in {"delta_threshold": threshold, "variance": variance, "height": height}.items():
             object.__setattr__(self, name, value)
@@ -135,7 +134,7 @@ class LimitedDomainGaussian:
 
     def with_counts(self, counts: Input, *, draws: Draws | None = None) -> tuple[Answer, list[int]]:
         """At most k indices or labels, best first, and their noisy counts."""
-        rows = top_rows(counts, _k_bar(self) + 1)
+        rows = top_rows(counts, k_bar_of(self) + 1)
         picks, noisy = self.picks_with_counts(rows, secure(draws))
         return rows.names(picks), noisy
 
@@ -165,7 +164,8 @@ def _parse(mechanism: NoisyLimitedDomain) -> None:
         object.__setattr__(mechanism, name, value)
 
 
-def _k_bar(mechanism: NoisyLimitedDomain) -> int:
+def k_bar_of(mechanism: NoisyLimitedDomain) -> int:
+    """Its k_bar, which `_parse` has settled."""
     return default_k_bar(mechanism.k) if mechanism.k_bar is None else mechanism.k_bar
 
 
@@ -187,7 +187,7 @@ def _above_bottom(
 
     Items without users are not listed: they are never released, so their noise need not be drawn.
     """
-    k_bar = _k_bar(mechanism)
+    k_bar = k_bar_of(mechanism)
     bottom = rows.after(k_bar) + mechanism.height + noise()
     noisy = [int(count) + noise() for count in rows.inside(k_bar)]
     above = [row for row, count in enumerate(noisy) if count > bottom]
