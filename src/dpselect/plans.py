@@ -211,7 +211,7 @@ class TopNoisy:
             used |= {"k_bar": k_bar_of(s), "max_items_per_user": s.max_items_per_user, "height": s.height}
             sentences.append(
                 f"One user touches at most {s.max_items_per_user} items. An item comes out only if its noisy count is "
-                f"above noisy bottom, which stands {s.height} users above the count of rank k_bar + 1 = {k_bar_of(s) + 1}."
+                f"above noisy bottom, which stands {s.height} users above the count of rank {k_bar_of(s) + 1}."
             )
         if self.counter is not None:
             used["epsilon_per_count"] = self.counter.epsilon_per_count

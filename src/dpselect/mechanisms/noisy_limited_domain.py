@@ -10,6 +10,7 @@ from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Input, Picks
+from dpselect.mechanisms.limited_domain import default_k_bar
 from dpselect.mechanisms.noisy_threshold import gaussian_height, laplace_height, largest_rho
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.ranking import largest
