@@ -17,6 +17,15 @@ settings.register_profile("ci", deadline=None, derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "local")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests marked `slow` (crowds of processes, a kill at every line) run in CI, or where SLOW=1 asks for them."""
+    if os.environ.get("CI") == "true" or os.environ.get("SLOW") == "1":
+        return
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="slow: runs in CI, and with SLOW=1 ./dev check"))
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real data sets beside the checkout; a test that needs it is skipped without."""

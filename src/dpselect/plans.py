@@ -189,7 +189,7 @@ class TopNoisy:
             else:
                 picks = s.picks(among, draws)
                 found = [int(among.scores[g]) for g, _ in picks]
-                noisy = [] if self.counter is None else self.counter(found, draws=draws)
+                noisy = list[int]() if self.counter is None else self.counter(found, draws=draws)
         else:
             rows = top_rows(histogram, k_bar_of(s) + 1)
             names = rows.names

@@ -55,6 +55,7 @@ def test_grouped_counts_have_the_same_law_as_listed_ones(counts):
     assert same(grouped, law_of(peeling, counts))
 
 
+@pytest.mark.slow
 def test_theorem_1_one_shot_gumbel_is_peeling():
     """Seed 004, equation (3) integrated numerically, with the Gumbel density as it stands there."""
     h, rate = (2, 1, 0), 0.5

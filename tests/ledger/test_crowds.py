@@ -20,6 +20,7 @@ from tests.ledger.amounts import charge
 PROCESSES, QUESTIONS, AFFORDABLE = 8, 1_000, 5_000
 
 
+@pytest.mark.slow
 def test_eight_processes(where: str, ann: Account) -> None:
     with Ledger.create(where) as ledger:
         ledger.grant(ann, AFFORDABLE * crowd.PRICE.epsilon, "0.5")
