@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -26,8 +27,12 @@ from dpselect.accounting.composition import (
 from dpselect.accounting.nonadaptive import nonadaptive_epsilon
 from dpselect.accounting.randomized_response import optimal_pure
 from dpselect.accounting.renyi import renyi_epsilon
+from dpselect.engines.domain import Size
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.price import plan_of
+from dpselect.mechanisms import LimitedDomain, NoisyCounts, Peeling, Quantile
+from dpselect.mechanisms.chosen_k_bar import ChosenKBar
+from dpselect.mechanisms.price import plan_of, priced
+from dpselect.planning import plan_top_k
 from dpselect.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
 
 DELTA = Fraction(1, 10**6)
@@ -229,3 +234,75 @@ def test_without_delta_epsilons_add_up():
     assert compose(picks(7, "0.5"), Fraction(0)).epsilon == Fraction(7, 2)
     assert compose(picks(7, "0.5"), Fraction(0)).bound == "basic"
     assert largest_epsilon(plan_of(7), Fraction(1), Fraction(0)) == Fraction(1, 7)
+
+
+# ---- what is promised is covered by the steps it is made of ---------------------------------------------------
+
+
+def spread(k):
+    """k quantiles."""
+    return [Fraction(i, k + 1) for i in range(1, k + 1)]
+
+
+PRICED = [
+    lambda k, e, d: Peeling(k=k, epsilon=e, delta=d).privacy,
+    lambda k, e, d: LimitedDomain(k=k, epsilon=e, delta=d).privacy,
+    lambda k, e, d: ChosenKBar(k=k, epsilon=e, delta=d).privacy,
+    lambda k, e, d: (
+        Quantile(q=[Fraction(i, k + 1) for i in range(1, k + 1)], bounds=(0, 9), epsilon=e, delta=d).privacy
+    ),
+    lambda k, e, d: NoisyCounts(k=k, epsilon_per_count=e, delta=d).privacy,
+    *(
+        lambda k, e, d, counts=counts, domain=domain, method=method: (
+            plan_top_k(
+                k,
+                epsilon=e,
+                delta=d,
+                domain=domain,
+                counts=counts,
+                k_bar=None,
+                max_items_per_user=2,
+                method=method,
+                ranked=False,
+            ).privacy
+        )
+        for counts in (False, True)
+        for domain, method in (
+            (None, "limited-domain"),
+            (None, "chosen-k-bar"),
+            (Size(99), "peeling"),
+            (Size(99), "canonical-set"),
+            (Size(99), "one-shot-laplace"),
+        )
+    ),
+]
+
+
+def covered(privacy):
+    """Do the steps, with the delta that is left for composing them, stay within the promise?"""
+    rest = privacy.delta - privacy.failure
+    assert rest >= 0
+    return compose(privacy.steps, rest).epsilon <= privacy.epsilon
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 10])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "4", "8"])
+@pytest.mark.parametrize("delta", ["1e-9", "1e-6", "0.01"])
+def test_every_promise_is_covered_by_its_own_steps(k, epsilon, delta):
+    assert all(covered(make(k, epsilon, delta)) for make in PRICED)
+
+
+def test_a_twin_that_states_no_delta_for_what_delta_bought_is_refused():
+    """Two picks of a hair more than half of epsilon: their sum is above epsilon, so delta = 0 is not true of them."""
+    sound = Peeling(k=2, epsilon_per_pick="0.5005", delta="1e-6").privacy
+    assert covered(sound)
+    twin = replace(sound, epsilon=Fraction(1), delta=Fraction(0), bound="basic")
+    assert not covered(twin)
+    with pytest.raises(ValueError, match="not calibrated"):
+        priced(sound.steps, Fraction(1), Fraction(0), failure=Fraction(0), neighbors=sound.neighbors)
+
+
+def test_delta_that_would_buy_less_than_one_percent_is_kept():
+    little = Peeling(k=2, epsilon=1, delta="1e-9")
+    assert (little.privacy.delta, little.epsilon_per_pick) == (0, Fraction(1, 2))
+    assert Peeling(k=10, epsilon=1, delta="1e-6").privacy.delta == Fraction(1, 10**6)

@@ -27,12 +27,16 @@ def largest_epsilon(plan: Plan, epsilon: Fraction, delta: Fraction, bound: Bound
     low, high = epsilon / basic(plan(Fraction(1))), epsilon
     if low >= high or delta == 0:
         return low
+    added = low
     quick = compose_quickly if bound is None else bound
     for _ in range(STEPS):
         middle = (low + high) / 2
         fits = quick(plan(middle), delta).epsilon <= epsilon
         low, high = (middle, high) if fits else (low, middle)
-    return low if bound is not None else largest_adaptive_pick(plan, epsilon, delta, low)
+    if bound is not None:
+        return low
+    found = largest_adaptive_pick(plan, epsilon, delta, low)
+    return found if found * 100 > added * 101 else added  # delta is kept where it would buy less than 1 %
 
 
 PICK_BOUNDS: dict[str, Callable[[Sequence[Steps], Fraction], Fraction]] = {

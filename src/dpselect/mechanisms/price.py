@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpselect import parameters
 from dpselect.accounting.calibration import largest_epsilon
-from dpselect.accounting.composition import basic, frugal
+from dpselect.accounting.composition import basic, compose, frugal
 from dpselect.errors import ParameterError
 from dpselect.parameters import Number
 from dpselect.privacy import BoundedRange, Neighbors, Plan, Privacy, PureDP, Steps
@@ -56,10 +56,15 @@ def priced(
 ) -> Privacy:
     """The privacy of steps that were calibrated to a `wanted` epsilon, or whose total is asked for (None).
 
-    Where adding epsilons up suffices, composing uses no delta.
+    Where adding epsilons up suffices, composing uses no delta. Steps whose sum is above `wanted` were calibrated with
+    delta, so delta is stated, however little it bought.
     """
-    sum_suffices = wanted is not None and basic(steps) <= wanted
-    total = frugal(steps, Fraction(0) if sum_suffices else composition)
+    if wanted is None:
+        total = frugal(steps, composition)
+    else:
+        total = compose(steps, Fraction(0) if basic(steps) <= wanted else composition)
+        if total.epsilon > wanted:
+            raise ValueError("steps were not calibrated to the epsilon that they are to promise")
     return Privacy(
         epsilon=total.epsilon if wanted is None else wanted,
         delta=total.delta + failure,
