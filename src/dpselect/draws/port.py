@@ -6,6 +6,9 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from dpselect.draws.flip import Coins
 from dpselect.draws.staircase import Masses
 from dpselect.draws.weights import Weights
@@ -17,6 +20,14 @@ class Noise(StrEnum):
 
     LAPLACE = "laplace"  # density exp(-|t|) / 2
     EXPONENTIAL = "exponential"  # density exp(-t) for t >= 0
+
+
+class Rising(Protocol):
+    """A probability that never falls as a weight rises."""
+
+    def at(self, weight: Fraction) -> Real:
+        """The probability at this weight, in [0, 1]."""
+        ...
 
 
 class Draws(Protocol):
@@ -91,4 +102,24 @@ class Draws(Protocol):
 
     def gaussian(self, variance: Fraction) -> int:
         """z = ..., -1, 0, 1, ... with probability in proportion to e^(-z^2 / (2 variance))."""
+        ...
+
+    def order(self, n: int) -> npt.NDArray[np.int64]:
+        """0 .. n - 1 in a uniformly random order."""
+        ...
+
+    def sample(self, offsets: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
+        """Places to keep: of each block offsets[v] .. offsets[v + 1] a uniformly random `most`, or all if fewer.
+
+        The places come ascending; blocks are independent of each other.
+        """
+        ...
+
+    def bits(
+        self, weights: npt.NDArray[np.int64] | npt.NDArray[np.float64], unit: int, probability: Rising
+    ) -> npt.NDArray[np.bool_]:
+        """For each weight w / unit > 0 an independent coin that falls heads with exactly this probability.
+
+        A weight of 0 is never heads.
+        """
         ...

@@ -1,0 +1,1 @@
+"""Set union: all items that enough users share. One mechanism a file."""

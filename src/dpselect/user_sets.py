@@ -1,0 +1,51 @@
+"""UserSets: what an engine hands to a set union. The distinct items of every user, as two arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class UserSets:
+    """User v has the items `codes[offsets[v] : offsets[v + 1]]`, each once; `label(code)` names an item.
+
+    Codes are 0 .. size - 1. A user is one whole person, however many rows, files or partitions they came from.
+    Neither the order of users nor the numbering of items may decide anything: both depend on the data. The repr shows
+    nothing: all of this is private.
+    """
+
+    offsets: Int64
+    codes: Int64
+    size: int
+    label: Callable[[int], object]
+
+    def __repr__(self) -> str:
+        return "UserSets(private)"
+
+    @property
+    def users(self) -> int:
+        """How many users there are, those without items included."""
+        return len(self.offsets) - 1
+
+    @classmethod
+    def of(cls, sets: Iterable[Iterable[Hashable]]) -> UserSets:
+        """From one collection of items per user; an item that stands in it twice counts once."""
+        known: dict[Hashable, int] = {}
+        codes: list[int] = []
+        offsets = [0]
+        for items in sets:
+            codes.extend(known.setdefault(item, len(known)) for item in dict.fromkeys(items))
+            offsets.append(len(codes))
+        labels = list(known)
+        return cls(
+            offsets=np.array(offsets, dtype=np.int64),
+            codes=np.array(codes, dtype=np.int64),
+            size=len(labels),
+            label=lambda code: labels[code],
+        )
