@@ -1,0 +1,38 @@
+"""The Renyi budget that an (epsilon, delta) allows: how far two laws may lie apart in Renyi divergence of one order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from dpselect.reals import enclose, lower
+
+BITS = 128
+GRID = 1 << 60  # budgets are rounded down to multiples of 1 / GRID
+
+
+def renyi_budget(order: int, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """A c such that Renyi divergence of this order at most c, both ways, gives (epsilon, delta)-DP; c <= 0: none.
+
+    c = epsilon - ln(1 - 1/a) + (ln delta + ln a) / (a - 1) (Canonne, Kamath and Steinke 2020, Proposition 12).
+    """
+    with ctx.workprec(BITS):
+        a = arb(order)
+        c = enclose(epsilon) - (1 - 1 / a).log() + (enclose(delta).log() + a.log()) / (a - 1)
+        return Fraction((lower(c) * GRID).__floor__(), GRID)
+
+
+def best_order(score: Callable[[int], float]) -> int:
+    """The order of 2, 3, ... with the smallest score, which falls and then rises: by growing steps, then shrinking."""
+    best, step = 2, 1
+    while score(best + step) <= score(best) or score(best) == float("inf"):
+        best, step = best + step, 2 * step
+    while step:
+        near = [order for order in (best - step, best + step) if order >= 2 and score(order) < score(best)]
+        if near:
+            best = min(near, key=score)
+        else:
+            step //= 2
+    return best

@@ -1,0 +1,158 @@
+"""RenyiShaped: rounds of counting, each item released by the steepest curve that a Renyi budget allows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from dpselect import parameters
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError
+from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.set_union.ordering import bounded
+from dpselect.mechanisms.set_union.port import Progress, parse, promise, settle
+from dpselect.mechanisms.set_union.renyi_budget import best_order, renyi_budget
+from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, half_weight, steepest
+from dpselect.mechanisms.set_union.sips import without
+from dpselect.parameters import Number
+from dpselect.privacy import Privacy
+from dpselect.user_sets import Int64, UserSets
+
+MOST_ROUNDS = 20
+COMPOSED = Fraction(3, 4)  # of delta for the Renyi budget; the rest for items that only one data set has
+FINEST = 16  # parts of a whole contribution
+WEIGHTS = 12_000  # parts are coarser where a curve would be longer than this
+LONGEST = 100_000  # whole contributions that an item may need; beyond, another mechanism must do
+STEPS = 64  # of the short curve that stands for a long one when orders are compared
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenyiShaped:
+    """Release items in `rounds` rounds; in each the chance of release is the largest that the guarantee allows.
+
+    In each round every user keeps a new random `max_items_per_user` of those of their items that are not released yet.
+    A user who keeps t items gives `shares[t - 1]` to each, more where t is small. An item of weight w is released with
+    the probability `curves[r].at(w)`. Of the budget round r gets a part in proportion to split^(rounds - r).
+
+    Guarantee: (epsilon, delta)-DP; three quarters of delta for all coins together, the rest for items that only one
+        data set has.
+    Neighbors: add-remove.
+    Sensitivity: a user moves the weights of at most t items, by the share of t. The curve's steps are so small that
+        the coins of those items together spend at most the round's part of the Renyi budget, whatever their weights.
+    Exactness: the law is exact: weights are whole numbers, chances binary fractions, proved to keep the budget.
+    Cost: one pass over the pairs that are left and one coin an item, each round; the curves 0.1 to 1 s, once.
+    Source: ours; statement and proof in docs/mechanisms/renyi-shaped.md. Rounds are those of Swanberg, Desfontaines
+        and Haney 2023; for one item a user the curve tends to that of Desfontaines, Voss and Gipson 2022.
+    Example:
+        >>> RenyiShaped(epsilon=1, delta="1e-6", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        [0]
+    """
+
+    epsilon: Number
+    delta: Number
+    max_items_per_user: int
+    rounds: int = 3
+    split: Number = Fraction(1, 5)
+    order: int = field(init=False)
+    whole: int = field(init=False, repr=False)
+    shares: tuple[int, ...] = field(init=False, repr=False)
+    conditions: tuple[Conditions, ...] = field(init=False, repr=False)
+    curves: tuple[Curve, ...] = field(init=False, repr=False)
+    privacy: Privacy = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        epsilon, delta = parse(self)
+        rounds = parameters.whole("rounds", self.rounds, least=1)
+        if rounds > MOST_ROUNDS:
+            raise ParameterError("rounds", f"be at most {MOST_ROUNDS}", rounds)
+        split = parameters.positive("split", self.split, "be above 0 and at most 1")
+        if split > 1:
+            raise ParameterError("split", "be above 0 and at most 1", repr(self.split))
+        most = self.max_items_per_user
+        order, half = _best_order(epsilon, delta, most)
+        if half > LONGEST:
+            hint = "raise epsilon, lower max_items_per_user, or take SIPS, whose threshold needs no curve"
+            raise ParameterError("epsilon", f"be larger for {most} items per user", str(self.epsilon), hint)
+        finest = max(1, min(FINEST, int(WEIGHTS / (3 * half))))
+        shares = _shares(most, finest)
+        powers = [split ** (rounds - r) for r in range(1, rounds + 1)]
+        parts = [power / sum(powers) for power in powers]
+        conditions = tuple(_conditions(order, epsilon, delta, shares, part) for part in parts)
+        curves = tuple(steepest(one) for one in conditions)
+        promised = promise(epsilon, delta, f"Renyi of order {order}")
+        settle(self, rounds=rounds, split=split, order=order, whole=finest, shares=shares)
+        settle(self, conditions=conditions, curves=curves, privacy=promised)
+
+    def users_for(self, chance: float, items: int = 1) -> int:
+        """How many users of `items` items each an item needs to be released with this chance in the last round."""
+        share = self.shares[min(items, len(self.shares)) - 1]
+        return -(-self.curves[-1].reaches(chance) // share)
+
+    def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
+        """The codes of the released items, ascending."""
+        draws = secure(draws)
+        found = np.zeros(sets.size, dtype=np.bool_)
+        for r, curve in enumerate(self.curves):
+            if progress:
+                progress(r / self.rounds)
+            kept = bounded(sets, self.max_items_per_user, draws)
+            found |= draws.bits(given(kept, self.shares), 1, curve)
+            sets = without(sets, found)
+        return np.flatnonzero(found).astype(np.int64)
+
+
+def given(kept: UserSets, shares: tuple[int, ...]) -> Int64:
+    """The weight of every item: each of its users gives the share of how many items they keep."""
+    lengths = np.diff(kept.offsets)
+    gifts = np.repeat(np.array((0, *shares), dtype=np.float64)[lengths], lengths)
+    # Whole numbers below 2^53 (shares are below 2^16, users below 2^31) are exact in floats, in any order.
+    return np.bincount(kept.codes, weights=gifts, minlength=kept.size).astype(np.int64)
+
+
+def _conditions(
+    order: int, epsilon: Fraction, delta: Fraction, shares: tuple[int, ...], part: Fraction = Fraction(1)
+) -> Conditions:
+    budget = renyi_budget(order, epsilon, delta * COMPOSED) * part
+    return Conditions(order=order, budget=budget, delta=delta * (1 - COMPOSED) * part, shares=shares)
+
+
+def _shares(most: int, finest: int) -> tuple[int, ...]:
+    """`finest` for a user of `most` items, and more for fewer, by the fourth root; few different ones.
+
+    Any shares are private. With the square root, as for Gaussian noise, users of few items would slow the curve for
+    all others; with equal shares they would give less than they may. Measured in benchmarks/README.md.
+    """
+    steps = [t for t in range(1, most + 1) if t <= 16 or t == most]
+    while steps[-1] > steps[-2] * 5 // 4 if len(steps) > 1 else False:
+        steps.insert(-1, steps[-2] * 5 // 4)
+    shares, at = [], 0
+    for t in range(1, most + 1):
+        at += t > steps[at]
+        shares.append(int(finest * (most / steps[at]) ** 0.25 + 1e-9))
+    return tuple(shares)
+
+
+@cache
+def _best_order(epsilon: Fraction, delta: Fraction, most: int) -> tuple[int, float]:
+    """The order whose curve reaches 1/2 first, and where, in whole contributions of a user of `most` items.
+
+    Compared on curves of few steps: one for `jump` users at once, whose coins cost about jump^2 times as much.
+    """
+    jump = max(1, math.ceil(8 * math.sqrt(most) / float(epsilon) / STEPS))
+
+    @cache
+    def score(order: int) -> float:
+        whole = _conditions(order, epsilon, delta, (1,) * most)
+        scale = Fraction(jump * jump, most)
+        short = Conditions(order=order, budget=whole.budget * scale, delta=min(whole.delta * jump / most, HALF), shares=(1,))
+        return jump * half_weight(short)
+
+    order = best_order(score)
+    return order, score(order)
+
+
+HALF = Fraction(1, 2)
