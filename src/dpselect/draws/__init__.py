@@ -8,4 +8,15 @@ from dpselect.draws.port import Draws, Noise, Rising
 from dpselect.draws.staircase import Masses
 from dpselect.draws.weights import Weights
 
-__all__ = ["CertifiedDraws", "Coins", "Draws", "Levels", "Masses", "Noise", "Rising", "SecureDraws", "Weights", "fresh_key"]
+__all__ = [
+    "CertifiedDraws",
+    "Coins",
+    "Draws",
+    "Levels",
+    "Masses",
+    "Noise",
+    "Rising",
+    "SecureDraws",
+    "Weights",
+    "fresh_key",
+]
