@@ -19,7 +19,7 @@ PAGES = sorted(
     [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").rglob("*.md")]
 )
 MODULES = sorted(m.name for m in pkgutil.walk_packages(dpselect.__path__, "dpselect.") if "__main__" not in m.name)
-MECHANISMS = [name for name in mechanisms.__all__ if name != "Mechanism"]
+MECHANISMS = [name for name in mechanisms.__all__ if name not in ("Mechanism", "SetUnion")]
 SECTIONS = ["Guarantee:", "Neighbors:", "Sensitivity:", "Exactness:", "Cost:", "Source:", "Example:"]
 
 
@@ -78,6 +78,12 @@ EXAMPLES = {
     "LimitedDomainGaussian": {"k": 3, "epsilon": 2, "delta": "1e-6", "max_items_per_user": 2},
     "GammaMechanism": {"k": 3, "epsilon": 2},
     "NoisyCounts": {"k": 3, "epsilon_per_count": 1},
+    **{
+        name: {"epsilon": 2, "delta": "1e-6", "max_items_per_user": 3}
+        for name in """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian
+        GreedyPouring SIPS ShapedWeighted ShapedPolicy ShapedPouring""".split()
+    },
+    "TruncatedGeometric": {"epsilon": 2, "delta": "1e-6"},
 }
 
 

@@ -17,13 +17,25 @@ from dpselect.mechanisms.peeling import Peeling
 from dpselect.mechanisms.permute_and_flip import PermuteAndFlip
 from dpselect.mechanisms.port import Mechanism
 from dpselect.mechanisms.quantile import Quantile
+from dpselect.mechanisms.set_union.count import CountGaussian, CountLaplace
+from dpselect.mechanisms.set_union.policy import PolicyGaussian, PolicyLaplace
+from dpselect.mechanisms.set_union.port import SetUnion
+from dpselect.mechanisms.set_union.pouring import GreedyPouring, ShapedPouring
+from dpselect.mechanisms.set_union.shaped import ShapedPolicy, ShapedWeighted
+from dpselect.mechanisms.set_union.sips import SIPS
+from dpselect.mechanisms.set_union.truncated_geometric import TruncatedGeometric
+from dpselect.mechanisms.set_union.weighted import WeightedGaussian, WeightedLaplace
 
 __all__ = [
+    "SIPS",
     "ApproxOneShotLaplace",
     "CanonicalSet",
     "ChosenKBar",
+    "CountGaussian",
+    "CountLaplace",
     "ExponentialMechanism",
     "GammaMechanism",
+    "GreedyPouring",
     "JointPermuteAndFlip",
     "JointSequence",
     "JointSet",
@@ -36,6 +48,15 @@ __all__ = [
     "OneShotLaplace",
     "Peeling",
     "PermuteAndFlip",
+    "PolicyGaussian",
+    "PolicyLaplace",
     "Quantile",
     "ReportNoisyMax",
+    "SetUnion",
+    "ShapedPolicy",
+    "ShapedPouring",
+    "ShapedWeighted",
+    "TruncatedGeometric",
+    "WeightedGaussian",
+    "WeightedLaplace",
 ]

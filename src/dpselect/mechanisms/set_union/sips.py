@@ -1,0 +1,105 @@
+"""SIPS: rounds of weighted Gaussian release; what was found leaves the game, so that users spend on what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from dpselect import parameters
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError
+from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.set_union.laws import GaussianTail
+from dpselect.mechanisms.set_union.ordering import bounded
+from dpselect.mechanisms.set_union.port import UNIT, Progress, parse, promise, settle
+from dpselect.mechanisms.set_union.thresholds import root_up, smallest_deviation, threshold
+from dpselect.mechanisms.set_union.weighted import rooted, weighted
+from dpselect.parameters import Number
+from dpselect.privacy import Privacy
+from dpselect.user_sets import Int64, UserSets
+
+MOST_ROUNDS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class SIPS:
+    """Release items in `rounds` rounds of weighted Gaussian release, each with a larger part of the budget.
+
+    In each round every user keeps a new random `max_items_per_user` of those of their items that are not released yet
+    and gives 1/sqrt(t) to each of these t. Of the budget round r gets a part in proportion to split^(rounds - r).
+
+    Guarantee: (epsilon, delta)-DP; half of delta for all noise, half for items that only one data set has.
+    Neighbors: add-remove.
+    Sensitivity: a user moves the weights of each round by at most 1 in the l2 norm. Removing what is released is
+        post-processing, so rounds compose as Gaussian noise does: 1 / deviation^2 adds up.
+    Exactness: the law is exact: weights are whole multiples of 2^-30, 1/sqrt(t) rounded down, and each item is one
+        coin a round of P(weight + noise > threshold); noise and thresholds are proved, rounded up.
+    Cost: one pass over the pairs that are left and one coin an item, each round.
+    Source: Swanberg, Desfontaines and Haney 2023 (DP-SIPS). Ours: all rounds by one Gaussian bound, and the proof.
+    Example:
+        >>> SIPS(epsilon=1, delta="1e-6", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        [0]
+    """
+
+    epsilon: Number
+    delta: Number
+    max_items_per_user: int
+    rounds: int = 3
+    split: Number = Fraction(3, 10)
+    parts: tuple[Fraction, ...] = field(init=False, repr=False)
+    laws: tuple[GaussianTail, ...] = field(init=False, repr=False)
+    privacy: Privacy = field(init=False, repr=False)
+    slack: Fraction = field(init=False, default=Fraction(0), repr=False)
+
+    def __post_init__(self) -> None:
+        epsilon, delta = parse(self)
+        rounds = parameters.whole("rounds", self.rounds, least=1)
+        if rounds > MOST_ROUNDS:
+            raise ParameterError("rounds", f"be at most {MOST_ROUNDS}", rounds)
+        split = parameters.positive("split", self.split, "be above 0 and at most 1")
+        if split > 1:
+            raise ParameterError("split", "be above 0 and at most 1", repr(self.split))
+        powers = [split ** (rounds - r) for r in range(1, rounds + 1)]
+        parts = tuple(power / sum(powers) for power in powers)
+        deviation = smallest_deviation(epsilon, delta / 2)
+        laws = tuple(self._law(deviation * root_up(1 / part), part * delta / 2) for part in parts)
+        settle(self, rounds=rounds, split=split, parts=parts, laws=laws, privacy=promise(epsilon, delta, "SIPS"))
+
+    def _law(self, deviation: Fraction, delta: Fraction) -> GaussianTail:
+        height = threshold(lambda at: GaussianTail(at, deviation), delta, self.max_items_per_user, self.share)
+        return GaussianTail(height, deviation)
+
+    @property
+    def thresholds(self) -> tuple[Fraction, ...]:
+        """The weight that is released with probability one half, in each round."""
+        return tuple(law.threshold for law in self.laws)
+
+    @property
+    def threshold(self) -> Fraction:
+        """The smallest of the thresholds."""
+        return min(self.thresholds)
+
+    def share(self, t: int) -> Fraction:
+        """1/sqrt(t), rounded down."""
+        return Fraction(rooted(t), UNIT)
+
+    def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
+        """The codes of the released items, ascending."""
+        draws = secure(draws)
+        found = np.zeros(sets.size, dtype=np.bool_)
+        for r, law in enumerate(self.laws):
+            if progress:
+                progress(r / self.rounds)
+            kept = bounded(sets, self.max_items_per_user, draws)
+            found |= draws.bits(weighted(kept, rooted), UNIT, law)
+            sets = without(sets, found)
+        return np.flatnonzero(found).astype(np.int64)
+
+
+def without(sets: UserSets, gone: np.typing.NDArray[np.bool_]) -> UserSets:
+    """The users without these items, which all of them lose."""
+    stays = ~gone[sets.codes]
+    before = np.concatenate([[0], np.cumsum(stays)])
+    return replace(sets, offsets=before[sets.offsets], codes=sets.codes[stays])
