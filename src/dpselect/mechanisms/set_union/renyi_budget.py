@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -24,11 +25,11 @@ def renyi_budget(order: int, epsilon: Fraction, delta: Fraction) -> Fraction:
         return Fraction((lower(c) * GRID).__floor__(), GRID)
 
 
-def best_order(score: Callable[[int], float]) -> int:
-    """The order of 2, 3, ... with the smallest score, which falls and then rises: by growing steps, then shrinking."""
-    best, step = 2, 1
-    while score(best + step) <= score(best) or score(best) == float("inf"):
-        best, step = best + step, 2 * step
+def best_order(score: Callable[[int], float], start: int) -> int:
+    """The order of 2, 3, ... with the smallest score, which falls and then rises: by steps that halve, from `start`."""
+    best, step = max(2, start), max(1, start // 4)
+    while math.isinf(score(best)):
+        best *= 2
     while step:
         near = [order for order in (best - step, best + step) if order >= 2 and score(order) < score(best)]
         if near:

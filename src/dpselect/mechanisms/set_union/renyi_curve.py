@@ -20,8 +20,9 @@ from dpselect.reals import Exp, enclose, lower
 
 Floats = npt.NDArray[np.float64]
 
-SURE = 1 - 2.0**-30  # the curve ends here
-MARGIN = 1e-7  # of a budget, left free so that rounding cannot break a condition
+SURE = 1 - 2.0**-20  # the curve ends here
+MARGIN = 1e-5  # of a budget, left free so that rounding cannot break a condition
+CLOSE = 1e-7  # how near a proposal comes to what is allowed
 LONGEST = 400_000  # weights a curve may take
 
 
@@ -84,13 +85,15 @@ def _propose(conditions: Conditions, stop: float) -> list[float]:
     first = {share: -math.expm1(math.log1p(-float(conditions.delta)) / t) * (1 - MARGIN) for share, t in dearest.items()}
     highest = {w: min(f for share, f in first.items() if share >= w) for w in range(least, most + 1)}
     chances = [0.0] * least
+    steps: dict[int, float] = {}  # how far apart in log-odds each share's weights were last
     while True:
         w = len(chances)
         p = chances[-1] if most < w < 2 * least else highest.get(w, stop)
         for share, moment in rules:
             before = w - share
             if before >= least and chances[before] < p:
-                p = _largest(chances[before], p, n, moment)
+                p = _largest(chances[before], p, n, moment, steps.get(share, 1.0))
+                steps[share] = math.log(p / (1 - p)) - math.log(chances[before] / (1 - chances[before]))
         if p < chances[-1]:  # the curve must not fall: lower what stands above p, and go on from there
             back = next(i for i in range(w) if chances[i] > p)
             highest |= dict.fromkeys(range(back, w), p)
@@ -114,24 +117,29 @@ def _log_sum(x: float, y: float) -> float:
     return x + math.log1p(math.exp(y - x))
 
 
-def _largest(p: float, q: float, n: int, moment: float) -> float:
-    """The largest number in [p, q] whose moment against p is within bounds: regula falsi (Illinois) on log-odds."""
-    above = _log_moment(q, p, n) - moment
-    if above <= 0:
+def _largest(p: float, q: float, n: int, moment: float, guess: float) -> float:
+    """The largest number in [p, q] whose moment against p is within bounds.
+
+    The root of the moment is nearly linear in the difference x of log-odds, so the secant through the last two points,
+    on logarithmic scales, needs about four steps from the x of the weight before.
+    """
+    if _log_moment(q, p, n) <= moment:
         return q
-    low, high, below, side = math.log(p / (1 - p)), math.log(q / (1 - q)), -moment, 0
-    for _ in range(60):
-        middle = (low * above - high * below) / (above - below)
-        if not low < middle < high:
-            middle = (low + high) / 2
-        value = _log_moment(_logistic(middle), p, n) - moment
-        if value <= 0:
-            low, below, above, side = middle, value, above / 2 if side < 0 else above, -1
-        else:
-            high, above, below, side = middle, value, below / 2 if side > 0 else below, 1
-        if high - low < 1e-12 or -1e-9 * moment < value <= 0:
-            break
-    return max(p, _logistic(low))
+    start, wanted = math.log(p / (1 - p)), math.log(moment) - CLOSE
+    low, high = 0.0, math.log(q / (1 - q)) - start
+    x = guess if low < guess < high else high / 2
+    slope, last = 2.0, (0.0, 0.0)
+    for step in range(60):
+        value = math.log(_log_moment(_logistic(start + x), p, n))
+        if abs(value - wanted) <= CLOSE or high - low < CLOSE * x:
+            return _logistic(start + x)
+        low, high = (x, high) if value < wanted else (low, x)
+        if step and abs(x / last[0] - 1) > CLOSE:
+            slope = (value - last[1]) / (math.log(x) - math.log(last[0]))
+        last = (x, value)
+        new = x * math.exp((wanted - value) / slope) if slope > 0.01 else high
+        x = new if low < new < high else (low + high) / 2
+    return _logistic(start + low)
 
 
 def _logistic(x: float) -> float:

@@ -25,9 +25,8 @@ from dpselect.user_sets import Int64, UserSets
 MOST_ROUNDS = 20
 COMPOSED = Fraction(3, 4)  # of delta for the Renyi budget; the rest for items that only one data set has
 FINEST = 16  # parts of a whole contribution
-WEIGHTS = 12_000  # parts are coarser where a curve would be longer than this
-LONGEST = 100_000  # whole contributions that an item may need; beyond, another mechanism must do
-STEPS = 64  # of the short curve that stands for a long one when orders are compared
+WEIGHTS = 4000  # parts are coarser where a curve would be longer than this
+LONGEST = 20_000  # whole contributions that an item may need; beyond, another mechanism must do
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +34,7 @@ class RenyiShaped:
     """Release items in `rounds` rounds; in each the chance of release is the largest that the guarantee allows.
 
     In each round every user keeps a new random `max_items_per_user` of those of their items that are not released yet.
-    A user who keeps t items gives `shares[t - 1]` to each, more where t is small. An item of weight w is released with
+    A user who keeps t items gives the t-th share to each, more where t is small. An item of weight w is released with
     the probability `curves[r].at(w)`. Of the budget round r gets a part in proportion to split^(rounds - r).
 
     Guarantee: (epsilon, delta)-DP; three quarters of delta for all coins together, the rest for items that only one
@@ -58,8 +57,6 @@ class RenyiShaped:
     rounds: int = 3
     split: Number = Fraction(1, 5)
     order: int = field(init=False)
-    whole: int = field(init=False, repr=False)
-    shares: tuple[int, ...] = field(init=False, repr=False)
     conditions: tuple[Conditions, ...] = field(init=False, repr=False)
     curves: tuple[Curve, ...] = field(init=False, repr=False)
     privacy: Privacy = field(init=False, repr=False)
@@ -77,30 +74,31 @@ class RenyiShaped:
         if half > LONGEST:
             hint = "raise epsilon, lower max_items_per_user, or take SIPS, whose threshold needs no curve"
             raise ParameterError("epsilon", f"be larger for {most} items per user", str(self.epsilon), hint)
-        finest = max(1, min(FINEST, int(WEIGHTS / (3 * half))))
-        shares = _shares(most, finest)
         powers = [split ** (rounds - r) for r in range(1, rounds + 1)]
         parts = [power / sum(powers) for power in powers]
-        conditions = tuple(_conditions(order, epsilon, delta, shares, part) for part in parts)
-        curves = tuple(steepest(one) for one in conditions)
-        promised = promise(epsilon, delta, f"Renyi of order {order}")
-        settle(self, rounds=rounds, split=split, order=order, whole=finest, shares=shares)
-        settle(self, conditions=conditions, curves=curves, privacy=promised)
+        shares = [_shares(most, _finest(half, part)) for part in parts]
+        conditions = tuple(
+            _conditions(order, epsilon, delta, given, part) for given, part in zip(shares, parts, strict=True)
+        )
+        settle(self, rounds=rounds, split=split, order=order, conditions=conditions)
+        settle(self, curves=tuple(steepest(one) for one in conditions))
+        settle(self, privacy=promise(epsilon, delta, f"Renyi of order {order}"))
 
     def users_for(self, chance: float, items: int = 1) -> int:
         """How many users of `items` items each an item needs to be released with this chance in the last round."""
-        share = self.shares[min(items, len(self.shares)) - 1]
+        shares = self.conditions[-1].shares
+        share = shares[min(items, len(shares)) - 1]
         return -(-self.curves[-1].reaches(chance) // share)
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
         draws = secure(draws)
         found = np.zeros(sets.size, dtype=np.bool_)
-        for r, curve in enumerate(self.curves):
+        for r, (terms, curve) in enumerate(zip(self.conditions, self.curves, strict=True)):
             if progress:
                 progress(r / self.rounds)
             kept = bounded(sets, self.max_items_per_user, draws)
-            found |= draws.bits(given(kept, self.shares), 1, curve)
+            found |= draws.bits(given(kept, terms.shares), 1, curve)
             sets = without(sets, found)
         return np.flatnonzero(found).astype(np.int64)
 
@@ -120,39 +118,34 @@ def _conditions(
     return Conditions(order=order, budget=budget, delta=delta * (1 - COMPOSED) * part, shares=shares)
 
 
+def _finest(half: float, part: Fraction) -> int:
+    """In how many parts a contribution is cut, so that the curve of a round with this part is not too long."""
+    return max(1, min(FINEST, int(WEIGHTS / (2.5 * half / math.sqrt(part)))))
+
+
 def _shares(most: int, finest: int) -> tuple[int, ...]:
     """`finest` for a user of `most` items, and more for fewer, by the fourth root; few different ones.
 
     Any shares are private. With the square root, as for Gaussian noise, users of few items would slow the curve for
     all others; with equal shares they would give less than they may. Measured in benchmarks/README.md.
     """
-    steps = [t for t in range(1, most + 1) if t <= 16 or t == most]
-    while steps[-1] > steps[-2] * 5 // 4 if len(steps) > 1 else False:
-        steps.insert(-1, steps[-2] * 5 // 4)
-    shares, at = [], 0
-    for t in range(1, most + 1):
-        at += t > steps[at]
-        shares.append(int(finest * (most / steps[at]) ** 0.25 + 1e-9))
+    shares: list[int] = []
+    upto = 1
+    while len(shares) < most:
+        share = int(finest * (most / min(upto, most)) ** 0.25 + 1e-9)
+        shares += [share] * (min(upto, most) - len(shares))
+        upto = upto + 1 if upto < 8 else upto * 5 // 4
     return tuple(shares)
 
 
 @cache
 def _best_order(epsilon: Fraction, delta: Fraction, most: int) -> tuple[int, float]:
-    """The order whose curve reaches 1/2 first, and where, in whole contributions of a user of `most` items.
-
-    Compared on curves of few steps: one for `jump` users at once, whose coins cost about jump^2 times as much.
-    """
-    jump = max(1, math.ceil(8 * math.sqrt(most) / float(epsilon) / STEPS))
+    """The order whose curve reaches 1/2 first, and where, in whole contributions of a user of `most` items."""
 
     @cache
     def score(order: int) -> float:
-        whole = _conditions(order, epsilon, delta, (1,) * most)
-        scale = Fraction(jump * jump, most)
-        short = Conditions(order=order, budget=whole.budget * scale, delta=min(whole.delta * jump / most, HALF), shares=(1,))
-        return jump * half_weight(short)
+        return half_weight(_conditions(order, epsilon, delta, (1,) * most))
 
-    order = best_order(score)
+    start = round(2.5 + 2.7 * math.sqrt(-math.log(float(delta))) / float(epsilon))  # measured; any order is private
+    order = best_order(score, start)
     return order, score(order)
-
-
-HALF = Fraction(1, 2)
