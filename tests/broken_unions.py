@@ -48,7 +48,9 @@ class CountedAsWeighted:
 
     @property
     def law(self) -> LaplaceTail:
-        return replace(CountLaplace(epsilon=self.epsilon, delta=self.delta, max_items_per_user=3).law, rate=self.epsilon)
+        return replace(
+            CountLaplace(epsilon=self.epsilon, delta=self.delta, max_items_per_user=3).law, rate=self.epsilon
+        )
 
     def weigh(self, ordered: UserSets) -> Any:
         return counted(ordered), 1
@@ -178,5 +180,3 @@ class DataOrder:
         rank = dict(zip(ordered.codes[np.sort(first)].tolist(), range(len(first)), strict=True))
         blocks = [sorted(b.tolist(), key=rank.__getitem__) for b in np.split(ordered.codes, ordered.offsets[1:-1])]
         return self.inner.weigh(replace(ordered, codes=np.array([i for b in blocks for i in b], dtype=np.int64)))
-
-

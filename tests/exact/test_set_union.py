@@ -1,4 +1,4 @@
-"""Set unions: the whole law on all tiny databases is private for all neighbours, tight where it should be; twins fail."""
+"""Set unions: the whole law on all tiny databases is private for all neighbours, and tight; twins fail."""
 
 from __future__ import annotations
 

@@ -64,9 +64,7 @@ def test_golden_thresholds(epsilon, most, laplace, sigma, gauss):
     assert many.slack < Fraction(1, 5000)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "expected"), [("0.1", 94.0685), ("0.5", 19.6137), ("1", 10.30685), ("3", 4.10228)]
-)
+@pytest.mark.parametrize(("epsilon", "expected"), [("0.1", 94.0685), ("0.5", 19.6137), ("1", 10.30685), ("3", 4.10228)])
 def test_golden_thresholds_of_pouring(epsilon, expected):
     assert float(GreedyPouring(epsilon=epsilon, delta=DELTA).threshold) == pytest.approx(expected, rel=2e-6)
 
@@ -74,7 +72,9 @@ def test_golden_thresholds_of_pouring(epsilon, expected):
 @pytest.mark.parametrize(("epsilon", "expected"), [("0.5", 17.748), ("1", 9.848), ("3", 4.085)])
 def test_golden_turns_of_shaped_releases(epsilon, expected):
     assert float(ShapedWeighted(epsilon=epsilon, delta=DELTA).threshold) == pytest.approx(expected, abs=5e-4)
-    assert ShapedPolicy(epsilon=epsilon, delta=DELTA).threshold == ShapedWeighted(epsilon=epsilon, delta=DELTA).threshold
+    assert (
+        ShapedPolicy(epsilon=epsilon, delta=DELTA).threshold == ShapedWeighted(epsilon=epsilon, delta=DELTA).threshold
+    )
 
 
 @pytest.mark.parametrize("most", [1, 7, 100])

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
-from dpselect.mechanisms.set_union.weighted import rooted, weighted
 from dpselect.mechanisms.set_union.port import UNIT
+from dpselect.mechanisms.set_union.weighted import rooted, weighted
 from dpselect.testing import Law
 from dpselect.user_sets import UserSets
 from tests.exact.laws import BITS, at_most, delta_between
