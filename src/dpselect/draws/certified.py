@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+import numpy.typing as npt
 from flint import arb, ctx
 
 from dpselect.draws.binomial import binomial
 from dpselect.draws.bits import Bits, SystemBits
+from dpselect.draws.coins import coins
 from dpselect.draws.discrete_noise import gaussian
 from dpselect.draws.flip import Coins, flip
 from dpselect.draws.heads import heads
 from dpselect.draws.noisy_max import noisy_max
 from dpselect.draws.noisy_top import noisy_top
+from dpselect.draws.orders import order, sample
 from dpselect.draws.peel import Peel
-from dpselect.draws.port import Noise
+from dpselect.draws.port import Noise, Rising
 from dpselect.draws.staircase import Masses, among
 from dpselect.draws.weights import Weights
 from dpselect.reals import Exp, Logistic, Real
@@ -30,7 +34,7 @@ class CertifiedDraws:
     """`Draws` over any source of bits. A smaller `slack_bits` (tests) refines often and keeps every law."""
 
     def __init__(self, bits: Bits, *, secure: bool, slack_bits: int = SLACK_BITS) -> None:
-        self.bits = bits
+        self.source = bits
         self.secure = secure
         self.slack_bits = slack_bits
         self.refined = 0
@@ -41,7 +45,7 @@ class CertifiedDraws:
         while True:
             value, have = 0, 0
             while have < size:
-                value |= self.bits.word() << have
+                value |= self.source.word() << have
                 have += 64
             value &= (1 << size) - 1
             if value < n:
@@ -55,7 +59,7 @@ class CertifiedDraws:
         """Whether U < probability, for the uniform U whose first `size` bits are `value`; more are drawn as needed."""
         self.refined += 1
         while True:
-            value, size = value << 64 | self.bits.word(), size + 64
+            value, size = value << 64 | self.source.word(), size + 64
             precision = size + 32
             ball = probability.ball(precision)
             with ctx.workprec(precision):
@@ -117,6 +121,20 @@ class CertifiedDraws:
     def gaussian(self, variance: Fraction) -> int:
         """Rejection from discrete Laplace noise."""
         return gaussian(self, variance)
+
+    def order(self, n: int) -> npt.NDArray[np.int64]:
+        """0 .. n - 1 in a uniformly random order."""
+        return order(self.source, n)
+
+    def sample(self, offsets: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
+        """The places of at most `most` of each block."""
+        return sample(self.source, offsets, most)
+
+    def bits(
+        self, weights: npt.NDArray[np.int64] | npt.NDArray[np.float64], unit: int, probability: Rising
+    ) -> npt.NDArray[np.bool_]:
+        """One coin a weight."""
+        return coins(self, weights, unit, probability)
 
 
 class SecureDraws(CertifiedDraws):

@@ -118,7 +118,7 @@ class _Height:
         """Two positive numbers (exact, as tiny balls) between which 1 - u lies."""
         if bits not in self.known:
             while self.bits < bits or self.value in (0, (1 << self.bits) - 1):
-                self.value, self.bits = self.value << 64 | self.draws.bits.word(), self.bits + 64
+                self.value, self.bits = self.value << 64 | self.draws.source.word(), self.bits + 64
             air = max(AIR_BITS, (bits - BITS) // 6)
             self.cells = refined(self.coins, self.cells, 2.0**-air)
             with ctx.workprec(max(bits, self.bits)):

@@ -48,7 +48,7 @@ def _coins(
     draws: CertifiedDraws, near: Weights, x: Floats, positions: Groups, best: int | Fraction
 ) -> npt.NDArray[np.bool_]:
     """Which singles fall heads: U < p decided from U's first 53 bits, exact where they do not suffice."""
-    first = draws.bits.words(len(x)) >> np.uint64(11)
+    first = draws.source.words(len(x)) >> np.uint64(11)
     low = first.astype(np.float64) * 2.0**-53
     slack = 2.0**-draws.slack_bits
     p = decay(x)

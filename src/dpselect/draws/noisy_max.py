@@ -30,7 +30,7 @@ def noisy_max(draws: CertifiedDraws, weights: Weights, noise: Noise) -> tuple[in
     """The (group, member) whose rate x score + noise is largest."""
     best = int(np.argmax(weights.scores))
     x = weights.exponents(slice(0, len(weights)), weights.score(best))
-    first = draws.bits.words(len(weights)) >> np.uint64(64 - FIRST_BITS)
+    first = draws.source.words(len(weights)) >> np.uint64(64 - FIRST_BITS)
     sizes: Floats = np.ones(1) if weights.sizes is None else weights.sizes.astype(np.float64)
     v = first.astype(np.float64) * 2.0**-FIRST_BITS
 
@@ -66,7 +66,7 @@ class _Contender:
 
     def extend(self) -> None:
         """64 more bits of V."""
-        self.value, self.bits = self.value << 64 | self.draws.bits.word(), self.bits + 64
+        self.value, self.bits = self.value << 64 | self.draws.source.word(), self.bits + 64
 
     def low(self) -> Fraction:
         """A lower bound: M falls as V grows."""

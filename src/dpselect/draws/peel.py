@@ -112,7 +112,7 @@ class Peel:
                     return position, 1, 1
                 continue
             index = int(self.sums.searchsorted(point, side="right"))
-            mass, copies, word = int(self.table[index]), int(self.copies[index]), draws.bits.word()
+            mass, copies, word = int(self.table[index]), int(self.copies[index]), draws.source.word()
             position = self.first + index
             if (mass >= least and word < sure) or draws.decide(word, 64, self._share(position, copies, mass)):
                 return position, mass, copies

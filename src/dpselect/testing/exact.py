@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
+import numpy as np
+import numpy.typing as npt
 from flint import arb, ctx
 
+from dpselect.draws.coins import checked
 from dpselect.draws.flip import Coins
-from dpselect.draws.port import Noise
+from dpselect.draws.port import Noise, Rising
 from dpselect.draws.staircase import Masses
 from dpselect.draws.weights import Weights
 from dpselect.reals import Exp, Real
@@ -160,6 +164,27 @@ class ExactDraws:
     def gaussian(self, variance: Fraction) -> int:
         """0, 1, -1, 2, -2, ... until less than SMALLEST is left; what is kept is scaled to 1."""
         return self._two_sided(lambda z: Exp(-Fraction(z * z) / (2 * variance)))
+
+    def order(self, n: int) -> npt.NDArray[np.int64]:
+        """All n! orders, one place after another."""
+        left = list(range(n))
+        return np.array([left.pop(self.below(len(left))) for _ in range(n)], dtype=np.int64)
+
+    def sample(self, offsets: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
+        """All subsets of `most` places of each block that has more, each once."""
+        kept: list[int] = []
+        for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+            subsets = list(combinations(range(start, end), min(most, end - start)))
+            kept += subsets[self.below(len(subsets))]
+        return np.array(kept, dtype=np.int64)
+
+    def bits(
+        self, weights: npt.NDArray[np.int64] | npt.NDArray[np.float64], unit: int, probability: Rising
+    ) -> npt.NDArray[np.bool_]:
+        """One coin a positive weight."""
+        checked(weights)
+        exact = [Fraction(w) / unit for w in weights.tolist()]
+        return np.array([w > 0 and self.bernoulli(probability.at(w)) for w in exact], dtype=bool)
 
     def _two_sided(self, weight: Callable[[int], Exp]) -> int:
         def shares() -> list[arb]:
