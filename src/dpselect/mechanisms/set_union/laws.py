@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from dpselect.reals import Real, enclose
+from dpselect.reals import Real, enclose, upper
 
 MORE = 32  # bits of work beyond those asked for
 
@@ -71,6 +71,11 @@ class Shaped:
     def half(self) -> arb:
         """ln(1 + (e^epsilon - 1) / (2 delta)) / epsilon."""
         return ((enclose(self.epsilon).expm1() / enclose(2 * self.delta)).log1p()) / enclose(self.epsilon)
+
+    def turn(self) -> Fraction:
+        """The weight of probability one half, rounded up."""
+        with ctx.workprec(MORE + 32):
+            return upper(self.half())
 
     def at(self, weight: Fraction) -> Real:
         """Convex below `half`, its mirror image above, 1 from 2 half on."""

@@ -20,6 +20,7 @@ from dpselect.user_sets import Int64, UserSets
 
 ROUNDING = Fraction(1, 2**53)  # half the distance of neighbouring floats, as a part of them
 MOST_USERS = 2**27
+MOST_SLACK = Fraction(1, 8)  # keeps the cutoff within twice of what it is without slack
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +114,9 @@ class PolicyGaussian:
         _, highest = _heights(self, shift, delta / 2, Fraction(0))
         rounding = rounding_of_one(self.max_items_per_user, 2 * highest)
         slack = 2 * users * rounding
-        height, cutoff = _heights(self, shift * (1 + slack), delta / 2, rounding)
-        if cutoff > 2 * highest:
+        if slack > MOST_SLACK:
             raise ParameterError("most_users", "be small enough for the rounding of floats not to matter", users)
+        height, cutoff = _heights(self, shift * (1 + slack), delta / 2, rounding)
         law = GaussianTail(height, shift * (1 + slack))
         privacy = promise(epsilon, delta, "policy, Gaussian")
         settle(self, most_users=users, slack=slack, threshold=height, cutoff=cutoff, law=law, privacy=privacy)

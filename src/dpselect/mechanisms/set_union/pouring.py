@@ -12,7 +12,7 @@ from flint import ctx
 
 from dpselect.draws import Draws
 from dpselect.kernels import plain
-from dpselect.mechanisms.set_union.laws import Geometric, LaplaceTail, geometric
+from dpselect.mechanisms.set_union.laws import Geometric, LaplaceTail, Shaped, geometric
 from dpselect.mechanisms.set_union.ordering import by_rank
 from dpselect.mechanisms.set_union.port import Progress, Weighed, parse, promise, released, settle, up, within
 from dpselect.mechanisms.set_union.thresholds import threshold
@@ -26,8 +26,8 @@ from dpselect.user_sets import Int64, UserSets
 class GreedyPouring:
     """Release the items whose weight plus Laplace noise is above a threshold; a user gives 1 to one single item.
 
-    That is the first of their items, in a random order of all items, whose weight is below the cutoff: a whole number,
-    at least the threshold and `alpha` scales of the noise. Items of `popular`, a public list, best first, come before
+    That is the first of their items, in a random order of all items, whose weight is below the cutoff: the whole number
+    nearest to the threshold and `alpha` scales of the noise. Items of `popular`, a public list, best first, come before
     all others.
 
     Guarantee: (epsilon, delta)-DP, without any bound on the items of a user.
@@ -57,7 +57,7 @@ class GreedyPouring:
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
         height = threshold(lambda at: LaplaceTail(at, epsilon), delta, 1, self.share)
-        cutoff = Fraction(up(height + Fraction(self.alpha) / epsilon, 1))
+        cutoff = nearest(height + Fraction(self.alpha) / epsilon)
         law, privacy = LaplaceTail(height, epsilon), promise(epsilon, delta, "pouring, Laplace")
         settle(self, threshold=height, cutoff=cutoff, law=law, privacy=privacy, popular=tuple(self.popular))
 
@@ -108,7 +108,7 @@ class ShapedPouring:
         epsilon, delta = parse(self)
         law = geometric(epsilon, delta)
         height = half_way(law)
-        cutoff = Fraction(min(up(height + Fraction(self.alpha) / epsilon, 1), certain(law)))
+        cutoff = min(nearest(Shaped(epsilon, delta).turn() + Fraction(self.alpha) / epsilon), certain(law))
         privacy = promise(epsilon, delta, "pouring, truncated geometric")
         settle(self, threshold=height, cutoff=cutoff, law=law, privacy=privacy, popular=tuple(self.popular))
 
@@ -130,6 +130,11 @@ def poured(ordered: UserSets, cutoff: Fraction) -> Weighed:
     return plain.run("pour", ordered.offsets, ordered.codes, ordered.size, int(cutoff), 1), 1
 
 
+def nearest(weight: Fraction) -> Fraction:
+    """A cutoff: the nearest whole number, at least 1."""
+    return Fraction(up(Fraction(math.floor(weight + Fraction(1, 2))), 1))
+
+
 def half_way(law: Geometric) -> Fraction:
     """The least whole number that is released with probability one half or more."""
     n = max(law.turn - 1, 1)
@@ -138,12 +143,12 @@ def half_way(law: Geometric) -> Fraction:
     return Fraction(n)
 
 
-def certain(law: Geometric) -> int:
+def certain(law: Geometric) -> Fraction:
     """A number of users that is released with probability 1, where 1 - p has reached 0: see `Geometric`."""
     with ctx.workprec(128):
         e = enclose(law.epsilon)
         steps = ((1 - law.low(law.turn)) * e.expm1() / enclose(law.delta)).log1p() / e
-        return law.turn + max(math.ceil(upper(steps)), 1)
+        return Fraction(law.turn + max(math.ceil(upper(steps)), 1))
 
 
 def popular_first(popular: tuple[Hashable, ...]) -> Callable[[UserSets, Draws], UserSets]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from flint import ctx
-
 from dpselect.draws import Draws
 from dpselect.mechanisms.set_union.laws import Shaped
 from dpselect.mechanisms.set_union.ordering import as_they_stand, users_and_items_in_order
@@ -15,7 +13,6 @@ from dpselect.mechanisms.set_union.port import UNIT, Progress, Weighed, parse, p
 from dpselect.mechanisms.set_union.weighted import even, weighted
 from dpselect.parameters import Number
 from dpselect.privacy import Privacy
-from dpselect.reals import upper
 from dpselect.user_sets import Int64, UserSets
 
 
@@ -47,7 +44,7 @@ class ShapedWeighted:
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
         law = Shaped(epsilon, delta)
-        settle(self, threshold=half_way(law), law=law, privacy=promise(epsilon, delta, "weighted, shaped"))
+        settle(self, threshold=law.turn(), law=law, privacy=promise(epsilon, delta, "weighted, shaped"))
 
     def share(self, t: int) -> Fraction:
         """1/t, rounded down."""
@@ -94,7 +91,7 @@ class ShapedPolicy:
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
         law = Shaped(epsilon, delta)
-        height = half_way(law)
+        height = law.turn()
         cutoff = Fraction(up(min(height + Fraction(self.alpha) / epsilon, 2 * height), UNIT), UNIT)
         privacy = promise(epsilon, delta, "policy, shaped")
         settle(self, threshold=height, cutoff=cutoff, law=law, privacy=privacy)
@@ -110,9 +107,3 @@ class ShapedPolicy:
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
         return released(self, sets, self.max_items_per_user, users_and_items_in_order, draws, progress)
-
-
-def half_way(law: Shaped) -> Fraction:
-    """The weight of probability one half, rounded up."""
-    with ctx.workprec(64):
-        return upper(law.half())
