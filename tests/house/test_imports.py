@@ -24,7 +24,7 @@ ROOMS = (
 )  # fmt: skip
 TESTING_SEES_UP_TO = "mechanisms"
 
-LAZY = {"pandas", "polars", "pyarrow", "matplotlib"}
+LAZY = {"pandas", "polars", "pyarrow", "matplotlib", "numba"}
 RANDOMNESS = {
     "random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom", "ssl.RAND_bytes",
 }  # fmt: skip
