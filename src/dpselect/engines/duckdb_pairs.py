@@ -15,28 +15,23 @@ import numpy.typing as npt
 
 from dpselect.engines.duckdb_types import INTEGERS, kind, label
 from dpselect.engines.duckdb_workspace import Workspace
-from dpselect.engines.memory import refuse_more_than_fits
+from dpselect.engines.memory import available, does_not_fit
 from dpselect.errors import DataError
 from dpselect.user_sets import Int64, UserSets
 
-BYTES_PER_ROW = 96  # a row at the peak: its texts in the engine, its pair there and in NumPy, the sets themselves
-MOST_CODES = 2**31
+BYTES_PER_ROW = 96  # at the peak: its values in the engine, its pair there and in NumPy, and the sets themselves
+MOST_ROWS = 2**31 - 1  # so that every code fits into its half of a pair
 _LOW = 2**32
 _SMALL = INTEGERS - {"UBIGINT", "HUGEINT", "UHUGEINT"}  # these fit into a BIGINT
 
 Rows = Callable[[], AbstractContextManager[str]]
-"""The selected rows, columns u and i, as what stands after FROM; they may be read once."""
+"""The selected rows, columns u and i, as what stands after FROM."""
 
 
 def user_sets(workspace: Workspace, rows: Rows, user_type: str, item_type: str) -> UserSets:
     """Every user's distinct items, users and items each in their own order; inside guarded work."""
     kept, items = workspace.fresh(), workspace.fresh()
-    with rows() as source:
-        workspace.rows(f"CREATE TEMP TABLE {kept} AS SELECT u, i FROM {source}")
-    number = _count(workspace, kept)
-    refuse_more_than_fits(number * BYTES_PER_ROW)
-    if number >= MOST_CODES:
-        raise DataError("these are more rows than one question can hold", "keep fewer rows with where=")
+    number = _keep(workspace, rows, kept)
     size = _keep_codes(workspace, kept, "i", items)
     pairs = _pairs(workspace, kept, items, kind(user_type))
     workspace.rows(f"DROP TABLE {kept}")
@@ -45,6 +40,21 @@ def user_sets(workspace: Workspace, rows: Rows, user_type: str, item_type: str) 
     offsets, codes = _sets(pairs)
     names = _Names(workspace, items, size, item_type)
     return UserSets(offsets=offsets, codes=codes, size=size, label=names, label_many=names.many)
+
+
+def _keep(workspace: Workspace, rows: Rows, kept: str) -> int:
+    """Keep the rows, read once, and how many there are; reading ends where they would no longer fit into memory."""
+    memory = available()
+    most = MOST_ROWS if memory is None else min(memory // BYTES_PER_ROW, MOST_ROWS)
+    with rows() as source:
+        workspace.rows(f"CREATE TEMP TABLE {kept} AS SELECT u, i FROM {source} LIMIT {most + 1}")
+    number = _count(workspace, kept)
+    if number <= most:
+        return number
+    workspace.rows(f"DROP TABLE {kept}")
+    with rows() as source:
+        number = _count(workspace, source)
+    raise does_not_fit(number * BYTES_PER_ROW)
 
 
 def _count(workspace: Workspace, table: str) -> int:
@@ -74,7 +84,7 @@ def _pairs(workspace: Workspace, kept: str, items: str, user_kind: str) -> Int64
 def _least(workspace: Workspace, kept: str) -> int | None:
     """The smallest user where users are whole numbers so near each other that they need no dictionary."""
     least, most = workspace.rows(f"SELECT min(u), max(u) FROM {kept}")[0]
-    return least if least is not None and most - least < MOST_CODES else None
+    return least if least is not None and most - least <= MOST_ROWS else None
 
 
 def _fetched(workspace: Workspace, user_code: str, joined: str) -> Int64:
@@ -113,9 +123,12 @@ class _Names:
         """The labels of many codes at once, in the order of the codes."""
         if len(codes) and not (codes.min() >= 0 and codes.max() < self.size):
             raise IndexError("there is no item with such a code")
-        asked = self.workspace.register({"code": codes, "place": np.arange(len(codes))})
+        return self.workspace.guarded(lambda: self._asked({"code": codes, "place": np.arange(len(codes))}))
+
+    def _asked(self, columns: dict[str, Int64]) -> list[object]:
+        asked = self.workspace.register(columns)
         try:
-            sql = f"SELECT i FROM {asked} JOIN {self.table} ON code = i_code ORDER BY place"
-            return [label(item, self.item_type) for (item,) in self.workspace.fetch(sql)]
+            found = self.workspace.rows(f"SELECT i FROM {asked} JOIN {self.table} ON code = i_code ORDER BY place")
+            return [label(item, self.item_type) for (item,) in found]
         finally:
             self.workspace.connection.unregister(asked)

@@ -25,15 +25,11 @@ def available() -> int | None:
     return min(_granted(), default=None) if said is None else _size(said)
 
 
-def refuse_more_than_fits(needed: int) -> None:
-    """A DataError where so many bytes are not there. It says the need as a power of two GiB, and no more of it."""
-    most = available()
-    if most is not None and needed > most:
-        gib = 1 << max(0, (-(-needed // GIB) - 1).bit_length())
-        raise DataError(
-            f"these rows need about {gib} GiB of memory, more than there is",
-            f"keep fewer rows with where=, or use a machine with more memory; {VARIABLE} says how much may be used",
-        )
+def does_not_fit(needed: int) -> DataError:
+    """The error where so many bytes are not there. It says the need as a power of two GiB, and no more of it."""
+    gib = 1 << (max(1, -(-needed // GIB)) - 1).bit_length()
+    hint = f"keep fewer rows with where=, or use a machine with more memory; {VARIABLE} says how much may be used"
+    return DataError(f"these rows need about {gib} GiB of memory, more than there is", hint)
 
 
 def _size(text: str) -> int:
