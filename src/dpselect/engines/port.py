@@ -9,6 +9,8 @@ from typing import Protocol
 from dpselect.engines.domain import Domain
 from dpselect.grid import Grid, UsersAt
 from dpselect.histogram import Histogram
+from dpselect.texts.token_stream import TokenStream
+from dpselect.texts.tokenizer import Tokenizer
 
 Progress = Callable[[float | None], None]
 """Called about five times a second while a query runs: the part that is done (0 to 1), None where unknown."""
@@ -71,6 +73,19 @@ class Engine(Protocol):
 
         The item column holds the values, in numbers or in text that is written as a number; other text, null and NaN
         are missing. Every value moves to its place first, alone, as `Grid.places` says; then `per_user` picks one.
+        """
+        ...
+
+    def check_text(self, tokenizer: Tokenizer) -> None:
+        """Refuse an item column that holds no text, before a row is read and before anything is paid."""
+        ...
+
+    def tokens(self, tokenizer: Tokenizer, *, progress: Progress | None = None) -> TokenStream:
+        """The tokens of every row's text as numbers, one row after the other; the item column holds the text.
+
+        A row is cut by itself, so a token depends on that row alone; a row that cannot be cut has no tokens. No
+        contribution bound is applied: who releases n-grams bounds each level. Only words whose code is asked for
+        come back as text, and only released ones may be asked for, until the engine is closed.
         """
         ...
 

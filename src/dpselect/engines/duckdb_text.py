@@ -1,0 +1,92 @@
+"""Text as SQL: every row's text is cut into tokens by DuckDB, and the tokens leave as numbers, never as text."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+
+from dpselect.engines.duckdb_types import is_text, kind
+from dpselect.engines.duckdb_workspace import Workspace, literal
+from dpselect.errors import ParameterError
+from dpselect.texts.token_stream import Int64, TokenStream
+from dpselect.texts.tokenizer import SENTENCES, SPACES, Tokenizer
+
+# A letter that is not of a script written without spaces between words, a mark, a digit, an underscore and its kind.
+_WORD = r"(?:[^\P{L}\p{Han}\p{Hiragana}]|[\p{M}\p{N}\p{Pc}])"
+# Such characters in a row; an apostrophe, a middle dot or a joiner stays inside of a word. Han and Hiragana come one
+# by one, as the Unicode rules for words have it (UAX 29, without a dictionary): their words are n-grams.
+_WORDS = rf"[\p{{Han}}\p{{Hiragana}}]\p{{M}}*|{_WORD}+(?:['·\x{{200C}}\x{{200D}}]{_WORD}+)*"
+_WHITE = r"\s\p{Z}\x{0B}\x{85}\x{1C}-\x{1F}"
+_BLANK = f"[{_WHITE}]+"
+_SPACES = f"[^{_WHITE}]+"
+# Up to the first . ! ? or … that white space or the end follows, up to 。！？, or up to the end of the line.
+_BREAKS = r"\n\r\x{0B}\f\x{85}\x{2028}\x{2029}"
+_END = r"""[.!?…]+["'”’»)\]]*"""
+_SENTENCES = rf"[^{_BREAKS}]+?(?:{_END}(?:[{_WHITE}]|$)|[。！？]+[”’」』）]*|[{_BREAKS}]|$)"
+_SOFT_HYPHEN = "\u00ad"
+
+
+def check_text(workspace: Workspace, item_type: str, tokenizer: Tokenizer) -> None:
+    """Refuse a column that is no text, and a pattern that RE2 cannot read; no row is looked at."""
+    if not is_text(item_type):
+        raise ParameterError("text", "be a column of text", f"a column of {kind(item_type)}")
+    problem = ""
+    try:
+        workspace.rows("SELECT " + tokens_of("''", tokenizer))
+    except duckdb.Error as error:
+        problem = str(error).splitlines()[0]  # it speaks of the caller's own pattern: there is no row
+    if problem:
+        raise ParameterError("tokenizer", "be a pattern that RE2 can read", repr(tokenizer.name), problem)
+
+
+def tokens_of(text: str, tokenizer: Tokenizer) -> str:
+    """The SQL of the list of tokens of one text, null where it cannot be cut: no row makes the query fail."""
+    form = f"nfc_normalize({text})"
+    if tokenizer.lower:
+        form = f"nfc_normalize(lower({form}))"
+    if tokenizer.pattern is not None:
+        matches = f"regexp_extract_all({form}, {literal(tokenizer.pattern)})"
+        return f"TRY(list_filter({matches}, lambda t: t <> ''))"
+    if tokenizer.name == SPACES:
+        return f"TRY(regexp_extract_all({form}, {literal(_SPACES)}))"
+    if tokenizer.name == SENTENCES:
+        folded = f"trim(regexp_replace(s, {literal(_BLANK)}, ' ', 'g'))"
+        matches = f"regexp_extract_all({form}, {literal(_SENTENCES)})"
+        return f"TRY(list_filter(list_transform({matches}, lambda s: {folded}), lambda t: t <> ''))"
+    plain = f"replace(replace({form}, '’', ''''), {literal(_SOFT_HYPHEN)}, '')"
+    return f"TRY(regexp_extract_all({plain}, {literal(_WORDS)}))"
+
+
+def token_stream(workspace: Workspace, rows: str, tokenizer: Tokenizer) -> TokenStream:
+    """All tokens of the rows (u, i), coded; inside guarded work. One table stays: the words and their codes."""
+    messages, people, words = workspace.fresh(), workspace.fresh(), workspace.fresh()
+    workspace.rows(f"CREATE TEMP TABLE {messages} AS SELECT u, {tokens_of('i', tokenizer)} AS t FROM {rows}")
+    workspace.rows(f"CREATE TEMP TABLE {people} AS SELECT DISTINCT u FROM {messages}")
+    workspace.rows(f'CREATE TEMP TABLE {words} AS SELECT DISTINCT unnest(t) COLLATE "C" AS t FROM {messages}')
+    # A row's number in its table is its code. No order of these tables means anything, but m and p order the tokens.
+    cut = f'SELECT rowid AS m, unnest(t) COLLATE "C" AS t, generate_subscripts(t, 1) AS p FROM {messages}'
+    tokens = workspace.columns(
+        f"SELECT {words}.rowid AS c FROM ({cut}) AS cut JOIN {words} ON cut.t = {words}.t ORDER BY m, p"
+    )
+    whose = workspace.columns(
+        f"SELECT {people}.rowid AS v, coalesce(len({messages}.t), 0) AS n FROM {messages} JOIN {people} "
+        f"ON {messages}.u = {people}.u ORDER BY {messages}.rowid"
+    )
+    ((size, users),) = workspace.rows(f"SELECT (SELECT count(*) FROM {words}), (SELECT count(*) FROM {people})")
+    workspace.rows(f"DROP TABLE {messages}")
+    workspace.rows(f"DROP TABLE {people}")
+    return TokenStream.tokens(
+        users=users,
+        user=whose["v"].astype(np.int64),
+        lengths=whose["n"].astype(np.int64),
+        code=tokens["c"].astype(np.int64),
+        size=size,
+        words=lambda codes: _named(workspace, words, codes),
+    )
+
+
+def _named(workspace: Workspace, words: str, codes: Int64) -> list[str]:
+    """The words with these codes; those of released ones are all that is ever asked for."""
+    asked = f"SELECT rowid, t FROM {words} WHERE rowid IN (SELECT unnest(?::BIGINT[]))"
+    found = dict(workspace.fetch(asked, [codes.tolist()]))
+    return [found[code] for code in codes.tolist()]
