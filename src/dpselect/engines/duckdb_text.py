@@ -11,19 +11,22 @@ from dpselect.errors import ParameterError
 from dpselect.texts.token_stream import Int64, TokenStream
 from dpselect.texts.tokenizer import SENTENCES, SPACES, Tokenizer
 
-# A letter that is not of a script written without spaces between words, a mark, a digit, an underscore and its kind.
+# A letter of a script that puts spaces between words, a mark, a digit, an underscore and its kind.
 _WORD = r"(?:[^\P{L}\p{Han}\p{Hiragana}]|[\p{M}\p{N}\p{Pc}])"
-# Such characters in a row; an apostrophe, a middle dot or a joiner stays inside of a word. Han and Hiragana come one
-# by one, as the Unicode rules for words have it (UAX 29, without a dictionary): their words are n-grams.
-_WORDS = rf"[\p{{Han}}\p{{Hiragana}}]\p{{M}}*|{_WORD}+(?:['·\x{{200C}}\x{{200D}}]{_WORD}+)*"
+# Such characters in a row; a point or comma between digits stays, and so does an apostrophe, a middle dot or a joiner
+# inside of a word. Han and Hiragana come one by one, as the Unicode rules for words have it (UAX 29): without a
+# dictionary nobody knows where their words end, and n-grams find them.
+_RUN = rf"(?:{_WORD}*\p{{N}}(?:[.,]\p{{N}}+)+{_WORD}*|{_WORD}+)"
+_WORDS = rf"[\p{{Han}}\p{{Hiragana}}]\p{{M}}*|{_RUN}(?:['\x{{B7}}\x{{200C}}\x{{200D}}]{_WORD}+)*"
+_APOSTROPHE, _SOFT_HYPHEN = 0x2019, 0xAD
 _WHITE = r"\s\p{Z}\x{0B}\x{85}\x{1C}-\x{1F}"
-_BLANK = f"[{_WHITE}]+"
-_SPACES = f"[^{_WHITE}]+"
-# Up to the first . ! ? or … that white space or the end follows, up to 。！？, or up to the end of the line.
-_BREAKS = r"\n\r\x{0B}\f\x{85}\x{2028}\x{2029}"
-_END = r"""[.!?…]+["'”’»)\]]*"""
-_SENTENCES = rf"[^{_BREAKS}]+?(?:{_END}(?:[{_WHITE}]|$)|[。！？]+[”’」』）]*|[{_BREAKS}]|$)"
-_SOFT_HYPHEN = "\u00ad"
+_BLANK, _SPACES = f"[{_WHITE}]+", f"[^{_WHITE}]+"
+# A sentence ends after . ! ? or three dots in one, closing quotes and brackets included, where white space or the end
+# follows; after the full stops of Chinese and Japanese; and where the line ends.
+_LINE_END = r"\n\r\x{0B}\f\x{85}\x{2028}\x{2029}"
+_STOP = r"""[.!?\x{2026}]+["'\x{2019}\x{201D}\x{BB})\]]*"""
+_WIDE_STOP = r"[\x{3002}\x{FF01}\x{FF1F}]+[\x{201D}\x{2019}\x{300D}\x{300F}\x{FF09}]*"
+_SENTENCES = rf"[^{_LINE_END}]+?(?:{_STOP}(?:[{_WHITE}]|$)|{_WIDE_STOP}|[{_LINE_END}]|$)"
 
 
 def check_text(workspace: Workspace, item_type: str, tokenizer: Tokenizer) -> None:
@@ -53,7 +56,7 @@ def tokens_of(text: str, tokenizer: Tokenizer) -> str:
         folded = f"trim(regexp_replace(s, {literal(_BLANK)}, ' ', 'g'))"
         matches = f"regexp_extract_all({form}, {literal(_SENTENCES)})"
         return f"TRY(list_filter(list_transform({matches}, lambda s: {folded}), lambda t: t <> ''))"
-    plain = f"replace(replace({form}, '’', ''''), {literal(_SOFT_HYPHEN)}, '')"
+    plain = f"replace(replace({form}, chr({_APOSTROPHE}), ''''), chr({_SOFT_HYPHEN}), '')"
     return f"TRY(regexp_extract_all({plain}, {literal(_WORDS)}))"
 
 
@@ -88,5 +91,5 @@ def token_stream(workspace: Workspace, rows: str, tokenizer: Tokenizer) -> Token
 def _named(workspace: Workspace, words: str, codes: Int64) -> list[str]:
     """The words with these codes; those of released ones are all that is ever asked for."""
     asked = f"SELECT rowid, t FROM {words} WHERE rowid IN (SELECT unnest(?::BIGINT[]))"
-    found = dict(workspace.fetch(asked, [codes.tolist()]))
+    found: dict[int, str] = dict(workspace.fetch(asked, [codes.tolist()]))
     return [found[code] for code in codes.tolist()]

@@ -53,8 +53,10 @@ class TokenStream:
         return sorted(" ".join(gram) for gram in self.grams(_codes(released, self.size)))
 
     def grow(self, released: npt.ArrayLike) -> TokenStream:
-        """The n-grams that are one longer, of which both parts, all but the last token and all but the first, were
-        released. It looks at nothing but the released codes and, for a user's n-grams, at that user's messages.
+        """The n-grams that are one token longer and of which both parts were released.
+
+        The parts are all tokens but the last, and all but the first. Which n-grams of a user these are depends on the
+        released ones and on that user's messages, and on nothing else.
         """
         kept = _codes(released, self.size)
         parts = self.grams(kept)
@@ -108,11 +110,10 @@ class TokenStream:
                 code.extend(known.setdefault(token, len(known)) for token in message)
             users += 1
         names = list(known)
-        arrays = (np.array(numbers, dtype=np.int64) for numbers in (user, lengths, code))
-        at, long, codes = arrays
+        whose, long, codes = (np.array(numbers, dtype=np.int64) for numbers in (user, lengths, code))
         return cls.tokens(
             users=users,
-            user=at,
+            user=whose,
             lengths=long,
             code=codes,
             size=len(names),

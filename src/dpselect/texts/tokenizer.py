@@ -33,9 +33,10 @@ class Tokenizer:
 
     def __post_init__(self) -> None:
         flag("lower", self.lower)
-        if callable(self.name):
+        name: object = self.name
+        if callable(name):
             raise ParameterError("tokenizer", _MUST, "a Python function", _NO_FUNCTION)
-        if not isinstance(self.name, str) or not (self.name in _BUILT_IN or self.name.startswith(_PREFIX)):
+        if not isinstance(name, str) or not (name in _BUILT_IN or name.startswith(_PREFIX)):
             raise ParameterError("tokenizer", _MUST, repr(self.name))
         if self.name == _PREFIX:
             raise ParameterError("tokenizer", "name a pattern after 're:'", repr(self.name))
