@@ -16,8 +16,9 @@ _WORD = r"(?:[^\P{L}\p{Han}\p{Hiragana}]|[\p{M}\p{N}\p{Pc}])"
 # Such characters in a row; a point or comma between digits stays, and so does an apostrophe, a middle dot or a joiner
 # inside of a word. Han and Hiragana come one by one, as the Unicode rules for words have it (UAX 29): without a
 # dictionary nobody knows where their words end, and n-grams find them.
-_RUN = rf"(?:{_WORD}*\p{{N}}(?:[.,]\p{{N}}+)+{_WORD}*|{_WORD}+)"
-_WORDS = rf"[\p{{Han}}\p{{Hiragana}}]\p{{M}}*|{_RUN}(?:['\x{{B7}}\x{{200C}}\x{{200D}}]{_WORD}+)*"
+_NUMBERS = rf"{_WORD}*\p{{N}}(?:[.,]\p{{N}}(?:{_WORD}*\p{{N}})?)*[.,]\p{{N}}{_WORD}*"
+_RUN = rf"(?:{_NUMBERS}|{_WORD}+)"
+_WORDS = rf"[\p{{Han}}\p{{Hiragana}}]\p{{M}}*|{_RUN}(?:['\x{{B7}}\x{{200C}}\x{{200D}}]{_RUN})*"
 _APOSTROPHE, _SOFT_HYPHEN = 0x2019, 0xAD
 _WHITE = r"\s\p{Z}\x{0B}\x{85}\x{1C}-\x{1F}"
 _BLANK, _SPACES = f"[{_WHITE}]+", f"[^{_WHITE}]+"
@@ -26,7 +27,7 @@ _BLANK, _SPACES = f"[{_WHITE}]+", f"[^{_WHITE}]+"
 _LINE_END = r"\n\r\x{0B}\f\x{85}\x{2028}\x{2029}"
 _STOP = r"""[.!?\x{2026}]+["'\x{2019}\x{201D}\x{BB})\]]*"""
 _WIDE_STOP = r"[\x{3002}\x{FF01}\x{FF1F}]+[\x{201D}\x{2019}\x{300D}\x{300F}\x{FF09}]*"
-_SENTENCES = rf"[^{_LINE_END}]+?(?:{_STOP}(?:[{_WHITE}]|$)|{_WIDE_STOP}|[{_LINE_END}]|$)"
+_SENTENCES = rf"[^{_LINE_END}]*?(?:{_STOP}(?:[{_WHITE}]|$)|{_WIDE_STOP}|[{_LINE_END}]|$)"
 
 
 def check_text(workspace: Workspace, item_type: str, tokenizer: Tokenizer) -> None:
