@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pytest
 
 from dpselect.engines.duckdb_engine import DuckDBEngine
 from dpselect.errors import ParameterError
+from dpselect.texts.level_shares import level_shares
 from dpselect.texts.text_levels import Level, level_by_level
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
@@ -159,3 +161,24 @@ def test_a_code_that_comes_twice_counts_once():
 
 def test_nothing_private_is_shown():
     assert repr(TokenStream.of(PEOPLE)) == "TokenStream(level=1, private)"
+
+
+@pytest.mark.parametrize("longest", [1, 2, 3, 16])
+def test_shares_use_up_the_budget_and_shorter_ones_get_more(longest):
+    shares = level_shares(longest)
+    assert len(shares) == longest
+    assert sum(shares) == 1
+    assert list(shares) == sorted(shares, reverse=True)
+
+
+def test_a_caller_may_deal_the_budget():
+    assert level_shares(3, ("1/3", "1/3", "1/3")) == (Fraction(1, 3),) * 3
+    assert sum(level_shares(2, (0.25, 0.5))) < 1
+
+
+@pytest.mark.parametrize(
+    "shares", [(1,), (0.5, 0.5, 0.5), (1, 0), (-1, 1), ("2/3", "1/2"), (0.1 + 0.2, "0.7"), "12", 5, {1: 1, 2: 0}], ids=str
+)
+def test_shares_that_do_not_fit_are_refused(shares):
+    with pytest.raises(ParameterError, match=r"^shares must"):
+        level_shares(2, shares)
