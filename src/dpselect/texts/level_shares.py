@@ -10,19 +10,19 @@ from dpselect.parameters import Number, positive, whole
 
 
 def level_shares(longest: int, shares: Sequence[Number] | None = None) -> tuple[Fraction, ...]:
-    """The share of each level 1 .. `longest`: positive, and 1 at most in all. By default level n has a part of 1 / n.
+    """The share of each level 1 .. `longest`: positive, and 1 at most in all. By default three
+    levels have 3, 2 and 1 parts of six, and so on.
 
     With a share f a level may spend (f epsilon, f delta), by basic composition. A Gaussian one does better with noise
     of sigma / sqrt(f) and a failure probability of f delta / 2, where sigma is that of (epsilon, delta / 2) for one
     level: n Gaussian answers tell as much as one of which 1 / sigma^2 is the sum (docs/text.md).
 
     >>> [str(share) for share in level_shares(3)]
-    ['6/11', '3/11', '2/11']
+    ['1/2', '1/3', '1/6']
     """
     levels = whole("ngrams", longest, least=1)
     if shares is None:
-        given = [Fraction(1, level) for level in range(1, levels + 1)]
-        return tuple(one / sum(given) for one in given)
+        return tuple(Fraction(2 * parts, levels * (levels + 1)) for parts in range(levels, 0, -1))
     if isinstance(shares, str) or not isinstance(shares, Sequence) or len(shares) != levels:
         hint = "shorter n-grams are released first, so they need a share too"
         raise ParameterError("shares", f"be {levels} numbers, one for each length from 1", repr(shares), hint)
