@@ -10,8 +10,9 @@ from dpselect.parameters import Number, positive, whole
 
 
 def level_shares(longest: int, shares: Sequence[Number] | None = None) -> tuple[Fraction, ...]:
-    """The share of each level 1 .. `longest`: positive, and 1 at most in all. By default three
-    levels have 3, 2 and 1 parts of six, and so on.
+    """The share of each level 1 .. `longest`: positive, and 1 at most in all.
+
+    By default three levels have 3, 2 and 1 sixths, two levels 2 and 1 thirds, and so on.
 
     With a share f a level may spend (f epsilon, f delta), by basic composition. A Gaussian one does better with noise
     of sigma / sqrt(f) and a failure probability of f delta / 2, where sigma is that of (epsilon, delta / 2) for one
@@ -22,8 +23,9 @@ def level_shares(longest: int, shares: Sequence[Number] | None = None) -> tuple[
     """
     levels = whole("ngrams", longest, least=1)
     if shares is None:
-        return tuple(Fraction(2 * parts, levels * (levels + 1)) for parts in range(levels, 0, -1))
-    if isinstance(shares, str) or not isinstance(shares, Sequence) or len(shares) != levels:
+        return tuple(Fraction(2 * rest, levels * (levels + 1)) for rest in range(levels, 0, -1))
+    parts: object = shares
+    if isinstance(parts, str) or not isinstance(parts, Sequence) or len(parts) != levels:
         hint = "shorter n-grams are released first, so they need a share too"
         raise ParameterError("shares", f"be {levels} numbers, one for each length from 1", repr(shares), hint)
     dealt = tuple(positive("shares", share) for share in shares)

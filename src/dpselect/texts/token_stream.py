@@ -39,7 +39,9 @@ class TokenStream:
     def sets(self) -> UserSets:
         """The distinct n-grams of every user: a user of many messages is one user."""
         size = max(1, self.size)
-        pairs = np.unique(self.user * size + self.code)
+        # Sorting is several times as fast here as np.unique, which goes through a table of hashes.
+        pairs = np.sort(self.user * size + self.code)
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
         each = np.bincount(pairs // size, minlength=self.users)
         offsets = np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
         return UserSets(offsets=offsets, codes=pairs % size, size=self.size, label=self.label)
