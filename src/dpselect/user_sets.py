@@ -15,6 +15,8 @@ Int64 = npt.NDArray[np.int64]
 class UserSets:
     """User v has the items `codes[offsets[v] : offsets[v + 1]]`, each once; `label(code)` names an item.
 
+    `labels(codes)` names many at once; an engine that can do so in one go gives `label_many`.
+
     Codes are 0 .. size - 1. A user is one whole person, however many rows, files or partitions they came from.
     Neither the order of users nor the numbering of items may decide anything: both depend on the data. The repr shows
     nothing: all of this is private.
@@ -24,6 +26,7 @@ class UserSets:
     codes: Int64
     size: int
     label: Callable[[int], object]
+    label_many: Callable[[Int64], list[object]] | None = None
 
     def __repr__(self) -> str:
         return "UserSets(private)"
@@ -32,6 +35,11 @@ class UserSets:
     def users(self) -> int:
         """How many users there are, those without items included."""
         return len(self.offsets) - 1
+
+    def labels(self, codes: npt.ArrayLike) -> list[object]:
+        """The names of these codes, in their order. Ask for released items only."""
+        asked = np.asarray(codes, dtype=np.int64)
+        return [self.label(int(code)) for code in asked] if self.label_many is None else self.label_many(asked)
 
     @classmethod
     def of(cls, sets: Iterable[Iterable[Hashable]]) -> UserSets:

@@ -46,6 +46,15 @@ def counts(rows: Sequence[Row]) -> list[tuple[str, int]]:
     return sorted(found.items(), key=lambda pair: (-pair[1], pair[0].encode()))
 
 
+def user_items(rows: Sequence[Row]) -> list[list[str]]:
+    """The distinct items of every user who has one, users and items in their order."""
+    found: dict[str, set[str]] = {}
+    for user, item, _ in rows:
+        if user is not None and item is not None:
+            found.setdefault(user, set()).add(item)
+    return [sorted(found[user], key=str.encode) for user in sorted(found, key=str.encode)]
+
+
 def table(rows: Sequence[Row]) -> pa.Table:
     """The rows as Arrow, with their types."""
     columns = list(zip(*rows, strict=True)) if rows else [(), (), ()]

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpselect.engines.domain import Listed
 from dpselect.engines.duckdb_engine import DuckDBEngine
 from dpselect.histogram import Histogram
-from tests.engines.sources import AWKWARD, KINDS, Row, counts
+from dpselect.user_sets import UserSets
+from tests.engines.sources import AWKWARD, KINDS, Row, counts, user_items
 
 KEY = bytes(range(16))
 
@@ -31,6 +33,13 @@ def pairs(histogram: Histogram) -> list[tuple[object, int]]:
         for group, count in enumerate(histogram.counts)
         for member in range(histogram.sizes[group])
     ]
+
+
+def named(sets: UserSets) -> list[list[object]]:
+    """Every user's items by their labels, in the order of the codes."""
+    labels = sets.labels(range(sets.size))
+    ends = zip(sets.offsets[:-1], sets.offsets[1:], strict=True)
+    return [[labels[code] for code in sets.codes[start:stop]] for start, stop in ends]
 
 
 @pytest.fixture(params=KINDS)
@@ -83,3 +92,31 @@ def test_bound_and_domain(kind, tmp_path):
         inside = dict(pairs(engine.grouped(Listed(domain))))
         assert set(inside) == set(domain)
         assert sum(inside.values()) == sum(min(2, len(of_user & set(domain))) for of_user in items.values())
+
+
+def test_sets_of_users(kind, tmp_path):
+    with opened(kind, AWKWARD, tmp_path / "as they are") as engine:
+        sets = engine.contributions()
+        assert named(sets) == user_items(AWKWARD)
+        of_item = {sets.label(code): int(users) for code, users in enumerate(np.bincount(sets.codes))}
+        assert of_item == dict(pairs(engine.grouped()))
+    with opened(kind, AWKWARD[::-1] * 2, tmp_path / "twice", max_items_per_user=1) as engine:  # no bound here
+        again = engine.contributions()
+        assert named(again) == user_items(AWKWARD)
+        assert again.offsets.tolist() == sets.offsets.tolist()
+        assert again.codes.tolist() == sets.codes.tolist()
+
+
+def test_sets_without_users(kind, tmp_path):
+    nobody: list[Row] = [(None, "a", 1), ("u", None, 1), (None, None, 1)]
+    for name, rows in (("empty", []), ("null", nobody)):
+        with opened(kind, rows, tmp_path / name) as engine:
+            sets = engine.contributions()
+            assert (sets.users, sets.size, sets.offsets.tolist(), sets.codes.tolist()) == (0, 0, [0], [])
+            assert sets.labels([]) == []
+
+
+def test_sets_of_filtered_rows(kind, tmp_path):
+    kept = [row for row in AWKWARD if row[2] > 22 and row[1] != "alone"]
+    with opened(kind, AWKWARD, tmp_path, where="age::INT > 22 AND item <> 'alone'") as engine:
+        assert named(engine.contributions()) == user_items(kept)

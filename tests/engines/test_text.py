@@ -6,6 +6,7 @@ import random
 import unicodedata
 from collections import Counter
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -225,6 +226,41 @@ def test_parquet_that_is_no_unicode_shows_no_row(tmp_path):
         with pytest.raises(DataError) as caught:
             engine.tokens(Tokenizer())
         assert "CANARY" not in str(caught.value)
+
+
+def test_where_rows_stood_changes_nothing():
+    rows = [(f"u{n % 7}", f"w{n % 5} w{n % 3} x") for n in range(3000)]
+    found = []
+    for some in (rows, rows[::-1]):
+        source = {"user": [u for u, _ in some], "item": [t for _, t in some]}
+        with DuckDBEngine(source, user="user", item="item", key=b"k") as engine:
+            stream = engine.tokens(Tokenizer())
+            sets = [stream.sets(), stream.grow([0, 1, 2, 5]).sets()]
+            labels = sets[0].labels(np.arange(sets[0].size))
+        found.append(([(s.offsets.tolist(), s.codes.tolist()) for s in sets], labels))
+    assert found[0] == found[1]
+    assert found[0][1] == ["w0", "w1", "w2", "w3", "w4", "x"]
+
+
+def test_users_of_odd_types_are_told_apart():
+    relation = duckdb.connect().sql(
+        "SELECT u AS user, t AS item FROM (VALUES ({'a': 1, 'b': NULL}, 'x y'), ({'a': 1, 'b': 2}, 'y'), "
+        "({'a': 1, 'b': NULL}, 'z')) AS rows(u, t)"
+    )
+    assert everything(relation)[0] == Counter([frozenset("xyz"), frozenset("y")])
+    source = {"user": np.array([0.0, -0.0, 1.5, np.nan]), "item": ["x", "y", "z", "q"]}
+    assert everything(source)[0] == Counter([frozenset("xy"), frozenset("z")])
+
+
+def test_more_tokens_than_memory_are_refused_without_their_number(monkeypatch):
+    monkeypatch.setenv("DPSELECT_MEMORY", "1000")
+    with DuckDBEngine({"user": [1], "item": ["x " * 7]}, user="user", item="item", key=b"k") as engine:
+        assert engine.tokens(Tokenizer()).size == 1
+    with (
+        DuckDBEngine({"user": [1], "item": ["x " * 8]}, user="user", item="item", key=b"k") as engine,
+        pytest.raises(DataError, match=r"^these rows need about 1 GiB of memory"),
+    ):
+        engine.tokens(Tokenizer())
 
 
 def test_a_very_long_message():

@@ -1,4 +1,4 @@
-"""The DuckDB engine: one source, one filter, one bound, and the three questions, answered by SQL."""
+"""The DuckDB engine: one source, one filter, one bound, and the questions, answered by SQL."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dpselect.engines import duckdb_questions as questions
 from dpselect.engines.domain import UNSEEN, Column, Domain, Listed, Size, Span
 from dpselect.engines.duckdb_domain import keep_domain
 from dpselect.engines.duckdb_filter import RowFilter
+from dpselect.engines.duckdb_pairs import user_sets
 from dpselect.engines.duckdb_row_rules import refuse
 from dpselect.engines.duckdb_scans import Scan, missing_column
 from dpselect.engines.duckdb_sources import open_scan
@@ -26,6 +27,7 @@ from dpselect.histogram import Histogram
 from dpselect.parameters import whole
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
+from dpselect.user_sets import UserSets
 
 __all__ = ["DuckDBEngine", "write_parquet", "write_table"]
 
@@ -119,6 +121,17 @@ class DuckDBEngine:
                 sql = questions.users_at(source, grid, per_user, self._key, item_type)
                 found = self._workspace.columns(sql)
                 return UsersAt(found["p"].astype(np.int64), found["n"].astype(np.int64))
+
+        return self._workspace.guarded(ask, progress=progress)
+
+    def contributions(self, *, progress: Progress | None = None) -> UserSets:
+        """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
+        types = self._types[self._user], self._types[self._item]
+
+        def ask() -> UserSets:
+            return user_sets(
+                self._workspace, lambda: self._scan.rows(self._workspace, self._columns, self._select), *types
+            )
 
         return self._workspace.guarded(ask, progress=progress)
 

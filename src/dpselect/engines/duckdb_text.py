@@ -7,10 +7,12 @@ import numpy as np
 
 from dpselect.engines.duckdb_types import is_text, kind
 from dpselect.engines.duckdb_workspace import Workspace, literal
-from dpselect.errors import ParameterError
+from dpselect.engines.memory import available, does_not_fit
+from dpselect.errors import DataError, ParameterError
 from dpselect.texts.token_stream import Int64, TokenStream
 from dpselect.texts.tokenizer import SENTENCES, SPACES, Tokenizer
 
+BYTES_PER_TOKEN = 128  # at the peak: its word and place in the engine, its code, user and place, and a sorted copy
 # A letter of a script that puts spaces between words, a mark, a digit, an underscore and its kind.
 _WORD = r"(?:[^\P{L}\p{Han}\p{Hiragana}]|[\p{M}\p{N}\p{Pc}])"
 # Such characters in a row; a point or comma between digits stays, and so does an apostrophe, a middle dot or a joiner
@@ -65,28 +67,43 @@ def token_stream(workspace: Workspace, rows: str, tokenizer: Tokenizer) -> Token
     """All tokens of the rows (u, i), coded; inside guarded work. One table stays: the words and their codes."""
     messages, people, words = workspace.fresh(), workspace.fresh(), workspace.fresh()
     workspace.rows(f"CREATE TEMP TABLE {messages} AS SELECT u, {tokens_of('i', tokenizer)} AS t FROM {rows}")
-    workspace.rows(f"CREATE TEMP TABLE {people} AS SELECT DISTINCT u FROM {messages}")
-    workspace.rows(f'CREATE TEMP TABLE {words} AS SELECT DISTINCT unnest(t) COLLATE "C" AS t FROM {messages}')
-    # A row's number in its table is its code. No order of these tables means anything, but m and p order the tokens.
+    _refuse_what_does_not_fit(workspace, messages)
+    # A row's place in its table is its code. Users and words stand in their own order, so where rows stood is gone.
+    workspace.rows(f"CREATE TEMP TABLE {people} AS SELECT u FROM (SELECT DISTINCT u FROM {messages}) ORDER BY u")
+    each = f'SELECT DISTINCT unnest(t) COLLATE "C" AS t FROM {messages}'
+    workspace.rows(f"CREATE TEMP TABLE {words} AS SELECT t FROM ({each}) ORDER BY t")
     cut = f'SELECT rowid AS m, unnest(t) COLLATE "C" AS t, generate_subscripts(t, 1) AS p FROM {messages}'
     tokens = workspace.columns(
         f"SELECT {words}.rowid AS c FROM ({cut}) AS cut JOIN {words} ON cut.t = {words}.t ORDER BY m, p"
     )
     whose = workspace.columns(
         f"SELECT {people}.rowid AS v, coalesce(len({messages}.t), 0) AS n FROM {messages} JOIN {people} "
-        f"ON {messages}.u = {people}.u ORDER BY {messages}.rowid"
+        f"ON {messages}.u IS NOT DISTINCT FROM {people}.u ORDER BY {messages}.rowid"
     )
-    ((size, users),) = workspace.rows(f"SELECT (SELECT count(*) FROM {words}), (SELECT count(*) FROM {people})")
+    ((number, size, users),) = workspace.rows(
+        f"SELECT (SELECT count(*) FROM {messages}), (SELECT count(*) FROM {words}), (SELECT count(*) FROM {people})"
+    )
     workspace.rows(f"DROP TABLE {messages}")
     workspace.rows(f"DROP TABLE {people}")
+    lengths, code = whose["n"].astype(np.int64, copy=False), tokens["c"].astype(np.int64, copy=False)
+    if len(lengths) != number or lengths.sum() != len(code):  # or tokens would go to somebody else
+        raise DataError("the source's users cannot be told apart", "cast users to text or to numbers")
     return TokenStream.tokens(
         users=users,
         user=whose["v"].astype(np.int64, copy=False),
-        lengths=whose["n"].astype(np.int64, copy=False),
-        code=tokens["c"].astype(np.int64, copy=False),
+        lengths=lengths,
+        code=code,
         size=size,
         words=lambda codes: _named(workspace, words, codes),
     )
+
+
+def _refuse_what_does_not_fit(workspace: Workspace, messages: str) -> None:
+    """The rows themselves may spill to disk, but the numbers of all tokens must fit into memory."""
+    memory = available()
+    ((tokens,),) = workspace.rows(f"SELECT coalesce(sum(len(t)), 0) FROM {messages}")
+    if memory is not None and tokens * BYTES_PER_TOKEN > memory:
+        raise does_not_fit(tokens * BYTES_PER_TOKEN)
 
 
 def _named(workspace: Workspace, words: str, codes: Int64) -> list[str]:

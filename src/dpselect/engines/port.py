@@ -11,6 +11,7 @@ from dpselect.grid import Grid, UsersAt
 from dpselect.histogram import Histogram
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
+from dpselect.user_sets import UserSets
 
 Progress = Callable[[float | None], None]
 """Called about five times a second while a query runs: the part that is done (0 to 1), None where unknown."""
@@ -73,6 +74,15 @@ class Engine(Protocol):
 
         The item column holds the values, in numbers or in text that is written as a number; other text, null and NaN
         are missing. Every value moves to its place first, alone, as `Grid.places` says; then `per_user` picks one.
+        """
+        ...
+
+    def contributions(self, *, progress: Progress | None = None) -> UserSets:
+        """The distinct items of every user, as numbers in memory; labels can be asked for until the engine is closed.
+
+        Users are those with at least one row that counts. A contribution bound is not applied: a set union samples
+        by itself. Users and items come in their own order, so where their rows stood changes nothing. Data that do
+        not fit into memory are refused with roughly what they would need.
         """
         ...
 

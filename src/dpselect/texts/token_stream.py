@@ -44,15 +44,18 @@ class TokenStream:
         pairs = pairs[np.diff(pairs, prepend=-1) > 0]
         each = np.bincount(pairs // size, minlength=self.users)
         offsets = np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
-        return UserSets(offsets=offsets, codes=pairs % size, size=self.size, label=self.label)
+        return UserSets(offsets=offsets, codes=pairs % size, size=self.size, label=self.label, label_many=self._many)
 
     def label(self, code: int) -> str:
         """The name of one n-gram."""
-        return " ".join(self.grams(np.array([code], dtype=np.int64))[0])
+        return str(self._many(np.array([code], dtype=np.int64))[0])
 
     def labels(self, released: npt.ArrayLike) -> list[str]:
-        """The names of released n-grams, in the order of their text: the order of codes would speak of the data."""
-        return sorted(" ".join(gram) for gram in self.grams(_codes(released, self.size)))
+        """The names of released n-grams, in the order of their text: codes beyond level 1 are in another order."""
+        return sorted(map(str, self._many(_codes(released, self.size))))
+
+    def _many(self, codes: Int64) -> list[object]:
+        return [" ".join(gram) for gram in self.grams(codes)]
 
     def grow(self, released: npt.ArrayLike) -> TokenStream:
         """The n-grams that are one token longer and of which both parts were released.

@@ -1,0 +1,149 @@
+"""A set union from a Parquet file, end to end: dpselect beside plain DuckDB, OpenDP and PipelineDP.
+
+10^7 rows of 10^6 users, items as strings: the file of `main_job`. Each contender is a process of its own that starts
+Python, imports what it needs and reads the file. DuckDB counts the distinct users of every item, without privacy.
+The peers release the keys that enough users share: at most 10 of a user's, epsilon 1, delta 1e-6.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from measure import Cost, alternate, cache, process, seconds, single_threaded, table, verdict
+
+EPSILON, DELTA, MOST_ITEMS = 1.0, 1e-6, 10
+MOST_CPU = 1.7  # times DuckDB's; a whole union may take 3 times, the rest is the mechanism's
+MOST_MEMORY = 2.5 * 1024
+PEERS_TAKE = 5  # times our CPU, at least
+
+
+def duckdb_counts(file: str) -> None:
+    """Every item and its number of distinct users; nothing of it is turned into Python objects."""
+    import duckdb
+
+    counts = f"""SELECT item, count(DISTINCT "user") AS n FROM '{file}' GROUP BY item"""
+    duckdb.execute(f"SELECT count(*), sum(n) FROM ({counts})").fetchall()
+
+
+def dpselect_sets(file: str) -> None:
+    """Ours: every user's distinct items as arrays, which is what a set union works on."""
+    from dpselect.draws import fresh_key
+    from dpselect.engines.duckdb_engine import DuckDBEngine
+
+    with DuckDBEngine(file, user="user", item="item", key=fresh_key()) as engine:
+        engine.contributions()
+
+
+def opendp_rows(file: str) -> None:
+    """OpenDP over 10 rows of each user, counted as they are."""
+    _opendp(file, distinct=False)
+
+
+def opendp_users(file: str) -> None:
+    """OpenDP over 10 items of each user: a user counts once for an item, as in a union."""
+    _opendp(file, distinct=True)
+
+
+def _opendp(file: str, *, distinct: bool) -> None:
+    import opendp.prelude as dp
+    import polars as pl
+
+    dp.enable_features("contrib")
+    query = dp.Context.compositor(
+        data=pl.scan_parquet(file),
+        privacy_unit=dp.unit_of(contributions=1, identifier=pl.col("user")),
+        privacy_loss=dp.loss_of(epsilon=EPSILON, delta=DELTA),
+        split_evenly_over=1,
+    ).query()
+    if distinct:
+        query = query.truncate_per_group(1, by=["item"])
+    query.truncate_per_group(MOST_ITEMS).group_by("item").agg(dp.len()).release().collect()
+
+
+def pipelinedp(file: str) -> None:
+    """PipelineDP's partition selection on its local backend, rows read as Python tuples."""
+    import duckdb
+    import pipeline_dp as pdp
+
+    rows = duckdb.execute(f"""SELECT "user", item FROM '{file}'""").fetchall()
+    accountant = pdp.NaiveBudgetAccountant(total_epsilon=EPSILON, total_delta=DELTA)
+    params = pdp.SelectPartitionsParams(
+        max_partitions_contributed=MOST_ITEMS,
+        partition_selection_strategy=pdp.PartitionSelectionStrategy.GAUSSIAN_THRESHOLDING,
+    )
+    of_row = pdp.DataExtractors(privacy_id_extractor=lambda row: row[0], partition_extractor=lambda row: row[1])
+    found = pdp.DPEngine(accountant, pdp.LocalBackend()).select_partitions(rows, params, of_row)
+    accountant.compute_budgets()
+    list(found)
+
+
+BASELINE, OURS = "DuckDB, not private", "dpselect, sets of users"
+FAST: dict[str, Callable[[str], None]] = {BASELINE: duckdb_counts, OURS: dpselect_sets}
+SLOW: dict[str, Callable[[str], None]] = {
+    "OpenDP, rows": opendp_rows,
+    "OpenDP, distinct users": opendp_users,
+}
+if importlib.util.find_spec("pipeline_dp") is not None:  # it has no wheels for some systems
+    SLOW["PipelineDP, Gaussian"] = pipelinedp
+
+
+def run(name: str, file: Path) -> Cost:
+    """One contender, as a process of its own."""
+    return process([sys.executable, __file__, "--only", name, "--file", file.as_posix()])
+
+
+def rows_file(first: int | None) -> Path:
+    """The rows of `main_job`, which writes them where they are not there yet."""
+    file = cache() / ("rows.parquet" if first is None else f"rows-{first}.parquet")
+    if not file.exists():
+        fewer = [] if first is None else ["--first", str(first)]
+        subprocess.run(
+            [sys.executable, str(Path(__file__).with_name("main_job.py")), "--make-rows", *fewer], check=True
+        )
+    return file
+
+
+def compare(file: Path, runs: int, peers: bool) -> None:
+    """One table: each contender's costs, and as multiples of DuckDB's and of ours."""
+    contenders = {name: partial(run, name, file) for name in FAST}
+    alternate(contenders, 1)  # once for the compiled modules and the file cache
+    costs = alternate(contenders, runs)
+    costs |= alternate({name: partial(run, name, file) for name in SLOW}, 1) if peers else {}
+    baseline, ours = costs[BASELINE], costs[OURS]
+    rows = []
+    for name, cost in costs.items():
+        times = verdict(cost.cpu / baseline.cpu, MOST_CPU) if name == OURS else f"{cost.cpu / baseline.cpu:.3g}"
+        less = verdict(cost.cpu / ours.cpu, PEERS_TAKE, least=True) if name in SLOW else f"{cost.cpu / ours.cpu:.3g}"
+        rows.append([name, seconds(cost.cpu), seconds(cost.wall), f"{cost.memory:.0f} MiB", times, less])
+    table(["process", "CPU", "clock", "peak memory", "times DuckDB's CPU", "times our CPU"], rows)
+    print("Our peak memory in MiB:", verdict(ours.memory, MOST_MEMORY))
+
+
+def main() -> None:
+    """One table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--first", type=int, help="only so many rows")
+    parser.add_argument("--file", type=Path, help="another file with columns user and item")
+    parser.add_argument("--skip-peers", action="store_true", help="they take minutes")
+    parser.add_argument("--only", choices=[*FAST, *SLOW], help="run one contender here and print nothing")
+    options = parser.parse_args()
+    if options.only is not None:
+        warnings.simplefilter("ignore")
+        return (FAST | SLOW)[options.only](str(options.file))
+    file = rows_file(options.first) if options.file is None else options.file
+    print(f"{options.first or '10^7'} rows, medians of {options.runs} runs, peers once\n")
+    compare(file, options.runs, not options.skip_peers)
+    return None
+
+
+if __name__ == "__main__":
+    single_threaded()
+    main()

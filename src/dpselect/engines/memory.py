@@ -1,0 +1,71 @@
+"""Memory: how much of it a question may take, by what the system says or by what the user said."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from dpselect.errors import DataError, ParameterError
+
+VARIABLE = "DPSELECT_MEMORY"
+GIB = 2**30
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_SIZE = re.compile(r"\s*([0-9]+)\s*([KMGT]?)(?:I?B)?\s*", re.IGNORECASE)
+_CGROUPS = Path("/sys/fs/cgroup")
+_OWN_CGROUP = Path("/proc/self/cgroup")
+_MEMINFO = Path("/proc/meminfo")
+
+
+def available() -> int | None:
+    """Bytes that may be used: `DPSELECT_MEMORY`, else the least of what the system grants; None where it is silent."""
+    said = os.environ.get(VARIABLE)
+    return min(_granted(), default=None) if said is None else _size(said)
+
+
+def does_not_fit(needed: int) -> DataError:
+    """The error where so many bytes are not there. It says the need as a power of two GiB, and no more of it."""
+    gib = 1 << (max(1, -(-needed // GIB)) - 1).bit_length()
+    hint = f"keep fewer rows with where=, or use a machine with more memory; {VARIABLE} says how much may be used"
+    return DataError(f"these rows need about {gib} GiB of memory, more than there is", hint)
+
+
+def _size(text: str) -> int:
+    found = _SIZE.fullmatch(text)
+    if found is None or int(found[1]) == 0:
+        raise ParameterError(VARIABLE, "be a size such as 4GiB or 500MB", repr(text))
+    return int(found[1]) * _UNITS[found[2].upper()]
+
+
+def _granted() -> Iterator[int]:
+    """Each limit that this system has and tells."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        lines = _MEMINFO.read_text("ascii").splitlines()
+        yield next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")) * 2**10
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        yield os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if soft != resource.RLIM_INFINITY:
+            yield soft
+    for file in _limit_files():
+        with contextlib.suppress(OSError, ValueError):  # "max" is no number, and no limit
+            yield int(file.read_text("ascii"))
+
+
+def _limit_files() -> Iterator[Path]:
+    """Where a container's limit may stand, version 2 and version 1, with and without a namespace of its own."""
+    paths = {"", *_cgroup_paths()}
+    for path in sorted(paths):
+        yield _CGROUPS / path / "memory.max"
+        yield _CGROUPS / "memory" / path / "memory.limit_in_bytes"
+
+
+def _cgroup_paths() -> Iterator[str]:
+    with contextlib.suppress(OSError, ValueError):
+        for line in _OWN_CGROUP.read_text("utf-8").splitlines():
+            yield line.split(":", 2)[-1].strip().lstrip("/")

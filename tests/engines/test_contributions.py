@@ -1,0 +1,313 @@
+"""Users' sets of items: every type and shape, judged by Python sets and by the engine's own counts."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import uuid
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpselect.engines import memory
+from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.duckdb_workspace import Workspace
+from dpselect.errors import DataError, ParameterError
+from dpselect.user_sets import UserSets
+from tests.engines.test_conformance import named, pairs
+from tests.engines.test_types import ARRAYS, COLUMNS, REFUSED
+
+
+def sets_of(source: object, **more: object) -> list[list[object]]:
+    """Every user's items; that they are sets in good order, and agree with the counts, is checked on the way."""
+    with DuckDBEngine(source, user="user", item="item", key=b"k", **more) as engine:
+        sets = engine.contributions()
+        found = named(sets)
+        counted = dict(zip(sets.labels(range(sets.size)), np.bincount(sets.codes, minlength=sets.size), strict=True))
+        assert counted == dict(pairs(engine.grouped()))
+    assert (sets.offsets.dtype, sets.codes.dtype) == (np.int64, np.int64)
+    assert all(sorted(set(part)) == list(part) for part in np.split(sets.codes, sets.offsets[1:-1]))
+    assert (np.diff(sets.offsets) > 0).all()
+    return found
+
+
+def relation(user: str, rows: int = 4) -> duckdb.DuckDBPyRelation:
+    return duckdb.connect().sql(f"SELECT {user} AS user, 'item ' || (i % 3) AS item FROM range({rows}) t(i)")
+
+
+# ---- users ------------------------------------------------------------------------------------------------
+
+USERS: dict[str, str] = {
+    "integers": "i // 2",
+    "negative integers": "i // 2 - 1",
+    "tiny integers, end to end": "(CASE WHEN i < 2 THEN -128 ELSE 127 END)::TINYINT",
+    "unsigned": "(i // 2)::UTINYINT",
+    "integers far apart": "CASE WHEN i < 2 THEN -9223372036854775808 ELSE 9223372036854775807 END",
+    "as near as goes without a dictionary": "CASE WHEN i < 2 THEN 5 ELSE 5 + 2147483647::BIGINT END",
+    "one further": "CASE WHEN i < 2 THEN 5 ELSE 5 + 2147483648::BIGINT END",
+    "unsigned, the largest": "CASE WHEN i < 2 THEN 0 ELSE 18446744073709551615 END::UBIGINT",
+    "huge": "CASE WHEN i < 2 THEN -1 ELSE 170141183460469231731687303715884105727 END::HUGEINT",
+    "huge and unsigned": "(i // 2)::UHUGEINT",
+    "big numbers": "(i // 2)::BIGNUM",
+    "text": "'user ' || (i // 2)",
+    "text in two cases": "CASE WHEN i < 2 THEN 'U' ELSE 'u' END",
+    "text and the same with a space": "CASE WHEN i < 2 THEN 'u' ELSE 'u ' END",
+    "one letter written in two ways": "CASE WHEN i < 2 THEN chr(233) ELSE 'e' || chr(769) END",
+    "a text of nothing": "CASE WHEN i < 2 THEN '' ELSE 'u' END",
+    "uuid": "('00000000-0000-0000-0000-00000000000' || (i // 2))::UUID",
+    "decimals": "(i // 2)::DECIMAL(30, 2)",
+    "floats, whose zero has two signs": "CASE i WHEN 0 THEN 0.0 WHEN 1 THEN -0.0 ELSE 1.5 END::DOUBLE",
+    "small floats": "(i // 2)::FLOAT",
+    "booleans": "i < 2",
+    "bytes": "(i // 2)::VARCHAR::BLOB",
+    "dates": "DATE '2024-01-01' + (i // 2)::INT",
+    "the ends of time": "CASE WHEN i < 2 THEN 'infinity' ELSE '-infinity' END::TIMESTAMP",
+    "moments of a zone": "TIMESTAMPTZ '2024-01-01 00:00:00+09' + to_days((i // 2)::INT)",
+    "intervals that are equal": "CASE i WHEN 0 THEN INTERVAL 1 MONTH WHEN 1 THEN INTERVAL 30 DAY ELSE to_days(0) END",
+    "lists": "[i // 2, NULL]",
+    "records": "{'x': i // 2, 'y': NULL}",
+    "maps": "MAP {'x': i // 2}",
+    "enumerated": "(i // 2)::VARCHAR::ENUM('1', '0')",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("user", USERS.values(), ids=list(USERS))
+def test_users_of_any_type(user):
+    assert sorted(sets_of(relation(user))) == [["item 0", "item 1"], ["item 0", "item 2"]]
+
+
+def test_nan_is_no_user():
+    rows = {"user": np.array([1.0, np.nan, 1.0]), "item": ["a", "b", "c"]}
+    assert sets_of(rows) == [["a", "c"]]
+
+
+def test_users_come_in_their_own_order():
+    values = [7, -3, 2**40, 0]
+    rows = {"user": np.array(values), "item": [str(value) for value in values]}
+    assert sets_of(rows) == [["-3"], ["0"], ["7"], [str(2**40)]]
+    texts = {"user": rows["item"], "item": rows["item"]}
+    assert sets_of(texts) == [["-3"], ["0"], [str(2**40)], ["7"]]
+
+
+# ---- items ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("values", "arrow_type"), COLUMNS.values(), ids=list(COLUMNS))
+def test_items_of_any_type(values, arrow_type):
+    column = pa.array([*values, *values[:1], None], arrow_type)
+    (found,) = sets_of(pa.table({"user": [1] * len(column), "item": column}))
+    assert sorted(found) == found == sorted(values)
+    assert {type(value) for value in found} == {type(value) for value in values}
+
+
+@pytest.mark.parametrize(("array", "labels"), ARRAYS.values(), ids=list(ARRAYS))
+def test_items_as_numpy_takes_them(array, labels):
+    assert sets_of({"user": [1, 1], "item": array}) == [labels]
+
+
+def test_items_that_are_not_a_number_and_zeros_of_both_signs():
+    rows = {"user": np.array([1, 1, 2, 3, 3]), "item": np.array([0.0, -0.0, -0.0, np.nan, 1.5])}
+    found = sets_of(rows)
+    assert found == [[0.0], [0.0], [1.5]]
+    assert str(found[1][0]) == "0.0"
+
+
+def test_items_of_a_collation_are_told_apart():
+    connection = duckdb.connect()
+    connection.execute('CREATE TABLE t("user" VARCHAR COLLATE NOCASE, item VARCHAR COLLATE NOACCENT.NOCASE)').fetchall()
+    connection.execute("INSERT INTO t VALUES ('u', 'a'), ('U', 'A'), ('u', '\u00e1'), ('U', 'a')").fetchall()
+    assert sets_of(connection, table="t") == [["A", "a"], ["a", "\u00e1"]]
+
+
+def test_mixed_values_are_text():
+    mixed = [1, "1", 1.5, None, float("nan"), datetime.date(2024, 1, 1), decimal.Decimal("1.50"), uuid.UUID(int=0)]
+    rows = {"user": np.zeros(len(mixed)), "item": np.array(mixed, dtype=object)}
+    assert sets_of(rows) == [["00000000-0000-0000-0000-000000000000", "1", "1.5", "1.50", "2024-01-01"]]
+
+
+def test_text_that_is_not_utf8_is_left_out(tmp_path):
+    (tmp_path / "rows.csv").write_bytes(b"user,item\nu,a\nu,\xff\xfe\nv,caf\xc3\xa9\nv,caf\xe9\n")
+    assert sets_of(tmp_path / "rows.csv") == [["a"], ["caf\u00e9"]]
+
+
+@pytest.mark.parametrize("value", REFUSED.values(), ids=list(REFUSED))
+def test_types_that_cannot_name_an_item(value):
+    with pytest.raises(DataError, match="cannot name items"):
+        sets_of(duckdb.connect().sql(f"SELECT 1 AS user, {value} AS item"))
+
+
+def test_parts_of_a_text():
+    rows = {"user": [1, 1, 2, 3], "item": ["to be or", "be  quiet", " ", "be"]}
+    assert sets_of(rows, split=" ") == [["be", "or", "quiet", "to"], ["be"]]
+
+
+# ---- shapes -----------------------------------------------------------------------------------------------
+
+
+def reference(users: Sequence[Hashable], items: Sequence[Hashable]) -> list[list[Hashable]]:
+    found: dict[Hashable, set[Hashable]] = {}
+    for user, item in zip(users, items, strict=True):
+        found.setdefault(user, set()).add(item)
+    return [sorted(found[user]) for user in sorted(found)]
+
+
+@pytest.mark.parametrize("spread", [1, 2**33], ids=["near", "far"])
+@pytest.mark.parametrize("write", [str, int], ids=["text", "numbers"])
+def test_many_rows_over_several_files(spread, write, tmp_path):
+    random = np.random.default_rng(7)
+    users = [write(user) for user in random.integers(-500, 500, 20_000) * spread]
+    items = [write(item) for item in np.minimum(random.pareto(1, 20_000) * 10, 200).astype(np.int64)]
+    for number in range(4):  # every user stands in each of them
+        columns = {"user": users[number::4], "item": items[number::4]}
+        pl.DataFrame(columns if number % 2 else dict(reversed(columns.items()))).write_parquet(
+            tmp_path / f"{number}.parquet"
+        )
+    assert sets_of(tmp_path) == reference(users, items)
+
+
+def test_one_user_with_a_million_items():
+    rows = pa.table({"user": pa.array(["all"] * 10**6 + ["one"]), "item": pa.array([*range(10**6), 17])})
+    with DuckDBEngine(rows, user="user", item="item", key=b"k") as engine:
+        sets = engine.contributions()
+        assert sets.offsets.tolist() == [0, 10**6, 10**6 + 1]
+        assert np.array_equal(sets.codes[:-1], np.arange(10**6))
+        assert sets.labels([sets.codes[-1], 5, 5]) == [17, 5, 5]
+
+
+def test_a_relation_runs_once():
+    connection = duckdb.connect()
+    calls = []
+    connection.create_function("seen", lambda x: calls.append(x) or x, ["BIGINT"], "BIGINT", side_effects=True)
+    rows = connection.sql("SELECT seen(range) AS user, range % 3 AS item FROM range(60)")
+    with DuckDBEngine(rows, user="user", item="item", key=b"k") as engine:
+        assert calls == []
+        assert engine.contributions().users == 60
+    assert len(calls) == 60
+
+
+def test_asked_twice_it_says_the_same():
+    with DuckDBEngine(relation("i // 2"), user="user", item="item", key=b"k") as engine:
+        first, second = engine.contributions(), engine.contributions()
+        assert named(first) == named(second)
+
+
+# ---- labels -----------------------------------------------------------------------------------------------
+
+
+def test_labels_come_in_the_order_that_is_asked_for():
+    with DuckDBEngine({"user": [1, 1, 2], "item": ["b", "c", "a"]}, user="user", item="item", key=b"k") as engine:
+        sets = engine.contributions()
+        assert sets.labels(np.array([2, 0, 1, 0])) == ["c", "a", "b", "a"]
+        assert [sets.label(code) for code in (1, 2)] == ["b", "c"]
+        for code in (-1, 3):
+            with pytest.raises(IndexError, match="no item with such a code"):
+                sets.label(code)
+    with pytest.raises(DataError):
+        sets.label(0)
+
+
+def test_labels_of_sets_given_by_hand():
+    sets = UserSets.of([["b", "a", "b"], [], ["c", "a"]])
+    assert (sets.offsets.tolist(), sets.codes.tolist(), sets.users) == ([0, 2, 2, 4], [0, 1, 2, 1], 3)
+    assert sets.labels([2, 0]) == ["c", "b"]
+    assert sets.labels([]) == []
+
+
+def test_nothing_but_numbers_and_released_labels_leaves(monkeypatch):
+    leaving: list[int] = []
+    inner = Workspace.rows
+
+    def rows(self, sql, values=()):
+        found = inner(self, sql, values)
+        leaving.append(len(found))
+        return found
+
+    monkeypatch.setattr(Workspace, "rows", rows)
+    users = [f"u{n}" for n in range(500)]
+    with DuckDBEngine({"user": users, "item": users}, user="user", item="item", key=b"k") as engine:
+        leaving.clear()
+        sets = engine.contributions()
+        assert max(leaving) <= 1
+        leaving.clear()
+        sets.labels(range(7))
+        assert leaving == [7]
+        assert repr(sets) == "UserSets(private)"
+
+
+def test_only_the_dictionary_of_items_stays():
+    rows = {"user": ["secret user"], "item": ["a"]}
+    with DuckDBEngine(rows, user="user", item="item", key=b"k") as engine:
+        engine.contributions()
+        tables = engine._workspace.fetch("SELECT table_name, column_count FROM duckdb_tables() WHERE table_name ~ '_'")
+        kept = [name for name, _ in tables if engine._workspace.fetch(f"FROM {name}") == [("a", 0)]]
+        held = [name for name, _ in tables if "secret user" in str(engine._workspace.fetch(f"FROM {name}"))]
+        assert (len(kept), held) == (1, [])
+
+
+# ---- memory -----------------------------------------------------------------------------------------------
+
+
+def test_what_does_not_fit_is_refused(monkeypatch, tmp_path):
+    rows = pa.table({"user": [1] * 100, "item": [f"secret {n}" for n in range(100)]})
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    monkeypatch.setenv(memory.VARIABLE, "5kB")
+    for source in (rows, tmp_path / "rows.parquet", duckdb.connect().from_arrow(rows)):
+        with DuckDBEngine(source, user="user", item="item", key=b"k") as engine:
+            with pytest.raises(DataError) as caught:
+                engine.contributions()
+            assert str(caught.value) == (
+                "these rows need about 1 GiB of memory, more than there is\n"
+                "hint: keep fewer rows with where=, or use a machine with more memory; "
+                "DPSELECT_MEMORY says how much may be used"
+            )
+        with DuckDBEngine(source, user="user", item="item", where="item < 'secret 3'", key=b"k") as engine:
+            assert engine.contributions().users == 1
+
+
+@pytest.mark.parametrize(("gib", "said"), [(0.1, 1), (1, 1), (1.01, 2), (2, 2), (2.5, 4), (100, 128)], ids=str)
+def test_the_need_is_a_power_of_two(gib, said):
+    assert str(memory.does_not_fit(int(gib * 2**30))).startswith(f"these rows need about {said} GiB")
+
+
+SIZES = {"4GiB": 2**32, "500 MB": 500 * 2**20, "3k": 3072, "1tb": 2**40, "77": 77}
+
+
+@pytest.mark.parametrize(("text", "size"), SIZES.items(), ids=list(SIZES))
+def test_memory_as_the_user_says(monkeypatch, text, size):
+    monkeypatch.setenv(memory.VARIABLE, text)
+    assert memory.available() == size
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1GB", "0", "1.5GB", "1PB"])
+def test_memory_must_be_a_size(monkeypatch, text):
+    monkeypatch.setenv(memory.VARIABLE, text)
+    with pytest.raises(ParameterError, match=r"^DPSELECT_MEMORY must be a size such as 4GiB or 500MB, got"):
+        sets_of({"user": [1], "item": ["a"]})
+
+
+def test_memory_as_the_system_says(monkeypatch, tmp_path):
+    monkeypatch.delenv(memory.VARIABLE, raising=False)
+    for name in ("_CGROUPS", "_OWN_CGROUP", "_MEMINFO"):
+        monkeypatch.setattr(memory, name, tmp_path / name)
+    whole = memory.available()
+    assert whole is None or whole > 2**26
+    write(tmp_path / "_MEMINFO", "MemTotal: 9999 kB\nMemAvailable:   30000 kB\n")
+    assert memory.available() == 30000 * 1024
+    write(tmp_path / "_CGROUPS" / "memory.max", "max\n")
+    assert memory.available() == 30000 * 1024
+    write(tmp_path / "_OWN_CGROUP", "9:memory:/jobs/one\n0::/box\n")
+    write(tmp_path / "_CGROUPS" / "memory" / "jobs" / "one" / "memory.limit_in_bytes", "20000000\n")
+    assert memory.available() == 20_000_000
+    write(tmp_path / "_CGROUPS" / "box" / "memory.max", "10000000\n")
+    assert memory.available() == 10_000_000
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
