@@ -16,7 +16,8 @@ PACKAGE = ROOT / "src" / "dpselect"
 # ones. `dpselect` is the package root itself: it re-exports everything up to the session, so whoever imports
 # from it stands after the session. `testing` stands beside this row, see `may_import`.
 ROOMS = (
-    "errors", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "user_sets", "grid", "kernels", "mechanisms", "engines",
+    "errors", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "user_sets", "texts", "grid",
+    "kernels", "mechanisms", "engines",
     "forms", "plots", "release", "archive", "plans", "planning", "questions", "ledger", "payments", "verbs",
     "quantiles", "dataset", "session", "dpselect", "demo", "ledger_arguments", "arguments", "ledger_command", "output",
     "progress", "cli",

@@ -8,7 +8,7 @@ from types import TracebackType
 
 import numpy as np
 
-from dpselect.engines import duckdb_filter
+from dpselect.engines import duckdb_filter, duckdb_text
 from dpselect.engines import duckdb_questions as questions
 from dpselect.engines.domain import UNSEEN, Column, Domain, Listed, Size, Span
 from dpselect.engines.duckdb_domain import keep_domain
@@ -25,6 +25,8 @@ from dpselect.errors import ParameterError
 from dpselect.grid import Grid, UsersAt
 from dpselect.histogram import Histogram
 from dpselect.parameters import whole
+from dpselect.texts.token_stream import TokenStream
+from dpselect.texts.tokenizer import Tokenizer
 from dpselect.user_sets import UserSets
 
 __all__ = ["DuckDBEngine", "write_parquet", "write_table"]
@@ -130,6 +132,20 @@ class DuckDBEngine:
             return user_sets(
                 self._workspace, lambda: self._scan.rows(self._workspace, self._columns, self._select), *types
             )
+
+        return self._workspace.guarded(ask, progress=progress)
+
+    def check_text(self, tokenizer: Tokenizer) -> None:
+        """Refuse an item column that holds no text, and a pattern that cannot be read."""
+        duckdb_text.check_text(self._workspace, self._types[self._item], tokenizer)
+
+    def tokens(self, tokenizer: Tokenizer, *, progress: Progress | None = None) -> TokenStream:
+        """The tokens of every text, whose words can be named until the engine is closed."""
+        self.check_text(tokenizer)
+
+        def ask() -> TokenStream:
+            with self._scan.rows(self._workspace, self._columns, self._select) as source:
+                return duckdb_text.token_stream(self._workspace, source, tokenizer)
 
         return self._workspace.guarded(ask, progress=progress)
 

@@ -9,6 +9,8 @@ from typing import Protocol
 from dpselect.engines.domain import Domain
 from dpselect.grid import Grid, UsersAt
 from dpselect.histogram import Histogram
+from dpselect.texts.token_stream import TokenStream
+from dpselect.texts.tokenizer import Tokenizer
 from dpselect.user_sets import UserSets
 
 Progress = Callable[[float | None], None]
@@ -81,6 +83,19 @@ class Engine(Protocol):
         Users are those with at least one row that counts. A contribution bound is not applied: a set union samples
         by itself. Users and items come in their own order, so where their rows stood changes nothing. Data that do
         not fit into memory are refused with roughly what they would need.
+        """
+        ...
+
+    def check_text(self, tokenizer: Tokenizer) -> None:
+        """Refuse an item column that holds no text, before a row is read and before anything is paid."""
+        ...
+
+    def tokens(self, tokenizer: Tokenizer, *, progress: Progress | None = None) -> TokenStream:
+        """The tokens of every row's text as numbers, one row after the other; the item column holds the text.
+
+        A row is cut by itself, so a token depends on that row alone; a row that cannot be cut has no tokens. No
+        contribution bound is applied: who releases n-grams bounds each level. Only words whose code is asked for
+        come back as text, and only released ones may be asked for, until the engine is closed.
         """
         ...
 

@@ -1,0 +1,66 @@
+"""Tokenizer: how a text is cut into tokens, as a value. An engine does the cutting, so no row comes to Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpselect.errors import ParameterError
+from dpselect.parameters import flag, whole
+
+WORDS, SPACES, SENTENCES = "words", "spaces", "sentences"
+_BUILT_IN = (WORDS, SPACES, SENTENCES)
+_PREFIX = "re:"
+_MUST = "be 'words', 'spaces', 'sentences' or a regular expression after 're:'"
+_NO_FUNCTION = (
+    "text is cut inside the engine, one row at a time, and no row becomes a Python object; "
+    "write the tokens joined by spaces into a column of your own and use tokenizer='spaces'"
+)
+_WHOLE_CHARACTERS = "the pattern is read by RE2, where \\C is half a character; . is a whole one"
+_MOST = 16
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """`name` is "words", "spaces", "sentences", or "re:" and a pattern in RE2's syntax whose matches are the tokens.
+
+    With `lower` the text is put into lower case before it is cut.
+    """
+
+    name: str = WORDS
+    lower: bool = True
+
+    def __post_init__(self) -> None:
+        flag("lower", self.lower)
+        name: object = self.name
+        if callable(name):
+            raise ParameterError("tokenizer", _MUST, "a Python function", _NO_FUNCTION)
+        if not isinstance(name, str) or not (name in _BUILT_IN or name.startswith(_PREFIX)):
+            raise ParameterError("tokenizer", _MUST, repr(self.name))
+        if self.name == _PREFIX:
+            raise ParameterError("tokenizer", "name a pattern after 're:'", repr(self.name))
+        if self.pattern is not None and "\\C" in re.findall(r"\\.", self.pattern, re.DOTALL):
+            raise ParameterError("tokenizer", "match whole characters", repr(self.name), _WHOLE_CHARACTERS)
+
+    @property
+    def pattern(self) -> str | None:
+        """The caller's own pattern, None for a built-in tokenizer."""
+        return None if self.name in _BUILT_IN else self.name.removeprefix(_PREFIX)
+
+
+def ngram_levels(value: int | Sequence[int], tokenizer: Tokenizer) -> tuple[int, int]:
+    """The shortest and the longest n-grams that are meant: 2 is (2, 2), and (1, 3) is one to three tokens in a row."""
+    must = "be a whole number or two of them, the smaller first, such as (1, 3)"
+    pair: tuple[object, ...] = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
+    if len(pair) != 2:
+        raise ParameterError("ngrams", must, repr(value))
+    shortest = whole("ngrams", pair[0], least=1)
+    longest = whole("ngrams", pair[1], least=1)
+    if shortest > longest:
+        raise ParameterError("ngrams", must, repr(value))
+    if longest > _MOST:
+        raise ParameterError("ngrams", f"be at most {_MOST} long", repr(value), "each length takes its own share")
+    if tokenizer.name == SENTENCES and longest > 1:
+        raise ParameterError("ngrams", "be 1 where sentences are the items", repr(value))
+    return shortest, longest
