@@ -1,0 +1,92 @@
+"""The real calls, every order and sample followed: private, and averages of the laws that were proved for each order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, permutations, product
+from typing import Any
+
+import pytest
+from flint import arb, ctx
+
+from dpselect import mechanisms
+from dpselect.draws import Draws
+from dpselect.mechanisms import SIPS, GreedyPouring, PolicyGaussian, TruncatedGeometric
+from dpselect.testing import Law, law
+from dpselect.user_sets import UserSets
+from tests.exact.laws import BITS, at_most, delta_between, same
+from tests.exact.union_laws import union_law
+
+TERMS = {"epsilon": 1, "delta": "0.1"}
+NAMES = """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian GreedyPouring
+    ShapedWeighted ShapedPolicy ShapedPouring""".split()
+POLICIES = "PolicyLaplace PolicyGaussian GreedyPouring ShapedPolicy ShapedPouring".split()
+BASES = ["", "ab", "a", "ab ab", "ab bc", "a bc"]
+
+
+def made(name: str, most: int) -> Any:
+    more = {"alpha": 0} if name in POLICIES else {}
+    return getattr(mechanisms, name)(max_items_per_user=most, **TERMS, **more)
+
+
+@cache
+def law_of(mechanism: Any, users: Sequence[str]) -> Law:
+    """The law of the released labels."""
+    sets = UserSets.of(users)
+
+    def run(draws: Draws) -> str:
+        return "".join(sorted(str(sets.label(code)) for code in mechanism(sets, draws=draws).tolist()))
+
+    return law(run)
+
+
+def averaged(mechanism: Any, users: Sequence[str], most: int) -> Law:
+    """The average over samples, orders of users and orders of the items a, b, c of the laws given all of these."""
+    kept = list(product(*(list(combinations(items, min(most, len(items)))) for items in users)))
+    cases = [(k, u, i) for k in kept for u in permutations(range(len(users))) for i in permutations("abc")]
+    found: Law = {}
+    for sample, order, items in cases:
+        database = tuple(tuple("abc".index(i) for i in sorted(sample[v], key=items.index)) for v in order)
+        for answer, p in union_law(mechanism, database, 3).items():
+            label = "".join("abc"[i] for i in range(3) if answer >> i & 1)
+            with ctx.workprec(BITS):
+                found[label] = found.get(label, arb(0)) + p / len(cases)
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_call_is_the_average_over_orders_and_samples(name, most):
+    for users in (["ab", "bc"], ["abc", "b"]):
+        mechanism = made(name, most)
+        assert same(law_of(mechanism, tuple(users)), averaged(mechanism, users, most))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("most", [1, 2])
+def test_calls_are_private(name, most):
+    mechanism = made(name, most)
+    for base in BASES:
+        for added in ("c", "bc"):
+            laws = [law_of(mechanism, tuple(users)) for users in (base.split(), [*base.split(), added])]
+            assert at_most(delta_between(*laws, Fraction(1)), Fraction(1, 10)), (base, added)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [SIPS(max_items_per_user=1, rounds=2, **TERMS), SIPS(max_items_per_user=2, **TERMS), TruncatedGeometric(**TERMS)],
+    ids=["SIPS of one item", "SIPS of two items", "TruncatedGeometric"],
+)
+def test_calls_of_the_others_are_private(mechanism):
+    for base in BASES:
+        for added in ("c", "bc"):
+            laws = [law_of(mechanism, tuple(users)) for users in (base.split(), [*base.split(), added])]
+            assert at_most(delta_between(*laws, Fraction(1)), Fraction(1, 10)), (base, added)
+
+
+def test_nobody_s_place_in_the_data_matters():
+    """The same people in another order of rows and items: the same law."""
+    for mechanism in (GreedyPouring(alpha=0, **TERMS), PolicyGaussian(alpha=0, max_items_per_user=2, **TERMS)):
+        assert same(law_of(mechanism, ("ab", "bc")), law_of(mechanism, ("cb", "ba")))
