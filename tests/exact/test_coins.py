@@ -15,7 +15,7 @@ from dpselect.draws import CertifiedDraws, SecureDraws, coins
 from dpselect.draws.coins import Buckets, bounds
 from dpselect.errors import ParameterError
 from dpselect.reals import Exp, enclose
-from dpselect.testing import ExactDraws, SeededBits, law
+from dpselect.testing import ExactDraws, SeededBits, SeededDraws, law
 from tests.exact.laws import same
 
 
@@ -144,6 +144,23 @@ def test_bounds_of_the_neighbouring_bucket_would_be_refused(moved):
     buckets = Buckets.of(weights)
     wrong = replace(buckets, first=buckets.first + moved * (1 << buckets.shift + 4))
     assert not bounded(weights, unit, LAWS["narrow normal"], wrong)
+
+
+ATOMS = {
+    "at a cutoff": np.array([0.25, 3.5, 1.0] + [8.0] * 5000),
+    "at the bottom": np.array([7.5] * 5000 + [80.0]),
+    "in between": np.array([1, 30, *[8] * 5000]),
+    "spread": np.linspace(0.001, 1000, 5000),
+    "one in a million": np.array([*range(1, 5000), 2**62]),
+}
+
+
+@pytest.mark.parametrize("weights", ATOMS.values(), ids=ATOMS.keys())
+def test_few_coins_are_left_to_balls(weights):
+    """No law depends on it, only the time: without the cells all 5000 would be."""
+    draws = SeededDraws(11)
+    draws.bits(weights, 1, LAWS["normal"])
+    assert draws.refined < 250
 
 
 class Words:

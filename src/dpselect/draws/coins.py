@@ -65,6 +65,7 @@ class Buckets:
     first: int  # the pattern of the smallest weight
     shift: int
     counts: Int64
+    top: Fraction  # the largest weight
 
     @classmethod
     def of(cls, weights: Given) -> Buckets:
@@ -74,7 +75,7 @@ class Buckets:
         size = min(BUCKET_BITS, len(weights).bit_length() + 4)
         shift = max(0, (final - first).bit_length() - size)
         index = (patterns - first) >> shift
-        return cls(index=index, first=first, shift=shift, counts=np.bincount(index))
+        return cls(index=index, first=first, shift=shift, counts=np.bincount(index), top=Fraction(weights.max().item()))
 
     def start(self, bucket: int) -> Fraction:
         """The least weight that a bucket may hold."""
@@ -102,7 +103,11 @@ def bounds(buckets: Buckets, unit: int, probability: Rising) -> tuple[npt.NDArra
 def _cells(buckets: Buckets, unit: int, probability: Rising) -> Iterator[tuple[int, int, int, int]]:
     """(first bucket, end, low, high) with low <= 2^64 p <= high for all weights of the cell, in rising order."""
     before = np.concatenate([[0], np.cumsum(buckets.counts)]).tolist()
-    left = [(0, len(buckets.counts), 0, ALL)]
+    lowest, highest = 0, ALL
+    if before[-1] > FEW:  # many weights may lie at an end, a cutoff say
+        lowest, _ = _words(probability, buckets.start(0) / unit)
+        _, highest = _words(probability, buckets.top / unit)
+    left = [(0, len(buckets.counts), lowest, highest)]
     while left:
         start, end, low, high = left.pop()
         if end - start == 1 or (before[end] - before[start]) * (high - low) <= FEW * ALL:

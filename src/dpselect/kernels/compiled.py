@@ -35,6 +35,8 @@ def run(
     progress: Callable[[float | None], None] | None = None,
 ) -> Weights:
     """`plain.run`, compiled where numba is installed and there are many items."""
+    if progress is not None:
+        progress(None)  # what follows first, compiling, is as long as it is
     loop = compiled(name) if len(codes) >= WORTH[name] else None
     if loop is None:
         return plain.run(name, offsets, codes, size, *terms)
