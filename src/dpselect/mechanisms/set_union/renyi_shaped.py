@@ -56,6 +56,7 @@ class RenyiShaped:
     max_items_per_user: int
     rounds: int = 3
     split: Number = Fraction(1, 5)
+    part: Number = 1
     order: int = field(init=False)
     conditions: tuple[Conditions, ...] = field(init=False, repr=False)
     curves: tuple[Curve, ...] = field(init=False, repr=False)
@@ -70,17 +71,20 @@ class RenyiShaped:
         if split > 1:
             raise ParameterError("split", "be above 0 and at most 1", repr(self.split))
         most = self.max_items_per_user
-        order, half = _best_order(epsilon, delta, most)
-        if half > LONGEST:
+        order, half = _best_order(epsilon, delta, most) if has_curve(epsilon, delta, most) else (2, math.inf)
+        if not half <= LONGEST:
             hint = "raise epsilon, lower max_items_per_user, or take SIPS, whose threshold needs no curve"
             raise ParameterError("epsilon", f"be larger for {most} items per user", str(self.epsilon), hint)
+        part = parameters.positive("part", self.part, "be above 0 and at most 1")
+        if part > 1:
+            raise ParameterError("part", "be above 0 and at most 1", repr(self.part))
         powers = [split ** (rounds - r) for r in range(1, rounds + 1)]
-        parts = [power / sum(powers) for power in powers]
+        parts = [part * power / sum(powers) for power in powers]
         shares = [_shares(most, _finest(half, part)) for part in parts]
         conditions = tuple(
             _conditions(order, epsilon, delta, given, part) for given, part in zip(shares, parts, strict=True)
         )
-        settle(self, rounds=rounds, split=split, order=order, conditions=conditions)
+        settle(self, rounds=rounds, split=split, part=part, order=order, conditions=conditions)
         settle(self, curves=tuple(steepest(one) for one in conditions))
         settle(self, privacy=promise(epsilon, delta, f"Renyi of order {order}"))
 
@@ -101,6 +105,11 @@ class RenyiShaped:
             found |= draws.bits(given(kept, terms.shares), 1, curve)
             sets = without(sets, found)
         return np.flatnonzero(found).astype(np.int64)
+
+
+def has_curve(epsilon: Fraction, delta: Fraction, most: int) -> bool:
+    """Is the curve short enough to be made, by what it was measured to be about?"""
+    return 4 * math.sqrt(-math.log(float(delta)) * most) / float(epsilon) <= LONGEST
 
 
 def given(kept: UserSets, shares: tuple[int, ...]) -> Int64:

@@ -28,7 +28,9 @@ class SIPS:
     """Release items in `rounds` rounds of weighted Gaussian release, each with a larger part of the budget.
 
     In each round every user keeps a new random `max_items_per_user` of those of their items that are not released yet
-    and gives 1/sqrt(t) to each of these t. Of the budget round r gets a part in proportion to split^(rounds - r).
+    and gives 1/sqrt(t) to each of these t. Of the budget round r gets a part in proportion to split^(rounds - r). A call
+    with a `part` below 1 spends that part of it: calls of the same epsilon and delta whose parts add up to 1 are
+    (epsilon, delta)-DP together.
 
     Guarantee: (epsilon, delta)-DP; half of delta for all noise, half for items that only one data set has.
     Neighbors: add-remove.
@@ -48,6 +50,7 @@ class SIPS:
     max_items_per_user: int
     rounds: int = 3
     split: Number = Fraction(3, 10)
+    part: Number = 1
     parts: tuple[Fraction, ...] = field(init=False, repr=False)
     laws: tuple[GaussianTail, ...] = field(init=False, repr=False)
     privacy: Privacy = field(init=False, repr=False)
@@ -61,11 +64,15 @@ class SIPS:
         split = parameters.positive("split", self.split, "be above 0 and at most 1")
         if split > 1:
             raise ParameterError("split", "be above 0 and at most 1", repr(self.split))
+        part = parameters.positive("part", self.part, "be above 0 and at most 1")
+        if part > 1:
+            raise ParameterError("part", "be above 0 and at most 1", repr(self.part))
         powers = [split ** (rounds - r) for r in range(1, rounds + 1)]
-        parts = tuple(power / sum(powers) for power in powers)
+        parts = tuple(part * power / sum(powers) for power in powers)
         deviation = smallest_deviation(epsilon, delta / 2)
-        laws = tuple(self._law(deviation * root_up(1 / part), part * delta / 2) for part in parts)
-        settle(self, rounds=rounds, split=split, parts=parts, laws=laws, privacy=promise(epsilon, delta, "SIPS"))
+        laws = tuple(self._law(deviation * root_up(1 / one), one * delta / 2) for one in parts)
+        settle(self, rounds=rounds, split=split, part=part, parts=parts, laws=laws)
+        settle(self, privacy=promise(epsilon, delta, "SIPS"))
 
     def _law(self, deviation: Fraction, delta: Fraction) -> GaussianTail:
         height = threshold(lambda at: GaussianTail(at, deviation), delta, self.max_items_per_user, self.share)

@@ -1,0 +1,173 @@
+"""Planning a set union: every parameter checked, and the price of each part of it fixed, before data is touched."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpselect import parameters
+from dpselect.errors import ParameterError
+from dpselect.mechanisms import (
+    SIPS,
+    CountGaussian,
+    CountLaplace,
+    GreedyPouring,
+    PolicyGaussian,
+    PolicyLaplace,
+    RenyiShaped,
+    ShapedPolicy,
+    ShapedPouring,
+    ShapedWeighted,
+    TruncatedGeometric,
+    WeightedGaussian,
+    WeightedLaplace,
+)
+from dpselect.mechanisms.noisy_threshold import largest_rho
+from dpselect.mechanisms.set_union.renyi_shaped import has_curve
+from dpselect.parameters import Number
+from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
+
+AUTO = "auto"
+METHODS: dict[str, Callable[..., Any]] = {
+    "count-laplace": CountLaplace,
+    "count-gaussian": CountGaussian,
+    "weighted-laplace": WeightedLaplace,
+    "weighted-gaussian": WeightedGaussian,
+    "policy-laplace": PolicyLaplace,
+    "policy-gaussian": PolicyGaussian,
+    "greedy-pouring": GreedyPouring,
+    "sips": SIPS,
+    "truncated-geometric": TruncatedGeometric,
+    "shaped-weighted": ShapedWeighted,
+    "shaped-policy": ShapedPolicy,
+    "shaped-pouring": ShapedPouring,
+    "renyi-shaped": RenyiShaped,
+}
+SHARING = ("sips", "renyi-shaped")  # calls whose parts of one budget add up, which is less than adding (epsilon, delta)
+ONE_ITEM = "truncated-geometric"
+BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
+COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts
+MOST_ITEMS = 1000  # the largest max_items_per_user that is chosen privately
+LARGE_DELTA = Fraction(1, 1000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnionTerms:
+    """What a set union may spend on what. `most` is max_items_per_user, None where nothing needs it or it is `chosen`.
+
+    `shares` are the parts of the levels of a text, one for items.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    method: str
+    most: int | None
+    chosen: bool
+    counted: bool
+    shares: tuple[Fraction, ...]
+
+    @property
+    def privacy(self) -> Privacy:
+        """The price of all of it, by adding up: choosing the bound, the levels, their counts."""
+        return Privacy(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbors=Neighbors.ADD_REMOVE,
+            steps=(Steps(PureDP(self.epsilon), 1),),
+            failure=self.delta,
+            bound="basic",
+        )
+
+    @property
+    def for_bound(self) -> Fraction:
+        """The epsilon for choosing max_items_per_user."""
+        return self.epsilon * BOUND_SHARE if self.chosen else Fraction(0)
+
+    @property
+    def for_counts(self) -> tuple[Fraction, Fraction]:
+        """The (epsilon, delta) for counting what was released."""
+        return (self.epsilon * COUNT_SHARE, self.delta * COUNT_SHARE) if self.counted else (Fraction(0), Fraction(0))
+
+    @property
+    def for_union(self) -> tuple[Fraction, Fraction]:
+        """The (epsilon, delta) for the items, all levels together."""
+        epsilon, delta = self.for_counts
+        return self.epsilon - self.for_bound - epsilon, self.delta - delta
+
+    def mechanisms(self, most: int | None) -> tuple[Any, ...]:
+        """The set union of each level, for users of at most `most` items."""
+        epsilon, delta = self.for_union
+        name = best_method(epsilon, delta, most) if self.method == AUTO else self.method
+        make = METHODS[name]
+        bound = {} if most is None or "max_items_per_user" not in fields(name) else {"max_items_per_user": most}
+        if name in SHARING:
+            return tuple(make(epsilon=epsilon, delta=delta, part=part, **bound) for part in self.shares)
+        return tuple(make(epsilon=epsilon * part, delta=delta * part, **bound) for part in self.shares)
+
+    def noise(self, part: Fraction, most: int) -> Fraction:
+        """The variance of the noise on the counts of a level with this part: a user moves at most `most` by 1 each."""
+        epsilon, delta = self.for_counts
+        return Fraction(most) / (2 * largest_rho(epsilon, delta) * part)
+
+
+def plan_union(
+    *,
+    epsilon: Number,
+    delta: Number,
+    max_items_per_user: int | str | None,
+    method: str,
+    counts: bool,
+    shares: Sequence[Fraction] = (Fraction(1),),
+) -> UnionTerms:
+    """Check every parameter. What can be refused without data is refused here."""
+    epsilon = parameters.positive("epsilon", epsilon)
+    delta = parameters.probability("delta", delta)
+    counted = parameters.flag("counts", counts)
+    if method != AUTO and method not in METHODS:
+        raise ParameterError("method", f"be one of auto, {', '.join(METHODS)}", repr(method), near_method(method))
+    most, chosen = _bound(method, max_items_per_user, counted)
+    terms = UnionTerms(
+        epsilon=epsilon, delta=delta, method=method, most=most, chosen=chosen, counted=counted, shares=tuple(shares)
+    )
+    if not chosen:
+        terms.mechanisms(most)
+    elif method == "renyi-shaped" and not has_curve(*terms.for_union, MOST_ITEMS):
+        hint = "give max_items_per_user, raise epsilon, or take sips"
+        raise ParameterError("epsilon", "be larger where max_items_per_user is chosen privately", str(epsilon), hint)
+    return terms
+
+
+def _bound(method: str, given: int | str | None, counted: bool) -> tuple[int | None, bool]:
+    """max_items_per_user, and whether it is to be chosen privately."""
+    if method == ONE_ITEM:
+        if given not in (None, AUTO, 1):
+            raise ParameterError("max_items_per_user", f"be 1 for {ONE_ITEM}", repr(given))
+        return 1, False
+    if given is not None and given != AUTO:
+        must = "be a whole number of at least 1, or 'auto'"
+        if isinstance(given, str):
+            raise ParameterError("max_items_per_user", must, repr(given))
+        return parameters.whole("max_items_per_user", given, least=1), False
+    needed = method == AUTO or fields(method).get("max_items_per_user") is inspect.Parameter.empty
+    chosen = needed or counted or given == AUTO
+    return None, chosen
+
+
+def fields(method: str) -> dict[str, object]:
+    """The parameters of a method, with their defaults."""
+    return {name: one.default for name, one in inspect.signature(METHODS[method]).parameters.items()}
+
+
+def near_method(method: object) -> str | None:
+    """A hint with the nearest names."""
+    return parameters.near(method, METHODS) if isinstance(method, str) else None
+
+
+def best_method(epsilon: Fraction, delta: Fraction, most: int | None) -> str:
+    """By epsilon, delta and the bound alone; measured in docs/set-union.md."""
+    if most == 1:
+        return ONE_ITEM
+    return "renyi-shaped" if has_curve(epsilon, delta, most or MOST_ITEMS) else "sips"
