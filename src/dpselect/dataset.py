@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from dpselect import parameters, planning, quantiles, verbs
+from dpselect import parameters, planning, quantiles, union_answers, unions, verbs
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.domain import Domain, domain_of
 from dpselect.engines.duckdb_engine import DuckDBEngine
@@ -19,6 +19,8 @@ from dpselect.plans import TopK, TopNoisy, TopSet, ValuesAt
 from dpselect.privacy import ApproxDP, Neighbors
 from dpselect.questions import Question, question, source_of
 from dpselect.release import Release
+from dpselect.texts.level_shares import level_shares
+from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,7 +31,9 @@ class Dataset:
     files, a DuckDB database file or connection with `table=`, a DuckDB relation, a pandas or polars frame, a
     PyArrow table, or a dict of arrays. `user` names the column that says whose row it is: the guarantee is for all
     rows of one user. `item` names the column that is counted, or whose quantiles are asked. Rows without a user or an
-    item do not count.
+    item do not count. In place of `item` a column of `text` may be named, for `union`: its tokens are the items, and with
+    `ngrams=(1, 3)` up to three of them in a row. `tokenizer` is "words", "spaces", "sentences", or "re:" and a pattern;
+    `lower=False` keeps capitals.
 
     `where` keeps the rows for which an SQL condition (DuckDB's dialect) holds. It looks at one row at a time;
     where it fails for a row, the row is left out. `max_items_per_user` keeps that many distinct items of each user,
@@ -48,21 +52,27 @@ class Dataset:
     source: object
     _: KW_ONLY
     user: str
-    item: str
+    item: str | None = None
     where: str | None = None
     max_items_per_user: int | None = None
     split: str | None = None
     table: str | None = None
+    text: str | None = None
+    ngrams: int | Sequence[int] = 1
+    tokenizer: str = WORDS
+    lower: bool = True
     ledger: Where | None = None
     analyst: str | None = None
     name: str = "default"
     snapshot: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("user", "item"):
+        what = "item" if self.text is None else "text"
+        for name in ("user", what):
             _text(name, getattr(self, name), "be the name of a column")
-        if self.user == self.item:
-            raise ParameterError("item", "be another column than user", repr(self.item))
+        if self.user == getattr(self, what):
+            raise ParameterError(what, "be another column than user", repr(self.user))
+        self._check_text()
         if self.where is not None:
             _text("where", self.where, "be an SQL condition on one row")
         if self.split is not None:
@@ -77,9 +87,22 @@ class Dataset:
         purse(self.ledger, self.analyst, self.name)
         self.engine().close()
 
+    def _check_text(self) -> None:
+        """What speaks of text goes with a column of text, and the other way round."""
+        cutter = Tokenizer(self.tokenizer, self.lower)
+        ngram_levels(self.ngrams, cutter)
+        if self.text is None:
+            if (self.ngrams, cutter) != (1, Tokenizer()):
+                raise ParameterError("text", "name a column where ngrams, tokenizer or lower is given", "nothing")
+            return
+        for name in ("item", "split"):
+            if getattr(self, name) is not None:
+                hint = "the tokens of the text are the items; tokenizer= says how it is cut"
+                raise ParameterError(name, "be left out where text is given", repr(getattr(self, name)), hint)
+
     def __repr__(self) -> str:
-        given = [f"user={self.user!r}", f"item={self.item!r}"]
-        for name in ("where", "max_items_per_user", "split", "table"):
+        given = [f"user={self.user!r}"]
+        for name in ("item", "text", "where", "max_items_per_user", "split", "table"):
             if getattr(self, name) is not None:
                 given.append(f"{name}={getattr(self, name)!r}")
         return f"Dataset({_shown(self.source)}, {', '.join(given)})"
@@ -144,6 +167,75 @@ class Dataset:
             return release, plan.charge(len(release))
 
         return self._paid("top_k", asked, plan.privacy.approx, _fits(known), ask, fresh)
+
+    def union(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number = "1e-6",
+        max_items_per_user: int | str | None = None,
+        method: str = unions.AUTO,
+        counts: bool = False,
+        shares: Sequence[Number] | None = None,
+        fresh: bool = False,
+        progress: Progress | None = None,
+        draws: Draws | None = None,
+    ) -> Release:
+        """All items that enough distinct users share: a vocabulary, or the keys of a GROUP BY. They have no ranks.
+
+        Guarantee: (epsilon, delta)-DP for one whole user coming or going, for all that the release shows. Every user
+        takes part with `max_items_per_user` random items; without that (here or in the Dataset), or with "auto", the
+        number is chosen privately, for 1/20 of epsilon. `counts=True` adds noisy numbers of users, for a quarter of the
+        price. `method` is "auto" or the name of a mechanism, such as "renyi-shaped", "sips", "policy-gaussian" or
+        "weighted-laplace" (docs/set-union.md has them all). Where the Dataset names a `text`, n-grams are released level
+        by level, and `shares` says how the levels share the budget: by default three levels 1/2, 1/3 and 1/6.
+
+        Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
+        read or is too large for this machine. No data are an outcome: a release without items.
+        """
+        cutter = Tokenizer(self.tokenizer, self.lower)
+        shortest, longest = ngram_levels(self.ngrams, cutter)
+        if self.text is None and shares is not None:
+            raise ParameterError("shares", "be left out where the items are no n-grams", "shares")
+        terms = unions.plan_union(
+            epsilon=epsilon,
+            delta=delta,
+            max_items_per_user=self.max_items_per_user if max_items_per_user is None else max_items_per_user,
+            method=method,
+            counts=counts,
+            shares=level_shares(longest, shares),
+        )
+        asked = {
+            "epsilon": terms.epsilon,
+            "delta": terms.delta,
+            "most": terms.most,
+            "chosen": terms.chosen,
+            "counts": counts,
+            "method": method,
+            "shares": terms.shares,
+            "secure": draws is None or draws.secure,
+        }
+
+        def ask(engine: DuckDBEngine) -> Answer:
+            return self.united(terms, engine, progress, draws), terms.privacy.approx
+
+        return self._paid("union", asked, terms.privacy.approx, self._readable(cutter), ask, fresh)
+
+    def united(
+        self, terms: unions.UnionTerms, engine: DuckDBEngine, progress: Progress | None, draws: Draws | None
+    ) -> Release:
+        """The items, or n-grams, that enough users share. Whoever calls this has seen to the price."""
+        coins = secure(draws)
+        if self.text is None:
+            return union_answers.union_of(engine.contributions(progress=progress), terms, coins, progress)
+        cutter = Tokenizer(self.tokenizer, self.lower)
+        shortest, longest = ngram_levels(self.ngrams, cutter)
+        stream = engine.tokens(cutter, progress=progress)
+        return union_answers.vocabulary_of(stream, shortest, longest, terms, coins, progress)
+
+    def _readable(self, cutter: Tokenizer) -> Callable[[DuckDBEngine], None]:
+        """A check that the column of text is one."""
+        return lambda engine: None if self.text is None else engine.check_text(cutter)
 
     def choose(
         self,
@@ -261,7 +353,8 @@ class Dataset:
     def question(self, verb: str, asked: Mapping[str, object]) -> Question:
         """What is asked of which rows, as a ledger knows it again."""
         source, pinned = source_of(self.source)
-        names = ("user", "item", "where", "split", "table", "max_items_per_user", "snapshot")
+        names = ["user", "item", "where", "split", "table", "max_items_per_user", "snapshot"]
+        names += [] if self.text is None else ["text", "ngrams", "tokenizer", "lower"]
         data = {"source": source} | {name: getattr(self, name) for name in names}
         return question(verb, asked, data, pinned or self.snapshot is not None)
 
@@ -276,6 +369,9 @@ class Dataset:
     ) -> Release:
         """The answer, paid from the purse if there is one; `check` refuses before that what does not fit the schema."""
         parameters.flag("fresh", fresh)
+        if self.text is not None and verb != "union":
+            hint = "for the words of a message use item= and split=' '"
+            raise ParameterError("text", f"be left out for {verb}, which counts items", repr(self.text), hint)
         paying = purse(self.ledger, self.analyst, self.name)
         with self.engine() as engine:
             check(engine)
@@ -288,7 +384,7 @@ class Dataset:
         return DuckDBEngine(
             self.source,
             user=self.user,
-            item=self.item,
+            item=self.text or self.item or "",
             where=self.where,
             max_items_per_user=self.max_items_per_user,
             split=self.split,

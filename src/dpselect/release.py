@@ -114,7 +114,8 @@ class Release:
     @property
     def has_counts(self) -> bool:
         """Were noisy counts asked for? True also where no item was found, so that a table keeps its columns."""
-        return "epsilon_per_count" in self.privacy.parameters or any(i.count is not None for i in self.items)
+        asked = {"epsilon_per_count", "epsilon_of_counts"} & set(self.privacy.parameters)
+        return bool(asked) or any(i.count is not None for i in self.items)
 
     # ---- other forms --------------------------------------------------------------------------------------
 
