@@ -1,4 +1,4 @@
-"""The real calls, every order and sample followed: private, and averages of the laws that were proved for each order."""
+"""The real calls, every order and sample followed: private, and averages of the laws proved for each order."""
 
 from __future__ import annotations
 

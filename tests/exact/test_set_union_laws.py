@@ -214,6 +214,7 @@ def test_near_the_turn_a_ball_holds_the_number_at_every_precision():
         (lambda: CountGaussian(epsilon=1, delta="0.1", max_items_per_user=0), "max_items_per_user"),
         (lambda: PolicyLaplace(epsilon=1, delta="0.1", max_items_per_user=1.5), "max_items_per_user"),
         (lambda: PolicyLaplace(epsilon=1, delta="0.1", max_items_per_user=2**31), "max_items_per_user"),
+        (lambda: WeightedLaplace(epsilon=1, delta="0.1", max_items_per_user=None), "max_items_per_user"),
         (lambda: PolicyLaplace(epsilon="1e-12", delta="0.1", max_items_per_user=1), "epsilon"),
         (lambda: PolicyGaussian(epsilon=1, delta="0.1", max_items_per_user=1, alpha=-1), "alpha"),
         (lambda: PolicyGaussian(epsilon=1, delta="0.1", max_items_per_user=1, most_users=0), "most_users"),

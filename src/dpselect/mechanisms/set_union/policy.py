@@ -9,7 +9,8 @@ from fractions import Fraction
 from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
-from dpselect.kernels import plain
+from dpselect.kernels import compiled
+from dpselect.kernels.plain import Loop
 from dpselect.mechanisms.set_union.laws import GaussianTail, LaplaceTail
 from dpselect.mechanisms.set_union.ordering import users_and_items_in_order, users_in_order
 from dpselect.mechanisms.set_union.port import UNIT, Progress, Weighed, parse, promise, released, settle, up, within
@@ -131,16 +132,16 @@ class PolicyGaussian:
         ordered = within(ordered, self.max_items_per_user)
         if ordered.users > self.most_users:
             raise ParameterError("most_users", "be at least the number of users", self.most_users, "raise most_users")
-        return plain.run("descend", ordered.offsets, ordered.codes, ordered.size, float(self.cutoff)), 1
+        return compiled.run("descend", ordered.offsets, ordered.codes, ordered.size, float(self.cutoff)), 1
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
         return released(self, sets, self.max_items_per_user, users_in_order, draws, progress)
 
 
-def filled(name: plain.Loop, ordered: UserSets, cutoff: Fraction) -> Weighed:
+def filled(name: Loop, ordered: UserSets, cutoff: Fraction) -> Weighed:
     """The weights after a policy in whole parts."""
-    return plain.run(name, ordered.offsets, ordered.codes, ordered.size, int(cutoff * UNIT), UNIT), UNIT
+    return compiled.run(name, ordered.offsets, ordered.codes, ordered.size, int(cutoff * UNIT), UNIT), UNIT
 
 
 def even_up(t: int) -> Fraction:

@@ -84,16 +84,22 @@ def parse(mechanism: Any) -> tuple[Fraction, Fraction]:
     epsilon = parameters.positive("epsilon", mechanism.epsilon)
     delta = parameters.probability("delta", mechanism.delta)
     settle(mechanism, epsilon=epsilon, delta=delta)
-    given = {one.name: getattr(mechanism, one.name) for one in fields(mechanism) if one.init}
-    if given.get("max_items_per_user") is not None:
-        settle(
-            mechanism, max_items_per_user=parameters.whole("max_items_per_user", given["max_items_per_user"], least=1)
-        )
-        if mechanism.max_items_per_user > UNIT:
-            raise ParameterError("max_items_per_user", "be at most 2^30", mechanism.max_items_per_user)
+    given = {one.name: one for one in fields(mechanism) if one.init}
+    if "max_items_per_user" in given:
+        most, unbounded = mechanism.max_items_per_user, given["max_items_per_user"].default is None
+        if most is not None or not unbounded:
+            settle(mechanism, max_items_per_user=_bound(most))
     if "alpha" in given:
-        settle(mechanism, alpha=_at_least_0("alpha", given["alpha"]))
+        settle(mechanism, alpha=_at_least_0("alpha", mechanism.alpha))
     return epsilon, delta
+
+
+def _bound(value: object) -> int:
+    """The most items of one user: no more than there are parts in 1."""
+    most = parameters.whole("max_items_per_user", value, least=1)
+    if most > UNIT:
+        raise ParameterError("max_items_per_user", "be at most 2^30", most)
+    return most
 
 
 def _at_least_0(name: str, value: object) -> Fraction:

@@ -11,7 +11,7 @@ import numpy as np
 from flint import ctx
 
 from dpselect.draws import Draws
-from dpselect.kernels import plain
+from dpselect.kernels import compiled
 from dpselect.mechanisms.set_union.laws import Geometric, LaplaceTail, Shaped, geometric
 from dpselect.mechanisms.set_union.ordering import by_rank
 from dpselect.mechanisms.set_union.port import Progress, Weighed, parse, promise, released, settle, up, within
@@ -127,7 +127,7 @@ class ShapedPouring:
 
 def poured(ordered: UserSets, cutoff: Fraction) -> Weighed:
     """The weights after pouring whole units: 1 to the first item below the cutoff."""
-    return plain.run("pour", ordered.offsets, ordered.codes, ordered.size, int(cutoff), 1), 1
+    return compiled.run("pour", ordered.offsets, ordered.codes, ordered.size, int(cutoff), 1), 1
 
 
 def nearest(weight: Fraction) -> Fraction:
