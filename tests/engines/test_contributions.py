@@ -17,6 +17,7 @@ import pytest
 
 from dpselect.engines import memory
 from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.duckdb_pairs import BYTES_PER_ROW
 from dpselect.engines.duckdb_workspace import Workspace
 from dpselect.errors import DataError, ParameterError
 from dpselect.user_sets import UserSets
@@ -268,6 +269,15 @@ def test_what_does_not_fit_is_refused(monkeypatch, tmp_path):
             )
         with DuckDBEngine(source, user="user", item="item", where="item < 'secret 3'", key=b"k") as engine:
             assert engine.contributions().users == 1
+
+
+def test_what_just_fits_is_taken(monkeypatch):
+    rows = {"user": list(range(100)), "item": [f"i{n}" for n in range(100)]}
+    monkeypatch.setenv(memory.VARIABLE, str(100 * BYTES_PER_ROW))
+    assert len(sets_of(rows)) == 100
+    monkeypatch.setenv(memory.VARIABLE, str(100 * BYTES_PER_ROW - 1))
+    with pytest.raises(DataError, match="need about 1 GiB"):
+        sets_of(rows)
 
 
 @pytest.mark.parametrize(("gib", "said"), [(0.1, 1), (1, 1), (1.01, 2), (2, 2), (2.5, 4), (100, 128)], ids=str)
