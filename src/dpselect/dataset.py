@@ -89,10 +89,9 @@ class Dataset:
 
     def _check_text(self) -> None:
         """What speaks of text goes with a column of text, and the other way round."""
-        cutter = Tokenizer(self.tokenizer, self.lower)
-        ngram_levels(self.ngrams, cutter)
+        ngram_levels(self.ngrams, self._cutter)
         if self.text is None:
-            if (self.ngrams, cutter) != (1, Tokenizer()):
+            if (self.ngrams, self._cutter) != (1, Tokenizer()):
                 raise ParameterError("text", "name a column where ngrams, tokenizer or lower is given", "nothing")
             return
         for name in ("item", "split"):
@@ -193,11 +192,28 @@ class Dataset:
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read or is too large for this machine. No data are an outcome: a release without items.
         """
-        cutter = Tokenizer(self.tokenizer, self.lower)
-        shortest, longest = ngram_levels(self.ngrams, cutter)
+        terms = self.union_terms(epsilon, delta, max_items_per_user, method, counts, shares)
+        asked = {**terms.asked, "secure": draws is None or draws.secure}
+
+        def ask(engine: DuckDBEngine) -> Answer:
+            return self.united(terms, engine, progress, draws), terms.privacy.approx
+
+        return self._paid("union", asked, terms.privacy.approx, self.check_text, ask, fresh)
+
+    def union_terms(
+        self,
+        epsilon: Number,
+        delta: Number,
+        max_items_per_user: int | str | None,
+        method: str,
+        counts: bool,
+        shares: Sequence[Number] | None,
+    ) -> unions.UnionTerms:
+        """Check every parameter of a union, and fix the price of each part of it."""
         if self.text is None and shares is not None:
             raise ParameterError("shares", "be left out where the items are no n-grams", "shares")
-        terms = unions.plan_union(
+        _, longest = ngram_levels(self.ngrams, self._cutter)
+        return unions.plan_union(
             epsilon=epsilon,
             delta=delta,
             max_items_per_user=self.max_items_per_user if max_items_per_user is None else max_items_per_user,
@@ -205,21 +221,6 @@ class Dataset:
             counts=counts,
             shares=level_shares(longest, shares),
         )
-        asked = {
-            "epsilon": terms.epsilon,
-            "delta": terms.delta,
-            "most": terms.most,
-            "chosen": terms.chosen,
-            "counts": counts,
-            "method": method,
-            "shares": terms.shares,
-            "secure": draws is None or draws.secure,
-        }
-
-        def ask(engine: DuckDBEngine) -> Answer:
-            return self.united(terms, engine, progress, draws), terms.privacy.approx
-
-        return self._paid("union", asked, terms.privacy.approx, self._readable(cutter), ask, fresh)
 
     def united(
         self, terms: unions.UnionTerms, engine: DuckDBEngine, progress: Progress | None, draws: Draws | None
@@ -228,14 +229,18 @@ class Dataset:
         coins = secure(draws)
         if self.text is None:
             return union_answers.union_of(engine.contributions(progress=progress), terms, coins, progress)
-        cutter = Tokenizer(self.tokenizer, self.lower)
-        shortest, longest = ngram_levels(self.ngrams, cutter)
-        stream = engine.tokens(cutter, progress=progress)
+        shortest, longest = ngram_levels(self.ngrams, self._cutter)
+        stream = engine.tokens(self._cutter, progress=progress)
         return union_answers.vocabulary_of(stream, shortest, longest, terms, coins, progress)
 
-    def _readable(self, cutter: Tokenizer) -> Callable[[DuckDBEngine], None]:
-        """A check that the column of text is one."""
-        return lambda engine: None if self.text is None else engine.check_text(cutter)
+    def check_text(self, engine: DuckDBEngine) -> None:
+        """Refuse a column of text that holds none, before a row is read and before anything is paid."""
+        if self.text is not None:
+            engine.check_text(self._cutter)
+
+    @property
+    def _cutter(self) -> Tokenizer:
+        return Tokenizer(self.tokenizer, self.lower)
 
     def choose(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpselect import forms, parameters, planning, quantiles, verbs
+from dpselect import forms, parameters, planning, quantiles, unions, verbs
 from dpselect.accounting.filters import Terms, by_pick, by_total
 from dpselect.accounting.tab import Cost, Prospect, Remaining, Tab
 from dpselect.dataset import Dataset
@@ -194,6 +194,37 @@ class Session:
                 draws,
                 fresh,
             )
+
+    def union(
+        self,
+        dataset: Dataset,
+        *,
+        epsilon: Number,
+        queries: int = 1,
+        max_items_per_user: int | str | None = None,
+        method: str = unions.AUTO,
+        counts: bool = False,
+        shares: Sequence[Number] | None = None,
+        fresh: bool = False,
+        progress: Progress | None = None,
+        draws: Draws | None = None,
+    ) -> Release:
+        """All items that enough distinct users share: `Dataset.union`, with the delta of that many `queries`.
+
+        It takes the picks of one step of `epsilon`: a union is no bounded-range step, so where picks are counted by zCDP
+        it takes four times as many as one of the exponential mechanism. `what_if` and `remaining` tell what is left.
+        """
+        data = _without_ledger(dataset)
+        many = parameters.whole("queries", queries, least=1)
+        terms = data.union_terms(epsilon, many * self.terms.delta_per_query, max_items_per_user, method, counts, shares)
+        cost = Cost(terms.privacy.steps, many)
+
+        def answer(engine: DuckDBEngine) -> Answered:
+            return data.united(terms, engine, progress, draws), terms.privacy.steps
+
+        with data.engine() as engine:
+            data.check_text(engine)
+            return self._ask("union", terms.asked, data, cost, lambda: answer(engine), draws, fresh)
 
     def _choose_by_score(
         self,

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dpselect import forms
 from dpselect.draws import Draws
+from dpselect.mechanisms import RenyiShaped
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.ranked import fixed
 from dpselect.mechanisms.set_union.ordering import bounded
@@ -104,7 +105,9 @@ class Run:
         t, last = self.terms, self.mechanisms[-1]
         name = next(name for name, make in METHODS.items() if type(last) is make)
         used: dict[str, object] = {"method": name, "max_items_per_user": self.most}
-        used |= {key: value for key in ("threshold", "cutoff", "slack", "rounds", "order") if (value := _own(last, key))}
+        used |= {
+            key: value for key in ("threshold", "cutoff", "slack", "rounds", "order") if (value := _own(last, key))
+        }
         epsilon, delta = t.for_union
         used |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
         sentences = [_why(name, t), _bound(self.most, t), *_support(last, self.most)]
@@ -118,8 +121,8 @@ class Run:
             )
         if t.delta >= LARGE_DELTA:
             sentences.append(
-                f"Mind: delta = {forms.number(t.delta)} is large. Each person may be exposed with that probability, so it "
-                "should be far below 1 / number of users; 1e-6 is a common choice."
+                f"Mind: delta = {forms.number(t.delta)} is large. Each person may be exposed with that probability, so "
+                "it should be far below 1 / number of users; 1e-6 is a common choice."
             )
         return stated(t.privacy, type(last).__name__, used, tuple(sentences))
 
@@ -151,17 +154,16 @@ def _bound(most: int | None, terms: UnionTerms) -> str:
 
 def _support(mechanism: Any, most: int | None) -> list[str]:
     """From how many users on an item is likely to appear."""
-    few = users_for(mechanism, 0.5, 1)
+    few = users_for(mechanism, 1)
     said = f"An item appears with probability 1/2 if it has about {few:,} users of one item each"
     if most is not None and most > 1:
-        said += f", or {users_for(mechanism, 0.5, most):,} of {most} items"
+        said += f", or {users_for(mechanism, most):,} of {most} items"
     never = "one that only a single user has appears with a probability below delta"
     return [f"{said}; {never}. What is missing here is rare or unlucky, not absent."]
 
 
-def users_for(mechanism: Any, chance: float, items: int) -> int:
-    """How many users of this many items an item needs, when nobody's gifts are refused."""
-    if hasattr(mechanism, "users_for"):
-        return int(mechanism.users_for(chance, items))
-    return math.ceil(mechanism.threshold / mechanism.share(items))
-
+def users_for(mechanism: Any, items: int) -> int:
+    """How many users of this many items an item needs for an even chance, when nobody's gifts are refused."""
+    if isinstance(mechanism, RenyiShaped):
+        return mechanism.users_for(0.5, items)
+    return int(math.ceil(mechanism.threshold / mechanism.share(items)))

@@ -82,6 +82,19 @@ class UnionTerms:
         )
 
     @property
+    def asked(self) -> dict[str, object]:
+        """What a ledger knows the question by."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "most": self.most,
+            "chosen": self.chosen,
+            "counts": self.counted,
+            "method": self.method,
+            "shares": self.shares,
+        }
+
+    @property
     def for_bound(self) -> Fraction:
         """The epsilon for choosing max_items_per_user."""
         return self.epsilon * BOUND_SHARE if self.chosen else Fraction(0)

@@ -28,8 +28,8 @@ class SIPS:
     """Release items in `rounds` rounds of weighted Gaussian release, each with a larger part of the budget.
 
     In each round every user keeps a new random `max_items_per_user` of those of their items that are not released yet
-    and gives 1/sqrt(t) to each of these t. Of the budget round r gets a part in proportion to split^(rounds - r). A call
-    with a `part` below 1 spends that part of it: calls of the same epsilon and delta whose parts add up to 1 are
+    and gives 1/sqrt(t) to each of these t. Of the budget round r gets a part in proportion to split^(rounds - r). A
+    call with a `part` below 1 spends that part of it: calls of the same epsilon and delta whose parts add up to 1 are
     (epsilon, delta)-DP together.
 
     Guarantee: (epsilon, delta)-DP; half of delta for all noise, half for items that only one data set has.
