@@ -211,8 +211,8 @@ class Session:
     ) -> Release:
         """All items that enough distinct users share: `Dataset.union`, with the delta of that many `queries`.
 
-        It takes the picks of one step of `epsilon`: a union is no bounded-range step, so where picks are counted by zCDP
-        it takes four times as many as one of the exponential mechanism. `what_if` and `remaining` tell what is left.
+        It takes the picks of one step of `epsilon`: a union is no bounded-range step, so where picks are counted by
+        zCDP it takes four times as many as one of the exponential mechanism.
         """
         data = _without_ledger(dataset)
         many = parameters.whole("queries", queries, least=1)
