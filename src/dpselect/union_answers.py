@@ -166,5 +166,5 @@ def users_for(mechanism: Any, items: int) -> int:
     """How many users of this many items an item needs for an even chance, when nobody's gifts are refused."""
     if isinstance(mechanism, RenyiShaped):
         return mechanism.users_for(0.5, items)
-    share: Fraction = mechanism.share(items)
-    return math.ceil(mechanism.threshold / share)
+    many: Fraction = mechanism.threshold / mechanism.share(items)
+    return math.ceil(many)
