@@ -39,7 +39,8 @@ class SIPS:
     Exactness: the law is exact: weights are whole multiples of 2^-30, 1/sqrt(t) rounded down, and each item is one
         coin a round of P(weight + noise > threshold); noise and thresholds are proved, rounded up.
     Cost: one pass over the pairs that are left and one coin an item, each round.
-    Source: Swanberg, Desfontaines and Haney 2023 (DP-SIPS). Ours: all rounds by one Gaussian bound, and the proof.
+    Source: Swanberg, Desfontaines and Haney 2023 (DP-SIPS). Ours: all rounds by one Gaussian bound, the
+        proof, and the default split by measurement (its page).
     Example:
         >>> SIPS(epsilon=1, delta="1e-6", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
@@ -49,7 +50,7 @@ class SIPS:
     delta: Number
     max_items_per_user: int
     rounds: int = 3
-    split: Number = Fraction(3, 10)
+    split: Number = Fraction(1, 10)
     part: Number = 1
     parts: tuple[Fraction, ...] = field(init=False, repr=False)
     laws: tuple[GaussianTail, ...] = field(init=False, repr=False)
