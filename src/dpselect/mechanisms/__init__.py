@@ -21,6 +21,7 @@ from dpselect.mechanisms.set_union.count import CountGaussian, CountLaplace
 from dpselect.mechanisms.set_union.policy import PolicyGaussian, PolicyLaplace
 from dpselect.mechanisms.set_union.port import SetUnion
 from dpselect.mechanisms.set_union.pouring import GreedyPouring, ShapedPouring
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.mechanisms.set_union.shaped import ShapedPolicy, ShapedWeighted
 from dpselect.mechanisms.set_union.sips import SIPS
 from dpselect.mechanisms.set_union.truncated_geometric import TruncatedGeometric
@@ -51,6 +52,7 @@ __all__ = [
     "PolicyGaussian",
     "PolicyLaplace",
     "Quantile",
+    "RenyiShaped",
     "ReportNoisyMax",
     "SetUnion",
     "ShapedPolicy",
