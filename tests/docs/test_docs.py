@@ -81,7 +81,7 @@ EXAMPLES = {
     **{
         name: {"epsilon": 2, "delta": "1e-6", "max_items_per_user": 3}
         for name in """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian
-        GreedyPouring SIPS ShapedWeighted ShapedPolicy ShapedPouring""".split()
+        GreedyPouring RenyiShaped SIPS ShapedWeighted ShapedPolicy ShapedPouring""".split()
     },
     "TruncatedGeometric": {"epsilon": 2, "delta": "1e-6"},
 }

@@ -27,9 +27,7 @@ def renyi_budget(order: int, epsilon: Fraction, delta: Fraction) -> Fraction:
 
 def best_order(score: Callable[[int], float], start: int) -> int:
     """The order of 2, 3, ... with the smallest score, which falls and then rises: by steps that halve, from `start`."""
-    best, step = max(2, start), max(1, start // 4)
-    while math.isinf(score(best)):
-        best *= 2
+    best, step = start, max(1, start // 4)
     while step:
         near = [order for order in (best - step, best + step) if order >= 2 and score(order) < score(best)]
         if near:
@@ -37,3 +35,11 @@ def best_order(score: Callable[[int], float], start: int) -> int:
         else:
             step //= 2
     return best
+
+
+def first_order(epsilon: Fraction, delta: Fraction) -> int:
+    """Where a search may start: near the best order for typical parameters, with a budget above 0."""
+    order = round(2.5 + 2.7 * math.sqrt(-math.log(float(delta))) / float(epsilon))  # measured; any order is private
+    while renyi_budget(order, epsilon, delta) <= 0:  # it tends to epsilon as orders grow
+        order *= 2
+    return order

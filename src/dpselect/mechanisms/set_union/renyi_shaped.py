@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -15,14 +15,18 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.set_union.ordering import bounded
 from dpselect.mechanisms.set_union.port import Progress, parse, promise, settle
-from dpselect.mechanisms.set_union.renyi_budget import best_order, renyi_budget
+from dpselect.mechanisms.set_union.renyi_budget import best_order, first_order, renyi_budget
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, half_weight, steepest
 from dpselect.mechanisms.set_union.sips import without
 from dpselect.parameters import Number
 from dpselect.privacy import Privacy
 from dpselect.user_sets import Int64, UserSets
 
+LEAST_EPSILON = Fraction(1, 1000)
+LEAST_DELTA = Fraction(1, 10**100)
 MOST_ROUNDS = 20
+LEAST_PART = Fraction(1, 1000)  # of the budget, for one round
+MOST_MOMENT = 400  # (order - 1) x budget: inside of what floats hold; more is not needed
 COMPOSED = Fraction(3, 4)  # of delta for the Renyi budget; the rest for items that only one data set has
 FINEST = 16  # parts of a whole contribution
 WEIGHTS = 4000  # parts are coarser where a curve would be longer than this
@@ -59,30 +63,25 @@ class RenyiShaped:
     part: Number = 1
     order: int = field(init=False)
     conditions: tuple[Conditions, ...] = field(init=False, repr=False)
-    curves: tuple[Curve, ...] = field(init=False, repr=False)
+    curves: tuple[Curve, ...] = field(init=False, repr=False, compare=False)
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
+        if epsilon < LEAST_EPSILON:
+            raise ParameterError("epsilon", "be at least 1/1000", str(self.epsilon))
+        if delta < LEAST_DELTA:
+            raise ParameterError("delta", "be at least 1e-100", str(self.delta))
         rounds = parameters.whole("rounds", self.rounds, least=1)
-        if rounds > MOST_ROUNDS:
-            raise ParameterError("rounds", f"be at most {MOST_ROUNDS}", rounds)
         split = parameters.positive("split", self.split, "be above 0 and at most 1")
-        if split > 1:
-            raise ParameterError("split", "be above 0 and at most 1", repr(self.split))
         most = self.max_items_per_user
-        order, half = _best_order(epsilon, delta, most) if has_curve(epsilon, delta, most) else (2, math.inf)
-        if not half <= LONGEST:
-            hint = "raise epsilon, lower max_items_per_user, or take SIPS, whose threshold needs no curve"
-            raise ParameterError("epsilon", f"be larger for {most} items per user", str(self.epsilon), hint)
         part = parameters.positive("part", self.part, "be above 0 and at most 1")
         if part > 1:
             raise ParameterError("part", "be above 0 and at most 1", repr(self.part))
-        powers = [split ** (rounds - r) for r in range(1, rounds + 1)]
-        parts = [part * power / sum(powers) for power in powers]
-        shares = [_shares(most, _finest(half, part)) for part in parts]
+        order, half = _best_order(epsilon, delta, most)
         conditions = tuple(
-            _conditions(order, epsilon, delta, given, part) for given, part in zip(shares, parts, strict=True)
+            _conditions(order, epsilon, delta, _steps(most, _finest(half, one)), one)
+            for one in (part * share for share in _parts(rounds, split))
         )
         settle(self, rounds=rounds, split=split, part=part, order=order, conditions=conditions)
         settle(self, curves=tuple(steepest(one) for one in conditions))
@@ -90,9 +89,8 @@ class RenyiShaped:
 
     def users_for(self, chance: float, items: int = 1) -> int:
         """How many users of `items` items each an item needs to be released with this chance in the last round."""
-        shares = self.conditions[-1].shares
-        share = shares[min(items, len(shares)) - 1]
-        return -(-self.curves[-1].reaches(chance) // share)
+        last = self.conditions[-1]
+        return -(-self.curves[-1].reaches(chance) // last.share(min(items, self.max_items_per_user)))
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
@@ -102,7 +100,7 @@ class RenyiShaped:
             if progress:
                 progress(r / self.rounds)
             kept = bounded(sets, self.max_items_per_user, draws)
-            found |= draws.bits(given(kept, terms.shares), 1, curve)
+            found |= draws.bits(given(kept, terms.steps), 1, curve)
             sets = without(sets, found)
         return np.flatnonzero(found).astype(np.int64)
 
@@ -112,19 +110,33 @@ def has_curve(epsilon: Fraction, delta: Fraction, most: int) -> bool:
     return 4 * math.sqrt(-math.log(float(delta)) * most) / float(epsilon) <= LONGEST
 
 
-def given(kept: UserSets, shares: tuple[int, ...]) -> Int64:
+def given(kept: UserSets, steps: tuple[tuple[int, int], ...]) -> Int64:
     """The weight of every item: each of its users gives the share of how many items they keep."""
+    most, shares = np.array(steps, dtype=np.int64).T
     lengths = np.diff(kept.offsets)
-    gifts = np.repeat(np.array((0, *shares), dtype=np.float64)[lengths], lengths)
+    gifts = np.repeat(shares[np.searchsorted(most, lengths)].astype(np.float64), lengths)
     # Whole numbers below 2^53 (shares are below 2^16, users below 2^31) are exact in floats, in any order.
     return np.bincount(kept.codes, weights=gifts, minlength=kept.size).astype(np.int64)
 
 
+def _parts(rounds: int, split: Fraction) -> list[Fraction]:
+    """What each round gets of the budget; 1 in all."""
+    if split > 1:
+        raise ParameterError("split", "be above 0 and at most 1", str(split))
+    if rounds > MOST_ROUNDS:
+        raise ParameterError("rounds", f"be at most {MOST_ROUNDS}", rounds)
+    powers = [split ** (rounds - r) for r in range(1, rounds + 1)]
+    if powers[0] < LEAST_PART * sum(powers):
+        hint = "take fewer rounds, or a split nearer to 1"
+        raise ParameterError("rounds", f"leave at least {LEAST_PART} of the budget to the first", rounds, hint)
+    return [power / sum(powers) for power in powers]
+
+
 def _conditions(
-    order: int, epsilon: Fraction, delta: Fraction, shares: tuple[int, ...], part: Fraction = Fraction(1)
+    order: int, epsilon: Fraction, delta: Fraction, steps: tuple[tuple[int, int], ...], part: Fraction = Fraction(1)
 ) -> Conditions:
-    budget = renyi_budget(order, epsilon, delta * COMPOSED) * part
-    return Conditions(order=order, budget=budget, delta=delta * (1 - COMPOSED) * part, shares=shares)
+    budget = min(renyi_budget(order, epsilon, delta * COMPOSED), Fraction(MOST_MOMENT, order - 1)) * part
+    return Conditions(order=order, budget=budget, delta=delta * (1 - COMPOSED) * part, steps=steps)
 
 
 def _finest(half: float, part: Fraction) -> int:
@@ -132,29 +144,30 @@ def _finest(half: float, part: Fraction) -> int:
     return max(1, min(FINEST, int(WEIGHTS / (2.5 * half / math.sqrt(part)))))
 
 
-def _shares(most: int, finest: int) -> tuple[int, ...]:
+def _steps(most: int, finest: int) -> tuple[tuple[int, int], ...]:
     """`finest` for a user of `most` items, and more for fewer, by the fourth root; few different ones.
 
     Any shares are private. With the square root, as for Gaussian noise, users of few items would slow the curve for
     all others; with equal shares they would give less than they may. Measured in benchmarks/README.md.
     """
-    shares: list[int] = []
-    upto = 1
-    while len(shares) < most:
-        share = int(finest * (most / min(upto, most)) ** 0.25 + 1e-9)
-        shares += [share] * (min(upto, most) - len(shares))
-        upto = upto + 1 if upto < 8 else upto * 5 // 4
-    return tuple(shares)
+    numbers = [1]
+    while (t := numbers[-1]) < most:
+        numbers.append(min(most, t + 1 if t < 8 else t * 5 // 4))
+    largest = {int(finest * (most / t) ** 0.25 + 1e-9): t for t in numbers}  # the last t of each share
+    return tuple((t, share) for share, t in largest.items())
 
 
-@cache
+@lru_cache(maxsize=64)
 def _best_order(epsilon: Fraction, delta: Fraction, most: int) -> tuple[int, float]:
     """The order whose curve reaches 1/2 first, and where, in whole contributions of a user of `most` items."""
 
     @cache
     def score(order: int) -> float:
-        return half_weight(_conditions(order, epsilon, delta, (1,) * most))
+        return half_weight(_conditions(order, epsilon, delta, ((most, 1),)), LONGEST)
 
-    start = round(2.5 + 2.7 * math.sqrt(-math.log(float(delta))) / float(epsilon))  # measured; any order is private
+    start = first_order(epsilon, delta * COMPOSED)
+    if math.isinf(score(start)):
+        hint = "raise epsilon, lower max_items_per_user, or take SIPS, whose threshold needs no curve"
+        raise ParameterError("epsilon", f"be larger for {most} items per user", str(epsilon), hint)
     order = best_order(score, start)
     return order, score(order)
