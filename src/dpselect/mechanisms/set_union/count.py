@@ -53,7 +53,7 @@ class CountLaplace:
         """One to each."""
         return Fraction(1)
 
-    def weigh(self, ordered: UserSets) -> Weighed:
+    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:  # noqa: ARG002 - quick
         """How many users each item has."""
         return counted(within(ordered, self.max_items_per_user)), 1
 
@@ -102,7 +102,7 @@ class CountGaussian:
         """One to each."""
         return Fraction(1)
 
-    def weigh(self, ordered: UserSets) -> Weighed:
+    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:  # noqa: ARG002 - quick
         """How many users each item has."""
         return counted(within(ordered, self.max_items_per_user)), 1
 

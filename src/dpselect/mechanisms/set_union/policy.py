@@ -65,9 +65,9 @@ class PolicyLaplace:
         """All of it, where the user's other items are at the cutoff."""
         return Fraction(1)
 
-    def weigh(self, ordered: UserSets) -> Weighed:
+    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:
         """l1-descent, user after user."""
-        return filled("level", within(ordered, self.max_items_per_user), self.cutoff)
+        return filled("level", within(ordered, self.max_items_per_user), self.cutoff, progress)
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
@@ -127,21 +127,23 @@ class PolicyGaussian:
         """All of it, where the user's other items are at the cutoff."""
         return Fraction(1)
 
-    def weigh(self, ordered: UserSets) -> Weighed:
+    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:
         """l2-descent, user after user."""
         ordered = within(ordered, self.max_items_per_user)
         if ordered.users > self.most_users:
             raise ParameterError("most_users", "be at least the number of users", self.most_users, "raise most_users")
-        return compiled.run("descend", ordered.offsets, ordered.codes, ordered.size, float(self.cutoff)), 1
+        given = (ordered.offsets, ordered.codes, ordered.size, float(self.cutoff))
+        return compiled.run("descend", *given, progress=progress), 1
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
         return released(self, sets, self.max_items_per_user, users_in_order, draws, progress)
 
 
-def filled(name: Loop, ordered: UserSets, cutoff: Fraction) -> Weighed:
+def filled(name: Loop, ordered: UserSets, cutoff: Fraction, progress: Progress | None) -> Weighed:
     """The weights after a policy in whole parts."""
-    return compiled.run(name, ordered.offsets, ordered.codes, ordered.size, int(cutoff * UNIT), UNIT), UNIT
+    given = (ordered.offsets, ordered.codes, ordered.size, int(cutoff * UNIT), UNIT)
+    return compiled.run(name, *given, progress=progress), UNIT
 
 
 def even_up(t: int) -> Fraction:

@@ -58,8 +58,8 @@ class SetUnion(Protocol):
         """What a user of t items gives to each, or the most they can give to one under a policy."""
         ...
 
-    def weigh(self, ordered: UserSets) -> Weighed:
-        """The weights when users give one after another, each in the order of their items."""
+    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:
+        """The weights when users give one after another, each in the order of their items; only policies take long."""
         ...
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
@@ -144,7 +144,7 @@ def released(
     tell(0.0)
     ordered = order(bounded(sets, most, draws), draws)
     tell(0.3)
-    weights, unit = mechanism.weigh(ordered)
+    weights, unit = mechanism.weigh(ordered, lambda done: tell(0.3 + 0.4 * (done or 0.0)))
     tell(0.7)
     heads = draws.bits(weights, unit, mechanism.law)
     tell(1.0)

@@ -65,9 +65,9 @@ class GreedyPouring:
         """All of it, to one of the items."""
         return Fraction(1)
 
-    def weigh(self, ordered: UserSets) -> Weighed:
+    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:
         """Whole pouring, user after user."""
-        return poured(within(ordered, self.max_items_per_user), self.cutoff)
+        return poured(within(ordered, self.max_items_per_user), self.cutoff, progress)
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
@@ -116,18 +116,19 @@ class ShapedPouring:
         """All of it, to one of the items."""
         return Fraction(1)
 
-    def weigh(self, ordered: UserSets) -> Weighed:
+    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:
         """Whole pouring, user after user."""
-        return poured(within(ordered, self.max_items_per_user), self.cutoff)
+        return poured(within(ordered, self.max_items_per_user), self.cutoff, progress)
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
         return released(self, sets, self.max_items_per_user, popular_first(self.popular), draws, progress)
 
 
-def poured(ordered: UserSets, cutoff: Fraction) -> Weighed:
+def poured(ordered: UserSets, cutoff: Fraction, progress: Progress | None) -> Weighed:
     """The weights after pouring whole units: 1 to the first item below the cutoff."""
-    return compiled.run("pour", ordered.offsets, ordered.codes, ordered.size, int(cutoff), 1), 1
+    given = (ordered.offsets, ordered.codes, ordered.size, int(cutoff), 1)
+    return compiled.run("pour", *given, progress=progress), 1
 
 
 def nearest(weight: Fraction) -> Fraction:

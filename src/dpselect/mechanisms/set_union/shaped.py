@@ -50,7 +50,7 @@ class ShapedWeighted:
         """1/t, rounded down."""
         return Fraction(even(t), UNIT)
 
-    def weigh(self, ordered: UserSets) -> Weighed:
+    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:  # noqa: ARG002 - quick
         """What all give, added up."""
         return weighted(within(ordered, self.max_items_per_user), even), UNIT
 
@@ -100,9 +100,9 @@ class ShapedPolicy:
         """All of it, where the user's other items are at the cutoff."""
         return Fraction(1)
 
-    def weigh(self, ordered: UserSets) -> Weighed:
+    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:
         """l1-descent, user after user."""
-        return filled("level", within(ordered, self.max_items_per_user), self.cutoff)
+        return filled("level", within(ordered, self.max_items_per_user), self.cutoff, progress)
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""

@@ -51,7 +51,7 @@ class TruncatedGeometric:
         """One, to the item that is kept."""
         return Fraction(1)
 
-    def weigh(self, ordered: UserSets) -> Weighed:
+    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:  # noqa: ARG002 - quick
         """How many users each item has."""
         return counted(within(ordered, 1)), 1
 

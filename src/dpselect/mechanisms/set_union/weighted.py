@@ -54,7 +54,7 @@ class WeightedLaplace:
         """1/t, rounded down."""
         return Fraction(even(t), UNIT)
 
-    def weigh(self, ordered: UserSets) -> Weighed:
+    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:  # noqa: ARG002 - quick
         """What all give, added up."""
         return weighted(within(ordered, self.max_items_per_user), even), UNIT
 
@@ -102,7 +102,7 @@ class WeightedGaussian:
         """1/sqrt(t), rounded down."""
         return Fraction(rooted(t), UNIT)
 
-    def weigh(self, ordered: UserSets) -> Weighed:
+    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:  # noqa: ARG002 - quick
         """What all give, added up."""
         return weighted(within(ordered, self.max_items_per_user), rooted), UNIT
 
