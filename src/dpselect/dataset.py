@@ -176,6 +176,7 @@ class Dataset:
         method: str = unions.AUTO,
         counts: bool = False,
         shares: Sequence[Number] | None = None,
+        popular: Sequence[object] | Release | None = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -188,11 +189,13 @@ class Dataset:
         price. `method` is "auto" or the name of a mechanism, such as "renyi-shaped", "sips", "policy-gaussian" or
         "weighted-laplace" (docs/set-union.md has them all). Where the Dataset names a `text`, n-grams are released
         level by level, and `shares` says how the levels share the budget: by default three levels 1/2, 1/3 and 1/6.
+        `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
+        item each ("shaped-pouring", "greedy-pouring") then choose those first.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read or is too large for this machine. No data are an outcome: a release without items.
         """
-        terms = self.union_terms(epsilon, delta, max_items_per_user, method, counts, shares)
+        terms = self.union_terms(epsilon, delta, max_items_per_user, method, counts, shares, popular)
         asked = {**terms.asked, "secure": draws is None or draws.secure}
 
         def ask(engine: DuckDBEngine) -> Answer:
@@ -208,6 +211,7 @@ class Dataset:
         method: str,
         counts: bool,
         shares: Sequence[Number] | None,
+        popular: Sequence[object] | Release | None = None,
     ) -> unions.UnionTerms:
         """Check every parameter of a union, and fix the price of each part of it."""
         if self.text is None and shares is not None:
@@ -220,6 +224,7 @@ class Dataset:
             method=method,
             counts=counts,
             shares=level_shares(longest, shares),
+            popular=popular,
         )
 
     def united(

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpselect import parameters
+from dpselect.engines.domain import Listed
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import (
     SIPS,
@@ -29,6 +30,7 @@ from dpselect.mechanisms.noisy_threshold import largest_rho
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
+from dpselect.release import Release
 
 AUTO = "auto"
 METHODS: dict[str, Callable[..., Any]] = {
@@ -48,6 +50,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 }
 SHARING = ("sips", "renyi-shaped")  # calls whose parts of one budget add up, which is less than adding (epsilon, delta)
 ONE_ITEM = "truncated-geometric"
+WITH_POPULAR = "shaped-pouring"
 BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
 COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts
 MOST_ITEMS = 1000  # the largest max_items_per_user that is chosen privately
@@ -68,6 +71,7 @@ class UnionTerms:
     chosen: bool
     counted: bool
     shares: tuple[Fraction, ...]
+    popular: tuple[Any, ...] = ()
 
     @property
     def privacy(self) -> Privacy:
@@ -92,6 +96,7 @@ class UnionTerms:
             "counts": self.counted,
             "method": self.method,
             "shares": self.shares,
+            "popular": None if not self.popular else Listed(tuple(dict.fromkeys(self.popular))),
         }
 
     @property
@@ -114,11 +119,11 @@ class UnionTerms:
         """The set union of each level, for users of at most `most` items."""
         epsilon, delta = self.for_union
         name = best_method(epsilon, delta, most) if self.method == AUTO else self.method
-        make = METHODS[name]
-        bound = {} if most is None or "max_items_per_user" not in fields(name) else {"max_items_per_user": most}
+        more = {"max_items_per_user": most, "popular": self.popular or None}
+        given = {key: value for key, value in more.items() if value is not None and key in fields(name)}
         if name in SHARING:
-            return tuple(make(epsilon=epsilon, delta=delta, part=part, **bound) for part in self.shares)
-        return tuple(make(epsilon=epsilon * part, delta=delta * part, **bound) for part in self.shares)
+            return tuple(METHODS[name](epsilon=epsilon, delta=delta, part=part, **given) for part in self.shares)
+        return tuple(METHODS[name](epsilon=epsilon * part, delta=delta * part, **given) for part in self.shares)
 
     def noise(self, part: Fraction, most: int) -> Fraction:
         """The variance of the noise on the counts of a level with this part: a user moves at most `most` by 1 each."""
@@ -134,6 +139,7 @@ def plan_union(
     method: str,
     counts: bool,
     shares: Sequence[Fraction] = (Fraction(1),),
+    popular: Sequence[object] | Release | None = None,
 ) -> UnionTerms:
     """Check every parameter. What can be refused without data is refused here."""
     epsilon = parameters.positive("epsilon", epsilon)
@@ -141,9 +147,21 @@ def plan_union(
     counted = parameters.flag("counts", counts)
     if method != AUTO and method not in METHODS:
         raise ParameterError("method", f"be one of auto, {', '.join(METHODS)}", repr(method), near_method(method))
+    listed = _popular(popular)
+    if listed and method == AUTO:
+        method = WITH_POPULAR
+    if listed and "popular" not in fields(method):
+        raise ParameterError("method", "be greedy-pouring or shaped-pouring where popular is given", repr(method))
     most, chosen = _bound(method, max_items_per_user, counted)
     terms = UnionTerms(
-        epsilon=epsilon, delta=delta, method=method, most=most, chosen=chosen, counted=counted, shares=tuple(shares)
+        epsilon=epsilon,
+        delta=delta,
+        method=method,
+        most=most,
+        chosen=chosen,
+        counted=counted,
+        shares=tuple(shares),
+        popular=listed,
     )
     if not chosen:
         terms.mechanisms(most)
@@ -151,6 +169,20 @@ def plan_union(
         hint = "give max_items_per_user, raise epsilon, or take sips"
         raise ParameterError("epsilon", "be larger where max_items_per_user is chosen privately", str(epsilon), hint)
     return terms
+
+
+def _popular(popular: object) -> tuple[Any, ...]:
+    """A public list of items, best first, or an earlier release."""
+    if popular is None:
+        return ()
+    if isinstance(popular, Release):
+        return tuple(popular.labels)
+    if isinstance(popular, (str, bytes)) or not isinstance(popular, Sequence):
+        raise ParameterError("popular", "be a list of items, best first, or a release", type(popular).__name__)
+    try:
+        return tuple(dict.fromkeys(popular))
+    except TypeError:
+        raise ParameterError("popular", "hold items that can be looked up", "others") from None
 
 
 def _bound(method: str, given: int | str | None, counted: bool) -> tuple[int | None, bool]:

@@ -159,9 +159,8 @@ def popular_first(popular: tuple[Hashable, ...]) -> Callable[[UserSets, Draws], 
     def order(sets: UserSets, draws: Draws) -> UserSets:
         users, items = draws.order(sets.users), draws.order(sets.size)
         if place_of:
-            places = np.array(
-                [place_of.get(sets.label(code), len(place_of)) for code in items.tolist()], dtype=np.int64
-            )
+            labels = sets.labels(items)
+            places = np.array([place_of.get(label, len(place_of)) for label in labels], dtype=np.int64)
             items = items[np.argsort(places, kind="stable")]
         return by_rank(sets, users, items)
 
