@@ -154,7 +154,8 @@ def _steps(most: int, finest: int) -> tuple[tuple[int, int], ...]:
     while (t := numbers[-1]) < most:
         numbers.append(min(most, t + 1 if t < 8 else t * 5 // 4))
     largest = {int(finest * (most / t) ** 0.25 + 1e-9): t for t in numbers}  # the last t of each share
-    return tuple((t, share) for share, t in largest.items())
+    common = math.gcd(*largest)  # more than 1 where all give the same: only whole numbers of users count then
+    return tuple((t, share // common) for share, t in largest.items())
 
 
 @lru_cache(maxsize=64)
