@@ -134,7 +134,8 @@ def _largest(p: float, q: float, n: int, moment: float, guess: float) -> float:
     x = guess if low < guess < high else high / 2
     slope, last = 2.0, (0.0, 0.0)
     for _ in range(100):
-        value = math.log(_log_moment(_logistic(start + x), p, n))
+        found = _log_moment(_logistic(start + x), p, n)
+        value = math.log(found) if found > 0 else -math.inf  # beside 1 the smallest moments are lost
         if abs(value - wanted) <= CLOSE or high - low < CLOSE * x:
             return _logistic(start + x)
         low, high = (x, high) if value < wanted else (low, x)
