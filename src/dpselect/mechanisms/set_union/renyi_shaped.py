@@ -106,8 +106,11 @@ class RenyiShaped:
 
 
 def has_curve(epsilon: Fraction, delta: Fraction, most: int) -> bool:
-    """Is the curve short enough to be made, by what it was measured to be about?"""
-    return 4 * math.sqrt(-math.log(float(delta)) * most) / float(epsilon) <= LONGEST
+    """Are the curves made in a second or two, by what they were measured to be about?"""
+    if epsilon < LEAST_EPSILON or delta < LEAST_DELTA:
+        return False
+    rare = -math.log(float(delta))
+    return (4 * math.sqrt(rare * most) + 2 * rare) / float(epsilon) <= LONGEST / 4
 
 
 def given(kept: UserSets, steps: tuple[tuple[int, int], ...]) -> Int64:
