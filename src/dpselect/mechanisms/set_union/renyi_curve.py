@@ -82,7 +82,9 @@ def _propose(conditions: Conditions, stop: float) -> list[float]:
     n, dearest = conditions.order - 1, conditions.dearest()
     least, most = min(dearest), max(dearest)
     rules = [(share, float(n * conditions.budget / t) * (1 - MARGIN)) for share, t in dearest.items()]
-    first = {share: -math.expm1(math.log1p(-float(conditions.delta)) / t) * (1 - MARGIN) for share, t in dearest.items()}
+    first = {
+        share: -math.expm1(math.log1p(-float(conditions.delta)) / t) * (1 - MARGIN) for share, t in dearest.items()
+    }
     highest = {w: min(f for share, f in first.items() if share >= w) for w in range(least, most + 1)}
     chances = [0.0] * least
     steps: dict[int, float] = {}  # how far apart in log-odds each share's weights were last
