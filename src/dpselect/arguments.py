@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from dpselect import ledger_arguments
+from dpselect import ledger_arguments, union_arguments
 from dpselect.options import DELTA, TERMS, budget, domain, price, quiet, result, rows, users_and_items
 
 TOP_EXAMPLES = """
@@ -69,6 +69,10 @@ examples:
       The best of some candidates by a private score.
   dpselect quantile people.csv --user id --column age --q 0.5 --bounds 0 120 --epsilon 1
       The median of one value per user.
+  dpselect union plays.parquet --user user --item artist --epsilon 1
+      All artists that enough users played.
+  dpselect vocab mail.parquet --user sender --text body --ngrams 1-3 --epsilon 3 -o vocab.txt
+      The words, and up to three in a row, that enough people write.
 
 dpselect COMMAND --help tells more.
 """
@@ -117,7 +121,7 @@ def parser() -> Parser:
     """The whole command line."""
     root = Parser(
         prog="dpselect",
-        description="Differentially private selection: the top k, the best one, the value at a rank.",
+        description="Differentially private selection: the top k, the best one, a value at a rank, what many share.",
         epilog=EXAMPLES.strip("\n"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,  # a script written today must not change its meaning when an option is added
@@ -128,6 +132,8 @@ def parser() -> Parser:
         ("top", top, "the k items that most users share, ranked", TOP_EXAMPLES),
         ("choose", choose, "the best of some candidates", CHOOSE_EXAMPLES),
         ("quantile", quantile, "the median, or other quantiles, of one value per user", QUANTILE_EXAMPLES),
+        ("union", union_arguments.union, union_arguments.UNION, union_arguments.UNION_EXAMPLES),
+        ("vocab", union_arguments.vocab, union_arguments.VOCAB, union_arguments.VOCAB_EXAMPLES),
         ("demo", demo, "a private top ten of invented data, to see it work", DEMO_EXAMPLES),
     ):
         command = commands.add_parser(

@@ -69,15 +69,22 @@ def _ends(text: str) -> tuple[int, int]:
         raise ParameterError("--domain-range", "be START..STOP, two whole numbers", text, "for example 1..5") from None
 
 
-def answer(args: argparse.Namespace, ask: Ask, doing: str = "counting distinct users") -> None:
-    """Find the place for the answer, then ask, then write: in this order, since asking costs budget."""
+def answer(
+    args: argparse.Namespace, ask: Ask, doing: str = "counting distinct users", *, of_a_set: bool = False
+) -> None:
+    """Find the place for the answer, then ask, then write: in this order, since asking costs budget.
+
+    The answer may be lines only where it is `of_a_set`, which loses nothing by that.
+    """
     from dpselect.engines.files import find
-    from dpselect.output import deliver, destination, format_of
+    from dpselect.output import BY_EXTENSION, SETS_BY_EXTENSION, deliver, destination, format_of
     from dpselect.progress import Progress
 
     output = getattr(args, "output", None)
     path = None if output is None else Path(output)
-    form = format_of(getattr(args, "format", None), path)
+    form = format_of(getattr(args, "format", None), path, SETS_BY_EXTENSION if of_a_set else BY_EXTENSION)
+    if form == "lines" and args.counts:
+        raise ParameterError("--counts", "be left out where the answer is lines of items", "--counts", "csv has both")
     place = destination(path, () if path is None else find(args.files).paths)
     try:
         with Progress(doing, quiet=args.quiet) as progress:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpselect import asking, ledger_command
+from dpselect import asking, ledger_command, union_command
 from dpselect.arguments import parser
 from dpselect.errors import BudgetError, DataError, LedgerError, OutputError, ParameterError
 
@@ -90,6 +90,7 @@ def _command(args: argparse.Namespace) -> int:
         return 2
     else:
         commands = {"top": top, "choose": choose, "quantile": quantile, "demo": demo, "ledger": ledger_command.run}
+        commands |= {"union": union_command.union, "vocab": union_command.vocab}
         commands[args.command](args)
     return 0
 

@@ -31,9 +31,9 @@ class Dataset:
     files, a DuckDB database file or connection with `table=`, a DuckDB relation, a pandas or polars frame, a
     PyArrow table, or a dict of arrays. `user` names the column that says whose row it is: the guarantee is for all
     rows of one user. `item` names the column that is counted, or whose quantiles are asked. Rows without a user or an
-    item do not count. In place of `item` a column of `text` may be named, for `union`: its tokens are the items, and with
-    `ngrams=(1, 3)` up to three of them in a row. `tokenizer` is "words", "spaces", "sentences", or "re:" and a pattern;
-    `lower=False` keeps capitals.
+    item do not count. In place of `item` a column of `text` may be named, for `union`: its tokens are the items, and
+    with `ngrams=(1, 3)` up to three of them in a row. `tokenizer` is "words", "spaces", "sentences", or "re:" and a
+    pattern; `lower=False` keeps capitals.
 
     `where` keeps the rows for which an SQL condition (DuckDB's dialect) holds. It looks at one row at a time;
     where it fails for a row, the row is left out. `max_items_per_user` keeps that many distinct items of each user,
@@ -185,10 +185,10 @@ class Dataset:
 
         Guarantee: (epsilon, delta)-DP for one whole user coming or going, for all that the release shows. Every user
         takes part with `max_items_per_user` random items; without that (here or in the Dataset), or with "auto", the
-        number is chosen privately, for 1/20 of epsilon. `counts=True` adds noisy numbers of users, for a quarter of the
-        price. `method` is "auto" or the name of a mechanism, such as "renyi-shaped", "sips", "policy-gaussian" or
-        "weighted-laplace" (docs/set-union.md has them all). Where the Dataset names a `text`, n-grams are released level
-        by level, and `shares` says how the levels share the budget: by default three levels 1/2, 1/3 and 1/6.
+        number is chosen privately, for 1/20 of epsilon. `counts=True` adds noisy numbers of users, for a quarter of
+        the price. `method` is "auto" or the name of a mechanism, such as "renyi-shaped", "sips", "policy-gaussian" or
+        "weighted-laplace" (docs/set-union.md has them all). Where the Dataset names a `text`, n-grams are released
+        level by level, and `shares` says how the levels share the budget: by default three levels 1/2, 1/3 and 1/6.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read or is too large for this machine. No data are an outcome: a release without items.
@@ -204,6 +204,7 @@ class Dataset:
             method=method,
             counts=counts,
             shares=level_shares(longest, shares),
+            first=shortest - 1,
         )
         asked = {
             "epsilon": terms.epsilon,

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from dpselect import parameters
@@ -26,6 +27,7 @@ from dpselect.mechanisms import (
     WeightedLaplace,
 )
 from dpselect.mechanisms.noisy_threshold import largest_rho
+from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
@@ -52,13 +54,20 @@ BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
 COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts
 MOST_ITEMS = 1000  # the largest max_items_per_user that is chosen privately
 LARGE_DELTA = Fraction(1, 1000)
+MANY = Fraction(9, 10)  # of the users shall have no more items than the bound that is chosen
+# Outside of these a set union says nothing that anybody wants to know, and thresholds leave what floats can search.
+LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**6), Fraction(10**6)
+LEAST_DELTA = Fraction(1, 10**100)
+# Curves are taken by "auto" only where they are made in seconds; beyond, thresholds serve about as well.
+CURVES_UP_TO, CURVES_FROM_DELTA, CURVES_SHORTER_BY = 10, Fraction(1, 10**30), 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnionTerms:
     """What a set union may spend on what. `most` is max_items_per_user, None where nothing needs it or it is `chosen`.
 
-    `shares` are the parts of the levels of a text, one for items.
+    `shares` are the parts of the levels of a text, one for items; those before the place `first` only say which
+    candidates there are, and are not counted.
     """
 
     epsilon: Fraction
@@ -68,6 +77,7 @@ class UnionTerms:
     chosen: bool
     counted: bool
     shares: tuple[Fraction, ...]
+    first: int = 0
 
     @property
     def privacy(self) -> Privacy:
@@ -97,20 +107,32 @@ class UnionTerms:
         epsilon, delta = self.for_counts
         return self.epsilon - self.for_bound - epsilon, self.delta - delta
 
+    @property
+    def chooser(self) -> Quantile:
+        """What chooses max_items_per_user: a private quantile of one number per user."""
+        return Quantile(q=MANY, bounds=(1, MOST_ITEMS), step=1, epsilon=self.for_bound)
+
     def mechanisms(self, most: int | None) -> tuple[Any, ...]:
         """The set union of each level, for users of at most `most` items."""
-        epsilon, delta = self.for_union
-        name = best_method(epsilon, delta, most) if self.method == AUTO else self.method
-        make = METHODS[name]
-        bound = {} if most is None or "max_items_per_user" not in fields(name) else {"max_items_per_user": most}
-        if name in SHARING:
-            return tuple(make(epsilon=epsilon, delta=delta, part=part, **bound) for part in self.shares)
-        return tuple(make(epsilon=epsilon * part, delta=delta * part, **bound) for part in self.shares)
+        return _mechanisms(self, most)
 
-    def noise(self, part: Fraction, most: int) -> Fraction:
-        """The variance of the noise on the counts of a level with this part: a user moves at most `most` by 1 each."""
+    def noise(self, place: int, most: int) -> Fraction:
+        """The variance of the noise on the counts of a level: a user moves at most `most` of them by 1 each."""
         epsilon, delta = self.for_counts
+        part = self.shares[place] / sum(self.shares[self.first :])
         return Fraction(most) / (2 * largest_rho(epsilon, delta) * part)
+
+
+@lru_cache(maxsize=4)
+def _mechanisms(terms: UnionTerms, most: int | None) -> tuple[Any, ...]:
+    """Kept, since some take seconds to make, and they are made once to check them and once to run them."""
+    epsilon, delta = terms.for_union
+    name = best_method(epsilon, delta, most) if terms.method == AUTO else terms.method
+    make = METHODS[name]
+    bound = {} if most is None or "max_items_per_user" not in fields(name) else {"max_items_per_user": most}
+    if name in SHARING:
+        return tuple(make(epsilon=epsilon, delta=delta, part=part, **bound) for part in terms.shares)
+    return tuple(make(epsilon=epsilon * part, delta=delta * part, **bound) for part in terms.shares)
 
 
 def plan_union(
@@ -121,23 +143,45 @@ def plan_union(
     method: str,
     counts: bool,
     shares: Sequence[Fraction] = (Fraction(1),),
+    first: int = 0,
 ) -> UnionTerms:
     """Check every parameter. What can be refused without data is refused here."""
     epsilon = parameters.positive("epsilon", epsilon)
+    if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
+        raise ParameterError("epsilon", "be between 1e-6 and 1e6 for a union", str(epsilon))
     delta = parameters.probability("delta", delta)
+    if delta < LEAST_DELTA:
+        raise ParameterError("delta", "be at least 1e-100 for a union", "less")
     counted = parameters.flag("counts", counts)
     if method != AUTO and method not in METHODS:
         raise ParameterError("method", f"be one of auto, {', '.join(METHODS)}", repr(method), near_method(method))
     most, chosen = _bound(method, max_items_per_user, counted)
     terms = UnionTerms(
-        epsilon=epsilon, delta=delta, method=method, most=most, chosen=chosen, counted=counted, shares=tuple(shares)
+        epsilon=epsilon,
+        delta=delta,
+        method=method,
+        most=most,
+        chosen=chosen,
+        counted=counted,
+        shares=tuple(shares),
+        first=first,
     )
-    if not chosen:
-        terms.mechanisms(most)
-    elif method == "renyi-shaped" and not has_curve(*terms.for_union, MOST_ITEMS):
-        hint = "give max_items_per_user, raise epsilon, or take sips"
-        raise ParameterError("epsilon", "be larger where max_items_per_user is chosen privately", str(epsilon), hint)
+    _refuse_what_cannot_be_made(terms)
     return terms
+
+
+def _refuse_what_cannot_be_made(terms: UnionTerms) -> None:
+    """Now, and not when the bound is known: by then the ceiling is reserved."""
+    if not terms.chosen:
+        terms.mechanisms(terms.most)
+    elif terms.method == "renyi-shaped":
+        epsilon, delta = terms.for_union
+        if not has_curve(epsilon / 4, delta, MOST_ITEMS):
+            hint = "give max_items_per_user, raise epsilon, or take sips"
+            raise ParameterError("epsilon", "be larger where max_items_per_user is chosen privately", "less", hint)
+    elif terms.method != AUTO:
+        terms.mechanisms(1)
+        terms.mechanisms(MOST_ITEMS)
 
 
 def _bound(method: str, given: int | str | None, counted: bool) -> tuple[int | None, bool]:
@@ -170,4 +214,6 @@ def best_method(epsilon: Fraction, delta: Fraction, most: int | None) -> str:
     """By epsilon, delta and the bound alone; measured in docs/set-union.md."""
     if most == 1:
         return ONE_ITEM
-    return "renyi-shaped" if has_curve(epsilon, delta, most or MOST_ITEMS) else "sips"
+    if epsilon > CURVES_UP_TO or delta < CURVES_FROM_DELTA:
+        return "sips"
+    return "renyi-shaped" if has_curve(epsilon / CURVES_SHORTER_BY, delta, most or MOST_ITEMS) else "sips"
