@@ -19,8 +19,9 @@ ROOMS = (
     "errors", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "user_sets", "texts", "grid",
     "kernels", "mechanisms", "engines",
     "forms", "plots", "release", "archive", "plans", "planning", "unions", "union_answers", "questions", "ledger",
-    "payments", "verbs", "quantiles", "dataset", "session", "dpselect", "demo", "ledger_arguments", "arguments",
-    "ledger_command", "output", "progress", "cli",
+    "payments", "verbs", "quantiles", "dataset", "session", "dpselect", "demo",
+    "options", "ledger_arguments", "union_arguments", "arguments",
+    "ledger_command", "output", "progress", "asking", "union_command", "cli",
     "__main__",
 )  # fmt: skip
 TESTING_SEES_UP_TO = "mechanisms"
