@@ -151,7 +151,7 @@ def _steps(most: int, finest: int) -> tuple[tuple[int, int], ...]:
     """`finest` for a user of `most` items, and more for fewer, by the fourth root; few different ones.
 
     Any shares are private. With the square root, as for Gaussian noise, users of few items would slow the curve for
-    all others; with equal shares they would give less than they may. Measured in benchmarks/README.md.
+    all others; with equal shares they would give less than they may. Measured on the mechanism's page.
     """
     numbers = [1]
     while (t := numbers[-1]) < most:
