@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from dpselect import ledger_arguments
+from dpselect import ledger_arguments, plan_arguments
 
 EPSILON = "how much one person's data may change the odds of any answer: at most by the factor e^epsilon; 1 is common"
 DELTA = "how likely that promise may fail for somebody, far below 1 / number of users (default 1e-6"
@@ -157,6 +157,7 @@ def parser() -> Parser:
         allow_abbrev=False,
     )
     ledger_arguments.fill(ledger, argparse.RawDescriptionHelpFormatter)
+    plan_arguments.add(commands, argparse.RawDescriptionHelpFormatter)
     return root
 
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpselect import ledger_command
+from dpselect import ledger_command, plan_command
 from dpselect.arguments import parser
 from dpselect.errors import BudgetError, DataError, LedgerError, OutputError, ParameterError
 
@@ -95,6 +95,7 @@ def _command(args: argparse.Namespace) -> int:
         return 2
     else:
         commands = {"top": top, "choose": choose, "quantile": quantile, "demo": demo, "ledger": ledger_command.run}
+        commands["plan"] = plan_command.run
         commands[args.command](args)
     return 0
 

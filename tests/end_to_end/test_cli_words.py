@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from dpselect import __version__, ledger_arguments
+from dpselect import __version__, ledger_arguments, plan_arguments
 from dpselect.arguments import CHOOSE_EXAMPLES, DEMO_EXAMPLES, EXAMPLES, TOP_EXAMPLES, parser
 from tests.end_to_end.conftest import Command
 
@@ -36,11 +36,14 @@ def test_help_teaches(command: str, dpselect: Command) -> None:
     assert "\ndelta: " in ended.out
 
 
-@pytest.mark.parametrize("text", [TOP_EXAMPLES, CHOOSE_EXAMPLES, DEMO_EXAMPLES, EXAMPLES, ledger_arguments.EXAMPLES])
+@pytest.mark.parametrize(
+    "text",
+    [TOP_EXAMPLES, CHOOSE_EXAMPLES, DEMO_EXAMPLES, EXAMPLES, ledger_arguments.EXAMPLES, plan_arguments.EXAMPLES],
+)
 def test_examples_are_understood(text: str) -> None:
     """Every line of the examples that is a command is one that the command line takes."""
     for line in re.findall(r"^  dpselect (.*)$", text, flags=re.MULTILINE):
-        assert parser().parse_args(shlex.split(line)).command in {"top", "choose", "quantile", "demo", "ledger"}
+        assert parser().parse_args(shlex.split(line)).command in {"top", "choose", "quantile", "demo", "ledger", "plan"}
 
 
 @pytest.mark.parametrize(

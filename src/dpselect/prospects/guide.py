@@ -106,8 +106,8 @@ def _top(
     sentences = [
         crowd.sentence(),
         *_bound(terms.max_items_per_user),
-        f"Each mechanism was run {_runs(chosen)} on these counts, planned and priced as for real data; ± is the "
-        "standard deviation from one answer to the next.",
+        f"Each mechanism was run {_runs(chosen)}, planned and priced as for real data; ± is the standard "
+        "deviation from one answer to the next.",
         "Smallest count: how many users an item needs to have half a chance to come back. Lost: by how much the "
         f"users of the items fall short of those of the best {terms.k}.",
     ]
@@ -254,9 +254,9 @@ def _bound(most: int | None) -> list[str]:
 def _runs(methods: Sequence[str]) -> str:
     """How often: less where every count is noised, which takes longer."""
     fewer = [name for name in methods if name in NOISED]
-    usual = f"{top.RUNS} times" if len(fewer) < len(methods) else ""
-    less = f"{' and '.join(fewer)} {top.RUNS_OF_NOISE} times" if fewer else ""
-    return ", ".join(part for part in (usual, less) if part)
+    if len(fewer) == len(methods):
+        return f"{top.RUNS_OF_NOISE} times"
+    return f"{top.RUNS} times" + (f" ({' and '.join(fewer)} {top.RUNS_OF_NOISE} times)" if fewer else "")
 
 
 def _why(most: int | None, users: bool) -> str:

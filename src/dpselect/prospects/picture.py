@@ -30,7 +30,10 @@ def prospects(lines: Mapping[str, Sequence[Point]], caption: str, path: str | os
         panels[1].plot(epsilons, [float("nan") if s is None else s for s in smallest], **look)
         panels[2].plot(epsilons, [100 * e for e in error], **look)
     for axes, title in zip(panels, ("items returned", "smallest likely count (users)", "lost (%)"), strict=True):
-        clean(axes, title)
+        clean(axes, title, sorted({point[0] for points in lines.values() for point in points}))
+    if any(point[3] for points in lines.values() for point in points):
+        panels[1].set_yscale("log")
+        panels[1].yaxis.set_major_formatter("{x:,.0f}")
     panels[0].set_ylim(bottom=0)
     panels[2].set_ylim(0, 100)
     if lines:
@@ -41,9 +44,11 @@ def prospects(lines: Mapping[str, Sequence[Point]], caption: str, path: str | os
     return figure
 
 
-def clean(axes: Axes, title: str) -> None:
+def clean(axes: Axes, title: str, epsilons: Sequence[float]) -> None:
     """Nothing but the lines and two scales."""
     axes.set_xscale("log")
+    axes.set_xticks(epsilons, [f"{epsilon:.3g}" for epsilon in epsilons])
+    axes.set_xticks([], minor=True)
     axes.set_xlabel("epsilon", fontsize=9)
     axes.set_title(title, fontsize=9, loc="left")
     axes.tick_params(labelsize=8)
