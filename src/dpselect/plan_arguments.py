@@ -13,7 +13,7 @@ examples:
       The same where the items are known, for two mechanisms.
   dpselect plan top --k 10 --counts-from last-year.json --epsilon 0.2,0.5,1 --plot prospects.svg
       With the noisy counts that an earlier release published, and as a picture too.
-  dpselect plan union --users 20000 --items 5000 --items-per-user 8 --max-items-per-user 20 --format csv -o union.csv
+  dpselect plan union --users 20000 --items 5000 --items-each 8 --max-items-per-user 20 --format csv -o union.csv
       How many of 5,000 items would come back, into a file.
 
 No data is read and no budget is spent: users are invented, or counts come from a release that was paid for already.
@@ -66,7 +66,7 @@ def _crowd(question: argparse.ArgumentParser) -> None:
     who = question.add_argument_group("imagined users")
     who.add_argument("--users", type=int, metavar="N", help="how many there are (default 10000)")
     who.add_argument("--items", type=int, metavar="N", help="how many items there are (default 2000)")
-    who.add_argument("--items-per-user", metavar="M", help="how many of them a user has, on average (default 10)")
+    who.add_argument("--items-each", metavar="M", help="how many of them a user has, on average (default 10)")
     who.add_argument("--skew", metavar="S", help="the r-th item is liked as r^-S (default 1.1); 0 is all alike")
     who.add_argument(
         "--counts-from",

@@ -57,7 +57,7 @@ def forecast(args: argparse.Namespace, progress: Any) -> Prospects:
         "top_k" if args.question == "top" else "union",
         users=args.users,
         items=args.items,
-        items_per_user=_number(args.items_per_user),
+        items_per_user=_number(args.items_each),
         skew=args.skew,
         counts=None if args.counts_from is None else released_counts(Path(args.counts_from)),
         max_items_per_user=args.max_items_per_user,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dpselect.draws import Rising
 from dpselect.prospects.crowd import Floats
 
+FEW = 64  # different weights up to which the law is asked at each
 CLOSE = 0.01  # items; the law is asked at so many weights that lines between them can be wrong by less in each cell
 
 
@@ -36,7 +37,7 @@ def chances(law: Rising, weights: npt.ArrayLike, unit: int = 1) -> Floats:
         low, high = cells.pop()
         if high - low < 2:
             continue
-        if (found[high] - found[low]) * (before[high] - before[low + 1]) <= CLOSE:
+        if len(values) > FEW and (found[high] - found[low]) * (before[high] - before[low + 1]) <= CLOSE:
             inner = slice(low + 1, high)
             found[inner] = np.interp(values[inner], values[[low, high]], found[[low, high]])
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -40,8 +40,11 @@ class Crowd(Protocol):
         """Does every user have the typical number of items?"""
         ...
 
-    def giving(self, most: int | None) -> Iterator[tuple[int, Floats]]:
-        """For each part of the users: how many items one of them keeps, and how many of them keep each item."""
+    def given(self, most: int | None, share: Share) -> Floats:
+        """What each item is given on average, where everyone keeps a random `most` of theirs, and gives share(t) to
+
+        each where t are kept.
+        """
         ...
 
     def sets(self, draws: Draws) -> UserSets | None:
@@ -54,13 +57,14 @@ class Crowd(Protocol):
 
 
 def expected_counts(crowd: Crowd, most: int | None) -> Floats:
-    """How many users keep each item, where everyone keeps a random `most` of theirs."""
-    return sum((users for _, users in crowd.giving(most)), np.zeros(crowd.items))
+    """How many users keep each item: all give 1."""
+    return crowd.given(most, lambda _: Fraction(1))
 
 
-def expected_weights(crowd: Crowd, most: int | None, share: Share) -> Floats:
-    """What each item is given by them, where a user of t items gives share(t) to each."""
-    return sum((users * float(share(t)) for t, users in crowd.giving(most)), np.zeros(crowd.items))
+def gift(items: int, most: int | None, share: Share) -> float:
+    """What one of the items of a user is given on average: it is kept by chance."""
+    kept = items if most is None else min(items, most)
+    return kept / items * float(share(kept))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,14 +114,17 @@ class Zipf:
         """They differ."""
         return False
 
-    def giving(self, most: int | None) -> Iterator[tuple[int, Floats]]:
-        """Strata by activity, with expected numbers of users."""
+    def given(self, most: int | None, share: Share) -> Floats:
+        """Strata by activity; in each, users who have an item differ in how many others they have."""
+        total = np.zeros(self.items)
         for part in range(STRATA):
             activity = -self.activity * math.log1p(-(part + 0.5) / STRATA)
             has = -np.expm1(-activity * self.attraction)
-            size = float(has.sum())
-            kept = 1.0 if most is None else min(1.0, most / size)
-            yield max(1, round(size * kept)), has * (kept * self.users / STRATA)
+            twice = float(has @ has)
+            others = float(has.sum()) - twice / float(has.sum())
+            sizes = spread(others, float(has.sum()) - twice)
+            total += has * (self.users / STRATA * sum(p * gift(1 + n, most, share) for n, p in sizes))
+        return total
 
     def sets(self, draws: Draws) -> UserSets | None:
         """As many uses of each item as expected, dealt to the users by chance; an item that comes twice counts once."""
@@ -147,6 +154,18 @@ class Zipf:
         )
 
 
+def spread(mean: float, variance: float) -> list[tuple[int, float]]:
+    """Whole numbers and their chances: a Poisson law of this variance, moved to this mean; of many a few."""
+    moved = round(mean - variance)
+    deviation = math.sqrt(variance)
+    step = max(1, int(deviation / 4))
+    first = max(0, int(variance - 5 * deviation))
+    tried = range(first, int(variance + 5 * deviation) + 5, step)
+    log = math.log(max(variance, 1e-12))
+    masses = [math.exp(n * log - variance - math.lgamma(n + 1)) for n in tried]
+    return [(max(0, n + moved), mass / sum(masses)) for n, mass in zip(tried, masses, strict=True)]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Released:
     """Counts of users that were released before, in place of invented ones; users are not known one by one."""
@@ -165,12 +184,11 @@ class Released:
         """Nobody knows better."""
         return True
 
-    def giving(self, most: int | None) -> Iterator[tuple[int, Floats]]:
-        """All users in one part; who has more than they may keep drops the others at random."""
-        kept = self.items_per_user if most is None else min(self.items_per_user, most)
+    def given(self, most: int | None, share: Share) -> Floats:
+        """All users alike; who has more than they may keep drops the others at random."""
         users = np.zeros(self.items)
-        users[: len(self.counts)] = self.counts * (kept / self.items_per_user)
-        yield kept, users
+        users[: len(self.counts)] = self.counts * gift(self.items_per_user, most, share)
+        return users
 
     def sets(self, draws: Draws) -> None:  # noqa: ARG002 - the same question as its neighbour
         """Counts do not tell who shares what."""

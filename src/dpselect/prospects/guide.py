@@ -28,6 +28,7 @@ ITEMS_PER_USER = 10
 MOST_ITEMS = 10**7
 MOST_USERS = 10**12
 STEEPEST = 10
+LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10_000), Fraction(100)
 
 Progress = Callable[[float | None], None]
 
@@ -135,6 +136,8 @@ def _union(
     if not rows:
         raise ParameterError("epsilon", f"be large enough for {', '.join(chosen)}", "smaller values")
     by = "for one draw of invented users" if sample else "at the expected weights"
+    if any(name in union.POLICIES for name in chosen):
+        by += f" (policies: in {union.ORDERS} orders of users and items)"
     sentences = [
         crowd.sentence(),
         *_bound(most),
@@ -148,9 +151,7 @@ def _union(
     if left_out:
         sentences.append(f"Left out: {', '.join(left_out)}; {_why(most, sets is not None)}.")
     for method, at in refused.items():
-        sentences.append(
-            f"{method} cannot be had at epsilon {', '.join(map(forms.short, at))}: it is too small for it."
-        )
+        sentences.append(f"{method} is left out at epsilon {', '.join(map(forms.short, at))}, too small for it.")
     return Prospects(question="union", rows=rows, assumed=_assumed(vars(terms), crowd), sentences=tuple(sentences))
 
 
@@ -169,7 +170,11 @@ def _epsilons(epsilon: Any) -> list[Fraction]:
     given = list(epsilon) if several else [epsilon]
     if not given:
         raise ParameterError("epsilon", "be a positive number or several", "none")
-    return sorted({parameters.positive("epsilon", one) for one in given})
+    found = sorted({parameters.positive("epsilon", one) for one in given})
+    for one in found:
+        if not LEAST_EPSILON <= one <= LARGEST_EPSILON:
+            raise ParameterError("epsilon", "be between 0.0001 and 100 for a forecast", forms.short(one))
+    return found
 
 
 def _methods(methods: Any, known: Sequence[str], hint: str | None = None) -> list[str]:

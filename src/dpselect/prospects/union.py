@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields
@@ -32,10 +33,11 @@ from dpselect.mechanisms.set_union.ordering import bounded, users_and_items_in_o
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.prospects.answers import Prospect
 from dpselect.prospects.chances import chances, smallest_likely
-from dpselect.prospects.crowd import Crowd, Floats, expected_counts, expected_weights
+from dpselect.prospects.crowd import Crowd, Floats, expected_counts
 from dpselect.user_sets import UserSets
 
 RUNS = 5  # of mechanisms with rounds, whose chances have no formula
+ORDERS = 3  # of users and items, for policies, whose weights depend on them
 ROUNDS = {"sips": SIPS, "renyi-shaped": RenyiShaped}
 SUMS = {  # weights that are sums of what users give, whatever others gave
     "count-laplace": CountLaplace,
@@ -53,7 +55,7 @@ POLICIES = {
     "shaped-pouring": ShapedPouring,
 }
 METHODS: dict[str, Callable[..., Any]] = {**SUMS, **POLICIES, **ROUNDS}
-NEED_USERS = (*POLICIES, *ROUNDS)
+LEAST_EPSILON = {"renyi-shaped": Fraction(1, 50)}  # below, its curves take seconds, or it has none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,17 +89,18 @@ def needs_bound(method: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Invented users, one by one; what they keep under a bound is chosen once, and is the same for all mechanisms."""
+    """Invented users, one by one. All mechanisms see them in the same few orders, keeping the same items."""
 
     sets: UserSets
     draws: Draws
-    kept: dict[int | None, UserSets] = field(default_factory=dict)
+    kept: dict[tuple[int | None, int], UserSets] = field(default_factory=dict)
 
-    def ordered(self, most: int | None) -> UserSets:
-        """Users and items in random order, each user bounded."""
-        if most not in self.kept:
-            self.kept[most] = users_and_items_in_order(bounded(self.sets, most, self.draws), self.draws)
-        return self.kept[most]
+    def ordered(self, most: int | None, time: int = 0) -> UserSets:
+        """Users and items in random order, each user bounded; another order each time."""
+        key = most, time
+        if key not in self.kept:
+            self.kept[key] = users_and_items_in_order(bounded(self.sets, most, self.draws), self.draws)
+        return self.kept[key]
 
     @cached_property
     def users(self) -> Floats:
@@ -119,9 +122,10 @@ def union_prospects(
     for place, method in enumerate(methods):
         for step, epsilon in enumerate(epsilons):
             tell((place * len(epsilons) + step) / total)
-            try:
-                mechanism = terms.make(method, epsilon)
-            except ParameterError:
+            mechanism = None
+            with contextlib.suppress(ParameterError):
+                mechanism = terms.make(method, epsilon) if epsilon >= LEAST_EPSILON.get(method, 0) else None
+            if mechanism is None:
                 refused.setdefault(method, []).append(epsilon)
                 continue
             if sample is None:
@@ -136,35 +140,49 @@ def by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, crowd: Crowd
     """Expected weights, and the chances at them."""
     most: int | None = mechanism.max_items_per_user  # type: ignore[attr-defined]
     users = expected_counts(crowd, None)
-    likely = chances(mechanism.law, expected_weights(crowd, most, mechanism.share))
+    weights = crowd.given(most, mechanism.share)
+    if isinstance(mechanism, TruncatedGeometric):
+        weights = np.rint(weights)  # its law knows whole numbers only, and would round an average down
+    likely = chances(mechanism.law, weights)
     needed = users_needed(mechanism, most, crowd.typical) if crowd.alike else smallest_likely(users, likely)
-    return summed(method, epsilon, likely, users, needed, mechanism.threshold)
+    return summed(method, epsilon, [likely], users, needed, mechanism.threshold)
 
 
 def by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sample: Sample) -> Prospect:
-    """The weights that the invented users give, and the chances at them."""
+    """The weights that the invented users give, and the chances at them; for policies in some orders."""
     most: int | None = mechanism.max_items_per_user  # type: ignore[attr-defined]
-    weights, unit = mechanism.weigh(sample.ordered(most))
-    likely = chances(mechanism.law, weights, unit)
-    users = sample.users
-    return summed(method, epsilon, likely, users, smallest_likely(users, likely), mechanism.threshold)
+    likely = []
+    for time in range(ORDERS if method in POLICIES else 1):
+        weights, unit = mechanism.weigh(sample.ordered(most, time))
+        likely.append(chances(mechanism.law, weights, unit))
+    needed = smallest_likely(sample.users, np.mean(likely, axis=0))
+    return summed(method, epsilon, likely, sample.users, needed, mechanism.threshold)
 
 
 def summed(
-    method: str, epsilon: Fraction, likely: Floats, users: Floats, smallest: int | None, threshold: Fraction
+    method: str, epsilon: Fraction, likely: Sequence[Floats], users: Floats, smallest: int | None, threshold: Fraction
 ) -> Prospect:
-    """Items come back independently of each other, each with its chance."""
-    uses, spread = float(users.sum()) or 1.0, likely * (1 - likely)
+    """In each order items come back independently of each other, each with its chance."""
+    items, items_spread = mean_and_spread(likely, np.ones(len(users)))
+    found, error_spread = mean_and_spread(likely, users / (float(users.sum()) or 1.0))
     return Prospect(
         method=method,
         epsilon=epsilon,
-        items=float(likely.sum()),
-        items_spread=math.sqrt(float(spread.sum())),
+        items=items,
+        items_spread=items_spread,
         smallest_count=smallest,
-        error=1 - float((likely * users).sum()) / uses,
-        error_spread=math.sqrt(float((spread * users**2).sum())) / uses,
+        error=1 - found,
+        error_spread=error_spread,
         threshold=float(threshold),
     )
+
+
+def mean_and_spread(likely: Sequence[Floats], values: Floats) -> tuple[float, float]:
+    """Of the values of released items added up: the variance of the coins, and that between orders."""
+    means = [float(chance @ values) for chance in likely]
+    coins = float(np.mean([float((chance * (1 - chance)) @ values**2) for chance in likely]))
+    orders = float(np.var(means, ddof=1)) if len(means) > 1 else 0.0
+    return float(np.mean(means)), math.sqrt(coins + orders)
 
 
 def by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sample) -> Prospect:
