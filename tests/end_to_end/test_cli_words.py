@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from dpselect import __version__, ledger_arguments
+from dpselect import __version__, ledger_arguments, plan_arguments
 from dpselect.arguments import CHOOSE_EXAMPLES, DEMO_EXAMPLES, EXAMPLES, TOP_EXAMPLES, parser
 from dpselect.union_arguments import UNION_EXAMPLES, VOCAB_EXAMPLES
 from tests.end_to_end.conftest import Command
 
-COMMANDS = {"top", "choose", "quantile", "union", "vocab", "demo", "ledger"}
+COMMANDS = {"top", "choose", "quantile", "union", "vocab", "demo", "ledger", "plan"}
 HELP = [
     TOP_EXAMPLES,
     CHOOSE_EXAMPLES,
@@ -23,6 +23,7 @@ HELP = [
     DEMO_EXAMPLES,
     EXAMPLES,
     ledger_arguments.EXAMPLES,
+    plan_arguments.EXAMPLES,
 ]
 
 
