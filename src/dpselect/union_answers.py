@@ -188,6 +188,6 @@ def _support(mechanism: Any, most: int | None, longest: int) -> str:
 def users_for(mechanism: Any, chance: float, items: int) -> int:
     """How many users of this many items an item needs, when nobody's gifts are refused."""
     if hasattr(mechanism, "users_for"):
-        return int(mechanism.users_for(chance, items))
+        return max(1, int(mechanism.users_for(chance, items)))
     height: Fraction = mechanism.threshold / mechanism.share(items)
-    return math.ceil(height)
+    return max(1, math.ceil(height))  # with a large delta even one user is more than enough
