@@ -59,7 +59,7 @@ MANY = Fraction(9, 10)  # of the users shall have no more items than the bound t
 LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**6), Fraction(10**6)
 LEAST_DELTA = Fraction(1, 10**100)
 # Curves are taken by "auto" only where they are made in seconds; beyond, thresholds serve about as well.
-CURVES_UP_TO, CURVES_FROM_DELTA, CURVES_SHORTER_BY = 10, Fraction(1, 10**30), 8
+CURVES_UP_TO, CURVES_FROM_DELTA, CURVES_SHORTER_BY = 10, Fraction(1, 10**20), 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +129,9 @@ def _mechanisms(terms: UnionTerms, most: int | None) -> tuple[Any, ...]:
     epsilon, delta = terms.for_union
     name = best_method(epsilon, delta, most) if terms.method == AUTO else terms.method
     make = METHODS[name]
-    bound = {} if most is None or "max_items_per_user" not in fields(name) else {"max_items_per_user": most}
+    bound: dict[str, int] = (
+        {} if most is None or "max_items_per_user" not in fields(name) else {"max_items_per_user": most}
+    )
     if name in SHARING:
         return tuple(make(epsilon=epsilon, delta=delta, part=part, **bound) for part in terms.shares)
     return tuple(make(epsilon=epsilon * part, delta=delta * part, **bound) for part in terms.shares)

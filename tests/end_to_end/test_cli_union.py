@@ -156,6 +156,17 @@ def test_progress_has_words_of_its_own(
     assert dpselect(*bounded(union(events, "--quiet"))).err == ""
 
 
+def test_only_methods_that_need_a_bound_pay_for_one_unless_told_to(events: Path, dpselect: Command) -> None:
+    def bound(*more: object) -> object:
+        question = union(events, "--epsilon", 4, "--format", "json", *more)
+        return json.loads(dpselect(*question).out)["privacy"]["parameters"]["max_items_per_user"]
+
+    assert bound("--method", "shaped-pouring") is None
+    assert bound("--method", "shaped-pouring", "--max-items-per-user", "auto") >= 1
+    assert bound("--method", "sips") >= 1
+    assert bound("--method", "sips", "--max-items-per-user", 7) == 7
+
+
 def test_a_process_of_its_own(events: Path) -> None:
     ended = process(*bounded(union(events, "--format", "lines", "--method", "auto", "--epsilon", 5)))
     assert ended.returncode == 0
