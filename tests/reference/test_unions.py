@@ -15,8 +15,9 @@ from dpselect import union_answers, unions
 from dpselect.archive import archived, restored
 from dpselect.privacy import ApproxDP
 from dpselect.testing import SeededDraws
-from dpselect.union_answers import plainly
+from dpselect.union_answers import chosen_bound, plainly
 from dpselect.unions import METHODS, best_method, plan_union
+from dpselect.user_sets import UserSets
 
 PRICE = {"epsilon": 50, "delta": "1e-9"}
 MANY, SOME = 240, 120
@@ -119,6 +120,25 @@ def test_a_chosen_bound_is_about_what_most_users_have():
     found = dataset(data).union(**PRICE, method="sips")
     assert found.privacy.parameters["max_items_per_user"] == 5
     assert found.labels == [0, 1, 2, 3, 4]
+
+
+def same_users(users, items):
+    codes = np.tile(np.arange(items, dtype=np.int64), users)
+    return UserSets(offsets=np.arange(users + 1, dtype=np.int64) * items, codes=codes, size=items, label=int)
+
+
+def test_a_bound_chosen_for_a_twentieth_of_a_small_price_is_rarely_far_off():
+    """With a thousand points, of which most are far too large, one of those wins more often than not."""
+    terms = plan_union(epsilon=1, delta="1e-6", max_items_per_user=None, method="sips", counts=False)
+    sets = same_users(2000, 50)
+    found = [chosen_bound(sets, terms, SeededDraws(seed)) for seed in range(40)]
+    assert found.count(50) >= 32
+
+
+@pytest.mark.parametrize(("items", "bound"), [(1, 1), (7, 8), (11, 13), (1000, 1000), (5000, 1000)])
+def test_a_bound_leaves_most_users_all_that_they_have(items, bound):
+    terms = plan_union(epsilon=100, delta="1e-6", max_items_per_user=None, method="sips", counts=False)
+    assert chosen_bound(same_users(100, items), terms, SeededDraws(0)) == bound
 
 
 def test_split_makes_several_items_of_a_row():
@@ -354,6 +374,11 @@ def test_the_method_is_taken_by_public_facts():
     assert best_method(Fraction(1), Fraction(1, 10**6), 100) == "renyi-shaped"
     assert best_method(Fraction(1, 1000), Fraction(1, 10**6), 100) == "sips"
     assert best_method(Fraction(1), Fraction(1, 10**50), 100) == "sips"
+
+
+def test_mixed_types_are_text():
+    data = {"user": [user for user in range(200) for _ in range(3)], "item": ["a", 1, 2.5] * 200}
+    assert dataset(data).union(**PRICE, max_items_per_user=3, method="sips").labels == ["1", "2.5", "a"]
 
 
 def test_numpy_columns():
