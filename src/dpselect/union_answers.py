@@ -22,7 +22,7 @@ from dpselect.plans import stated
 from dpselect.release import Item, Release, Statement
 from dpselect.texts.text_levels import level_by_level
 from dpselect.texts.token_stream import TokenStream
-from dpselect.unions import AUTO, BOUND_SHARE, LARGE_DELTA, METHODS, UnionTerms
+from dpselect.unions import AUTO, BOUND_SHARE, BOUNDS, LARGE_DELTA, METHODS, UnionTerms
 from dpselect.user_sets import Int64, UserSets
 
 Progress = Callable[[float | None], None]
@@ -130,9 +130,10 @@ class Run:
 
 
 def chosen_bound(sets: UserSets, terms: UnionTerms, draws: Draws) -> int:
-    """About how many items 9 of 10 users have at most: one private quantile of one number per user."""
+    """About how many items 9 of 10 users have at most: each stands at the least of BOUNDS that leaves all they have."""
     lengths = np.diff(sets.offsets)
-    return int(terms.chooser(lengths[lengths > 0], draws=draws)[0])
+    places = np.searchsorted(BOUNDS, np.minimum(lengths[lengths > 0], BOUNDS[-1]))
+    return BOUNDS[int(terms.chooser(places, draws=draws)[0])]
 
 
 def plainly(label: object) -> tuple[str, bool, Any]:
@@ -187,6 +188,6 @@ def _support(mechanism: Any, most: int | None, longest: int) -> str:
 def users_for(mechanism: Any, items: int) -> int:
     """How many users of this many items an item needs for an even chance, when nobody's gifts are refused."""
     if isinstance(mechanism, RenyiShaped):
-        return mechanism.users_for(0.5, items)
+        return max(1, mechanism.users_for(0.5, items))
     many: Fraction = mechanism.threshold / mechanism.share(items)
-    return math.ceil(many)
+    return max(1, math.ceil(many))  # with a large delta even one user is more than enough

@@ -84,10 +84,10 @@ def _union(command: argparse.ArgumentParser) -> None:
     command.add_argument("--delta", default="1e-6", help=DELTA + ")")
     command.add_argument(
         "--max-items-per-user",
-        default="auto",
         dest="most",
         metavar="N|auto",
-        help="N random items of every user take part; auto (the default) chooses N privately, for 1/20 of epsilon",
+        help="N random items of every user take part; auto chooses N privately, for 1/20 of epsilon (the default, but "
+        "for methods that need no N)",
     )
     command.add_argument("--method", default="auto", metavar="NAME", help=METHODS)
     command.add_argument("--counts", action="store_true", help="noisy numbers of users too, for 1/4 of the price")

@@ -45,8 +45,10 @@ def _ask(args: argparse.Namespace, dataset: Callable[[], Dataset], shares: Seque
     asking.answer(args, ask, doing, of_a_set=True)
 
 
-def most_items(text: str) -> int | str:
+def most_items(text: str | None) -> int | str | None:
     """A whole number as one; any other word is judged where `auto` is known."""
+    if text is None:
+        return None
     return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else text
 
 

@@ -55,7 +55,12 @@ ONE_ITEM = "truncated-geometric"
 WITH_POPULAR = "shaped-pouring"
 BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
 COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts
-MOST_ITEMS = 1000  # the largest max_items_per_user that is chosen privately
+# What max_items_per_user is chosen from. Few points and wide steps: of many far ones, some would often win by luck.
+BOUNDS = (
+    *(1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63, 80),
+    *(100, 125, 160, 200, 250, 315, 400, 500, 630, 800, 1000),
+)
+MOST_ITEMS = BOUNDS[-1]
 LARGE_DELTA = Fraction(1, 1000)
 MANY = Fraction(9, 10)  # of the users shall have no more items than the bound that is chosen
 # Outside of these a set union says nothing that anybody wants to know, and thresholds leave what floats can search.
@@ -125,8 +130,8 @@ class UnionTerms:
 
     @property
     def chooser(self) -> Quantile:
-        """What chooses max_items_per_user: a private quantile of one number per user."""
-        return Quantile(q=MANY, bounds=(1, MOST_ITEMS), step=1, epsilon=self.for_bound)
+        """What chooses max_items_per_user: a private quantile of one place in BOUNDS per user."""
+        return Quantile(q=MANY, bounds=(0, len(BOUNDS) - 1), step=1, epsilon=self.for_bound)
 
     def mechanisms(self, most: int | None) -> tuple[Any, ...]:
         """The set union of each level, for users of at most `most` items."""

@@ -19,12 +19,14 @@ PHRASES = ["quick fox", "the quick"]
 
 
 def union(events: Path, *more: object) -> list[object]:
-    """A question whose answer is all but certain: epsilon is large, and rare items have one user each."""
-    return ["union", events, "--user", "user", "--item", "animal", "--epsilon", 30, "--method", "sips", *more]
+    """A question whose answer is all but certain: epsilon is large, delta small, and rare items have one user each."""
+    price = ["--epsilon", 30, "--delta", "1e-9", "--method", "sips"]
+    return ["union", events, "--user", "user", "--item", "animal", *price, *more]
 
 
 def vocab(notes: Path, *more: object) -> list[object]:
-    return ["vocab", notes, "--user", "user", "--text", "note", "--epsilon", 60, "--method", "sips", *more]
+    price = ["--epsilon", 60, "--delta", "1e-9", "--method", "sips"]
+    return ["vocab", notes, "--user", "user", "--text", "note", *price, *more]
 
 
 def bounded(question: list[object]) -> list[object]:
@@ -49,10 +51,10 @@ def items(text: str) -> list[object]:
 
 
 def test_a_table_with_its_statement(events: Path, dpselect: Command) -> None:
-    ended = dpselect(*union(events))
+    ended = dpselect(*union(events, "--quiet"))
     assert (ended.status, ended.err) == (0, "")
     assert [line.strip() for line in ended.out.splitlines()[:5]] == ["item", *ANIMALS, ""]
-    assert "spent: (30, 1e-06)-DP per user, add-remove neighbours" in ended.out
+    assert "spent: (30, 1e-09)-DP per user, add-remove neighbours" in ended.out
     assert "chosen privately, for 1/20 of epsilon" in " ".join(ended.out.split())
     assert CANARY_ITEM not in ended.out
 
@@ -70,7 +72,7 @@ def test_several_files_are_one_data_set(events: Path, tmp_path: Path, dpselect: 
     other.write_bytes(events.read_bytes())
     ended = dpselect("union", other, *bounded(union(events, "--counts", "--format", "json"))[1:])
     counts = {item["item"]: item["count"] for item in json.loads(ended.out)["items"]}
-    assert abs(counts["ant"] - COUNTS["ant"]) < 30, "users are counted once, in whatever files they are"
+    assert abs(counts["ant"] - COUNTS["ant"]) < 45, "users are counted once, in whatever files they are"
 
 
 def test_csv_with_counts_has_the_largest_first(events: Path, dpselect: Command) -> None:
@@ -78,7 +80,7 @@ def test_csv_with_counts_has_the_largest_first(events: Path, dpselect: Command) 
     assert lines[0] == "item,count"
     found = {name: int(count) for name, count in (line.split(",") for line in lines[1:])}
     assert list(found) == ["ant", "bee", "cat"]
-    assert all(abs(found[name] - COUNTS[name]) < 30 for name in found)
+    assert all(abs(found[name] - COUNTS[name]) < 45 for name in found)
 
 
 def test_json_has_the_form_of_top(events: Path, dpselect: Command) -> None:
@@ -86,7 +88,7 @@ def test_json_has_the_form_of_top(events: Path, dpselect: Command) -> None:
     assert found["items"] == [{"item": name, "rank": None} for name in ANIMALS]
     assert (found["complete"], found["secure"]) == (True, True)
     privacy = found["privacy"]
-    assert (privacy["epsilon"], privacy["delta"], privacy["neighbors"]) == (30, 1e-6, "add-remove")
+    assert (privacy["epsilon"], privacy["delta"], privacy["neighbors"]) == (30, 1e-9, "add-remove")
     assert {"method", "max_items_per_user", "threshold", "epsilon_of_items"} <= set(privacy["parameters"])
 
 
@@ -99,17 +101,17 @@ def test_parquet(events: Path, tmp_path: Path, dpselect: Command) -> None:
 def test_lines_are_items_and_nothing_else(events: Path, dpselect: Command) -> None:
     ended = dpselect(*union(events, "--format", "lines", "--quiet"))
     assert ended.out.splitlines() == ANIMALS
-    assert ended.err.startswith("spent: (30, 1e-06)-DP per user")
+    assert ended.err.startswith("spent: (30, 1e-09)-DP per user")
     assert "What is missing here is rare or unlucky" in " ".join(ended.err.split())
 
 
 def test_a_text_file_holds_lines_and_the_statement_is_said(notes: Path, tmp_path: Path, dpselect: Command) -> None:
     path = tmp_path / "vocab.txt"
-    ended = dpselect(*bounded(vocab(notes, "--ngrams", "1-2", "-o", path)))
+    ended = dpselect(*bounded(vocab(notes, "--ngrams", "1-2", "--quiet", "-o", path)))
     assert (ended.status, ended.out) == (0, "")
     assert path.read_text("utf-8") == "".join(f"{word}\n" for word in sorted([*WORDS, *PHRASES]))
     said = " ".join(ended.err.split())
-    assert "spent: (60, 1e-06)-DP per user" in said
+    assert "spent: (60, 1e-09)-DP per user" in said
     assert "level by level, for 2/3, 1/3 of the price of items" in said
     assert "Items by number of tokens: 3 of 1, 2 of 2." in said
 
@@ -152,6 +154,17 @@ def test_progress_has_words_of_its_own(
     assert "finding the items that enough users share" in dpselect(*bounded(union(events))).err
     assert "finding the n-grams that enough users share" in dpselect(*bounded(vocab(notes))).err
     assert dpselect(*bounded(union(events, "--quiet"))).err == ""
+
+
+def test_only_methods_that_need_a_bound_pay_for_one_unless_told_to(events: Path, dpselect: Command) -> None:
+    def bound(*more: object) -> object:
+        question = union(events, "--epsilon", 4, "--format", "json", *more)
+        return json.loads(dpselect(*question).out)["privacy"]["parameters"]["max_items_per_user"]
+
+    assert bound("--method", "shaped-pouring") is None
+    assert bound("--method", "shaped-pouring", "--max-items-per-user", "auto") >= 1
+    assert bound("--method", "sips") >= 1
+    assert bound("--method", "sips", "--max-items-per-user", 7) == 7
 
 
 def test_a_process_of_its_own(events: Path) -> None:
@@ -241,7 +254,7 @@ def test_interrupted(events: Path, dpselect: Command, tmp_path: Path, monkeypatc
         raise KeyboardInterrupt
 
     monkeypatch.setattr("dpselect.union_answers.union_of", interrupt)
-    ended = dpselect(*bounded(union(events, "-o", tmp_path / "animals.txt")))
+    ended = dpselect(*bounded(union(events, "--quiet", "-o", tmp_path / "animals.txt")))
     assert (ended.status, ended.out, ended.err) == (130, "", "dpselect: interrupted\n")
     assert list(tmp_path.iterdir()) == []
 
@@ -318,7 +331,7 @@ def book(dpselect: Command, tmp_path: Path) -> Path:
 def test_a_ledger_pays_once(events: Path, notes: Path, book: Path, dpselect: Command) -> None:
     account = ["--ledger", book, "--analyst", "ann"]
     first = dpselect(*union(events, "--counts", *account))
-    assert "charged: (30, 1e-06) to ann, who has (100, 9e-06) left" in first.out
+    assert "charged: (30, 1e-09) to ann, who has (100, 9.999e-06) left" in first.out
     again = dpselect(*union(events, "--counts", *account))
     assert "charged: nothing: this is the stored answer" in again.out
     assert again.out.splitlines()[:4] == first.out.splitlines()[:4]
@@ -331,10 +344,10 @@ def test_a_ledger_pays_once(events: Path, notes: Path, book: Path, dpselect: Com
     refused = dpselect(*union(events, "--fresh", *account))
     assert (refused.status, refused.out) == (5, "")
     history = dpselect("ledger", "history", book).out
-    assert "union epsilon=60 delta=1e-06 from user=user text=note" in history
+    assert "union epsilon=60 delta=1e-09 from user=user text=note" in history
 
 
 def test_lines_say_who_paid(events: Path, book: Path, dpselect: Command) -> None:
-    ended = dpselect(*union(events, "--format", "lines", "--ledger", book, "--analyst", "ann"))
-    assert ended.err.startswith("promise: (30, 1e-06)-DP")
-    assert "charged: (30, 1e-06) to ann" in ended.err
+    ended = dpselect(*union(events, "--format", "lines", "--quiet", "--ledger", book, "--analyst", "ann"))
+    assert ended.err.startswith("promise: (30, 1e-09)-DP")
+    assert "charged: (30, 1e-09) to ann" in ended.err

@@ -1,0 +1,386 @@
+"""Dataset.union: what is found when the answer is all but certain, what is said of it, paid for it, and refused."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import polars
+import pytest
+
+import dpselect as dps
+from dpselect import union_answers, unions
+from dpselect.archive import archived, restored
+from dpselect.privacy import ApproxDP
+from dpselect.testing import SeededDraws
+from dpselect.union_answers import chosen_bound, plainly
+from dpselect.unions import METHODS, best_method, plan_union
+from dpselect.user_sets import UserSets
+
+PRICE = {"epsilon": 50, "delta": "1e-9"}
+MANY, SOME = 240, 120
+
+
+def rows(pairs):
+    users, items = zip(*pairs, strict=True) if pairs else ((), ())
+    return {"user": list(users), "item": list(items)}
+
+
+def shared():
+    """Two items of many users, each row twice, and one item each of three single users."""
+    pairs = [(user, "much") for user in range(MANY)] + [(user, "some") for user in range(SOME)]
+    return rows([*pairs, *pairs, *((user, f"own {user}") for user in range(3))])
+
+
+def dataset(data=None, **more):
+    return dps.Dataset(shared() if data is None else data, **({"user": "user", "item": "item"} | more))
+
+
+def texts(**more):
+    notes = ["to be or", *["To be!"] * 199, "my own word"]
+    data = {"user": [*range(200), 7], "note": notes}
+    return dps.Dataset(data, user="user", text="note", **more)
+
+
+def said(release):
+    return " ".join(release.privacy.sentences)
+
+
+# ---- what is found ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["auto", *METHODS])
+def test_every_method_finds_what_many_share_and_nothing_of_one(method):
+    most = 1 if method == "truncated-geometric" else 3
+    # Pouring at a large epsilon has a cutoff below its threshold: see the mechanisms' own tests.
+    price = PRICE | ({"epsilon": 8} if method in ("greedy-pouring", "shaped-pouring", "renyi-shaped") else {})
+    release = dataset().union(**price, max_items_per_user=most, method=method)
+    assert release.labels == ["much", "some"]
+    assert [item.rank for item in release] == [None, None]
+    assert release.complete
+    assert release.secure
+    name = release.privacy.parameters["method"]
+    assert method in (name, "auto")
+    assert release.privacy.mechanism == METHODS[name].__name__
+    assert f"by {name}" in said(release)
+    assert release.privacy.parameters["max_items_per_user"] == most
+
+
+@pytest.mark.parametrize("method", [name for name, make in METHODS.items() if name != "truncated-geometric"])
+def test_every_method_can_have_its_bound_chosen_for_it(method):
+    price = {"epsilon": 6, "delta": "1e-9"}
+    release = dataset().union(**price, max_items_per_user="auto", method=method)
+    assert release.privacy.parameters["max_items_per_user"] >= 1
+    assert "chosen privately, for 1/20 of epsilon" in said(release)
+
+
+def test_users_are_counted_once_and_counts_are_near():
+    release = dataset().union(**PRICE, max_items_per_user=2, method="sips", counts=True)
+    assert release.labels == ["much", "some"]
+    deviation = release.privacy.parameters["deviation_of_counts"]
+    assert 0 < deviation < 2
+    for item, truth in zip(release, (MANY, SOME), strict=True):
+        assert abs(item.count - truth) <= 8 * deviation
+
+
+def test_items_stand_by_their_noisy_counts_where_they_have_some():
+    data = rows([(user, "z") for user in range(MANY)] + [(user, "a") for user in range(SOME)])
+    price = PRICE | {"method": "sips", "max_items_per_user": 2}
+    assert dataset(data).union(**price, counts=True).labels == ["z", "a"]
+    assert dataset(data).union(**price).labels == ["a", "z"]
+
+
+def test_a_user_counts_for_at_most_the_bound():
+    """Ten items of the same hundred users, of which each may count for two: all counts together are near 200."""
+    data = rows([(user, f"item {n}") for user in range(100) for n in range(10)])
+    release = dataset(data).union(**PRICE, max_items_per_user=2, method="sips", counts=True)
+    total = sum(item.count for item in release)
+    wide = 8 * release.privacy.parameters["deviation_of_counts"] * len(release) ** 0.5
+    assert len(release) == 10
+    assert abs(total - 200) <= wide < 400
+
+
+def test_counting_without_the_bound_would_be_noticed(monkeypatch):
+    """The broken twin of the test above: whoever counts all items of a user moves more than the noise is for."""
+    monkeypatch.setattr(union_answers, "bounded", lambda sets, most, draws: sets)  # noqa: ARG005
+    with pytest.raises(AssertionError):
+        test_a_user_counts_for_at_most_the_bound()
+
+
+def test_the_bound_of_the_data_set_is_meant_unless_another_is_given():
+    assert dataset(max_items_per_user=4).union(**PRICE).privacy.parameters["max_items_per_user"] == 4
+    both = dataset(max_items_per_user=4).union(**PRICE, max_items_per_user=2)
+    assert both.privacy.parameters["max_items_per_user"] == 2
+
+
+def test_a_chosen_bound_is_about_what_most_users_have():
+    data = rows([(user, n) for user in range(400) for n in range(5)])
+    found = dataset(data).union(**PRICE, method="sips")
+    assert found.privacy.parameters["max_items_per_user"] == 5
+    assert found.labels == [0, 1, 2, 3, 4]
+
+
+def same_users(users, items):
+    codes = np.tile(np.arange(items, dtype=np.int64), users)
+    return UserSets(offsets=np.arange(users + 1, dtype=np.int64) * items, codes=codes, size=items, label=int)
+
+
+def test_a_bound_chosen_for_a_twentieth_of_a_small_price_is_rarely_far_off():
+    """With a thousand points, of which most are far too large, one of those wins more often than not."""
+    terms = plan_union(epsilon=1, delta="1e-6", max_items_per_user=None, method="sips", counts=False)
+    sets = same_users(2000, 50)
+    found = [chosen_bound(sets, terms, SeededDraws(seed)) for seed in range(40)]
+    assert found.count(50) >= 32
+
+
+@pytest.mark.parametrize(("items", "bound"), [(1, 1), (7, 8), (11, 13), (1000, 1000), (5000, 1000)])
+def test_a_bound_leaves_most_users_all_that_they_have(items, bound):
+    terms = plan_union(epsilon=100, delta="1e-6", max_items_per_user=None, method="sips", counts=False)
+    assert chosen_bound(same_users(100, items), terms, SeededDraws(0)) == bound
+
+
+def test_split_makes_several_items_of_a_row():
+    data = {"user": list(range(100)), "item": ["a b", "b c"] * 50}
+    assert dataset(data, split=" ").union(**PRICE, max_items_per_user=3, method="sips").labels == ["a", "b", "c"]
+
+
+def test_no_rows_are_an_answer():
+    release = dataset(rows([]), where="1 = 1").union(**PRICE)
+    assert len(release) == 0
+    assert release.complete
+    assert not release.ranked
+    assert str(release).startswith("no items: ")
+    assert release.to_columns() == {"item": []}
+
+
+def test_types_come_back_as_they_were():
+    for values in (
+        [3, 20, 100],
+        [-1.5, 0.25, 10.0],
+        [datetime.date(2024, 9, 1), datetime.date(2024, 10, 1)],
+        [False, True],
+    ):
+        pairs = [(user, value) for user in range(150) for value in reversed(values)]
+        data = polars.DataFrame(pairs, schema=["user", "item"], orient="row")
+        assert dataset(data).union(**PRICE, max_items_per_user=3, method="sips").labels == values
+
+
+# ---- their order ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["a", "a bit", "a'b", "ab", "b"],
+        [-2, 3, 10],
+        [0.5, 2.0, 10.0, float("nan")],
+        [Decimal("9.5"), Decimal(10)],
+        [datetime.date(2024, 9, 1), datetime.date(2024, 10, 1)],
+        [b"a", b"b"],
+        [1, 2, "1", "a", [2], None],
+    ],
+    ids=repr,
+)
+def test_labels_have_one_order_wherever_they_stood(labels):
+    keys = [plainly(label) for label in labels]
+    assert len(set(keys)) == len(labels)
+    backwards = list(reversed(labels))
+    backwards.sort(key=plainly)
+    assert [plainly(label) for label in backwards] == sorted(keys)
+    if len({type(label) for label in labels}) == 1:
+        assert sorted(keys) == keys
+
+
+# ---- texts ------------------------------------------------------------------------------------------------
+
+
+def test_the_words_and_pairs_of_a_text():
+    release = texts(ngrams=(1, 2)).union(**PRICE, max_items_per_user=4, method="sips")
+    assert release.labels == ["be", "to", "to be"]
+    assert release.privacy.parameters["items_by_length"] == {"1": 2, "2": 1}
+    assert release.privacy.parameters["shares"] == (Fraction(2, 3), Fraction(1, 3))
+    assert "Items by number of tokens: 2 of 1, 1 of 2." in said(release)
+    assert "for 2/3, 1/3 of the price of items" in said(release)
+    assert restored(archived(release)) == release
+
+
+@pytest.mark.parametrize("counts", [False, True])
+def test_pairs_only(counts):
+    release = texts(ngrams=2).union(**PRICE, max_items_per_user=4, method="sips", counts=counts)
+    assert release.labels == ["to be"]
+    assert (release.items[0].count is not None) == counts
+    assert release.has_counts == counts
+
+
+def test_the_whole_price_of_counts_goes_to_the_lengths_that_are_shown():
+    def plan(first):
+        half = Fraction(1, 2)
+        most = {"max_items_per_user": 4, "method": "sips", "counts": True, "shares": (half, half), "first": first}
+        return plan_union(epsilon=1, delta="1e-6", **most)
+
+    assert plan(0).noise(0, 4) == 2 * plan(1).noise(1, 4)
+
+
+# ---- what is said and paid --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("most", [None, "auto", 5])
+@pytest.mark.parametrize("shares", [(Fraction(1),), (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))])
+def test_the_parts_add_up_to_the_price(counts, most, shares):
+    terms = plan_union(
+        epsilon="0.5", delta="1e-6", max_items_per_user=most, method="sips", counts=counts, shares=shares
+    )
+    (union_epsilon, union_delta), (count_epsilon, count_delta) = terms.for_union, terms.for_counts
+    assert union_epsilon + count_epsilon + terms.for_bound == terms.epsilon == Fraction(1, 2)
+    assert union_delta + count_delta == terms.delta == Fraction(1, 10**6)
+    assert (terms.for_bound > 0) == (most != 5)
+    assert (count_epsilon > 0) == counts
+    assert sum(terms.shares) <= 1
+    assert terms.privacy.approx == ApproxDP(terms.epsilon, terms.delta)
+    if terms.chosen:
+        assert terms.chooser.privacy.epsilon <= terms.for_bound
+        assert terms.chooser.privacy.delta == 0
+
+
+@pytest.mark.parametrize("method", [*METHODS])
+def test_no_level_takes_more_than_its_part(method):
+    shares = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
+    most = 1 if method == "truncated-geometric" else 5
+    terms = plan_union(epsilon=1, delta="1e-6", max_items_per_user=most, method=method, counts=True, shares=shares)
+    made = terms.mechanisms(terms.most)
+    if method in unions.SHARING:
+        assert [one.part for one in made] == list(shares)
+        assert {(one.privacy.epsilon, one.privacy.delta) for one in made} == {terms.for_union}
+    else:
+        epsilon, delta = terms.for_union
+        assert sum(one.privacy.epsilon for one in made) <= epsilon
+        assert sum(one.privacy.delta for one in made) <= delta
+
+
+def test_a_large_delta_is_spoken_of():
+    assert "Mind: delta = 0.01 is large" in said(dataset().union(epsilon=1, delta="0.01", max_items_per_user=3))
+    assert "Mind" not in said(dataset().union(epsilon=1, delta="1e-6", max_items_per_user=3))
+
+
+def test_nothing_is_said_that_depends_on_unreleased_data():
+    """The same sentences for data of many users and of none, the bound being given."""
+    terms = {"epsilon": 1, "delta": "1e-6", "max_items_per_user": 3, "counts": True, "method": "policy-gaussian"}
+    full, empty = dataset().union(**terms), dataset(rows([])).union(**terms)
+    assert full.privacy == empty.privacy
+
+
+def test_draws_for_tests_are_said():
+    assert not dataset().union(**PRICE, max_items_per_user=2, method="sips", draws=SeededDraws(1)).secure
+
+
+def test_a_ledger_is_charged_the_price_once(tmp_path):
+    path = tmp_path / "budget.sqlite"
+    account = dps.Account(dataset="default", analyst="ann")
+    with dps.Ledger.create(path) as ledger:
+        ledger.grant(account, epsilon=100, delta="1e-6")
+        paying = dataset(ledger=ledger, analyst="ann", snapshot="today")
+        first = paying.union(**PRICE, method="sips", counts=True)
+        assert (first.charged.numbers["epsilon"], first.charged.numbers["delta"]) == (50, Fraction(1, 10**9))
+        again = paying.union(**PRICE, method="sips", counts=True)
+        assert again.charged.numbers["repeated"] is True
+        assert (again.items, again.privacy) == (first.items, first.privacy)
+        assert ledger.balance(account).left.epsilon == 50
+        assert paying.union(**PRICE, method="sips", counts=True, fresh=True).charged.numbers["repeated"] is False
+        with pytest.raises(dps.BudgetError):
+            paying.union(**PRICE, method="sips")
+
+
+def test_what_fails_while_data_are_read_stays_reserved(tmp_path, monkeypatch):
+    account = dps.Account(dataset="default", analyst="ann")
+    with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
+        ledger.grant(account, epsilon=100, delta="1e-6")
+        monkeypatch.setattr(union_answers, "union_of", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            dataset(ledger=ledger, analyst="ann").union(**PRICE)
+        assert ledger.balance(account).left.epsilon == 50
+
+
+# ---- what is refused --------------------------------------------------------------------------------------
+
+REFUSED = {
+    "epsilon 0": ({"epsilon": 0}, "epsilon"),
+    "epsilon nan": ({"epsilon": float("nan")}, "epsilon"),
+    "epsilon beyond use": ({"epsilon": "1e7"}, "epsilon"),
+    "delta 0": ({"delta": 0}, "delta"),
+    "delta 1": ({"delta": 1}, "delta"),
+    "delta tiny": ({"delta": Fraction(1, 10**400)}, "delta"),
+    "no items": ({"max_items_per_user": 0}, "max_items_per_user"),
+    "half an item": ({"max_items_per_user": 2.5}, "max_items_per_user"),
+    "true items": ({"max_items_per_user": True}, "max_items_per_user"),
+    "a word": ({"max_items_per_user": "all"}, "max_items_per_user"),
+    "two for one": ({"max_items_per_user": 2, "method": "truncated-geometric"}, "max_items_per_user"),
+    "unknown method": ({"method": "SIPS"}, "method"),
+    "no method": ({"method": None}, "method"),
+    "counts guessed": ({"counts": 1}, "counts"),
+    "fresh guessed": ({"fresh": 1}, "fresh"),
+    "shares of items": ({"shares": [1]}, "shares"),
+    "curves too long": ({"method": "renyi-shaped", "epsilon": "0.001"}, "epsilon"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_before_any_row_is_read(name, monkeypatch):
+    given, parameter = REFUSED[name]
+    monkeypatch.setattr("dpselect.engines.duckdb_engine.DuckDBEngine.contributions", None)
+    with pytest.raises(dps.ParameterError) as error:
+        dataset().union(**(PRICE | given))
+    assert error.value.parameter == parameter
+
+
+def test_text_and_items_are_for_different_questions():
+    with pytest.raises(dps.ParameterError) as error:
+        texts().top_k(3, epsilon=1, delta="1e-6")
+    assert error.value.parameter == "text"
+    with pytest.raises(dps.ParameterError) as error:
+        dps.Dataset({"user": [1], "n": [2]}, user="user", text="n").union(epsilon=1)
+    assert error.value.parameter == "text"
+    with pytest.raises(dps.ParameterError) as error:
+        texts(ngrams=(1, 2)).union(epsilon=1, shares=["1/2", "2/3"])
+    assert error.value.parameter == "shares"
+
+
+EXTREMES = [
+    (method, epsilon, delta)
+    for method in ["auto", *METHODS]
+    for epsilon, delta in [("1e-6", "1e-100"), ("1e-6", "0.999"), ("1e6", "1e-100"), ("1e6", "0.999"), ("10", "2e-20")]
+    if method != "renyi-shaped"  # whose curves end before: tests of its own
+]
+
+
+@pytest.mark.parametrize(("method", "epsilon", "delta"), EXTREMES)
+def test_what_is_planned_can_be_made_for_any_chosen_bound(method, epsilon, delta):
+    """A refusal after the ceiling is reserved would cost it."""
+    try:
+        terms = plan_union(
+            epsilon=epsilon, delta=delta, max_items_per_user=None, method=method, counts=True, shares=(Fraction(1),)
+        )
+    except dps.ParameterError:
+        return
+    for most in (1, 2, 30, 1000) if terms.chosen else (1,):
+        (made,) = terms.mechanisms(most)
+        assert union_answers.users_for(made, 0.5, 1) >= 1
+
+
+def test_the_method_is_taken_by_public_facts():
+    assert best_method(Fraction(1), Fraction(1, 10**6), 1) == "truncated-geometric"
+    assert best_method(Fraction(1), Fraction(1, 10**6), 100) == "renyi-shaped"
+    assert best_method(Fraction(1, 1000), Fraction(1, 10**6), 100) == "sips"
+    assert best_method(Fraction(1), Fraction(1, 10**50), 100) == "sips"
+
+
+def test_mixed_types_are_text():
+    data = {"user": [user for user in range(200) for _ in range(3)], "item": ["a", 1, 2.5] * 200}
+    assert dataset(data).union(**PRICE, max_items_per_user=3, method="sips").labels == ["1", "2.5", "a"]
+
+
+def test_numpy_columns():
+    data = {"user": np.arange(100) % 50, "item": np.array(["ant"] * 100)}
+    assert dataset(data).union(**PRICE, max_items_per_user=np.int64(2), method="sips").labels == ["ant"]
