@@ -121,7 +121,7 @@ def test_formulas_are_near_invented_users():
     sample = union.Sample(crowd.sets(SeededDraws(2)), SeededDraws(3))
     for method in union.SUMS:
         mechanism = union.UnionTerms(delta=Fraction("1e-6"), max_items_per_user=8).make(method, Fraction(1))
-        one = union.by_formula(method, Fraction(1), mechanism, crowd)
+        one = union.by_formula(method, Fraction(1), mechanism, union.Averages(crowd))
         other = union.by_users(method, Fraction(1), mechanism, sample)
         assert one.items == pytest.approx(other.items, rel=0.05), method
         assert one.smallest_count == pytest.approx(other.smallest_count, rel=0.2), method
@@ -245,6 +245,17 @@ def test_where_gaps_are_huge_nothing_is_lost(known):
     for row in found:
         assert (row.items, row.items_spread, row.error, row.error_spread) == (3, 0, 0, 0), row.method
         assert row.smallest_count == 70_000, row.method
+
+
+def test_what_is_lost_has_the_mechanism_s_law(monkeypatch):
+    """One of two: peeling takes the second with probability 1 / (1 + e^gap). Half that rate would be refused."""
+    monkeypatch.setattr(top, "RUNS", 3000)
+    [row] = rows("top_k", k=1, counts=[4, 3], epsilon=1, domain_known=True, methods="peeling")
+    second, wrong = 1 / (1 + math.exp(1)), 1 / (1 + math.exp(1 / 2))
+    error = 5 * math.sqrt(second * (1 - second) / 3000)
+    assert abs(4 * row.error - second) < error < abs(wrong - second)
+    assert row.error_spread == pytest.approx(math.sqrt(second * (1 - second)) / 4, rel=0.1)
+    assert (row.items, row.smallest_count) == (1, 4)
 
 
 def test_where_counts_are_tiny_bottom_hides_all():

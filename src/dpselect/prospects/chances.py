@@ -11,7 +11,7 @@ from dpselect.draws import Rising
 from dpselect.prospects.crowd import Floats
 
 FEW = 64  # different weights up to which the law is asked at each
-CLOSE = 0.01  # items; the law is asked at so many weights that lines between them can be wrong by less in each cell
+CLOSE = 1e-5  # of the items, or a hundredth of one: lines between two weights where the law is asked are nearer
 
 
 def chances(law: Rising, weights: npt.ArrayLike, unit: int = 1) -> Floats:
@@ -32,12 +32,13 @@ def chances(law: Rising, weights: npt.ArrayLike, unit: int = 1) -> Floats:
 
     ask(first)
     ask(len(values) - 1)
+    close = max(0.01, CLOSE * len(which))
     cells = [(first, len(values) - 1)]
     while cells:
         low, high = cells.pop()
         if high - low < 2:
             continue
-        if len(values) > FEW and (found[high] - found[low]) * (before[high] - before[low + 1]) <= CLOSE:
+        if len(values) > FEW and (found[high] - found[low]) * (before[high] - before[low + 1]) <= close:
             inner = slice(low + 1, high)
             found[inner] = np.interp(values[inner], values[[low, high]], found[[low, high]])
             continue

@@ -130,12 +130,12 @@ def _union(
     most = terms.max_items_per_user
     sets = crowd.sets(draws)
     chosen = _methods(methods, union.applying(most, users=sets is not None), _why(most, sets is not None))
-    sample = None if sets is None else union.Sample(sets, draws)
+    world = union.Averages(crowd) if sets is None else union.Sample(sets, draws)
     refused: dict[str, list[Fraction]] = {}
-    rows = tuple(union.union_prospects(terms, crowd, sample, chosen, epsilons, tell, refused))
+    rows = tuple(union.union_prospects(terms, world, chosen, epsilons, tell, refused))
     if not rows:
         raise ParameterError("epsilon", f"be large enough for {', '.join(chosen)}", "smaller values")
-    by = "for one draw of invented users" if sample else "at the expected weights"
+    by = "for one draw of invented users" if sets else "at the expected weights"
     if any(name in union.POLICIES for name in chosen):
         by += f" (policies: in {union.ORDERS} orders of users and items)"
     sentences = [

@@ -108,10 +108,30 @@ class Sample:
         return np.bincount(self.sets.codes, minlength=self.sets.size).astype(np.float64)
 
 
+@dataclass(frozen=True, eq=False)
+class Averages:
+    """What a crowd gives on average; for sums it does not depend on epsilon, so it is found once for each method."""
+
+    crowd: Crowd
+    found: dict[str, Floats] = field(default_factory=dict)
+
+    @cached_property
+    def users(self) -> Floats:
+        """How many users each item has, before any bound."""
+        return expected_counts(self.crowd, None)
+
+    def weights(self, method: str, mechanism: SetUnion, most: int | None) -> Floats:
+        """The expected weights."""
+        if method not in self.found:
+            weights = self.crowd.given(most, mechanism.share)
+            # This law knows whole numbers only, and would round an average down.
+            self.found[method] = np.rint(weights) if isinstance(mechanism, TruncatedGeometric) else weights
+        return self.found[method]
+
+
 def union_prospects(
     terms: UnionTerms,
-    crowd: Crowd,
-    sample: Sample | None,
+    world: Sample | Averages,
     methods: Sequence[str],
     epsilons: Sequence[Fraction],
     tell: Callable[[float], None],
@@ -128,24 +148,23 @@ def union_prospects(
             if mechanism is None:
                 refused.setdefault(method, []).append(epsilon)
                 continue
-            if sample is None:
-                yield by_formula(method, epsilon, mechanism, crowd)
+            if isinstance(world, Averages):
+                yield by_formula(method, epsilon, mechanism, world)
             elif method in ROUNDS:
-                yield by_runs(method, epsilon, mechanism, sample)
+                yield by_runs(method, epsilon, mechanism, world)
             else:
-                yield by_users(method, epsilon, mechanism, sample)
+                yield by_users(method, epsilon, mechanism, world)
 
 
-def by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, crowd: Crowd) -> Prospect:
+def by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, world: Averages) -> Prospect:
     """Expected weights, and the chances at them."""
     most: int | None = mechanism.max_items_per_user  # type: ignore[attr-defined]
-    users = expected_counts(crowd, None)
-    weights = crowd.given(most, mechanism.share)
-    if isinstance(mechanism, TruncatedGeometric):
-        weights = np.rint(weights)  # its law knows whole numbers only, and would round an average down
-    likely = chances(mechanism.law, weights)
-    needed = users_needed(mechanism, most, crowd.typical) if crowd.alike else smallest_likely(users, likely)
-    return summed(method, epsilon, [likely], users, needed, mechanism.threshold)
+    likely = chances(mechanism.law, world.weights(method, mechanism, most))
+    if world.crowd.alike:
+        needed: int | None = users_needed(mechanism, most, world.crowd.typical)
+    else:
+        needed = smallest_likely(world.users, likely)
+    return summed(method, epsilon, [likely], world.users, needed, mechanism.threshold)
 
 
 def by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sample: Sample) -> Prospect:
