@@ -80,7 +80,7 @@ BEST_KNOWN = {"0.5": 885, "1": 1693, "3": 4833}  # of all published methods, Zip
 
 BOUNDED = ("renyi-shaped", "sips", "shaped-pouring")
 BOUNDS = (2, 3, 10, 30, 100, 300)
-BOUND_EPSILONS = ("0.1", "1", "10")
+BOUND_EPSILONS = ("0.1", "1", "3", "10")
 
 
 @cache
