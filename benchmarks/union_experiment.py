@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import chain, product
 from pathlib import Path
 
 import duckdb
@@ -73,7 +74,7 @@ KINDS = {"count": ":", "weighted": "--", "policy": "-"}
 STYLES = {
     **{f"{kind}-{noise}": f"{colour}{line}" for kind, line in KINDS.items() for noise, colour in COLOURS.items()},
     **{method: f"C{number}-." for number, method in enumerate(PUBLISHED, 2)},
-    **{method: f"C{number}-o" for number, method in enumerate(OURS, 5)},
+    **{method: f"{colour}-o" for method, colour in zip(OURS, ("C3", "C5", "C6", "C2", "k"), strict=True)},
 }
 LADDERS = [(f"count-{z}", f"weighted-{z}", f"policy-{z}") for z in ("laplace", "gaussian")]
 BEST_KNOWN = {"0.5": 885, "1": 1693, "3": 4833}  # of all published methods, Zipf, max_items_per_user = 10
@@ -81,6 +82,17 @@ BEST_KNOWN = {"0.5": 885, "1": 1693, "3": 4833}  # of all published methods, Zip
 BOUNDED = ("renyi-shaped", "sips", "shaped-pouring")
 BOUNDS = (2, 3, 10, 30, 100, 300)
 BOUND_EPSILONS = ("0.1", "1", "3", "10")
+RENYI, ROUNDS, POURING = BOUNDED
+RULES: Mapping[str, Callable[[float, int], str]] = {
+    f"{RENYI}, always": lambda _, __: RENYI,
+    f"{ROUNDS}, always": lambda _, __: ROUNDS,
+    f"{POURING}, always": lambda _, __: POURING,
+    f"{POURING} from epsilon = 10 on": lambda epsilon, _: POURING if epsilon >= 10 else RENYI,
+    "the same, for D0 of at most 10": lambda epsilon, most: POURING if epsilon >= 10 and most <= 10 else RENYI,
+    f"{POURING} at epsilon = 0.1, D0 = 2": lambda epsilon, most: POURING if epsilon <= 0.1 and most <= 2 else RENYI,
+    f"{POURING} at D0 = 2": lambda _, most: POURING if most <= 2 else RENYI,
+}
+FEW = 10  # items; where no method finds more, nothing is compared
 
 
 @cache
@@ -194,26 +206,44 @@ def bound_table(name: str, runs: int) -> None:
     table(["epsilon", "method", *map(str, BOUNDS), "chosen privately"], rows)
 
 
+def rule_table(runs: int) -> None:
+    """What rules for a method by epsilon and max_items_per_user would find, as parts of the best of the three methods."""
+    print("Parts of the best of the three: geometric mean (least) over the tables above\n")
+    rows = []
+    for rule, method_at in RULES.items():
+        parts: dict[str, list[float]] = {name: [] for name, _ in PANELS}
+        for name, epsilon, most in product(parts, BOUND_EPSILONS, BOUNDS):
+            means = {method: statistics.mean(found(method, name, epsilon, most, runs)) for method in BOUNDED}
+            if max(means.values()) >= FEW:
+                parts[name].append(means[method_at(float(epsilon), most)] / max(means.values()))
+        cells = [f"{statistics.geometric_mean(each):.2f} ({min(each):.2f})" for each in parts.values()]
+        rows.append([rule, *cells, f"{statistics.geometric_mean(chain(*parts.values())):.3f}"])
+    table(["rule", *(name for name, _ in PANELS), "all"], rows)
+
+
 def draw(path: Path, runs: int, bound_runs: int) -> None:
     """Above, sizes over epsilon; below, sizes over max_items_per_user at epsilon 1."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullLocator
 
     mpl.rcParams["svg.hashsalt"] = "dpselect"
     figure = Figure(figsize=(14, 7.5), layout="constrained")
     for place, (name, most) in enumerate(PANELS):
         axes = figure.add_subplot(2, len(PANELS), place + 1)
         for method, style in STYLES.items():
-            means = [statistics.mean(found(method, name, epsilon, most, runs)) for epsilon in EPSILONS]
+            means = [max(statistics.mean(found(method, name, epsilon, most, runs)), 1) for epsilon in EPSILONS]
             axes.plot([float(epsilon) for epsilon in EPSILONS], means, style, label=method, markersize=3)
-        axes.set(xscale="log", yscale="symlog", xlabel="epsilon", title=f"{name}, max_items_per_user = {most}")
+        axes.set(xscale="log", yscale="log", xlabel="epsilon", title=f"{name}, max_items_per_user = {most}")
         axes.set_xticks([float(epsilon) for epsilon in EPSILONS], EPSILONS)
-        axes.minorticks_off()
+        axes.xaxis.set_minor_locator(NullLocator())
         below = figure.add_subplot(2, len(PANELS), len(PANELS) + place + 1)
         for method in BOUNDED:
             means = [statistics.mean(found(method, name, "1", bound, bound_runs)) for bound in BOUNDS]
             below.plot(BOUNDS, means, STYLES[method], label=method, markersize=3)
         below.set(xscale="log", xlabel="max_items_per_user", title=f"{name}, epsilon = 1", ylim=(0, None))
+        below.set_xticks(BOUNDS, BOUNDS)
+        below.xaxis.set_minor_locator(NullLocator())
     for axes in figure.axes[::2][:1] + figure.axes[1:2]:
         axes.set_ylabel("mean size of the answer")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside right center", fontsize=8, frameon=False)
@@ -232,6 +262,7 @@ def main() -> None:
     expected_table(runs)
     for name, _ in PANELS:
         bound_table(name, bound_runs)
+    rule_table(bound_runs)
     if options.plot:
         draw(options.plot, runs, bound_runs)
 
