@@ -207,7 +207,7 @@ def bound_table(name: str, runs: int) -> None:
 
 
 def rule_table(runs: int) -> None:
-    """What rules for a method by epsilon and max_items_per_user would find, as parts of the best of the three methods."""
+    """What rules for a method by epsilon and max_items_per_user would find, as parts of the best of three."""
     print("Parts of the best of the three: geometric mean (least) over the tables above\n")
     rows = []
     for rule, method_at in RULES.items():
