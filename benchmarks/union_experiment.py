@@ -234,14 +234,16 @@ def draw(path: Path, runs: int, bound_runs: int) -> None:
         for method, style in STYLES.items():
             means = [max(statistics.mean(found(method, name, epsilon, most, runs)), 1) for epsilon in EPSILONS]
             axes.plot([float(epsilon) for epsilon in EPSILONS], means, style, label=method, markersize=3)
-        axes.set(xscale="log", yscale="log", xlabel="epsilon", title=f"{name}, max_items_per_user = {most}")
+        axes.set(xscale="log", yscale="log", xlabel="epsilon")
+        axes.set_title(f"{name}, max_items_per_user = {most}", fontsize=10)
         axes.set_xticks([float(epsilon) for epsilon in EPSILONS], EPSILONS)
         axes.xaxis.set_minor_locator(NullLocator())
         below = figure.add_subplot(2, len(PANELS), len(PANELS) + place + 1)
         for method in BOUNDED:
             means = [statistics.mean(found(method, name, "1", bound, bound_runs)) for bound in BOUNDS]
             below.plot(BOUNDS, means, STYLES[method], label=method, markersize=3)
-        below.set(xscale="log", xlabel="max_items_per_user", title=f"{name}, epsilon = 1", ylim=(0, None))
+        below.set(xscale="log", xlabel="max_items_per_user", ylim=(0, None))
+        below.set_title(f"{name}, epsilon = 1", fontsize=10)
         below.set_xticks(BOUNDS, BOUNDS)
         below.xaxis.set_minor_locator(NullLocator())
     for axes in figure.axes[::2][:1] + figure.axes[1:2]:
