@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dpselect.errors import BudgetError, DataError, DpselectError, LedgerError, OutputError, ParameterError
     from dpselect.ledger import Account, Ledger
     from dpselect.privacy import Neighbors
+    from dpselect.prospects import Prospects, plan
     from dpselect.quantiles import median, quantile
     from dpselect.release import Item, Receipt, Release, Statement
     from dpselect.session import Session
@@ -36,6 +37,7 @@ _HOMES = {
     "Neighbors": "dpselect.privacy",
     "OutputError": "dpselect.errors",
     "ParameterError": "dpselect.errors",
+    "Prospects": "dpselect.prospects",
     "Receipt": "dpselect.release",
     "Release": "dpselect.release",
     "Session": "dpselect.session",
@@ -44,6 +46,7 @@ _HOMES = {
     "Statement": "dpselect.release",
     "choose": "dpselect.verbs",
     "median": "dpselect.quantiles",
+    "plan": "dpselect.prospects",
     "quantile": "dpselect.quantiles",
 }
 
@@ -61,6 +64,7 @@ __all__ = [
     "Neighbors",
     "OutputError",
     "ParameterError",
+    "Prospects",
     "Receipt",
     "Release",
     "Session",
@@ -72,6 +76,7 @@ __all__ = [
     "choose",
     "mechanisms",
     "median",
+    "plan",
     "quantile",
 ]
 

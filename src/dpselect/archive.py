@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -82,13 +82,22 @@ def _written(value: object) -> Json:
 
 
 def _parameter(value: object) -> Json:
-    """A parameter may be several values."""
+    """A parameter may be several values, or several with names."""
+    if isinstance(value, Mapping):
+        return ["mapping", [[name, _written(one)] for name, one in value.items()]]
     return ["tuple", [_written(one) for one in value]] if isinstance(value, tuple) else _written(value)
+
+
+def _pair(value: Json) -> tuple[str, object]:
+    name, one = value if isinstance(value, list) else ("", None)
+    return str(name), _read(one)
 
 
 def _read(value: Json) -> object:
     if isinstance(value, list):
         kind, text = value
+        if kind == "mapping" and isinstance(text, list):
+            return dict(_pair(one) for one in text)
         if isinstance(text, list):
             return tuple(_read(one) for one in text)
         return _KINDS[str(kind)][2](str(text))

@@ -8,17 +8,8 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from dpselect import ledger_arguments
-
-EPSILON = "how much one person's data may change the odds of any answer: at most by the factor e^epsilon; 1 is common"
-DELTA = "how likely that promise may fail for somebody, far below 1 / number of users (default 1e-6"
-TERMS = """
-epsilon: what anybody can learn about one person from the answer; smaller is more private and less accurate.
-delta: the small probability with which that promise may fail; keep it far below 1 / number of users.
-exit status: 0 done (also when fewer than k items could be told), 2 a parameter is wrong, 3 the data cannot be
-read, 4 the output cannot be written, 5 the budget does not suffice, 6 the ledger cannot be used, 130 interrupted, 1
-anything else.
-"""
+from dpselect import ledger_arguments, plan_arguments, union_arguments
+from dpselect.options import DELTA, TERMS, budget, domain, price, quiet, result, rows, users_and_items
 
 TOP_EXAMPLES = """
 examples:
@@ -78,6 +69,10 @@ examples:
       The best of some candidates by a private score.
   dpselect quantile people.csv --user id --column age --q 0.5 --bounds 0 120 --epsilon 1
       The median of one value per user.
+  dpselect union plays.parquet --user user --item artist --epsilon 1
+      All artists that enough users played.
+  dpselect vocab mail.parquet --user sender --text body --ngrams 1-3 --epsilon 3 -o vocab.txt
+      The words, and up to three in a row, that enough people write.
 
 dpselect COMMAND --help tells more.
 """
@@ -126,7 +121,7 @@ def parser() -> Parser:
     """The whole command line."""
     root = Parser(
         prog="dpselect",
-        description="Differentially private selection: the top k, the best one, the value at a rank.",
+        description="Differentially private selection: the top k, the best one, a value at a rank, what many share.",
         epilog=EXAMPLES.strip("\n"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,  # a script written today must not change its meaning when an option is added
@@ -137,6 +132,8 @@ def parser() -> Parser:
         ("top", top, "the k items that most users share, ranked", TOP_EXAMPLES),
         ("choose", choose, "the best of some candidates", CHOOSE_EXAMPLES),
         ("quantile", quantile, "the median, or other quantiles, of one value per user", QUANTILE_EXAMPLES),
+        ("union", union_arguments.union, union_arguments.UNION, union_arguments.UNION_EXAMPLES),
+        ("vocab", union_arguments.vocab, union_arguments.VOCAB, union_arguments.VOCAB_EXAMPLES),
         ("demo", demo, "a private top ten of invented data, to see it work", DEMO_EXAMPLES),
     ):
         command = commands.add_parser(
@@ -157,6 +154,7 @@ def parser() -> Parser:
         allow_abbrev=False,
     )
     ledger_arguments.fill(ledger, argparse.RawDescriptionHelpFormatter)
+    plan_arguments.add(commands, argparse.RawDescriptionHelpFormatter)
     return root
 
 
@@ -233,63 +231,3 @@ def demo(command: argparse.ArgumentParser) -> None:
     command.add_argument("--users", type=int, default=100_000, metavar="N", help="how many (default 100000)")
     command.add_argument("--keep", metavar="FILE", help="write the data to this Parquet file and keep it")
     quiet(command)
-
-
-# ---- options that commands share --------------------------------------------------------------------------
-
-Group = argparse._ActionsContainer
-
-
-def users_and_items(group: Group, *, required: bool) -> None:
-    """What a row says, and which rows."""
-    group.add_argument("--user", required=required, metavar="COLUMN", help="who: the unit that is protected")
-    group.add_argument("--item", required=required, metavar="COLUMN", help="what is counted, by distinct users")
-    rows(group)
-    group.add_argument(
-        "--split", metavar="TEXT", help="what stands between items, if a row holds several: ' ' for words"
-    )
-    group.add_argument("--max-items-per-user", type=int, metavar="N", help="keep N random items of every user")
-
-
-def rows(group: Group) -> None:
-    """Which rows count."""
-    group.add_argument("--where", metavar="SQL", help="only rows for which this condition holds")
-    group.add_argument("--table", metavar="NAME", help="a table of a database file")
-
-
-def price(group: Group) -> None:
-    """What may be spent, exactly as typed: 0.1 is one tenth."""
-    group.add_argument("--epsilon", required=True, metavar="E", help=EPSILON)
-
-
-def domain(command: Group) -> None:
-    """Four ways to say which items there can be."""
-    group = command.add_mutually_exclusive_group()
-    group.add_argument("--domain", metavar="A,B,C", help="the items that can be chosen, listed")
-    group.add_argument("--domain-from", metavar="FILE:COLUMN", help="a public file that lists them")
-    group.add_argument("--domain-range", metavar="START..STOP", help="whole numbers, both ends included")
-    group.add_argument("--domain-size", type=int, metavar="N", help="only how many there are")
-
-
-def result(command: Group) -> None:
-    """Where the answer goes."""
-    command.add_argument(
-        "--format", choices=("table", "csv", "json", "parquet"), help="default: what -o says, else a table"
-    )
-    command.add_argument("-o", "--output", metavar="FILE", help="write here; an old file stays until all is written")
-    quiet(command)
-
-
-def budget(command: Group) -> None:
-    """Who pays."""
-    group = command.add_argument_group("a budget that pays for it")
-    group.add_argument("--ledger", metavar="FILE", help="pay from this ledger (dpselect ledger --help)")
-    group.add_argument("--analyst", metavar="NAME", help="whose budget")
-    group.add_argument("--dataset", default="default", metavar="NAME", help="what the ledger calls these data")
-    group.add_argument("--snapshot", metavar="TEXT", help="names the state of the data, to know a question again")
-    group.add_argument("--fresh", action="store_true", help="pay again for a question that was answered before")
-
-
-def quiet(command: Group) -> None:
-    """Progress goes to standard error, unless nobody wants it."""
-    command.add_argument("--quiet", action="store_true", help="no progress on standard error")

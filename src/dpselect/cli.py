@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import os
 import shlex
 import signal
@@ -20,16 +19,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpselect import ledger_command
+from dpselect import asking, ledger_command, plan_command, union_command
 from dpselect.arguments import parser
 from dpselect.errors import BudgetError, DataError, LedgerError, OutputError, ParameterError
 
 if TYPE_CHECKING:
-    from dpselect.dataset import Dataset
-    from dpselect.engines.domain import Domain
     from dpselect.release import Release
-
-Ask = Callable[[Callable[[float | None], None]], "Release"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -95,6 +90,8 @@ def _command(args: argparse.Namespace) -> int:
         return 2
     else:
         commands = {"top": top, "choose": choose, "quantile": quantile, "demo": demo, "ledger": ledger_command.run}
+        commands |= {"union": union_command.union, "vocab": union_command.vocab}
+        commands["plan"] = plan_command.run
         commands[args.command](args)
     return 0
 
@@ -103,11 +100,11 @@ def top(args: argparse.Namespace) -> None:
     """The k items that most users share."""
 
     def ask(progress: Callable[[float | None], None]) -> Release:
-        return _dataset(args).top_k(
+        return asking.dataset_of(args).top_k(
             args.k,
             epsilon=args.epsilon,
             delta=args.delta,
-            domain=_domain(args),
+            domain=asking.domain_of(args),
             counts=args.counts,
             k_bar=args.k_bar,
             method=args.method,
@@ -116,7 +113,7 @@ def top(args: argparse.Namespace) -> None:
             progress=progress,
         )
 
-    _answer(args, ask)
+    asking.answer(args, ask)
 
 
 def choose(args: argparse.Namespace) -> None:
@@ -126,8 +123,8 @@ def choose(args: argparse.Namespace) -> None:
     def ask(progress: Callable[[float | None], None]) -> Release:
         if by_score:
             return _choose_by_score(args)
-        return _dataset(args).choose(
-            domain=_domain(args),
+        return asking.dataset_of(args).choose(
+            domain=asking.domain_of(args),
             epsilon=args.epsilon,
             method=args.method,
             neighbors=args.neighbors,
@@ -135,7 +132,7 @@ def choose(args: argparse.Namespace) -> None:
             progress=progress,
         )
 
-    _answer(args, ask)
+    asking.answer(args, ask)
 
 
 def _choose_by_score(args: argparse.Namespace) -> Release:
@@ -143,7 +140,7 @@ def _choose_by_score(args: argparse.Namespace) -> Release:
     from dpselect.verbs import choose as choose_best
 
     return choose_best(
-        read_candidates(_source(args), args.label, args.score, table=args.table),
+        read_candidates(asking.source_of(args), args.label, args.score, table=args.table),
         epsilon=args.epsilon,
         sensitivity="1" if args.sensitivity is None else args.sensitivity,
         monotonic=args.monotonic,
@@ -192,7 +189,7 @@ def quantile(args: argparse.Namespace) -> None:
             raise ParameterError("--column", error.must, error.came, error.hint) from None
 
     def answer(progress: Callable[[float | None], None]) -> Release:
-        return _dataset(args).quantile(
+        return asking.dataset_of(args).quantile(
             args.q.split(","),
             bounds=tuple(args.bounds),
             epsilon=args.epsilon,
@@ -203,7 +200,7 @@ def quantile(args: argparse.Namespace) -> None:
             progress=progress,
         )
 
-    _answer(args, ask)
+    asking.answer(args, ask)
 
 
 def demo(args: argparse.Namespace) -> None:
@@ -223,97 +220,22 @@ def demo(args: argparse.Namespace) -> None:
 def _demo(args: argparse.Namespace, path: Path) -> None:
     from dpselect.demo import write_listening_events
 
-    _tell(args, f"making listening events of {args.users:,} invented users")
+    asking.tell(args, f"making listening events of {args.users:,} invented users")
     rows = write_listening_events(path, args.users)
-    _tell(args, f"asking {rows:,} rows for the ten artists that most users played")
+    asking.tell(args, f"asking {rows:,} rows for the ten artists that most users played")
     command = ["top", str(path), *"--user user --item artist -k 10 --epsilon 1 --delta 1e-6".split()]
     quiet = ["--quiet"] if args.quiet else []
     name = os.environ.get("DPSELECT_COMMAND", "dpselect")
     top(parser().parse_args([*command, *quiet]))
     if args.keep is None:
-        _tell(args, f"\nkeep the data and ask again:\n  {name} demo --keep plays.parquet")
+        asking.tell(args, f"\nkeep the data and ask again:\n  {name} demo --keep plays.parquet")
         command[1] = "plays.parquet"
     else:
-        _tell(args, "\nask again, or change something:")
-    _tell(args, f"  {name} {shlex.join(command)}")
+        asking.tell(args, "\nask again, or change something:")
+    asking.tell(args, f"  {name} {shlex.join(command)}")
 
 
-# ---- from words to objects --------------------------------------------------------------------------------
-
-
-def _dataset(args: argparse.Namespace) -> Dataset:
-    from dpselect.dataset import Dataset
-
-    return Dataset(
-        _source(args),
-        user=args.user,
-        item=args.item,
-        where=args.where,
-        max_items_per_user=getattr(args, "max_items_per_user", None),  # a quantile takes one value of each user
-        split=getattr(args, "split", None),
-        table=args.table,
-        ledger=args.ledger,
-        analyst=args.analyst,
-        name=args.dataset,
-        snapshot=args.snapshot,
-    )
-
-
-def _source(args: argparse.Namespace) -> str | list[str]:
-    """One file as itself, several as a list."""
-    files: list[str] = args.files
-    return files[0] if len(files) == 1 else files
-
-
-def _domain(args: argparse.Namespace) -> Domain | None:
-    """What the four options say about the domain; they exclude each other."""
-    from dpselect.engines import domain
-
-    if args.domain is not None:
-        return domain.Listed(tuple(next(csv.reader([args.domain]), [])))
-    if args.domain_from is not None:
-        source, colon, column = args.domain_from.rpartition(":")
-        if not (source and colon and column):
-            raise ParameterError("--domain-from", "be FILE:COLUMN", args.domain_from)
-        return domain.Column(source, column)
-    if args.domain_range is not None:
-        return domain.Span(*_ends(args.domain_range))
-    return None if args.domain_size is None else domain.Size(args.domain_size)
-
-
-def _ends(text: str) -> tuple[int, int]:
-    start, _, stop = text.partition("..")
-    try:
-        return int(start), int(stop) + 1  # a Span is half open, as a range of Python's
-    except ValueError:
-        raise ParameterError("--domain-range", "be START..STOP, two whole numbers", text, "for example 1..5") from None
-
-
-# ---- the answer and the failures --------------------------------------------------------------------------
-
-
-def _answer(args: argparse.Namespace, ask: Ask) -> None:
-    """Find the place for the answer, then ask, then write: in this order, since asking costs budget."""
-    from dpselect.engines.files import find
-    from dpselect.output import deliver, destination, format_of
-    from dpselect.progress import Progress
-
-    output = getattr(args, "output", None)
-    path = None if output is None else Path(output)
-    form = format_of(getattr(args, "format", None), path)
-    place = destination(path, () if path is None else find(args.files).paths)
-    try:
-        with Progress("counting distinct users", quiet=args.quiet) as progress:
-            release = ask(progress)
-    except BaseException:
-        place.give_up()
-        raise
-    deliver(release, form, place)
-
-
-def _tell(args: argparse.Namespace, text: str) -> None:
-    if not args.quiet:
-        print(text, file=sys.stderr, flush=True)
+# ---- failures --------------------------------------------------------------------------------------------
 
 
 def _fail(status: int, message: str) -> int:

@@ -216,7 +216,7 @@ class Dataset:
         """Check every parameter of a union, and fix the price of each part of it."""
         if self.text is None and shares is not None:
             raise ParameterError("shares", "be left out where the items are no n-grams", "shares")
-        _, longest = ngram_levels(self.ngrams, self._cutter)
+        shortest, longest = ngram_levels(self.ngrams, self._cutter)
         return unions.plan_union(
             epsilon=epsilon,
             delta=delta,
@@ -225,6 +225,7 @@ class Dataset:
             counts=counts,
             shares=level_shares(longest, shares),
             popular=popular,
+            first=shortest - 1,
         )
 
     def united(

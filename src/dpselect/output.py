@@ -15,7 +15,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TextIO
 
@@ -23,23 +23,23 @@ from dpselect import forms
 from dpselect.errors import OutputError, ParameterError
 from dpselect.release import Release
 
-FORMATS = ("table", "csv", "json", "parquet")
 BY_EXTENSION = {".txt": "table", ".csv": "csv", ".json": "json", ".parquet": "parquet"}
+SETS_BY_EXTENSION = {**BY_EXTENSION, ".txt": "lines"}
 RESERVE = 1 << 20  # bytes: more than a release of thousands of items takes
 
 
 # ---- what is written --------------------------------------------------------------------------------------
 
 
-def format_of(chosen: str | None, path: Path | None) -> str:
+def format_of(chosen: str | None, path: Path | None, by: Mapping[str, str] = BY_EXTENSION) -> str:
     """The format that was chosen, else what the file's extension says, else a table."""
     if path is None:
         if chosen == "parquet":
             raise ParameterError("--format", "be table, csv or json on standard output", "parquet", "give -o FILE")
         return chosen or "table"
-    by_extension = BY_EXTENSION.get(path.suffix.lower())
+    by_extension = by.get(path.suffix.lower())
     if chosen is None and by_extension is None and not is_device(path):
-        known = ", ".join(BY_EXTENSION)
+        known = ", ".join(by)
         raise ParameterError("-o", f"end in one of {known}", path.name, "or say which with --format")
     if chosen is not None and by_extension is not None and chosen != by_extension:
         raise ParameterError("--format", f"fit the extension of -o, {path.suffix}", chosen)
@@ -50,8 +50,14 @@ def rendered(release: Release, form: str) -> bytes:
     """The release as the bytes of a file."""
     if form == "parquet":
         return parquet(release)
-    text = csv_text(release) if form == "csv" else release.to_json() if form == "json" else str(release)
-    return (text if text.endswith("\n") else text + "\n").encode("utf-8", "backslashreplace")
+    write = {"csv": csv_text, "json": Release.to_json, "lines": lines}.get(form, str)
+    text = write(release)
+    return (text if text.endswith("\n") or form == "lines" else text + "\n").encode("utf-8", "backslashreplace")
+
+
+def lines(release: Release) -> str:
+    """One item a line and nothing else, for other tools. A line break in an item is an escape, as in a table."""
+    return "".join(forms.text(label) + "\n" for label in release.labels)
 
 
 def csv_text(release: Release) -> str:
@@ -233,6 +239,8 @@ def deliver(release: Release, form: str, place: Destination) -> None:
             ) from None
         _to(sys.stderr, rescue)
         raise OutputError(f"the output could not be written: {reason}\nhint: the result is above, as JSON") from None
+    if form == "lines":  # which have no room for the statement
+        _to(sys.stderr, ("\n".join(release.notes) + "\n").encode("utf-8", "backslashreplace"))
 
 
 def _to(stream: TextIO, content: bytes) -> bool:

@@ -55,7 +55,7 @@ def summary(text: str) -> str:
     said = [f"{name}={_short(asked[name])}" for name in names if asked.get(name) is not None]
     said += ["counts"] if asked.get("counts") is True else []
     said += ["of a known domain"] if asked.get("domain") is not None else []
-    of = [f"{name}={_short(data[name])}" for name in ("user", "item", "where") if data.get(name) is not None]
+    of = [f"{name}={_short(data[name])}" for name in ("user", "item", "text", "where") if data.get(name) is not None]
     return " ".join([body["verb"], *said, *(["from", *of] if of else [])])
 
 

@@ -108,8 +108,8 @@ class Release:
 
     @property
     def ranked(self) -> bool:
-        """Do the items come best first? Those of a set do not."""
-        return all(item.rank is not None for item in self.items)
+        """Do the items come best first? Those of a set do not, nor do those of a union where there is none."""
+        return "epsilon_of_items" not in self.privacy.parameters and all(i.rank is not None for i in self.items)
 
     @property
     def has_counts(self) -> bool:
@@ -172,8 +172,17 @@ class Release:
 
     def __str__(self) -> str:
         table = [forms.text_table(self._shown())] if self.items else []
-        notes = [textwrap.fill(s, 100, initial_indent="  ", subsequent_indent="    ") for s in self.privacy.sentences]
-        return "\n".join([*table, *self._outcome(), "", *self._price(), *notes])
+        return "\n".join([*table, *self._outcome(), "", *self._promise()])
+
+    @property
+    def notes(self) -> list[str]:
+        """All that must be said beside the items, as lines for a person."""
+        return [*self._outcome(), *self._promise()]
+
+    def _promise(self) -> list[str]:
+        """The price and the statement."""
+        said = [textwrap.fill(s, 100, initial_indent="  ", subsequent_indent="    ") for s in self.privacy.sentences]
+        return [*self._price(), *said]
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -198,6 +207,8 @@ class Release:
             wanted = self.privacy.parameters.get("k")
             found = f"{len(self)} items" if wanted is None else f"{len(self)} of at most {wanted} items"
             lines.append(f"{found}: bottom was drawn, so the rest is not far enough above the threshold to tell")
+        elif not self.items:
+            lines.append("no items: none is shared by enough users to tell")
         if not self.secure:
             lines.append("NOT SECURE: made with draws for tests, do not publish")
         return lines

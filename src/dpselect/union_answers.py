@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -14,25 +16,23 @@ import numpy.typing as npt
 from dpselect import forms
 from dpselect.draws import Draws
 from dpselect.mechanisms import RenyiShaped
-from dpselect.mechanisms.quantile import Quantile
-from dpselect.mechanisms.ranked import fixed
 from dpselect.mechanisms.set_union.ordering import bounded
 from dpselect.mechanisms.set_union.sips import without
 from dpselect.plans import stated
 from dpselect.release import Item, Release, Statement
 from dpselect.texts.text_levels import level_by_level
 from dpselect.texts.token_stream import TokenStream
-from dpselect.unions import AUTO, BOUND_SHARE, LARGE_DELTA, METHODS, MOST_ITEMS, UnionTerms
+from dpselect.unions import AUTO, BOUND_SHARE, LARGE_DELTA, METHODS, UnionTerms
 from dpselect.user_sets import Int64, UserSets
 
 Progress = Callable[[float | None], None]
 
-MANY = Fraction(9, 10)  # of the users shall have no more items than the bound that is chosen
+ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
 
 
 def union_of(sets: UserSets, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Release:
     """The items that enough users share."""
-    run = Run.of(sets, terms, draws, progress)
+    run = Run.of(sets if terms.chosen else None, terms, draws, progress)
     items = run.level(sets, 0)
     return run.release([items])
 
@@ -41,7 +41,7 @@ def vocabulary_of(
     stream: TokenStream, shortest: int, longest: int, terms: UnionTerms, draws: Draws, progress: Progress | None
 ) -> Release:
     """The n-grams that enough users share, from `shortest` to `longest` tokens, level by level."""
-    run = Run.of(stream.sets(), terms, draws, progress)
+    run = Run.of(stream.sets() if terms.chosen else None, terms, draws, progress)
     found: list[dict[object, Item]] = []
 
     def release(sets: UserSets, level: int) -> Int64:
@@ -65,9 +65,9 @@ class Run:
     progress: Progress | None
 
     @classmethod
-    def of(cls, sets: UserSets, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Run:
-        """The bound is chosen first, where it is."""
-        most = chosen_bound(sets, terms.for_bound, draws) if terms.chosen else terms.most
+    def of(cls, sets: UserSets | None, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Run:
+        """The bound is chosen first, from `sets`, where it is."""
+        most = terms.most if sets is None else chosen_bound(sets, terms, draws)
         return cls(terms, most, terms.mechanisms(most), draws, progress)
 
     def level(self, sets: UserSets, place: int) -> dict[int, Item]:
@@ -75,8 +75,8 @@ class Run:
         codes = self.mechanisms[place](sets, draws=self.draws, progress=self.progress)
         labels = sets.labels(codes)
         counts: list[int | None] = [None] * len(labels)
-        if self.terms.counted and self.most is not None:
-            counts = list(self._counts(sets, codes, self.terms.noise(self.terms.shares[place], self.most)))
+        if self.terms.counted and self.most is not None and place >= self.terms.first:
+            counts = list(self._counts(sets, codes, self.terms.noise(place, self.most)))
         return {int(c): Item(label, None, n) for c, label, n in zip(codes, labels, counts, strict=True)}
 
     def _counts(self, sets: UserSets, codes: Int64, variance: Fraction) -> Iterator[int]:
@@ -90,7 +90,7 @@ class Run:
     def release(self, levels: list[Any], lengths: list[str] | None = None) -> Release:
         """All of it, in an order that says nothing: by noisy count where there is one, then by name."""
         items = [item for level in levels for item in level.values()]
-        items.sort(key=lambda item: (-(item.count or 0), fixed(item.item)))
+        items.sort(key=lambda item: (-(item.count or 0), plainly(item.item)))
         statement = self.statement()
         if lengths is not None:
             sizes = {length: len(level) for length, level in zip(lengths, levels, strict=True)}
@@ -110,14 +110,16 @@ class Run:
         }
         epsilon, delta = t.for_union
         used |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
-        sentences = [_why(name, t), _bound(self.most, t), *_support(last, self.most)]
+        sentences = [_why(name, t), *_levels(t.shares), _bound(self.most, t), _support(last, self.most, len(t.shares))]
+        if len(t.shares) > 1:
+            used["shares"] = t.shares
         if t.counted and self.most is not None:
-            variance = max(t.noise(share, self.most) for share in t.shares)
+            deviation = math.sqrt(max(t.noise(place, self.most) for place in range(t.first, len(t.shares))))
             used |= {"epsilon_of_counts": t.for_counts[0], "delta_of_counts": t.for_counts[1]}
-            used["deviation_of_counts"] = math.sqrt(variance)
+            used["deviation_of_counts"] = deviation
             sentences.append(
-                f"Counts are of at most {self.most} released items a user, chosen at random, with Gaussian noise of "
-                f"standard deviation {math.sqrt(variance):.4g}: a quarter of the price."
+                f"Every user counts for at most {_items(self.most, 'released')}, chosen at random; counts carry "
+                f"Gaussian noise of standard deviation {deviation:.4g}, or less, and cost a quarter of the price."
             )
         if t.delta >= LARGE_DELTA:
             sentences.append(
@@ -127,11 +129,18 @@ class Run:
         return stated(t.privacy, type(last).__name__, used, tuple(sentences))
 
 
-def chosen_bound(sets: UserSets, epsilon: Fraction, draws: Draws) -> int:
+def chosen_bound(sets: UserSets, terms: UnionTerms, draws: Draws) -> int:
     """About how many items 9 of 10 users have at most: one private quantile of one number per user."""
-    quantile = Quantile(q=MANY, bounds=(1, MOST_ITEMS), step=1, epsilon=epsilon)
     lengths = np.diff(sets.offsets)
-    return int(quantile(lengths[lengths > 0], draws=draws)[0])
+    return int(terms.chooser(lengths[lengths > 0], draws=draws)[0])
+
+
+def plainly(label: object) -> tuple[str, bool, Any]:
+    """Where a label stands among its like: text by its characters, numbers and times by their size."""
+    kind = type(label).__qualname__
+    if not isinstance(label, ORDERED) or (isinstance(label, float) and math.isnan(label)):
+        return kind, True, repr(label)
+    return kind, False, label
 
 
 def _own(mechanism: Any, name: str) -> Any:
@@ -140,26 +149,39 @@ def _own(mechanism: Any, name: str) -> Any:
 
 def _why(name: str, terms: UnionTerms) -> str:
     taken = "It was named." if terms.method != AUTO else "It was taken by epsilon, delta and max_items_per_user alone."
-    return f"Items that enough users share, by {name}; every item is one exact coin. {taken}"
+    return f"Items that enough users share, by {name}; every decision is one exact coin. {taken}"
+
+
+def _levels(shares: tuple[Fraction, ...]) -> list[str]:
+    """How the levels of a text share the price."""
+    if len(shares) == 1:
+        return []
+    dealt = ", ".join(str(share) for share in shares)
+    return [
+        f"Items of 1 to {len(shares)} tokens, level by level, for {dealt} of the price of items; an item is a "
+        "candidate only if both of its parts, all tokens but the last and all but the first, were released."
+    ]
 
 
 def _bound(most: int | None, terms: UnionTerms) -> str:
     if most is None:
         return "A user may have any number of items."
-    if not terms.chosen:
-        return f"Every user takes part with at most {most} random items."
-    part = f"1/{1 / BOUND_SHARE} of epsilon"
-    return f"Every user takes part with at most {most} random items; that number was chosen privately, for {part}."
+    said = f"Every user takes part with at most {_items(most, 'random')}"
+    return f"{said}; that number was chosen privately, for {BOUND_SHARE} of epsilon." if terms.chosen else f"{said}."
 
 
-def _support(mechanism: Any, most: int | None) -> list[str]:
+def _items(number: int, kind: str) -> str:
+    return f"{number} {kind} item{'' if number == 1 else 's'}"
+
+
+def _support(mechanism: Any, most: int | None, longest: int) -> str:
     """From how many users on an item is likely to appear."""
-    few = users_for(mechanism, 1)
-    said = f"An item appears with probability 1/2 if it has about {few:,} users of one item each"
+    what = "An item" if longest == 1 else f"A candidate of {longest} tokens"
+    said = f"{what} appears with probability 1/2 if it has about {users_for(mechanism, 1):,} users of that item only"
     if most is not None and most > 1:
-        said += f", or {users_for(mechanism, most):,} of {most} items"
-    never = "one that only a single user has appears with a probability below delta"
-    return [f"{said}; {never}. What is missing here is rare or unlucky, not absent."]
+        said += f", or {users_for(mechanism, most):,} users of {most} items each"
+    never = "one that only a single user has appears with a probability of at most delta"
+    return f"{said}; {never}. What is missing here is rare or unlucky, not absent."
 
 
 def users_for(mechanism: Any, items: int) -> int:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from dpselect import parameters
@@ -27,6 +28,7 @@ from dpselect.mechanisms import (
     WeightedLaplace,
 )
 from dpselect.mechanisms.noisy_threshold import largest_rho
+from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
@@ -55,13 +57,18 @@ BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
 COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts
 MOST_ITEMS = 1000  # the largest max_items_per_user that is chosen privately
 LARGE_DELTA = Fraction(1, 1000)
+MANY = Fraction(9, 10)  # of the users shall have no more items than the bound that is chosen
+# Outside of these a set union says nothing that anybody wants to know, and thresholds leave what floats can search.
+LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**6), Fraction(10**6)
+LEAST_DELTA = Fraction(1, 10**100)
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnionTerms:
     """What a set union may spend on what. `most` is max_items_per_user, None where nothing needs it or it is `chosen`.
 
-    `shares` are the parts of the levels of a text, one for items.
+    `shares` are the parts of the levels of a text, one for items; those before the place `first` only say which
+    candidates there are, and are not counted.
     """
 
     epsilon: Fraction
@@ -72,6 +79,7 @@ class UnionTerms:
     counted: bool
     shares: tuple[Fraction, ...]
     popular: tuple[Any, ...] = ()
+    first: int = 0
 
     @property
     def privacy(self) -> Privacy:
@@ -115,20 +123,33 @@ class UnionTerms:
         epsilon, delta = self.for_counts
         return self.epsilon - self.for_bound - epsilon, self.delta - delta
 
+    @property
+    def chooser(self) -> Quantile:
+        """What chooses max_items_per_user: a private quantile of one number per user."""
+        return Quantile(q=MANY, bounds=(1, MOST_ITEMS), step=1, epsilon=self.for_bound)
+
     def mechanisms(self, most: int | None) -> tuple[Any, ...]:
         """The set union of each level, for users of at most `most` items."""
-        epsilon, delta = self.for_union
-        name = best_method(epsilon, delta, most) if self.method == AUTO else self.method
-        more = {"max_items_per_user": most, "popular": self.popular or None}
-        given = {key: value for key, value in more.items() if value is not None and key in fields(name)}
-        if name in SHARING:
-            return tuple(METHODS[name](epsilon=epsilon, delta=delta, part=part, **given) for part in self.shares)
-        return tuple(METHODS[name](epsilon=epsilon * part, delta=delta * part, **given) for part in self.shares)
+        return _mechanisms(self, most)
 
-    def noise(self, part: Fraction, most: int) -> Fraction:
-        """The variance of the noise on the counts of a level with this part: a user moves at most `most` by 1 each."""
+    def noise(self, place: int, most: int) -> Fraction:
+        """The variance of the noise on the counts of a level: a user moves at most `most` of them by 1 each."""
         epsilon, delta = self.for_counts
+        part = self.shares[place] / sum(self.shares[self.first :])
         return Fraction(most) / (2 * largest_rho(epsilon, delta) * part)
+
+
+@lru_cache(maxsize=4)
+def _mechanisms(terms: UnionTerms, most: int | None) -> tuple[Any, ...]:
+    """Kept, since some take seconds to make, and they are made once to check them and once to run them."""
+    epsilon, delta = terms.for_union
+    name = best_method(epsilon, delta, most) if terms.method == AUTO else terms.method
+    make = METHODS[name]
+    more = {"max_items_per_user": most, "popular": terms.popular or None}
+    given = {key: value for key, value in more.items() if value is not None and key in fields(name)}
+    if name in SHARING:
+        return tuple(make(epsilon=epsilon, delta=delta, part=part, **given) for part in terms.shares)
+    return tuple(make(epsilon=epsilon * part, delta=delta * part, **given) for part in terms.shares)
 
 
 def plan_union(
@@ -140,10 +161,15 @@ def plan_union(
     counts: bool,
     shares: Sequence[Fraction] = (Fraction(1),),
     popular: Sequence[object] | Release | None = None,
+    first: int = 0,
 ) -> UnionTerms:
     """Check every parameter. What can be refused without data is refused here."""
     epsilon = parameters.positive("epsilon", epsilon)
+    if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
+        raise ParameterError("epsilon", "be between 1e-6 and 1e6 for a union", str(epsilon))
     delta = parameters.probability("delta", delta)
+    if delta < LEAST_DELTA:
+        raise ParameterError("delta", "be at least 1e-100 for a union", "less")
     counted = parameters.flag("counts", counts)
     if method != AUTO and method not in METHODS:
         raise ParameterError("method", f"be one of auto, {', '.join(METHODS)}", repr(method), near_method(method))
@@ -162,12 +188,9 @@ def plan_union(
         counted=counted,
         shares=tuple(shares),
         popular=listed,
+        first=first,
     )
-    if not chosen:
-        terms.mechanisms(most)
-    elif method == "renyi-shaped" and not has_curve(*terms.for_union, MOST_ITEMS):
-        hint = "give max_items_per_user, raise epsilon, or take sips"
-        raise ParameterError("epsilon", "be larger where max_items_per_user is chosen privately", str(epsilon), hint)
+    _refuse_what_cannot_be_made(terms)
     return terms
 
 
@@ -183,6 +206,20 @@ def _popular(popular: object) -> tuple[Any, ...]:
         return tuple(dict.fromkeys(popular))
     except TypeError:
         raise ParameterError("popular", "hold items that can be looked up", "others") from None
+
+
+def _refuse_what_cannot_be_made(terms: UnionTerms) -> None:
+    """Now, and not when the bound is known: by then the ceiling is reserved."""
+    if not terms.chosen:
+        terms.mechanisms(terms.most)
+    elif terms.method == "renyi-shaped":
+        epsilon, delta = terms.for_union
+        if not has_curve(epsilon, delta, MOST_ITEMS):
+            hint = "give max_items_per_user, raise epsilon, or take sips"
+            raise ParameterError("epsilon", "be larger where max_items_per_user is chosen privately", "less", hint)
+    elif terms.method != AUTO:
+        terms.mechanisms(1)
+        terms.mechanisms(MOST_ITEMS)
 
 
 def _bound(method: str, given: int | str | None, counted: bool) -> tuple[int | None, bool]:

@@ -122,7 +122,16 @@ def names_in(parser) -> list[str]:
 
 
 def test_there_are_commands_to_document():
-    assert {command for command, _ in options()} == {"top", "choose", "quantile", "demo", "ledger"}
+    assert {command for command, _ in options()} == {
+        "top",
+        "choose",
+        "quantile",
+        "union",
+        "vocab",
+        "demo",
+        "ledger",
+        "plan",
+    }
 
 
 @pytest.mark.parametrize(("command", "option"), options())

@@ -9,9 +9,22 @@ import sys
 
 import pytest
 
-from dpselect import __version__, ledger_arguments
+from dpselect import __version__, ledger_arguments, plan_arguments
 from dpselect.arguments import CHOOSE_EXAMPLES, DEMO_EXAMPLES, EXAMPLES, TOP_EXAMPLES, parser
+from dpselect.union_arguments import UNION_EXAMPLES, VOCAB_EXAMPLES
 from tests.end_to_end.conftest import Command
+
+COMMANDS = {"top", "choose", "quantile", "union", "vocab", "demo", "ledger", "plan"}
+HELP = [
+    TOP_EXAMPLES,
+    CHOOSE_EXAMPLES,
+    UNION_EXAMPLES,
+    VOCAB_EXAMPLES,
+    DEMO_EXAMPLES,
+    EXAMPLES,
+    ledger_arguments.EXAMPLES,
+    plan_arguments.EXAMPLES,
+]
 
 
 def test_version(dpselect: Command) -> None:
@@ -26,7 +39,7 @@ def test_no_command_shows_the_help(dpselect: Command) -> None:
     assert "commands:" in ended.err
 
 
-@pytest.mark.parametrize("command", ["top", "choose", "demo"])
+@pytest.mark.parametrize("command", ["top", "choose", "union", "vocab", "demo"])
 def test_help_teaches(command: str, dpselect: Command) -> None:
     ended = dpselect(command, "--help")
     assert ended.status == 0
@@ -36,17 +49,19 @@ def test_help_teaches(command: str, dpselect: Command) -> None:
     assert "\ndelta: " in ended.out
 
 
-@pytest.mark.parametrize("text", [TOP_EXAMPLES, CHOOSE_EXAMPLES, DEMO_EXAMPLES, EXAMPLES, ledger_arguments.EXAMPLES])
+@pytest.mark.parametrize("text", HELP)
 def test_examples_are_understood(text: str) -> None:
     """Every line of the examples that is a command is one that the command line takes."""
     for line in re.findall(r"^  dpselect (.*)$", text, flags=re.MULTILINE):
-        assert parser().parse_args(shlex.split(line)).command in {"top", "choose", "quantile", "demo", "ledger"}
+        assert parser().parse_args(shlex.split(line)).command in COMMANDS
 
 
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
         ("tpo x.csv", "did you mean top?"),
+        ("vocba x.csv", "did you mean vocab?"),
+        ("union x.csv --user u --item i --epsilon 1 --format line", "did you mean lines?"),
         ("top x.csv --user u --item i --epsilon 1 --epsilom 2", "did you mean --epsilon?"),
         ("top x.csv --user u --item i --epsilon 1 --max-item-per-user 2", "did you mean --max-items-per-user?"),
         ("top x.csv --user u --item i --epsilon 1 --format jsn", "did you mean json?"),

@@ -56,8 +56,10 @@ def averaged(mechanism: Any, users: Sequence[str], most: int) -> Law:
     return found
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("most", [1, 2])
+# The floats of l2-descent depend on the order of three items or more by some 10^-16, which its slack pays for.
+@pytest.mark.parametrize(
+    ("name", "most"), [(name, most) for name in NAMES for most in (1, 2, 3) if (name, most) != ("PolicyGaussian", 3)]
+)
 def test_a_call_is_the_average_over_orders_and_samples(name, most):
     for users in (["ab", "bc"], ["abc", "b"]):
         mechanism = made(name, most)

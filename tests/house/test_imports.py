@@ -18,9 +18,10 @@ PACKAGE = ROOT / "src" / "dpselect"
 ROOMS = (
     "errors", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "user_sets", "texts", "grid",
     "kernels", "mechanisms", "engines",
-    "forms", "plots", "release", "archive", "plans", "planning", "unions", "union_answers", "questions", "ledger",
-    "payments", "verbs", "quantiles", "dataset", "session", "dpselect", "demo", "ledger_arguments", "arguments",
-    "ledger_command", "output", "progress", "cli",
+    "forms", "plots", "release", "archive", "plans", "planning", "unions", "union_answers", "prospects", "questions",
+    "ledger", "payments", "verbs", "quantiles", "dataset", "session", "dpselect", "demo",
+    "options", "ledger_arguments", "union_arguments", "plan_arguments", "arguments",
+    "ledger_command", "output", "progress", "asking", "union_command", "plan_command", "cli",
     "__main__",
 )  # fmt: skip
 TESTING_SEES_UP_TO = "mechanisms"

@@ -99,11 +99,14 @@ def _propose(conditions: Conditions, stop: float, longest: int) -> list[float]:
     while chances[-1] < stop and len(chances) < longest:
         w = len(chances)
         p = chances[-1] if most < w < 2 * least else highest.get(w, stop)  # no item has a weight between
-        for share, moment in rules:
+        strictest = 0
+        for i, (share, moment) in enumerate(rules):
             before = w - share
-            if before >= least and chances[before] < p:
+            if before >= least and chances[before] < p and _log_moment(p, chances[before], n) > moment:
                 p = _largest(chances[before], p, n, moment, widths.get(share, 1.0))
                 widths[share] = _log_odds(p) - _log_odds(chances[before])
+                strictest = i
+        rules.insert(0, rules.pop(strictest))  # likely the strictest at the next weight too: the others then only agree
         if p < chances[-1]:  # the curve must not fall: lower what stands above p, and go on from there
             back = next(i for i in range(w) if chances[i] > p)
             highest |= dict.fromkeys(range(back, w), p)
@@ -115,34 +118,33 @@ def _propose(conditions: Conditions, stop: float, longest: int) -> list[float]:
 
 def _log_moment(q: float, p: float, n: int) -> float:
     """(a - 1) times the larger of the two Renyi divergences of order a = n + 1, for 0 < p <= q < 1."""
-    try:
-        up, down = (q / p) ** n, ((1 - q) / (1 - p)) ** n
-        return math.log(max(q * up + (1 - q) * down, p / up + (1 - p) / down))
-    except (OverflowError, ZeroDivisionError):
-        return math.inf
+    up, down = math.log(q / p), math.log((1 - q) / (1 - p))
+    forth = _log_sum(math.log(q) + n * up, math.log1p(-q) + n * down)
+    back = _log_sum(math.log(p) - n * up, math.log1p(-p) - n * down)
+    return max(forth, back)
+
+
+def _log_sum(x: float, y: float) -> float:
+    x, y = max(x, y), min(x, y)
+    return x + math.log1p(math.exp(y - x))
 
 
 def _largest(p: float, q: float, n: int, moment: float, guess: float) -> float:
-    """The largest number in [p, q] whose moment against p is within bounds.
+    """The largest number above p whose moment against p is within bounds, where that of q is not.
 
     The root of the moment is nearly linear in the difference x of log-odds, so the secant through the last two points,
     on logarithmic scales, needs about four steps from the x of the weight before.
     """
-    if _log_moment(q, p, n) <= moment:
-        return q
     start, wanted = _log_odds(p), math.log(moment) - CLOSE
     low, high = 0.0, _log_odds(q) - start
     x = guess if low < guess < high else high / 2
     slope, last = 2.0, (0.0, 0.0)
-    for _ in range(100):
+    for step in range(60):
         value = math.log(_log_moment(_logistic(start + x), p, n))
         if abs(value - wanted) <= CLOSE or high - low < CLOSE * x:
             return _logistic(start + x)
         low, high = (x, high) if value < wanted else (low, x)
-        if math.isinf(value):
-            x = (low + high) / 2
-            continue
-        if last[0] and abs(x / last[0] - 1) > CLOSE:
+        if step and abs(x / last[0] - 1) > CLOSE:
             slope = (value - last[1]) / (math.log(x) - math.log(last[0]))
         last = (x, value)
         new = x * math.exp((wanted - value) / slope) if slope > 0.01 else high

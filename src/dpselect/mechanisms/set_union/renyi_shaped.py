@@ -47,7 +47,7 @@ class RenyiShaped:
     Sensitivity: a user moves the weights of at most t items, by the share of t. The curve's steps are so small that
         the coins of those items together spend at most the round's part of the Renyi budget, whatever their weights.
     Exactness: the law is exact: weights are whole numbers, chances binary fractions, proved to keep the budget.
-    Cost: one pass over the pairs that are left and one coin an item, each round; the curves 0.1 to 1 s, once.
+    Cost: one pass over the pairs that are left and one coin an item, each round; the curves 0.1 to 0.3 s, once.
     Source: ours; statement and proof in docs/mechanisms/renyi-shaped.md. Rounds are those of Swanberg, Desfontaines
         and Haney 2023; for one item a user the curve tends to that of Desfontaines, Voss and Gipson 2022.
     Example:
@@ -106,8 +106,11 @@ class RenyiShaped:
 
 
 def has_curve(epsilon: Fraction, delta: Fraction, most: int) -> bool:
-    """Is the curve short enough to be made, by what it was measured to be about?"""
-    return 4 * math.sqrt(-math.log(float(delta)) * most) / float(epsilon) <= LONGEST
+    """Are the curves made in a second or two, by what they were measured to be about?"""
+    if epsilon < LEAST_EPSILON or delta < LEAST_DELTA:
+        return False
+    rare = -math.log(float(delta))
+    return (4 * math.sqrt(rare * most) + 2 * rare) / float(epsilon) <= LONGEST / 4
 
 
 def given(kept: UserSets, steps: tuple[tuple[int, int], ...]) -> Int64:
@@ -148,13 +151,14 @@ def _steps(most: int, finest: int) -> tuple[tuple[int, int], ...]:
     """`finest` for a user of `most` items, and more for fewer, by the fourth root; few different ones.
 
     Any shares are private. With the square root, as for Gaussian noise, users of few items would slow the curve for
-    all others; with equal shares they would give less than they may. Measured in benchmarks/README.md.
+    all others; with equal shares they would give less than they may. Measured on the mechanism's page.
     """
     numbers = [1]
     while (t := numbers[-1]) < most:
         numbers.append(min(most, t + 1 if t < 8 else t * 5 // 4))
     largest = {int(finest * (most / t) ** 0.25 + 1e-9): t for t in numbers}  # the last t of each share
-    return tuple((t, share) for share, t in largest.items())
+    common = math.gcd(*largest)  # more than 1 where all give the same: only whole numbers of users count then
+    return tuple((t, share // common) for share, t in largest.items())
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,215 @@
+"""Prospects of a set union: sums of release probabilities, over invented users or from counts alone."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError
+from dpselect.mechanisms import (
+    SIPS,
+    CountGaussian,
+    CountLaplace,
+    GreedyPouring,
+    PolicyGaussian,
+    PolicyLaplace,
+    SetUnion,
+    ShapedPolicy,
+    ShapedPouring,
+    ShapedWeighted,
+    TruncatedGeometric,
+    WeightedGaussian,
+    WeightedLaplace,
+)
+from dpselect.mechanisms.set_union.ordering import bounded, users_and_items_in_order
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
+from dpselect.prospects.answers import Prospect
+from dpselect.prospects.chances import chances, smallest_likely
+from dpselect.prospects.crowd import Crowd, Floats, expected_counts
+from dpselect.user_sets import UserSets
+
+RUNS = 5  # of mechanisms with rounds, whose chances have no formula
+ORDERS = 3  # of users and items, for policies, whose weights depend on them
+ROUNDS = {"sips": SIPS, "renyi-shaped": RenyiShaped}
+SUMS = {  # weights that are sums of what users give, whatever others gave
+    "count-laplace": CountLaplace,
+    "count-gaussian": CountGaussian,
+    "weighted-laplace": WeightedLaplace,
+    "weighted-gaussian": WeightedGaussian,
+    "truncated-geometric": TruncatedGeometric,
+    "shaped-weighted": ShapedWeighted,
+}
+POLICIES = {
+    "policy-laplace": PolicyLaplace,
+    "policy-gaussian": PolicyGaussian,
+    "greedy-pouring": GreedyPouring,
+    "shaped-policy": ShapedPolicy,
+    "shaped-pouring": ShapedPouring,
+}
+METHODS: dict[str, Callable[..., Any]] = {**SUMS, **POLICIES, **ROUNDS}
+LEAST_EPSILON = {"renyi-shaped": Fraction(1, 50)}  # below, its curves take seconds, or it has none
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnionTerms:
+    """What a caller wants to know about a set union."""
+
+    delta: Fraction
+    max_items_per_user: int | None
+
+    def make(self, method: str, epsilon: Fraction) -> Any:
+        """The mechanism, as a caller would make it."""
+        taken = {one.name for one in fields(METHODS[method]) if one.init}  # type: ignore[arg-type]
+        most = self.max_items_per_user
+        bound = {"max_items_per_user": most} if most is not None and "max_items_per_user" in taken else {}
+        return METHODS[method](epsilon=epsilon, delta=self.delta, **bound)
+
+
+def applying(most: int | None, *, users: bool) -> list[str]:
+    """The methods that can do with this bound on the items of a user, and without knowing users one by one."""
+    known = METHODS if users else SUMS
+    return [name for name in known if most is not None or not needs_bound(name)]
+
+
+def needs_bound(method: str) -> bool:
+    """Must max_items_per_user be given?"""
+    return any(
+        one.name == "max_items_per_user" and one.init and one.default is MISSING
+        for one in fields(METHODS[method])  # type: ignore[arg-type]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Invented users, one by one. All mechanisms see them in the same few orders, keeping the same items."""
+
+    sets: UserSets
+    draws: Draws
+    kept: dict[tuple[int | None, int], UserSets] = field(default_factory=dict)
+
+    def ordered(self, most: int | None, time: int = 0) -> UserSets:
+        """Users and items in random order, each user bounded; another order each time."""
+        key = most, time
+        if key not in self.kept:
+            self.kept[key] = users_and_items_in_order(bounded(self.sets, most, self.draws), self.draws)
+        return self.kept[key]
+
+    @cached_property
+    def users(self) -> Floats:
+        """How many users each item has, before any bound."""
+        return np.bincount(self.sets.codes, minlength=self.sets.size).astype(np.float64)
+
+
+def union_prospects(
+    terms: UnionTerms,
+    crowd: Crowd,
+    sample: Sample | None,
+    methods: Sequence[str],
+    epsilons: Sequence[Fraction],
+    tell: Callable[[float], None],
+    refused: dict[str, list[Fraction]],
+) -> Iterator[Prospect]:
+    """A row for each method and epsilon; a method that cannot be had at some epsilon is noted in `refused`."""
+    total = len(methods) * len(epsilons)
+    for place, method in enumerate(methods):
+        for step, epsilon in enumerate(epsilons):
+            tell((place * len(epsilons) + step) / total)
+            mechanism = None
+            with contextlib.suppress(ParameterError):
+                mechanism = terms.make(method, epsilon) if epsilon >= LEAST_EPSILON.get(method, 0) else None
+            if mechanism is None:
+                refused.setdefault(method, []).append(epsilon)
+                continue
+            if sample is None:
+                yield by_formula(method, epsilon, mechanism, crowd)
+            elif method in ROUNDS:
+                yield by_runs(method, epsilon, mechanism, sample)
+            else:
+                yield by_users(method, epsilon, mechanism, sample)
+
+
+def by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, crowd: Crowd) -> Prospect:
+    """Expected weights, and the chances at them."""
+    most: int | None = mechanism.max_items_per_user  # type: ignore[attr-defined]
+    users = expected_counts(crowd, None)
+    weights = crowd.given(most, mechanism.share)
+    if isinstance(mechanism, TruncatedGeometric):
+        weights = np.rint(weights)  # its law knows whole numbers only, and would round an average down
+    likely = chances(mechanism.law, weights)
+    needed = users_needed(mechanism, most, crowd.typical) if crowd.alike else smallest_likely(users, likely)
+    return summed(method, epsilon, [likely], users, needed, mechanism.threshold)
+
+
+def by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sample: Sample) -> Prospect:
+    """The weights that the invented users give, and the chances at them; for policies in some orders."""
+    most: int | None = mechanism.max_items_per_user  # type: ignore[attr-defined]
+    likely = []
+    for time in range(ORDERS if method in POLICIES else 1):
+        weights, unit = mechanism.weigh(sample.ordered(most, time))
+        likely.append(chances(mechanism.law, weights, unit))
+    needed = smallest_likely(sample.users, np.mean(likely, axis=0))
+    return summed(method, epsilon, likely, sample.users, needed, mechanism.threshold)
+
+
+def summed(
+    method: str, epsilon: Fraction, likely: Sequence[Floats], users: Floats, smallest: int | None, threshold: Fraction
+) -> Prospect:
+    """In each order items come back independently of each other, each with its chance."""
+    items, items_spread = mean_and_spread(likely, np.ones(len(users)))
+    found, error_spread = mean_and_spread(likely, users / (float(users.sum()) or 1.0))
+    return Prospect(
+        method=method,
+        epsilon=epsilon,
+        items=items,
+        items_spread=items_spread,
+        smallest_count=smallest,
+        error=1 - found,
+        error_spread=error_spread,
+        threshold=float(threshold),
+    )
+
+
+def mean_and_spread(likely: Sequence[Floats], values: Floats) -> tuple[float, float]:
+    """Of the values of released items added up: the variance of the coins, and that between orders."""
+    means = [float(chance @ values) for chance in likely]
+    coins = float(np.mean([float((chance * (1 - chance)) @ values**2) for chance in likely]))
+    orders = float(np.var(means, ddof=1)) if len(means) > 1 else 0.0
+    return float(np.mean(means)), math.sqrt(coins + orders)
+
+
+def by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sample) -> Prospect:
+    """Mean and spread of some answers."""
+    users = sample.users
+    found: list[int] = []
+    lost: list[float] = []
+    seen = np.zeros(len(users))
+    for _ in range(RUNS):
+        codes = mechanism(sample.sets, draws=sample.draws)
+        seen[codes] += 1 / RUNS
+        found.append(len(codes))
+        lost.append(1 - float(users[codes].sum()) / (float(users.sum()) or 1.0))
+    height = getattr(mechanism, "threshold", None)
+    return Prospect(
+        method=method,
+        epsilon=epsilon,
+        items=float(np.mean(found)),
+        items_spread=float(np.std(found, ddof=1)),
+        smallest_count=smallest_likely(users, seen),
+        error=float(np.mean(lost)),
+        error_spread=float(np.std(lost, ddof=1)),
+        threshold=None if height is None else float(height),
+    )
+
+
+def users_needed(mechanism: SetUnion, most: int | None, typical: int) -> int:
+    """Of users with so many items each, how many make half a chance: those who keep the item give it their share."""
+    kept = typical if most is None else min(typical, most)
+    return math.ceil(mechanism.threshold / mechanism.share(kept) * Fraction(typical, kept))

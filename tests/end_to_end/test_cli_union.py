@@ -1,0 +1,340 @@
+"""`dpselect union` and `dpselect vocab`: real files, every form, every mistake, odd data, and who pays."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import polars
+import pytest
+
+from tests.end_to_end.conftest import CANARY_ITEM, COUNTS, Command, process
+from tests.end_to_end.test_cli_refusals import shows_no_data
+
+ANIMALS = sorted(COUNTS)
+WORDS = ["fox", "quick", "the"]
+PHRASES = ["quick fox", "the quick"]
+
+
+def union(events: Path, *more: object) -> list[object]:
+    """A question whose answer is all but certain: epsilon is large, and rare items have one user each."""
+    return ["union", events, "--user", "user", "--item", "animal", "--epsilon", 30, "--method", "sips", *more]
+
+
+def vocab(notes: Path, *more: object) -> list[object]:
+    return ["vocab", notes, "--user", "user", "--text", "note", "--epsilon", 60, "--method", "sips", *more]
+
+
+def bounded(question: list[object]) -> list[object]:
+    return [*question, "--max-items-per-user", 9]
+
+
+@pytest.fixture(scope="session")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three words of 120 users, and a word of one."""
+    path = tmp_path_factory.mktemp("notes") / "notes.jsonl"
+    rows = [{"user": user, "note": "The quick FOX", "size": user} for user in range(120)]
+    rows += [{"user": 7, "note": f"my {CANARY_ITEM}", "size": 1}, {"user": 8, "note": None, "size": 2}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def items(text: str) -> list[object]:
+    return [item["item"] for item in json.loads(text)["items"]]
+
+
+# ---- the first result, in every form ----------------------------------------------------------------------
+
+
+def test_a_table_with_its_statement(events: Path, dpselect: Command) -> None:
+    ended = dpselect(*union(events))
+    assert (ended.status, ended.err) == (0, "")
+    assert [line.strip() for line in ended.out.splitlines()[:5]] == ["item", *ANIMALS, ""]
+    assert "spent: (30, 1e-06)-DP per user, add-remove neighbours" in ended.out
+    assert "chosen privately, for 1/20 of epsilon" in " ".join(ended.out.split())
+    assert CANARY_ITEM not in ended.out
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+def test_real_files(suffix: str, events: Path, tmp_path: Path, dpselect: Command) -> None:
+    path = tmp_path / f"events{suffix}"
+    frame = polars.read_csv(events)
+    {".csv": frame.write_csv, ".parquet": frame.write_parquet, ".jsonl": frame.write_ndjson}[suffix](path)
+    assert items(dpselect(*union(path, "--format", "json")).out) == ANIMALS
+
+
+def test_several_files_are_one_data_set(events: Path, tmp_path: Path, dpselect: Command) -> None:
+    other = tmp_path / "more.csv"
+    other.write_bytes(events.read_bytes())
+    ended = dpselect("union", other, *bounded(union(events, "--counts", "--format", "json"))[1:])
+    counts = {item["item"]: item["count"] for item in json.loads(ended.out)["items"]}
+    assert abs(counts["ant"] - COUNTS["ant"]) < 30, "users are counted once, in whatever files they are"
+
+
+def test_csv_with_counts_has_the_largest_first(events: Path, dpselect: Command) -> None:
+    lines = dpselect(*bounded(union(events, "--counts", "--format", "csv"))).out.splitlines()
+    assert lines[0] == "item,count"
+    found = {name: int(count) for name, count in (line.split(",") for line in lines[1:])}
+    assert list(found) == ["ant", "bee", "cat"]
+    assert all(abs(found[name] - COUNTS[name]) < 30 for name in found)
+
+
+def test_json_has_the_form_of_top(events: Path, dpselect: Command) -> None:
+    found = json.loads(dpselect(*union(events, "--format", "json")).out)
+    assert found["items"] == [{"item": name, "rank": None} for name in ANIMALS]
+    assert (found["complete"], found["secure"]) == (True, True)
+    privacy = found["privacy"]
+    assert (privacy["epsilon"], privacy["delta"], privacy["neighbors"]) == (30, 1e-6, "add-remove")
+    assert {"method", "max_items_per_user", "threshold", "epsilon_of_items"} <= set(privacy["parameters"])
+
+
+def test_parquet(events: Path, tmp_path: Path, dpselect: Command) -> None:
+    path = tmp_path / "animals.parquet"
+    assert dpselect(*union(events, "-o", path)).out == ""
+    assert polars.read_parquet(path).to_dict(as_series=False) == {"item": ANIMALS}
+
+
+def test_lines_are_items_and_nothing_else(events: Path, dpselect: Command) -> None:
+    ended = dpselect(*union(events, "--format", "lines", "--quiet"))
+    assert ended.out.splitlines() == ANIMALS
+    assert ended.err.startswith("spent: (30, 1e-06)-DP per user")
+    assert "What is missing here is rare or unlucky" in " ".join(ended.err.split())
+
+
+def test_a_text_file_holds_lines_and_the_statement_is_said(notes: Path, tmp_path: Path, dpselect: Command) -> None:
+    path = tmp_path / "vocab.txt"
+    ended = dpselect(*bounded(vocab(notes, "--ngrams", "1-2", "-o", path)))
+    assert (ended.status, ended.out) == (0, "")
+    assert path.read_text("utf-8") == "".join(f"{word}\n" for word in sorted([*WORDS, *PHRASES]))
+    said = " ".join(ended.err.split())
+    assert "spent: (60, 1e-06)-DP per user" in said
+    assert "level by level, for 2/3, 1/3 of the price of items" in said
+    assert "Items by number of tokens: 3 of 1, 2 of 2." in said
+
+
+def test_an_item_cannot_pass_for_two_lines(tmp_path: Path, dpselect: Command) -> None:
+    path = tmp_path / "data.parquet"
+    names = ["a", "a\nforged", "b\x1b[31m", "a bit"]
+    rows = [(user, name) for user in range(100) for name in names]
+    polars.DataFrame(rows, schema=["user", "animal"], orient="row").write_parquet(path)
+    ended = dpselect(*bounded(union(path, "--format", "lines")))
+    assert ended.out.splitlines() == ["a", "a\\nforged", "a bit", "b\\x1b[31m"]
+    assert items(dpselect(*bounded(union(path, "--format", "json"))).out) == ["a", "a\nforged", "a bit", "b\x1b[31m"]
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (("--ngrams", "2"), PHRASES),
+        (("--ngrams", "1-3", "--shares", "1/3,1/3,1/3"), sorted([*WORDS, *PHRASES, "the quick fox"])),
+        (("--keep-case",), ["FOX", "The", "quick"]),
+        (("--tokenizer", "re:[A-Z]+", "--keep-case"), ["FOX", "T"]),
+        (("--tokenizer", "sentences"), ["the quick fox"]),
+        (("--where", "size < 0"), []),
+    ],
+)
+def test_vocabularies(more: tuple[str, ...], expected: list[str], notes: Path, dpselect: Command) -> None:
+    assert dpselect(*bounded(vocab(notes, "--format", "lines", *more))).out.splitlines() == expected
+
+
+def test_a_column_of_several_items(tmp_path: Path, dpselect: Command) -> None:
+    path = tmp_path / "tags.csv"
+    path.write_text("user,animal\n" + "".join(f"{user},ant;bee\n" for user in range(90)), "utf-8")
+    assert dpselect(*bounded(union(path, "--split", ";", "--format", "lines"))).out == "ant\nbee\n"
+
+
+def test_progress_has_words_of_its_own(
+    events: Path, notes: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpselect.progress.PATIENCE", -1.0)
+    assert "finding the items that enough users share" in dpselect(*bounded(union(events))).err
+    assert "finding the n-grams that enough users share" in dpselect(*bounded(vocab(notes))).err
+    assert dpselect(*bounded(union(events, "--quiet"))).err == ""
+
+
+def test_a_process_of_its_own(events: Path) -> None:
+    ended = process(*bounded(union(events, "--format", "lines", "--method", "auto", "--epsilon", 5)))
+    assert ended.returncode == 0
+    assert ended.stdout.splitlines() == ANIMALS
+
+
+# ---- mistakes ---------------------------------------------------------------------------------------------
+
+Refused = tuple[Callable[[Path, Path], list[object]], int, str]
+
+REFUSED: dict[str, Refused] = {
+    "epsilon 0": (lambda e, _: union(e, "--epsilon", "0"), 2, "epsilon must be a positive, finite number"),
+    "epsilon with a comma": (lambda e, _: union(e, "--epsilon", "0,5"), 2, "hint: write the decimal point"),
+    "epsilon beyond use": (lambda e, _: union(e, "--epsilon", "1e9"), 2, "epsilon must be between 1e-6 and 1e6"),
+    "delta 0": (lambda e, _: union(e, "--delta", "0"), 2, "delta must be between 0 and 1"),
+    "delta 1": (lambda e, _: union(e, "--delta", "1"), 2, "delta must be between 0 and 1"),
+    "delta beyond use": (lambda e, _: union(e, "--delta", "1e-200"), 2, "delta must be at least 1e-100"),
+    "method misspelt": (lambda e, _: union(e, "--method", "polcy-gaussian"), 2, r"one of auto.*\n.*policy-gaussian"),
+    "no items": (lambda e, _: union(e, "--max-items-per-user", "0"), 2, "max_items_per_user must be a whole number"),
+    "half an item": (lambda e, _: union(e, "--max-items-per-user", "1.5"), 2, "whole number of at least 1, or 'auto'"),
+    "some items": (lambda e, _: union(e, "--max-items-per-user", "some"), 2, "or 'auto', got 'some'"),
+    "two for one": (
+        lambda e, _: bounded(union(e, "--method", "truncated-geometric")),
+        2,
+        "max_items_per_user must be 1 for truncated-geometric",
+    ),
+    "column misspelt": (lambda e, _: union(e, "--item", "anmial"), 2, r"anmial(.|\n)*animal"),
+    "user is the item": (lambda e, _: union(e, "--item", "user"), 2, "item must be another column than user"),
+    "filter misspelt": (lambda e, _: union(e, "--where", "sice > 3"), 2, r"sice(.|\n)*size"),
+    "split of numbers": (
+        lambda e, _: union(e.with_name("typed.parquet"), "--item", "size", "--split", " "),
+        2,
+        "split must go with an item column of text",
+    ),
+    "counts without a place": (lambda e, t: union(e, "--counts", "-o", t / "a.txt"), 2, "--counts must be left out"),
+    "form against extension": (lambda e, t: union(e, "--format", "csv", "-o", t / "a.txt"), 2, "--format must fit"),
+    "no extension": (lambda e, t: union(e, "-o", t / "vocab"), 2, "-o must end in one of .txt"),
+    "output folder missing": (lambda e, t: union(e, "-o", t / "no" / "a.txt"), 4, "folder of -o does not exist"),
+    "ngrams reversed": (lambda e, _: vocab(e, "--ngrams", "3-1"), 2, "--ngrams must be.*got 3-1\nhint: for example"),
+    "ngrams 0": (lambda e, _: vocab(e, "--ngrams", "0"), 2, "--ngrams must be a whole number of at least 1"),
+    "ngrams in words": (lambda e, _: vocab(e, "--ngrams", "two"), 2, "--ngrams must be"),
+    "ngrams too long": (lambda e, _: vocab(e, "--ngrams", "1-99"), 2, "ngrams must be at most 16 long"),
+    "tokenizer unknown": (lambda e, _: vocab(e, "--tokenizer", "wrods"), 2, "tokenizer must be 'words'"),
+    "tokenizer does not parse": (lambda e, _: vocab(e, "--tokenizer", "re:["), 2, "a pattern that RE2 can read"),
+    "sentences in a row": (lambda e, _: vocab(e, "--tokenizer", "sentences", "--ngrams", "2"), 2, "ngrams must"),
+    "shares too few": (lambda e, _: vocab(e, "--ngrams", "2", "--shares", "1/2"), 2, "shares must be 2 numbers"),
+    "shares too much": (lambda e, _: vocab(e, "--ngrams", "2", "--shares", "1/2,2/3"), 2, "shares must add up to 1"),
+    "text of numbers": (
+        lambda e, _: vocab(e.with_name("typed.parquet"), "--text", "size"),
+        2,
+        "text must be a column of text",
+    ),
+    "text misspelt": (lambda e, _: vocab(e, "--text", "wether"), 2, r"wether(.|\n)*weather"),
+}
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory, events: Path) -> Path:
+    """The events, and beside them the same with sizes as numbers."""
+    path = tmp_path_factory.mktemp("both") / "events.csv"
+    path.write_bytes(events.read_bytes())
+    polars.read_csv(path).with_columns(note=polars.col("weather")).write_csv(path)
+    polars.read_csv(path).write_parquet(path.with_name("typed.parquet"))
+    return path
+
+
+@pytest.mark.parametrize("refused", REFUSED.values(), ids=list(REFUSED))
+def test_refused_before_anything_is_paid(refused: Refused, both: Path, tmp_path: Path, dpselect: Command) -> None:
+    question, status, says = refused
+    book = tmp_path / "budget.sqlite"
+    dpselect("ledger", "init", book)
+    dpselect("ledger", "grant", book, "--analyst", "ann", "--epsilon", "100", "--delta", "0.5")
+    ended = dpselect(*question(both, tmp_path), "--ledger", book, "--analyst", "ann")
+    assert ended.status == status, ended
+    assert ended.out == ""
+    assert ended.err.startswith("dpselect: ")
+    assert re.search(says, ended.err), ended.err
+    shows_no_data(ended.err)
+    found = json.loads(dpselect("ledger", "show", book, "--format", "json").out)["analysts"]["ann"]
+    assert (found["spent_epsilon"], found["reserved_epsilon"]) == (0, 0)
+
+
+def test_interrupted(events: Path, dpselect: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpselect.union_answers.union_of", interrupt)
+    ended = dpselect(*bounded(union(events, "-o", tmp_path / "animals.txt")))
+    assert (ended.status, ended.out, ended.err) == (130, "", "dpselect: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failing_disk_does_not_lose_the_answer(
+    events: Path, tmp_path: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dpselect.output.NewFile.write", fail)
+    ended = dpselect(*bounded(union(events, "-o", tmp_path / "animals.txt")))
+    assert ended.status == 4
+    assert items(ended.out) == ANIMALS
+    assert "standard output, as JSON" in ended.err
+
+
+# ---- odd data ---------------------------------------------------------------------------------------------
+
+
+def test_no_rows_are_an_answer(tmp_path: Path, dpselect: Command) -> None:
+    path = tmp_path / "empty.csv"
+    path.write_text("user,animal,note\n", "utf-8")
+    ended = dpselect(*union(path))
+    assert ended.status == 0
+    assert ended.out.startswith("no items: none is shared by enough users to tell\n")
+    assert dpselect(*union(path, "--format", "csv")).out == "item\n"
+    assert dpselect(*union(path, "--format", "lines")).out == ""
+    assert dpselect(*vocab(path, "--format", "lines", "--ngrams", "1-3")).out == ""
+
+
+def test_nulls_and_users_without_items_do_not_count(tmp_path: Path, dpselect: Command) -> None:
+    path = tmp_path / "nulls.jsonl"
+    rows = [{"user": user, "animal": "ant" if user < 60 else None} for user in range(200)]
+    rows += [{"user": None, "animal": "ghost"}] * 200
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert dpselect(*union(path, "--format", "lines")).out == "ant\n"
+
+
+def test_one_user_who_has_everything(tmp_path: Path, dpselect: Command) -> None:
+    """10^5 items of one user, which say nothing and change nothing."""
+    path = tmp_path / "all.parquet"
+    users = [*["one"] * 100_000, *(f"u{n}" for n in range(80))]
+    names = [*(f"{CANARY_ITEM}-{n}" for n in range(100_000)), *["ant"] * 80]
+    polars.DataFrame({"user": users, "animal": names}).write_parquet(path)
+    for method in ("sips", "policy-gaussian", "weighted-laplace", "auto"):
+        found = dpselect(*bounded(union(path, "--format", "lines", "--method", method, "--epsilon", 8)))
+        assert found.out == "ant\n", method
+
+
+def test_bytes_that_are_no_utf8(tmp_path: Path, dpselect: Command) -> None:
+    path = tmp_path / "latin.csv"
+    path.write_bytes(b"user,animal\n" + b"".join(b"%d,\xe4ffin\n%d,ant\n" % (user, user) for user in range(90)))
+    ended = dpselect(*bounded(union(path, "--format", "lines")))
+    assert ended.status in {0, 3}
+    if ended.status == 3:
+        assert "\nhint: " in ended.err
+        assert "ffin" not in ended.err
+    else:
+        assert "ant" in ended.out.splitlines()
+
+
+# ---- who pays ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def book(dpselect: Command, tmp_path: Path) -> Path:
+    path = tmp_path / "budget.sqlite"
+    dpselect("ledger", "init", path)
+    dpselect("ledger", "grant", path, "--analyst", "ann", "--epsilon", "130", "--delta", "1e-5")
+    return path
+
+
+def test_a_ledger_pays_once(events: Path, notes: Path, book: Path, dpselect: Command) -> None:
+    account = ["--ledger", book, "--analyst", "ann"]
+    first = dpselect(*union(events, "--counts", *account))
+    assert "charged: (30, 1e-06) to ann, who has (100, 9e-06) left" in first.out
+    again = dpselect(*union(events, "--counts", *account))
+    assert "charged: nothing: this is the stored answer" in again.out
+    assert again.out.splitlines()[:4] == first.out.splitlines()[:4]
+    text = dpselect(*vocab(notes, "--ngrams", "1-2", "--format", "json", *account))
+    repeated = dpselect(*vocab(notes, "--ngrams", "1-2", "--format", "json", *account))
+    assert json.loads(repeated.out)["privacy"] == json.loads(text.out)["privacy"]
+    assert json.loads(repeated.out)["charged"]["repeated"] is True
+    lines = dpselect(*union(events, "--counts", "--format", "json", "--fresh", *account))
+    assert lines.status == 0
+    refused = dpselect(*union(events, "--fresh", *account))
+    assert (refused.status, refused.out) == (5, "")
+    history = dpselect("ledger", "history", book).out
+    assert "union epsilon=60 delta=1e-06 from user=user text=note" in history
+
+
+def test_lines_say_who_paid(events: Path, book: Path, dpselect: Command) -> None:
+    ended = dpselect(*union(events, "--format", "lines", "--ledger", book, "--analyst", "ann"))
+    assert ended.err.startswith("promise: (30, 1e-06)-DP")
+    assert "charged: (30, 1e-06) to ann" in ended.err
