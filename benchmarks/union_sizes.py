@@ -87,14 +87,17 @@ def sizes(build: Build, epsilon: str, most: int, inputs: list[UserSets]) -> tupl
 
 
 def against(found: list[int], expected: int | None) -> str:
+    """The size to expect, and how far from it the sizes found are."""
+    return "-" if expected is None else f"{expected} ({errors_away(found, expected):+.1f})"
+
+
+def errors_away(found: list[int], expected: int) -> float:
     """How many standard errors (of a difference of two means of five) from what was expected.
 
     The sizes to expect came with standard deviations of 1 to 3%: ours of five runs is taken as no less than 1%.
     """
-    if expected is None:
-        return "-"
     error = max(statistics.stdev(found), expected / 100) * sqrt(2 / len(found))
-    return f"{expected} ({(statistics.mean(found) - expected) / error:+.1f})"
+    return (statistics.mean(found) - expected) / error
 
 
 def main() -> None:
