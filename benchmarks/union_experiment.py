@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from functools import cache
 from itertools import chain, product
 from pathlib import Path
@@ -37,7 +36,7 @@ from dpselect.mechanisms import (
 )
 from dpselect.testing import SeededDraws
 from dpselect.union_answers import chosen_bound
-from dpselect.unions import BOUND_SHARE
+from dpselect.unions import plan_union
 from dpselect.user_sets import UserSets
 
 FILES = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -185,9 +184,9 @@ def expected_table(runs: int) -> None:
 
 def chosen(method: str, epsilon: str, name: str, runs: int) -> tuple[list[int], list[int]]:
     """With a bound that is chosen privately, for its part of epsilon: the bounds, the sizes."""
-    for_bound = Fraction(epsilon) * BOUND_SHARE
-    bounds = [chosen_bound(users(name, run), for_bound, SeededDraws(seed=run)) for run in range(runs)]
-    left = str(Fraction(epsilon) - for_bound)
+    terms = plan_union(epsilon=epsilon, delta=DELTA, max_items_per_user="auto", method=method, counts=False)
+    bounds = [chosen_bound(users(name, run), terms, SeededDraws(seed=run)) for run in range(runs)]
+    left = str(terms.for_union[0])
     return bounds, [size(at(method, left, most), name, run) for run, most in enumerate(bounds)]
 
 
