@@ -54,13 +54,18 @@ def said(release):
 @pytest.mark.parametrize("method", ["auto", *METHODS])
 def test_every_method_finds_what_many_share_and_nothing_of_one(method):
     most = 1 if method == "truncated-geometric" else 3
-    # Pouring at a large epsilon has a cutoff below its threshold: see the mechanisms' own tests.
+    # Pouring at a large epsilon has a cutoff below its threshold, and curves end before: see docs/mechanisms.
     price = PRICE | ({"epsilon": 8} if method in ("greedy-pouring", "shaped-pouring", "renyi-shaped") else {})
-    release = dataset().union(**price, max_items_per_user=most, method=method)
-    assert release.labels == ["much", "some"]
-    assert [item.rank for item in release] == [None, None]
-    assert release.complete
-    assert release.secure
+    # A cutoff keeps weights so near to the threshold that an item is left out now and then, but not eight times.
+    runs = 8 if {"policy", "pouring"} & set(method.split("-")) else 1
+    found = [dataset().union(**price, max_items_per_user=most, method=method) for _ in range(runs)]
+    assert set().union(*(release.labels for release in found)) == {"much", "some"}
+    for release in found:
+        assert release.labels == sorted(release.labels)
+        assert release.complete
+        assert release.secure
+        assert not release.ranked
+    release = found[0]
     name = release.privacy.parameters["method"]
     assert method in (name, "auto")
     assert release.privacy.mechanism == METHODS[name].__name__
