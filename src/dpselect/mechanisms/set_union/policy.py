@@ -40,7 +40,8 @@ class PolicyLaplace:
     Cost: one sort of the pairs, one loop over users, one coin an item.
     Source: seed 001 (Gopi et al. 2020), Algorithms 3 and 4. Ours: whole parts, and a proof without slack.
     Example:
-        >>> PolicyLaplace(epsilon=1, delta="1e-6", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> policy = PolicyLaplace(epsilon=1, delta="1e-6", max_items_per_user=9, alpha=40)
+        >>> policy(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

@@ -27,8 +27,8 @@ class GreedyPouring:
     """Release the items whose weight plus Laplace noise is above a threshold; a user gives 1 to one single item.
 
     That is the first of their items, in a random order of all items, whose weight is below the cutoff: the whole number
-    nearest to the threshold and `alpha` scales of the noise. Items of `popular`, a public list, best first, come before
-    all others.
+    nearest to the threshold and `alpha` scales of the noise, or one or two more where an item at it would be released
+    with a probability below 0.9. Items of `popular`, a public list, best first, come before all others.
 
     Guarantee: (epsilon, delta)-DP, without any bound on the items of a user.
     Neighbors: add-remove. `popular` must not come from the data.
@@ -39,7 +39,7 @@ class GreedyPouring:
     Cost: one sort of the pairs, one loop over users, one coin an item; `popular` asks for every item's label.
     Source: Carvalho, Wang and Gondara 2022 (greedy updates without sampling). Ours: the whole cutoff and the proof.
     Example:
-        >>> GreedyPouring(epsilon=1, delta="1e-6")(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> GreedyPouring(epsilon=1, delta="1e-6", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 
@@ -57,8 +57,8 @@ class GreedyPouring:
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
         height = threshold(lambda at: LaplaceTail(at, epsilon), delta, 1, self.share)
-        cutoff = nearest(height + Fraction(self.alpha) / epsilon)
         law, privacy = LaplaceTail(height, epsilon), promise(epsilon, delta, "pouring, Laplace")
+        cutoff = likely(law, nearest(height + Fraction(self.alpha) / epsilon))
         settle(self, threshold=height, cutoff=cutoff, law=law, privacy=privacy, popular=tuple(self.popular))
 
     def share(self, t: int) -> Fraction:  # noqa: ARG002 - the same for every t
@@ -89,7 +89,7 @@ class ShapedPouring:
     Source: Carvalho, Wang and Gondara 2022 for pouring, Desfontaines, Voss and Gipson 2022 for the release. Ours:
         the two together, the whole cutoff and the proof.
     Example:
-        >>> ShapedPouring(epsilon=1, delta="1e-6")(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> ShapedPouring(epsilon=1, delta="1e-6", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 
@@ -108,7 +108,8 @@ class ShapedPouring:
         epsilon, delta = parse(self)
         law = geometric(epsilon, delta)
         height = half_way(law)
-        cutoff = min(nearest(Shaped(epsilon, delta).turn() + Fraction(self.alpha) / epsilon), certain(law))
+        cutoff = nearest(Shaped(epsilon, delta).turn() + Fraction(self.alpha) / epsilon)
+        cutoff = min(likely(law, cutoff), certain(law))
         privacy = promise(epsilon, delta, "pouring, truncated geometric")
         settle(self, threshold=height, cutoff=cutoff, law=law, privacy=privacy, popular=tuple(self.popular))
 
@@ -134,6 +135,14 @@ def poured(ordered: UserSets, cutoff: Fraction, progress: Progress | None) -> We
 def nearest(weight: Fraction) -> Fraction:
     """A cutoff: the nearest whole number, at least 1."""
     return Fraction(up(Fraction(math.floor(weight + Fraction(1, 2))), 1))
+
+
+def likely(law: LaplaceTail | Geometric, cutoff: Fraction) -> Fraction:
+    """The same cutoff, or one a little above where rounding has left items there unlikely (at a large epsilon)."""
+    highest = cutoff + 2
+    while cutoff < highest and not law.at(cutoff).ball(64) >= 0.9:
+        cutoff += 1
+    return cutoff
 
 
 def half_way(law: Geometric) -> Fraction:

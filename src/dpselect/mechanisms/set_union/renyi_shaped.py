@@ -99,9 +99,9 @@ class RenyiShaped:
         for r, (terms, curve) in enumerate(zip(self.conditions, self.curves, strict=True)):
             if progress:
                 progress(r / self.rounds)
+            sets = without(sets, found) if r else sets
             kept = bounded(sets, self.max_items_per_user, draws)
             found |= draws.bits(given(kept, terms.steps), 1, curve)
-            sets = without(sets, found)
         return np.flatnonzero(found).astype(np.int64)
 
 

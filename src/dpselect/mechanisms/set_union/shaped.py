@@ -74,7 +74,7 @@ class ShapedPolicy:
     Cost: one sort of the pairs, one loop over users, one coin an item.
     Source: ours, proved on the page of shaped releases; seed 001 (Gopi et al. 2020), Algorithm 3, for the policy.
     Example:
-        >>> ShapedPolicy(epsilon=1, delta="1e-6")(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> ShapedPolicy(epsilon=1, delta="1e-6", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

@@ -100,9 +100,9 @@ class SIPS:
         for r, law in enumerate(self.laws):
             if progress:
                 progress(r / self.rounds)
+            sets = without(sets, found) if r else sets
             kept = bounded(sets, self.max_items_per_user, draws)
             found |= draws.bits(weighted(kept, rooted), UNIT, law)
-            sets = without(sets, found)
         return np.flatnonzero(found).astype(np.int64)
 
 
