@@ -1,0 +1,109 @@
+"""DiscoverThenPeel: part of the budget finds items that enough users share, the rest ranks the best k of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from dpselect import parameters
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError
+from dpselect.mechanisms.peeling import Peeling
+from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.price import COUNT_SHARE
+from dpselect.mechanisms.set_union.port import Progress, settle
+from dpselect.mechanisms.set_union.renyi_budget import renyi_budget
+from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, RenyiShaped
+from dpselect.parameters import Number
+from dpselect.privacy import BoundedRange, Privacy, PureDP
+from dpselect.user_sets import Int64, UserSets
+
+UNION_SHARE = Fraction(1, 2)  # of the Renyi budget; measured in benchmarks/README.md, discover
+GRID = 2**30  # an epsilon of one pick is rounded down to multiples of 1 / GRID of what it is near
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscoverThenPeel:
+    """Release a set of items by a set union, then rank the k of them with most users by peeling.
+
+    The union works on `max_items_per_user` random items of each user and spends the part `union_share` of a Renyi budget.
+    Peeling counts all users of each found item, and shares the rest among its picks. How many items were found is
+    known by then: where they are k or fewer all are ranked, and each pick gets more.
+
+    Guarantee: (epsilon, delta)-DP for the whole call; three quarters of delta for everything together, at most one
+        quarter for items that only one data set has.
+    Neighbors: add-remove.
+    Sensitivity: the union's is RenyiShaped's. One user moves every count by at most 1, as many as they like.
+    Exactness: the law is exact, of the union's coins and of every pick.
+    Cost: that of RenyiShaped, one pass over the pairs, and a draw a pick.
+    Source: Dick, Joseph and Raman 2026, who peel within a weighted Gaussian union. Ours: RenyiShaped as the union, one
+        Renyi budget for both parts, and the proof in docs/mechanisms/discover.md.
+    Example:
+        >>> votes = UserSets.of([*["a"] * 300, *["b"] * 200, "c"])
+        >>> DiscoverThenPeel(k=2, epsilon=4, delta="1e-6", max_items_per_user=1)(votes).tolist()
+        [0, 1]
+    """
+
+    k: int
+    epsilon: Number
+    delta: Number
+    max_items_per_user: int
+    union_share: Number = UNION_SHARE
+    union: RenyiShaped = field(init=False, repr=False)
+    rho: Fraction = field(init=False, repr=False)
+    privacy: Privacy = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        k = parameters.whole("k", self.k, least=1)
+        share = parameters.positive("union_share", self.union_share, "be above 0 and below 1")
+        if share >= 1:
+            raise ParameterError("union_share", "be above 0 and below 1", repr(self.union_share))
+        union = RenyiShaped(
+            epsilon=self.epsilon, delta=self.delta, max_items_per_user=self.max_items_per_user, part=share
+        )
+        epsilon, delta = Fraction(union.epsilon), Fraction(union.delta)
+        left = renyi_budget(union.order, epsilon, delta * COMPOSED) - sum(one.budget for one in union.conditions)
+        settle(self, k=k, epsilon=epsilon, delta=delta, max_items_per_user=union.max_items_per_user)
+        settle(self, union_share=share, union=union, rho=left / union.order, privacy=union.privacy)
+
+    def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
+        """The codes of k items, best first; fewer where fewer were found."""
+        draws = secure(draws)
+        found = self.union(sets, draws=draws, progress=progress)
+        return best(self.k, found, users_of(sets, found), self.epsilon_per_pick(picks(self.k, found)), draws)
+
+    def epsilon_per_pick(self, picks: int, counts: int = 0) -> Fraction:
+        """What each pick may spend where there are so many, and so many noisy counts afterwards.
+
+        A pick of epsilon e has a zCDP of e^2 / 8, and so has a noisy count of e / 2. They share what the union left.
+        """
+        each = BoundedRange(Fraction(1)).rho * picks + PureDP(COUNT_SHARE).rho * counts
+        return root_down(self.rho / each) if each else Fraction(self.epsilon)
+
+
+def picks(k: int, found: Int64) -> int:
+    """How many picks rank k of the found items, or all where there are no more: the last one left needs none."""
+    return max(0, min(k, len(found) - 1))
+
+
+def best(k: int, found: Int64, users: Int64, epsilon_per_pick: Fraction, draws: Draws) -> Int64:
+    """At most k of the found items, which have so many users, in rank order."""
+    if not len(found):
+        return found
+    return found[np.asarray(Peeling(k=min(k, len(found)), epsilon_per_pick=epsilon_per_pick)(users, draws=draws))]
+
+
+def users_of(sets: UserSets, codes: Int64) -> Int64:
+    """How many users each of these items has: all of them, whatever sample the union saw."""
+    return np.bincount(sets.codes, minlength=sets.size)[codes].astype(np.int64)
+
+
+def root_down(square: Fraction) -> Fraction:
+    """The square root, rounded down by less than one part in GRID."""
+    scale = GRID
+    while square * scale * scale < GRID * GRID:
+        scale *= GRID
+    return Fraction(math.isqrt((square * scale * scale).__floor__()), scale)
