@@ -18,7 +18,8 @@ PACKAGE = ROOT / "src" / "dpselect"
 ROOMS = (
     "errors", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "user_sets", "texts", "grid",
     "kernels", "mechanisms", "engines",
-    "forms", "plots", "release", "archive", "plans", "planning", "unions", "union_answers", "questions", "ledger", "payments", "verbs",
+    "forms", "plots", "release", "archive", "plans", "unions", "union_answers", "discovery",
+    "planning", "questions", "ledger", "payments", "verbs",
     "quantiles", "dataset", "session", "dpselect", "demo", "ledger_arguments", "arguments", "ledger_command", "output",
     "progress", "cli",
     "__main__",

@@ -21,7 +21,7 @@ from dpselect.parameters import Number
 from dpselect.privacy import BoundedRange, Privacy, PureDP
 from dpselect.user_sets import Int64, UserSets
 
-UNION_SHARE = Fraction(1, 2)  # of the Renyi budget; measured in benchmarks/README.md, discover
+UNION_SHARE = Fraction(2, 3)  # of the Renyi budget; measured in benchmarks/README.md, discover
 GRID = 2**30  # an epsilon of one pick is rounded down to multiples of 1 / GRID of what it is near
 
 
@@ -29,9 +29,9 @@ GRID = 2**30  # an epsilon of one pick is rounded down to multiples of 1 / GRID 
 class DiscoverThenPeel:
     """Release a set of items by a set union, then rank the k of them with most users by peeling.
 
-    The union works on `max_items_per_user` random items of each user and spends the part `union_share` of a Renyi budget.
-    Peeling counts all users of each found item, and shares the rest among its picks. How many items were found is
-    known by then: where they are k or fewer all are ranked, and each pick gets more.
+    The union works on `max_items_per_user` random items of each user and spends the part `union_share` of a Renyi
+    budget. Peeling counts all users of each found item, and shares the rest among its picks. How many items were found
+    is known by then: where they are k or fewer all are ranked, and each pick gets more.
 
     Guarantee: (epsilon, delta)-DP for the whole call; three quarters of delta for everything together, at most one
         quarter for items that only one data set has.
@@ -93,7 +93,8 @@ def best(k: int, found: Int64, users: Int64, epsilon_per_pick: Fraction, draws: 
     """At most k of the found items, which have so many users, in rank order."""
     if not len(found):
         return found
-    return found[np.asarray(Peeling(k=min(k, len(found)), epsilon_per_pick=epsilon_per_pick)(users, draws=draws))]
+    places = Peeling(k=min(k, len(found)), epsilon_per_pick=epsilon_per_pick)(users, draws=draws)
+    return found[np.asarray(places, dtype=np.int64)].astype(np.int64)
 
 
 def users_of(sets: UserSets, codes: Int64) -> Int64:
