@@ -41,7 +41,7 @@ def ranked_without_noise(m: DiscoverThenPeel, sets: UserSets, draws: Draws) -> I
 
 def every_part_spends_all(m: DiscoverThenPeel, found: int) -> Fraction:
     """The epsilon of a pick as if the union had spent nothing."""
-    whole = m.rho / (1 - Fraction(m.union_share))
+    whole = m.rest.rho / (1 - Fraction(m.union_share))
     return root_down(8 * whole / min(m.k, found - 1))
 
 

@@ -13,12 +13,12 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms.discover import DiscoverThenPeel, best, picks, users_of
 from dpselect.mechanisms.noisy_counts import NoisyCounts
 from dpselect.mechanisms.price import COUNT_SHARE
-from dpselect.mechanisms.set_union.renyi_shaped import has_curve
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.parameters import Number
 from dpselect.plans import noise, stated
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.release import Item, Release, Statement
-from dpselect.union_answers import chosen_bound
+from dpselect.union_answers import chosen_bound, users_for
 from dpselect.unions import BOUND_SHARE, MOST_ITEMS
 from dpselect.user_sets import UserSets
 
@@ -51,7 +51,7 @@ class Discovery:
             neighbors=Neighbors.ADD_REMOVE,
             steps=(Steps(PureDP(self.epsilon), 1),),
             failure=self.delta,
-            bound="Renyi" if self.most is not None else "Renyi, and basic for max_items_per_user",
+            bound="basic" if self.most in (None, 1) else "Renyi",
         )
 
     def mechanism(self, most: int) -> DiscoverThenPeel:
@@ -62,9 +62,13 @@ class Discovery:
 
 @dataclass(frozen=True)
 class TopFound:
-    """A plan for the best k of the items that a set union finds: the whole price at any answer."""
+    """A plan for the best k of the items that a set union finds: the whole price at any answer.
+
+    `ready` is the mechanism where its bound is known beforehand.
+    """
 
     selector: Discovery
+    ready: DiscoverThenPeel | None
     reason: str
     rows: None = None
 
@@ -76,8 +80,7 @@ class TopFound:
     def select(self, sets: UserSets, draws: Draws, progress: Progress | None) -> Release:
         """Run on the items of every user."""
         asked = self.selector
-        most = chosen_bound(sets, asked.for_bound, draws) if asked.most is None else asked.most
-        mechanism = asked.mechanism(most)
+        mechanism = self.ready or asked.mechanism(chosen_bound(sets, asked.for_bound, draws))
         found = mechanism.union(sets, draws=draws, progress=progress)
         size = min(asked.k, len(found))
         each = mechanism.epsilon_per_pick(picks(asked.k, found), size if asked.counted else 0)
@@ -96,13 +99,13 @@ class TopFound:
 
     def statement(self, mechanism: DiscoverThenPeel, found: int, each: Fraction) -> Statement:
         """What is promised, in numbers and in sentences. How many items were found is part of the answer."""
-        asked, union = self.selector, mechanism.union
+        asked = self.selector
         used: dict[str, object] = {
             "k": asked.k,
             "discovered": found,
             "max_items_per_user": mechanism.max_items_per_user,
             "union_share": mechanism.union_share,
-            "order": union.order,
+            **({"order": mechanism.union.order} if isinstance(mechanism.union, RenyiShaped) else {}),
             "epsilon_per_pick": each,
         }
         sentences = [self.reason, _bound(mechanism.max_items_per_user, asked), _support(mechanism)]
@@ -141,12 +144,12 @@ def plan_discovery(
         items = "max_items_per_user chosen privately" if asked.most is None else f"{asked.most} items per user"
         hint = "raise epsilon, lower max_items_per_user, or take limited-domain"
         raise ParameterError("epsilon", f"be larger for {METHOD} with {items}", str(epsilon), hint)
-    return TopFound(asked, REASON + why)
+    return TopFound(asked, None if asked.most is None else asked.mechanism(asked.most), REASON + why)
 
 
 def fits(epsilon: Fraction, delta: Fraction, most: int | None) -> bool:
     """Is there a union for users of so many items, or of as many as may be chosen?"""
-    return has_curve(epsilon, delta, MOST_ITEMS if most is None else most)
+    return most == 1 or has_curve(epsilon, delta, MOST_ITEMS if most is None else most)
 
 
 def _bound(most: int, asked: Discovery) -> str:
@@ -161,9 +164,8 @@ def _bound(most: int, asked: Discovery) -> str:
 def _support(mechanism: DiscoverThenPeel) -> str:
     """From how many users on an item is likely to be discovered."""
     union, most = mechanism.union, mechanism.max_items_per_user
-    said = (
-        f"An item is discovered with probability 1/2 if it has about {union.users_for(0.5, 1):,} users of one item each"
-    )
+    few = users_for(union, 0.5, 1)
+    said = f"An item is discovered with probability 1/2 if it has about {few:,} users of one item each"
     if most > 1:
-        said += f", or {union.users_for(0.5, most):,} of {most} items"
+        said += f", or {users_for(union, 0.5, most):,} of {most} items"
     return f"{said}. What is missing here is rare or unlucky, not absent."

@@ -9,20 +9,46 @@ from fractions import Fraction
 import numpy as np
 
 from dpselect import parameters
+from dpselect.accounting.calibration import largest_epsilon
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.peeling import Peeling
 from dpselect.mechanisms.port import secure
-from dpselect.mechanisms.price import COUNT_SHARE
-from dpselect.mechanisms.set_union.port import Progress, settle
+from dpselect.mechanisms.price import COUNT_SHARE, plan_of
+from dpselect.mechanisms.set_union.port import Progress, promise, settle
 from dpselect.mechanisms.set_union.renyi_budget import renyi_budget
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, RenyiShaped
+from dpselect.mechanisms.set_union.truncated_geometric import TruncatedGeometric
 from dpselect.parameters import Number
 from dpselect.privacy import BoundedRange, Privacy, PureDP
 from dpselect.user_sets import Int64, UserSets
 
 UNION_SHARE = Fraction(2, 3)  # of the Renyi budget; measured in benchmarks/README.md, discover
+UNION_SHARE_OF_ONE = Fraction(1, 2)  # of epsilon and of delta, where a user has one item
 GRID = 2**30  # an epsilon of one pick is rounded down to multiples of 1 / GRID of what it is near
+
+
+@dataclass(frozen=True)
+class Concentrated:
+    """What the union left of one Renyi budget, as zCDP. A pick of epsilon e takes e^2 / 8, as does a count of e / 2."""
+
+    rho: Fraction
+
+    def epsilon_per_pick(self, picks: int, counts: int) -> Fraction:
+        """The budget in equal parts; there is at least one."""
+        return root_down(self.rho / (BoundedRange(Fraction(1)).rho * picks + PureDP(COUNT_SHARE).rho * counts))
+
+
+@dataclass(frozen=True)
+class Apart:
+    """An (epsilon, delta) of their own for picks and counts, which add up with the union's."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def epsilon_per_pick(self, picks: int, counts: int) -> Fraction:
+        """The largest that fits."""
+        return largest_epsilon(plan_of(picks, counts), self.epsilon, self.delta)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,15 +56,16 @@ class DiscoverThenPeel:
     """Release a set of items by a set union, then rank the k of them with most users by peeling.
 
     The union works on `max_items_per_user` random items of each user and spends the part `union_share` of a Renyi
-    budget. Peeling counts all users of each found item, and shares the rest among its picks. How many items were found
-    is known by then: where they are k or fewer all are ranked, and each pick gets more.
+    budget (for one item a user: of epsilon and delta). Peeling counts all users of each found item, and shares the rest
+    among its picks. How many items were found is known by then: of k or fewer all are ranked, and each pick gets more.
 
     Guarantee: (epsilon, delta)-DP for the whole call; three quarters of delta for everything together, at most one
-        quarter for items that only one data set has.
+        quarter for items that only one data set has. For one item a user the two parts add up.
     Neighbors: add-remove.
-    Sensitivity: the union's is RenyiShaped's. One user moves every count by at most 1, as many as they like.
+    Sensitivity: the union's is RenyiShaped's, for one item a user TruncatedGeometric's. One user moves every count by
+        at most 1, as many as they like.
     Exactness: the law is exact, of the union's coins and of every pick.
-    Cost: that of RenyiShaped, one pass over the pairs, and a draw a pick.
+    Cost: that of the union, one pass over the pairs, and a draw a pick.
     Source: Dick, Joseph and Raman 2026, who peel within a weighted Gaussian union. Ours: RenyiShaped as the union, one
         Renyi budget for both parts, and the proof in docs/mechanisms/discover.md.
     Example:
@@ -51,23 +78,23 @@ class DiscoverThenPeel:
     epsilon: Number
     delta: Number
     max_items_per_user: int
-    union_share: Number = UNION_SHARE
-    union: RenyiShaped = field(init=False, repr=False)
-    rho: Fraction = field(init=False, repr=False)
+    union_share: Number | None = None
+    union: RenyiShaped | TruncatedGeometric = field(init=False, repr=False)
+    rest: Concentrated | Apart = field(init=False, repr=False)
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         k = parameters.whole("k", self.k, least=1)
-        share = parameters.positive("union_share", self.union_share, "be above 0 and below 1")
+        most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
+        usual = UNION_SHARE_OF_ONE if most == 1 else UNION_SHARE
+        given = usual if self.union_share is None else self.union_share
+        share = parameters.positive("union_share", given, "be above 0 and below 1")
         if share >= 1:
             raise ParameterError("union_share", "be above 0 and below 1", repr(self.union_share))
-        union = RenyiShaped(
-            epsilon=self.epsilon, delta=self.delta, max_items_per_user=self.max_items_per_user, part=share
-        )
-        epsilon, delta = Fraction(union.epsilon), Fraction(union.delta)
-        left = renyi_budget(union.order, epsilon, delta * COMPOSED) - sum(one.budget for one in union.conditions)
-        settle(self, k=k, epsilon=epsilon, delta=delta, max_items_per_user=union.max_items_per_user)
-        settle(self, union_share=share, union=union, rho=left / union.order, privacy=union.privacy)
+        epsilon, delta = parameters.positive("epsilon", self.epsilon), parameters.probability("delta", self.delta)
+        settle(self, k=k, epsilon=epsilon, delta=delta, max_items_per_user=most, union_share=share)
+        union, rest, privacy = (_of_one if most == 1 else _of_many)(epsilon, delta, most, share)
+        settle(self, union=union, rest=rest, privacy=privacy)
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of k items, best first; fewer where fewer were found."""
@@ -76,12 +103,25 @@ class DiscoverThenPeel:
         return best(self.k, found, users_of(sets, found), self.epsilon_per_pick(picks(self.k, found)), draws)
 
     def epsilon_per_pick(self, picks: int, counts: int = 0) -> Fraction:
-        """What each pick may spend where there are so many, and so many noisy counts afterwards.
+        """What each pick may spend where there are so many, and so many noisy counts of half of it afterwards."""
+        return self.rest.epsilon_per_pick(picks, counts) if picks + counts else Fraction(self.epsilon)
 
-        A pick of epsilon e has a zCDP of e^2 / 8, and so has a noisy count of e / 2. They share what the union left.
-        """
-        each = BoundedRange(Fraction(1)).rho * picks + PureDP(COUNT_SHARE).rho * counts
-        return root_down(self.rho / each) if each else Fraction(self.epsilon)
+
+def _of_many(
+    epsilon: Fraction, delta: Fraction, most: int, share: Fraction
+) -> tuple[RenyiShaped, Concentrated, Privacy]:
+    """Union and ranking share the Renyi budget of the order that is best for the union."""
+    union = RenyiShaped(epsilon=epsilon, delta=delta, max_items_per_user=most, part=share)
+    left = renyi_budget(union.order, epsilon, delta * COMPOSED) - sum(one.budget for one in union.conditions)
+    return union, Concentrated(left / union.order), union.privacy
+
+
+def _of_one(
+    epsilon: Fraction, delta: Fraction, _most: int, share: Fraction
+) -> tuple[TruncatedGeometric, Apart, Privacy]:
+    """The best release of single items, whose epsilon and delta add up with those of the ranking."""
+    union = TruncatedGeometric(epsilon=epsilon * share, delta=delta * share)
+    return union, Apart(epsilon * (1 - share), delta * (1 - share)), promise(epsilon, delta, "basic")
 
 
 def picks(k: int, found: Int64) -> int:
