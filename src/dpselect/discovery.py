@@ -111,7 +111,7 @@ class TopFound:
         sentences = [self.reason, _bound(mechanism.max_items_per_user, asked), _support(mechanism)]
         ranked = f"the best {asked.k} of them are" if found > asked.k else "all of them are"
         sentences.append(
-            f"{found:,} items were discovered, and {ranked} ranked by the numbers of all their users: "
+            f"Items discovered: {found:,}; {ranked} ranked by the numbers of all their users: "
             f"max_items_per_user limits the discovery only."
         )
         if asked.counted:

@@ -104,9 +104,7 @@ class Run:
         t, last = self.terms, self.mechanisms[-1]
         name = next(name for name, make in METHODS.items() if type(last) is make)
         used: dict[str, object] = {"method": name, "max_items_per_user": self.most}
-        used |= {
-            key: value for key in ("threshold", "cutoff", "slack", "rounds", "order") if (value := _own(last, key))
-        }
+        used |= {key: value for key in ("threshold", "cutoff", "slack", "rounds", "order") if (value := _own(last, key))}
         epsilon, delta = t.for_union
         used |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
         sentences = [_why(name, t), _bound(self.most, t), *_support(last, self.most)]
@@ -166,3 +164,4 @@ def users_for(mechanism: Any, chance: float, items: int) -> int:
     if hasattr(mechanism, "users_for"):
         return int(mechanism.users_for(chance, items))
     return math.ceil(mechanism.threshold / mechanism.share(items))
+

@@ -48,7 +48,7 @@ def test_all_are_ranked_where_fewer_than_k_were_discovered():
     assert release.labels == ["ant", "bee", "cat", "dog"]
     assert not release.complete
     assert "4 of at most 5 items: no more were discovered, so the rest" in str(release)
-    assert "4 items were discovered, and all of them are ranked by the numbers of all their users" in " ".join(
+    assert "Items discovered: 4; all of them are ranked by the numbers of all their users" in " ".join(
         release.privacy.sentences
     )
     assert release.privacy.parameters["discovered"] == 4
