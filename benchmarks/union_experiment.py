@@ -185,7 +185,7 @@ def expected_table(runs: int) -> None:
 def chosen(method: str, epsilon: str, name: str, runs: int) -> tuple[list[int], list[int]]:
     """With a bound that is chosen privately, for its part of epsilon: the bounds, the sizes."""
     terms = plan_union(epsilon=epsilon, delta=DELTA, max_items_per_user="auto", method=method, counts=False)
-    bounds = [chosen_bound(users(name, run), terms, SeededDraws(seed=run)) for run in range(runs)]
+    bounds = [chosen_bound(users(name, run), terms.chooser, SeededDraws(seed=run)) for run in range(runs)]
     left = str(terms.for_union[0])
     return bounds, [size(at(method, left, most), name, run) for run, most in enumerate(bounds)]
 

@@ -174,8 +174,8 @@ def top(command: argparse.ArgumentParser) -> None:
         "--method",
         default="auto",
         metavar="NAME",
-        help="auto, limited-domain, chosen-k-bar, limited-domain-laplace or limited-domain-gaussian; with a domain "
-        "peeling, joint-sequence, one-shot-laplace, gamma, joint-set, canonical-set, joint-permute-and-flip or "
+        help="auto, limited-domain, discover, chosen-k-bar, limited-domain-laplace or limited-domain-gaussian; with a "
+        "domain peeling, joint-sequence, one-shot-laplace, gamma, joint-set, canonical-set, joint-permute-and-flip or "
         "canonical-permute-and-flip",
     )
     command.add_argument("--unordered", action="store_true", help="a set in no order will do, which is often nearer")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from dpselect import parameters, planning, quantiles, union_answers, unions, verbs
+from dpselect.discovery import TopFound
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.domain import Domain, domain_of
 from dpselect.engines.duckdb_engine import DuckDBEngine
@@ -124,14 +125,15 @@ class Dataset:
         """The k items that most distinct users share, best first.
 
         Guarantee: (epsilon, delta)-DP for one whole user coming or going, for all that the release shows. Without
-        `domain` the items are found by limited domain, which needs delta > 0 and may return fewer than k ("bottom");
-        it looks only at the `k_bar` + 1 items with most users. With `domain` (a list, a range, a number of items, a
-        `Column` of another source) exactly k come back, by peeling, and delta may be left out. `counts=True` adds
-        noisy counts at the same total price. `method` is "auto", "limited-domain", "chosen-k-bar", or, for users of
-        few items, "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "joint-sequence",
-        "one-shot-laplace", "gamma", or one of "joint-set", "canonical-set", "joint-permute-and-flip" and
-        "canonical-permute-and-flip". These four choose a set in no order, which is often nearer to the true one; they
-        need `ranked=False`, which also lets "auto" take one of them.
+        `domain` the items are found by limited domain, which looks only at the `k_bar` + 1 items with most users, or,
+        for a k that is large for epsilon, by "discover": a set union finds items that enough users share, peeling ranks
+        the best of them by all of their users. Both need delta > 0 and may return fewer than k. With `domain` (a list,
+        a range, a number of items, a `Column` of another source) exactly k come back, by peeling, and delta may be left
+        out. `counts=True` adds noisy counts at the same total price. `method` is "auto", "limited-domain", "discover",
+        "chosen-k-bar", or, for users of few items, "limited-domain-laplace" or "limited-domain-gaussian"; with a domain
+        "peeling", "joint-sequence", "one-shot-laplace", "gamma", or one of "joint-set", "canonical-set",
+        "joint-permute-and-flip" and "canonical-permute-and-flip". These four choose a set in no order, which is often
+        nearer to the true one; they need `ranked=False`, which also lets "auto" take one of them.
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -350,13 +352,15 @@ class Dataset:
 
     def answer(
         self,
-        plan: TopK | TopSet | TopNoisy,
+        plan: TopK | TopSet | TopNoisy | TopFound,
         known: Domain | None,
         engine: DuckDBEngine,
         progress: Progress | None,
         draws: Draws | None,
     ) -> Release:
         """What a plan selects from these rows. Whoever calls this has seen to the price."""
+        if isinstance(plan, TopFound):
+            return plan.select(engine.contributions(progress=progress), secure(draws), progress)
         if plan.rows is None:
             return plan.select(engine.grouped(known, progress=progress), secure(draws))
         return plan.select(engine.top(plan.rows, progress=progress), secure(draws))

@@ -8,6 +8,8 @@ from functools import partial
 
 from dpselect import parameters
 from dpselect.accounting.calibration import largest_epsilon, split_delta
+from dpselect.discovery import METHOD as DISCOVER
+from dpselect.discovery import TopFound, fits, plan_discovery
 from dpselect.engines.domain import Domain, most_items
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import (
@@ -28,6 +30,7 @@ from dpselect.mechanisms.price import COUNT_SHARE, plan_of, priced
 from dpselect.parameters import Number
 from dpselect.plans import SetSelector, TopK, TopNoisy, TopSet
 from dpselect.privacy import Neighbors, PureDP, Steps
+from dpselect.unions import BOUND_SHARE
 
 UNKNOWN: dict[str, type[LimitedDomain] | type[ChosenKBar]] = {
     "limited-domain": LimitedDomain,
@@ -49,6 +52,8 @@ SHORT = {"joint": "joint-set", "canonical": "canonical-set"}
 FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
 LEAST_EPSILON_OF_A_SET = Fraction(3, 10)
 MOST_PER_EPSILON = 30  # k / epsilon up to which a whole set is drawn although delta lets peeling compose
+FEWEST_TO_DISCOVER = 20
+MOST_OF_LIMITED_DOMAIN = 30  # k / epsilon up to which bottom is low enough
 
 KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
 KNOWN_SET = "The domain is given, and k of its items are chosen all at once; unseen items take part with count 0."
@@ -60,6 +65,7 @@ NO_ORDER = {
     "canonical-set": " A whole set was taken because no order is wanted and k is small enough for epsilon.",
     "peeling": " It was taken because for a whole set k is below 3, or too large for epsilon.",
 }
+LARGE_K = " It was taken because k is large for epsilon."
 UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with most users."
 
 
@@ -74,7 +80,7 @@ def plan_top_k(
     max_items_per_user: int | None,
     method: str,
     ranked: bool = True,
-) -> TopK | TopSet | TopNoisy:
+) -> TopK | TopSet | TopNoisy | TopFound:
     """Check every parameter, fix the mechanism by data-independent facts, and settle the price."""
     parameters.flag("counts", counts)
     parameters.flag("ranked", ranked)
@@ -95,9 +101,20 @@ def plan_top_k(
     if delta is None:
         hint = "an item of an unknown domain can betray its user with probability delta; 1e-6 is a common choice"
         raise ParameterError("delta", "be given where no domain is", "nothing", hint)
+    why = ""
+    if method == "auto" and k_bar is None:
+        share = parameters.probability("delta", delta)
+        method = best_unknown_method(parameters.whole("k", k, least=1), epsilon, share, max_items_per_user)
+        why = LARGE_K if method == DISCOVER else ""
+    if method == DISCOVER:
+        bound = max_items_per_user
+        return plan_discovery(
+            k, epsilon=epsilon, delta=delta, counts=counts, k_bar=k_bar, max_items_per_user=bound, why=why
+        )
     if method in NOISED:
         return _plan_noised(k, epsilon, delta, counts, k_bar, max_items_per_user, method)
-    return _plan_unknown(k, epsilon, delta, counts, k_bar, max_items_per_user, method)
+    named = "limited-domain" if method == "auto" else method
+    return _plan_unknown(k, epsilon, delta, counts, k_bar, max_items_per_user, named)
 
 
 def _check_known(k: int, k_bar: int | None, domain: Domain) -> None:
@@ -109,12 +126,12 @@ def _check_known(k: int, k_bar: int | None, domain: Domain) -> None:
 
 
 def _method(method: str, *, known: bool) -> str:
-    allowed = ["auto", "peeling", *SETS, *ONE_SHOT] if known else ["auto", *UNKNOWN, *NOISED]
+    allowed = ["auto", "peeling", *SETS, *ONE_SHOT] if known else ["auto", *UNKNOWN, DISCOVER, *NOISED]
     method = SHORT.get(method, method) if known else method
     if method not in allowed:
         where = "with a domain" if known else "without a domain"
         raise ParameterError("method", f"be one of {', '.join(allowed)} {where}", repr(method))
-    return method if known or method != "auto" else "limited-domain"
+    return method
 
 
 def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:
@@ -127,6 +144,18 @@ def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:
     small = k < FEWEST_OF_A_SET or epsilon < LEAST_EPSILON_OF_A_SET
     large = delta > 0 and k > MOST_PER_EPSILON * epsilon
     return "peeling" if small or large else "canonical-set"
+
+
+def best_unknown_method(k: int, epsilon: Fraction, delta: Fraction, most: int | None) -> str:
+    """Without a domain: limited domain, or discover, then peel, by k, epsilon, delta and max_items_per_user alone.
+
+    Bottom stands ln(k_bar / delta) / epsilon_per_pick users above the first item that is not looked at, and the epsilon
+    of one pick falls with k. What a union needs of an item does not depend on k, but is more where k is small. The
+    limits are measured (benchmarks/README.md, discover).
+    """
+    left = epsilon if most is not None else epsilon * (1 - BOUND_SHARE)
+    large = k >= FEWEST_TO_DISCOVER and k > MOST_OF_LIMITED_DOMAIN * epsilon
+    return DISCOVER if large and fits(left, delta, most) else "limited-domain"
 
 
 def _plan_set(

@@ -109,7 +109,7 @@ class TopK:
             sentences += _limited_domain_sentences(s)
         if self.counter is not None:
             used["epsilon_per_count"] = self.counter.epsilon_per_count
-            sentences.append(_noise(self.counter))
+            sentences.append(noise(Fraction(self.counter.epsilon_per_count)))
         return stated(self.privacy, type(s).__name__, used, tuple(sentences))
 
 
@@ -153,7 +153,7 @@ class TopSet:
             sentences.append("The items are a set: their order says nothing, unless noisy counts give one.")
         if self.counter is not None:
             used["epsilon_per_count"] = self.counter.epsilon_per_count
-            sentences.append(_noise(self.counter))
+            sentences.append(noise(Fraction(self.counter.epsilon_per_count)))
         return stated(self.privacy, type(self.selector).__name__, used, tuple(sentences))
 
 
@@ -215,14 +215,15 @@ class TopNoisy:
             )
         if self.counter is not None:
             used["epsilon_per_count"] = self.counter.epsilon_per_count
-            sentences.append(_noise(self.counter))
+            sentences.append(noise(Fraction(self.counter.epsilon_per_count)))
         elif self.counts:
             sentences.append("Counts are the noisy ones that selected the items, so luck has raised them a little.")
         return stated(self.privacy, type(s).__name__, used, tuple(sentences))
 
 
-def _noise(counter: NoisyCounts) -> str:
-    scale = 1 / float(Fraction(counter.epsilon_per_count))
+def noise(epsilon_per_count: Fraction) -> str:
+    """How noisy counts are."""
+    scale = 1 / float(epsilon_per_count)
     return f"Counts carry discrete Laplace noise of scale {scale:.3g} users."
 
 

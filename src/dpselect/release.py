@@ -84,9 +84,9 @@ class Receipt:
 class Release:
     """The items that were selected, best first, and the privacy statement.
 
-    `complete` is False where bottom ended the list before k items were found. `secure` is False where the draws
-    were made for tests. `charged` is the receipt of a ledger or a session, which may be less than the statement's
-    price. A release is iterable over its items and has their number as its length.
+    `complete` is False where bottom, or a lack of discovered items, ended the list before k items were found. `secure`
+    is False where the draws were made for tests. `charged` is the receipt of a ledger or a session, which may be less
+    than the statement's price. A release is iterable over its items and has their number as its length.
     """
 
     items: tuple[Item, ...]
@@ -206,7 +206,8 @@ class Release:
         if not self.complete:
             wanted = self.privacy.parameters.get("k")
             found = f"{len(self)} items" if wanted is None else f"{len(self)} of at most {wanted} items"
-            lines.append(f"{found}: bottom was drawn, so the rest is not far enough above the threshold to tell")
+            ended = "no more were discovered" if "discovered" in self.privacy.parameters else "bottom was drawn"
+            lines.append(f"{found}: {ended}, so the rest is not far enough above the threshold to tell")
         elif not self.items:
             lines.append("no items: none is shared by enough users to tell")
         if not self.secure:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from dpselect import forms
 from dpselect.draws import Draws
 from dpselect.mechanisms import RenyiShaped
+from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.ordering import bounded
 from dpselect.mechanisms.set_union.sips import without
 from dpselect.plans import stated
@@ -67,7 +68,7 @@ class Run:
     @classmethod
     def of(cls, sets: UserSets | None, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Run:
         """The bound is chosen first, from `sets`, where it is."""
-        most = terms.most if sets is None else chosen_bound(sets, terms, draws)
+        most = terms.most if sets is None else chosen_bound(sets, terms.chooser, draws)
         return cls(terms, most, terms.mechanisms(most), draws, progress)
 
     def level(self, sets: UserSets, place: int) -> dict[int, Item]:
@@ -129,11 +130,11 @@ class Run:
         return stated(t.privacy, type(last).__name__, used, tuple(sentences))
 
 
-def chosen_bound(sets: UserSets, terms: UnionTerms, draws: Draws) -> int:
+def chosen_bound(sets: UserSets, chooser: Quantile, draws: Draws) -> int:
     """About how many items 9 of 10 users have at most: each stands at the least of BOUNDS that leaves all they have."""
     lengths = np.diff(sets.offsets)
     places = np.searchsorted(BOUNDS, np.minimum(lengths[lengths > 0], BOUNDS[-1]))
-    return BOUNDS[int(terms.chooser(places, draws=draws)[0])]
+    return BOUNDS[int(chooser(places, draws=draws)[0])]
 
 
 def plainly(label: object) -> tuple[str, bool, Any]:

@@ -131,7 +131,7 @@ class UnionTerms:
     @property
     def chooser(self) -> Quantile:
         """What chooses max_items_per_user: a private quantile of one place in BOUNDS per user."""
-        return Quantile(q=MANY, bounds=(0, len(BOUNDS) - 1), step=1, epsilon=self.for_bound)
+        return bound_chooser(self.for_bound)
 
     def mechanisms(self, most: int | None) -> tuple[Any, ...]:
         """The set union of each level, for users of at most `most` items."""
@@ -142,6 +142,11 @@ class UnionTerms:
         epsilon, delta = self.for_counts
         part = self.shares[place] / sum(self.shares[self.first :])
         return Fraction(most) / (2 * largest_rho(epsilon, delta) * part)
+
+
+def bound_chooser(epsilon: Fraction) -> Quantile:
+    """A private quantile of one place in BOUNDS per user: the least that leaves a user all they have."""
+    return Quantile(q=MANY, bounds=(0, len(BOUNDS) - 1), step=1, epsilon=epsilon)
 
 
 @lru_cache(maxsize=4)

@@ -84,6 +84,7 @@ EXAMPLES = {
         GreedyPouring RenyiShaped SIPS ShapedWeighted ShapedPolicy ShapedPouring""".split()
     },
     "TruncatedGeometric": {"epsilon": 2, "delta": "1e-6"},
+    "DiscoverThenPeel": {"k": 3, "epsilon": 2, "delta": "1e-6", "max_items_per_user": 3},
 }
 
 

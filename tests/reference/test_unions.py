@@ -136,14 +136,14 @@ def test_a_bound_chosen_for_a_twentieth_of_a_small_price_is_rarely_far_off():
     """With a thousand points, of which most are far too large, one of those wins more often than not."""
     terms = plan_union(epsilon=1, delta="1e-6", max_items_per_user=None, method="sips", counts=False)
     sets = same_users(2000, 50)
-    found = [chosen_bound(sets, terms, SeededDraws(seed)) for seed in range(40)]
+    found = [chosen_bound(sets, terms.chooser, SeededDraws(seed)) for seed in range(40)]
     assert found.count(50) >= 32
 
 
 @pytest.mark.parametrize(("items", "bound"), [(1, 1), (7, 8), (11, 13), (1000, 1000), (5000, 1000)])
 def test_a_bound_leaves_most_users_all_that_they_have(items, bound):
     terms = plan_union(epsilon=100, delta="1e-6", max_items_per_user=None, method="sips", counts=False)
-    assert chosen_bound(same_users(100, items), terms, SeededDraws(0)) == bound
+    assert chosen_bound(same_users(100, items), terms.chooser, SeededDraws(0)) == bound
 
 
 def test_split_makes_several_items_of_a_row():

@@ -120,7 +120,7 @@ BAD = [
     ({"delta": None}, "delta must be given where no domain is"),
     (
         {"method": "peeling"},
-        "method must be one of auto, limited-domain, chosen-k-bar, limited-domain-laplace, "
+        "method must be one of auto, limited-domain, chosen-k-bar, discover, limited-domain-laplace, "
         "limited-domain-gaussian without a domain",
     ),
     (

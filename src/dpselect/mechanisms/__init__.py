@@ -2,6 +2,7 @@
 
 from dpselect.mechanisms.canonical_set import CanonicalSet
 from dpselect.mechanisms.chosen_k_bar import ChosenKBar
+from dpselect.mechanisms.discover import DiscoverThenPeel
 from dpselect.mechanisms.exponential import ExponentialMechanism
 from dpselect.mechanisms.gamma import GammaMechanism
 from dpselect.mechanisms.joint_permute_and_flip import JointPermuteAndFlip
@@ -34,6 +35,7 @@ __all__ = [
     "ChosenKBar",
     "CountGaussian",
     "CountLaplace",
+    "DiscoverThenPeel",
     "ExponentialMechanism",
     "GammaMechanism",
     "GreedyPouring",

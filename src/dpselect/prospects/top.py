@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpselect.discovery import TopFound
 from dpselect.draws import Draws
 from dpselect.engines.domain import Domain, Size
 from dpselect.errors import ParameterError
@@ -42,7 +43,7 @@ class TopTerms:
     def plan(self, method: str, epsilon: Fraction, items: int) -> Plan:
         """As a Dataset would plan it."""
         domain: Domain | None = Size(items) if self.known else None
-        return plan_top_k(
+        plan = plan_top_k(
             self.k,
             epsilon=epsilon,
             delta=self.delta,
@@ -53,6 +54,9 @@ class TopTerms:
             method=method,
             ranked=method not in SETS or method == SEQUENCE,
         )
+        if isinstance(plan, TopFound):
+            raise ParameterError("methods", "be ones that need no users' sets", repr(method))
+        return plan
 
 
 def applying(*, known: bool, bounded: bool) -> list[str]:

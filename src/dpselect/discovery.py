@@ -1,0 +1,171 @@
+"""top_k by discovery: what is planned before data is touched, and what is said of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpselect import parameters
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError
+from dpselect.mechanisms.discover import DiscoverThenPeel, best, picks, users_of
+from dpselect.mechanisms.noisy_counts import NoisyCounts
+from dpselect.mechanisms.price import COUNT_SHARE
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
+from dpselect.parameters import Number
+from dpselect.plans import noise, stated
+from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
+from dpselect.release import Item, Release, Statement
+from dpselect.union_answers import chosen_bound, users_for
+from dpselect.unions import BOUND_SHARE, MOST_ITEMS, bound_chooser
+from dpselect.user_sets import UserSets
+
+METHOD = "discover"
+REASON = "No domain is given, so part of the price finds items that enough users share, and the rest ranks the best."
+Progress = Callable[[float | None], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discovery:
+    """What is asked. `most` is max_items_per_user, None where it is to be chosen privately."""
+
+    k: int
+    epsilon: Fraction
+    delta: Fraction
+    most: int | None
+    counted: bool
+
+    @property
+    def for_bound(self) -> Fraction:
+        """The epsilon for choosing max_items_per_user."""
+        return self.epsilon * BOUND_SHARE if self.most is None else Fraction(0)
+
+    @property
+    def privacy(self) -> Privacy:
+        """The price of all of it: choosing the bound and all else add up."""
+        return Privacy(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbors=Neighbors.ADD_REMOVE,
+            steps=(Steps(PureDP(self.epsilon), 1),),
+            failure=self.delta,
+            bound="basic" if self.most in (None, 1) else "Renyi",
+        )
+
+    def mechanism(self, most: int) -> DiscoverThenPeel:
+        """For users of at most `most` items in the union."""
+        left = self.epsilon - self.for_bound
+        return DiscoverThenPeel(k=self.k, epsilon=left, delta=self.delta, max_items_per_user=most)
+
+
+@dataclass(frozen=True)
+class TopFound:
+    """A plan for the best k of the items that a set union finds: the whole price at any answer.
+
+    `ready` is the mechanism where its bound is known beforehand.
+    """
+
+    selector: Discovery
+    ready: DiscoverThenPeel | None
+    reason: str
+    rows: None = None
+
+    @property
+    def privacy(self) -> Privacy:
+        """What it costs."""
+        return self.selector.privacy
+
+    def select(self, sets: UserSets, draws: Draws, progress: Progress | None) -> Release:
+        """Run on the items of every user."""
+        asked = self.selector
+        mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound), draws))
+        found = mechanism.union(sets, draws=draws, progress=progress)
+        size = min(asked.k, len(found))
+        each = mechanism.epsilon_per_pick(picks(asked.k, found), size if asked.counted else 0)
+        codes = best(asked.k, found, users_of(sets, found), each, draws)
+        noisy: list[Any] = [None] * size
+        counter = NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE) if asked.counted and size else None
+        if counter is not None:
+            noisy = counter(users_of(sets, codes), draws=draws)
+        items = tuple(Item(label, i + 1, noisy[i]) for i, label in enumerate(sets.labels(codes)))
+        statement = self.statement(mechanism, len(found), each)
+        return Release(items=items, complete=size == asked.k, privacy=statement, secure=draws.secure)
+
+    def charge(self, _found: int) -> ApproxDP:
+        """All of it, whatever came back."""
+        return self.privacy.approx
+
+    def statement(self, mechanism: DiscoverThenPeel, found: int, each: Fraction) -> Statement:
+        """What is promised, in numbers and in sentences. How many items were found is part of the answer."""
+        asked = self.selector
+        used: dict[str, object] = {
+            "k": asked.k,
+            "discovered": found,
+            "max_items_per_user": mechanism.max_items_per_user,
+            "union_share": mechanism.union_share,
+            **({"order": mechanism.union.order} if isinstance(mechanism.union, RenyiShaped) else {}),
+            "epsilon_per_pick": each,
+        }
+        sentences = [self.reason, _bound(mechanism.max_items_per_user, asked), _support(mechanism)]
+        ranked = f"the best {asked.k} of them are" if found > asked.k else "all of them are"
+        sentences.append(
+            f"Items discovered: {found:,}; {ranked} ranked by the numbers of all their users: "
+            f"max_items_per_user limits the discovery only."
+        )
+        if asked.counted:
+            used["epsilon_per_count"] = each * COUNT_SHARE
+            sentences.append(noise(each * COUNT_SHARE))
+        return stated(self.privacy, DiscoverThenPeel.__name__, used, tuple(sentences))
+
+
+def plan_discovery(
+    k: int,
+    *,
+    epsilon: Fraction,
+    delta: Number,
+    counts: bool,
+    k_bar: int | None,
+    max_items_per_user: int | None,
+    why: str = "",
+) -> TopFound:
+    """Check every parameter. What can be refused without data is refused here."""
+    if k_bar is not None:
+        raise ParameterError("k_bar", f"be left out for {METHOD}, which has no cut-off", k_bar)
+    asked = Discovery(
+        k=parameters.whole("k", k, least=1),
+        epsilon=epsilon,
+        delta=parameters.probability("delta", delta),
+        most=max_items_per_user,
+        counted=counts,
+    )
+    if not fits(asked.epsilon - asked.for_bound, asked.delta, asked.most):
+        items = "max_items_per_user chosen privately" if asked.most is None else f"{asked.most} items per user"
+        hint = "raise epsilon, lower max_items_per_user, or take limited-domain"
+        raise ParameterError("epsilon", f"be larger for {METHOD} with {items}", str(epsilon), hint)
+    return TopFound(asked, None if asked.most is None else asked.mechanism(asked.most), REASON + why)
+
+
+def fits(epsilon: Fraction, delta: Fraction, most: int | None) -> bool:
+    """Is there a union for users of so many items, or of as many as may be chosen?"""
+    return most == 1 or has_curve(epsilon, delta, MOST_ITEMS if most is None else most)
+
+
+def _bound(most: int, asked: Discovery) -> str:
+    said = f"Every user takes part in the discovery with at most {most} random items"
+    return (
+        f"{said}."
+        if asked.most is not None
+        else f"{said}; that number was chosen privately, for 1/{1 / BOUND_SHARE} of epsilon."
+    )
+
+
+def _support(mechanism: DiscoverThenPeel) -> str:
+    """From how many users on an item is likely to be discovered."""
+    union, most = mechanism.union, mechanism.max_items_per_user
+    few = users_for(union, 1)
+    said = f"An item is discovered with probability 1/2 if it has about {few:,} users of one item each"
+    if most > 1:
+        said += f", or {users_for(union, most):,} of {most} items"
+    return f"{said}. What is missing here is rare or unlucky, not absent."

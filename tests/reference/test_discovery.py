@@ -1,0 +1,170 @@
+"""top_k by discovery, as a user calls it: what comes back, what is said of it, and when auto takes it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import dpselect as dps
+from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped, TruncatedGeometric
+from dpselect.mechanisms.discover import root_down
+from dpselect.planning import best_unknown_method, plan_top_k
+from dpselect.privacy import ApproxDP
+from dpselect.testing import SeededDraws
+
+TERMS = {"epsilon": 8, "delta": "1e-6"}
+# Everybody has ant; the rarer an item, the fewer users, down to one alone.
+HELD = {"ant": 900, "bee": 600, "cat": 400, "dog": 250, "eel": 1}
+
+
+def rows(held=HELD):
+    pairs = [(user, item) for item, users in held.items() for user in range(users)]
+    return {"user": [user for user, _ in pairs], "item": [item for _, item in pairs]}
+
+
+def votes(**settings):
+    return dps.Dataset(rows(), user="user", item="item", **settings)
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_items_per_user": 1}, {"max_items_per_user": 3}], ids=str)
+@pytest.mark.parametrize("counts", [False, True])
+def test_the_best_of_what_was_discovered(settings, counts):
+    release = votes(**settings).top_k(3, method="discover", counts=counts, **TERMS)
+    assert release.labels == ["ant", "bee", "cat"]
+    assert [item.rank for item in release] == [1, 2, 3]
+    assert release.complete
+    assert (release.privacy.epsilon, release.privacy.delta) == (8, Fraction(1, 10**6))
+    assert release.privacy.mechanism == "DiscoverThenPeel"
+    assert release.has_counts is counts
+    if counts:  # of all users, whatever the bound is
+        assert all(abs(item.count - HELD[item.item]) < 60 for item in release)
+        used = release.privacy.parameters
+        assert used["epsilon_per_count"] == used["epsilon_per_pick"] / 2
+
+
+def test_all_are_ranked_where_fewer_than_k_were_discovered():
+    release = votes(max_items_per_user=3).top_k(5, method="discover", **TERMS)
+    assert release.labels == ["ant", "bee", "cat", "dog"]
+    assert not release.complete
+    assert "4 of at most 5 items: no more were discovered, so the rest" in str(release)
+    assert "Items discovered: 4; all of them are ranked by the numbers of all their users" in " ".join(
+        release.privacy.sentences
+    )
+    assert release.privacy.parameters["discovered"] == 4
+
+
+def test_nothing_to_discover_is_an_answer():
+    few = dps.Dataset(rows({"ant": 2}), user="user", item="item", max_items_per_user=3)
+    release = few.top_k(5, method="discover", counts=True, epsilon=1, delta="1e-6")
+    assert (release.labels, release.complete, release.has_counts) == ([], False, True)
+
+
+def test_a_bound_that_was_chosen_is_said():
+    chosen, given = votes(), votes(max_items_per_user=3)
+    sentences = [data.top_k(2, method="discover", **TERMS).privacy.sentences[1] for data in (chosen, given)]
+    assert "chosen privately, for 1/20 of epsilon" in sentences[0]
+    assert sentences[1] == "Every user takes part in the discovery with at most 3 random items."
+
+
+def test_choosing_the_bound_is_paid():
+    asked = plan(5, None).selector
+    assert asked.for_bound + Fraction(asked.mechanism(3).epsilon) == asked.epsilon == 1
+    assert plan(5, 3).selector.for_bound == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"method": "discover", "k_bar": 50}, "k_bar must be left out for discover"),
+        ({"method": "discover", "domain": ["ant"]}, "method must be one of auto, peeling"),
+        ({"method": "discover", "delta": None}, "delta must be given where no domain is"),
+        (
+            {"method": "discover", "epsilon": "0.001"},
+            "epsilon must be larger for discover with max_items_per_user chosen",
+        ),
+        ({"method": "discover", "k": 0}, "k must be a whole number of at least 1"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_be_is_refused_before_any_row_is_read(settings, message, monkeypatch):
+    data = votes()
+    monkeypatch.setattr(dps.Dataset, "engine", None)
+    with pytest.raises(dps.ParameterError, match=message):
+        data.top_k(**{"k": 3, **TERMS, **settings})
+
+
+# ---- the price --------------------------------------------------------------------------------------------------
+
+
+def plan(k, most, **more):
+    terms = {"epsilon": 1, "delta": "1e-6", "counts": False, "method": "discover", **more}
+    return plan_top_k(k, domain=None, k_bar=None, max_items_per_user=most, **terms)
+
+
+@pytest.mark.parametrize("most", [None, 1, 5])
+@pytest.mark.parametrize("found", [0, 3, 10])
+def test_any_answer_is_charged_in_full(most, found):
+    assert plan(10, most).charge(found) == ApproxDP(Fraction(1), Fraction(1, 10**6))
+
+
+@pytest.mark.parametrize("most", [1, 4])
+def test_fewer_picks_and_no_counts_leave_more_for_each(most):
+    m = DiscoverThenPeel(k=10, epsilon=1, delta="1e-6", max_items_per_user=most)
+    each = [m.epsilon_per_pick(*terms) for terms in ((1, 0), (9, 0), (10, 0), (10, 10))]
+    assert each == sorted(each, reverse=True)
+    assert len(set(each)) == 4
+
+
+def test_one_item_a_user_has_a_union_of_its_own():
+    """At D0 = 1 the best Renyi order is so large that ranking would get next to nothing."""
+    one, two = (DiscoverThenPeel(k=50, epsilon=1, delta="1e-6", max_items_per_user=n) for n in (1, 2))
+    assert (type(one.union), type(two.union)) == (TruncatedGeometric, RenyiShaped)
+    assert (one.union.epsilon, one.rest.epsilon) == (Fraction(1, 2), Fraction(1, 2))
+    assert one.union.delta + one.rest.delta == Fraction(1, 10**6)
+    assert one.epsilon_per_pick(50) > Fraction(3, 100)
+
+
+@pytest.mark.parametrize("share", ["1/4", "1/2", "3/4"])
+def test_the_union_spends_its_share(share):
+    m = DiscoverThenPeel(k=5, epsilon=1, delta="1e-6", max_items_per_user=5, union_share=share)
+    union = RenyiShaped(epsilon=1, delta="1e-6", max_items_per_user=5, part=share)
+    assert [c.budget for c in m.union.conditions] == [c.budget for c in union.conditions]
+    spent = sum(c.budget for c in union.conditions)
+    assert spent / (spent + m.rest.rho * union.order) == Fraction(share)
+
+
+@pytest.mark.parametrize("square", ["2", "1e-12", "1e12", "9/16", "1e-300"])
+def test_roots_are_rounded_down_by_little(square):
+    square = Fraction(square)
+    root = root_down(square)
+    assert root**2 <= square < (root * (1 + Fraction(1, 2**29))) ** 2
+
+
+# ---- auto -------------------------------------------------------------------------------------------------------
+
+
+def test_auto_discovers_where_k_is_large_for_epsilon():
+    def by(k, epsilon, most=10):
+        return best_unknown_method(k, Fraction(epsilon), Fraction(1, 10**6), most)
+
+    assert by(10, "0.1") == by(19, "0.3") == by(30, 1) == by(90, 3) == "limited-domain"
+    assert by(20, "0.3") == by(31, 1) == by(91, 3) == by(31, 1, None) == by(31, 1, 1) == "discover"
+    assert by(20, "0.01", 1000) == by(20, "0.01", None) == "limited-domain"  # no union for so little
+
+
+def test_a_plan_takes_what_auto_says_and_tells_why():
+    assert plan(50, 10, method="auto").reason.endswith("It was taken because k is large for epsilon.")
+    assert not plan(50, 10).reason.endswith("It was taken because k is large for epsilon.")
+    looked = plan_top_k(
+        50, epsilon=1, delta="1e-6", domain=None, counts=False, k_bar=500, max_items_per_user=10, method="auto"
+    )
+    assert type(looked.selector).__name__ == "LimitedDomain"
+
+
+def test_seeded_answers_repeat():
+    first, again = (
+        votes().top_k(4, method="discover", epsilon=1, delta="1e-6", draws=SeededDraws(seed=3)) for _ in range(2)
+    )
+    assert first.labels == again.labels
+    assert not first.secure
