@@ -110,7 +110,7 @@ def test_sips_spends_on_what_is_left():
 
 def test_popular_items_are_filled_first():
     """A public list decides who is filled; without one it is the random order, here backwards."""
-    sets = UserSets.of([["a", "b", "c"]] * 20)
+    sets = UserSets.of([["a", "b", "c"]] * 24)
     terms = {"epsilon": 1, "delta": "1e-4", "alpha": 1}
     assert ShapedPouring(**terms)(sets, draws=Fixed()).tolist() == [1, 2]
     assert ShapedPouring(**terms, popular=("a", "z"))(sets, draws=Fixed()).tolist() == [0, 2]
