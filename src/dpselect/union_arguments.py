@@ -90,6 +90,12 @@ def _union(command: argparse.ArgumentParser) -> None:
         "for methods that need no N)",
     )
     command.add_argument("--method", default="auto", metavar="NAME", help=METHODS)
+    command.add_argument(
+        "--popular",
+        metavar="FILE",
+        help="public: items that are likely to be shared, best first, one a line (what stands before a tab); for the "
+        "methods of pouring, of which auto then takes one",
+    )
     command.add_argument("--counts", action="store_true", help="noisy numbers of users too, for 1/4 of the price")
     budget(command)
     result(command, SETS)

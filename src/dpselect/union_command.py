@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dpselect import asking
-from dpselect.errors import ParameterError
+from dpselect.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from dpselect.dataset import Dataset
@@ -28,7 +28,7 @@ def vocab(args: argparse.Namespace) -> None:
 
 
 def _ask(args: argparse.Namespace, dataset: Callable[[], Dataset], shares: Sequence[str] | None, doing: str) -> None:
-    most = most_items(args.most)
+    most, popular = most_items(args.most), listed(args.popular)
 
     def ask(progress: Callable[[float | None], None]) -> Release:
         return dataset().union(
@@ -38,11 +38,23 @@ def _ask(args: argparse.Namespace, dataset: Callable[[], Dataset], shares: Seque
             method=args.method,
             counts=args.counts,
             shares=shares,
+            popular=popular,
             fresh=args.fresh,
             progress=progress,
         )
 
     asking.answer(args, ask, doing, of_a_set=True)
+
+
+def listed(path: str | None) -> list[str] | None:
+    """The items of a public file, one a line: what stands before a tab, so that a list of frequencies will do."""
+    if path is None:
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            return [line.rstrip("\n").partition("\t")[0] for line in file]
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read", getattr(error, "strerror", None) or "it must be UTF-8 text") from None
 
 
 def most_items(text: str | None) -> int | str | None:

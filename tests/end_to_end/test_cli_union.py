@@ -351,3 +351,18 @@ def test_lines_say_who_paid(events: Path, book: Path, dpselect: Command) -> None
     ended = dpselect(*union(events, "--format", "lines", "--quiet", "--ledger", book, "--analyst", "ann"))
     assert ended.err.startswith("promise: (30, 1e-09)-DP")
     assert "charged: (30, 1e-09) to ann" in ended.err
+
+
+def test_a_public_list_says_what_people_give_to_first(tmp_path: Path, dpselect: Command) -> None:
+    """Sixty people have the same forty words: without a list each of them goes to another one."""
+    rows = "".join(f"{user},word{i}\n" for user in range(60) for i in range(40))
+    (tmp_path / "words.csv").write_text("user,word\n" + rows)
+    (tmp_path / "public.tsv").write_text("word7\t900\nnever\t800\n")
+    asked = ["union", tmp_path / "words.csv", "--user", "user", "--item", "word", "--epsilon", 20, "--delta", "1e-9"]
+    ended = dpselect(*asked, "--popular", tmp_path / "public.tsv", "--format", "lines")
+    assert ended.status == 0
+    assert "word7" in ended.out.split()
+    assert "by shaped-pouring" in ended.err
+    refused = dpselect(*asked, "--popular", tmp_path / "missing.tsv")
+    assert refused.status == 3
+    assert "missing.tsv cannot be read" in refused.err

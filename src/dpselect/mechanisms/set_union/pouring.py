@@ -169,7 +169,8 @@ def popular_first(popular: tuple[Hashable, ...]) -> Callable[[UserSets, Draws], 
         users, items = draws.order(sets.users), draws.order(sets.size)
         if place_of:
             labels = sets.labels(items)
-            places = np.array([place_of.get(label, len(place_of)) for label in labels], dtype=np.int64)
+            found = (place_of.get(label, place_of.get(str(label), len(place_of))) for label in labels)
+            places = np.fromiter(found, dtype=np.int64, count=len(labels))
             items = items[np.argsort(places, kind="stable")]
         return by_rank(sets, users, items)
 
