@@ -21,6 +21,7 @@ from dpselect.prospects.crowd import MOST_EVENTS, Crowd, Floats, Released, Zipf
 from dpselect.prospects.top import TopTerms
 from dpselect.prospects.union import UnionTerms
 from dpselect.release import Release
+from dpselect.unions import METHODS
 
 EPSILONS = ("0.1", "0.3", "1", "3")
 USERS, ITEMS = 10_000, 2_000
@@ -147,7 +148,7 @@ def _union(
     ]
     if any(row.method in union.ROUNDS for row in rows):
         sentences.append(f"Mechanisms with rounds ({', '.join(union.ROUNDS)}) were run {union.RUNS} times instead.")
-    left_out = [name for name in union.METHODS if name not in chosen] if methods is None else []
+    left_out = [name for name in METHODS if name not in chosen] if methods is None else []
     if left_out:
         sentences.append(f"Left out: {', '.join(left_out)}; {_why(most, sets is not None)}.")
     for method, at in refused.items():

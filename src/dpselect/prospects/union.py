@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -14,48 +15,28 @@ import numpy as np
 
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
-from dpselect.mechanisms import (
-    SIPS,
-    CountGaussian,
-    CountLaplace,
-    GreedyPouring,
-    PolicyGaussian,
-    PolicyLaplace,
-    SetUnion,
-    ShapedPolicy,
-    ShapedPouring,
-    ShapedWeighted,
-    TruncatedGeometric,
-    WeightedGaussian,
-    WeightedLaplace,
-)
+from dpselect.mechanisms import SetUnion, TruncatedGeometric
 from dpselect.mechanisms.set_union.ordering import bounded, users_and_items_in_order
-from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
+from dpselect.mechanisms.set_union.renyi_shaped import has_curve
 from dpselect.prospects.answers import Prospect
 from dpselect.prospects.chances import chances, smallest_likely
 from dpselect.prospects.crowd import Crowd, Floats, expected_counts
+from dpselect.unions import METHODS, SHARING
+from dpselect.unions import fields as taken
 from dpselect.user_sets import UserSets
 
 RUNS = 5  # of mechanisms with rounds, whose chances have no formula
 ORDERS = 3  # of users and items, for policies, whose weights depend on them
-ROUNDS = {"sips": SIPS, "renyi-shaped": RenyiShaped}
-SUMS = {  # weights that are sums of what users give, whatever others gave
-    "count-laplace": CountLaplace,
-    "count-gaussian": CountGaussian,
-    "weighted-laplace": WeightedLaplace,
-    "weighted-gaussian": WeightedGaussian,
-    "truncated-geometric": TruncatedGeometric,
-    "shaped-weighted": ShapedWeighted,
-}
-POLICIES = {
-    "policy-laplace": PolicyLaplace,
-    "policy-gaussian": PolicyGaussian,
-    "greedy-pouring": GreedyPouring,
-    "shaped-policy": ShapedPolicy,
-    "shaped-pouring": ShapedPouring,
-}
-METHODS: dict[str, Callable[..., Any]] = {**SUMS, **POLICIES, **ROUNDS}
-LEAST_EPSILON = {"renyi-shaped": Fraction(1, 50)}  # below, its curves take seconds, or it has none
+ROUNDS = SHARING
+SUMS = (  # weights that are sums of what users give, whatever others gave
+    "count-laplace",
+    "count-gaussian",
+    "weighted-laplace",
+    "weighted-gaussian",
+    "truncated-geometric",
+    "shaped-weighted",
+)
+POLICIES = ("policy-laplace", "policy-gaussian", "greedy-pouring", "shaped-policy", "shaped-pouring")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,9 +48,8 @@ class UnionTerms:
 
     def make(self, method: str, epsilon: Fraction) -> Any:
         """The mechanism, as a caller would make it."""
-        taken = {one.name for one in fields(METHODS[method]) if one.init}  # type: ignore[arg-type]
         most = self.max_items_per_user
-        bound = {"max_items_per_user": most} if most is not None and "max_items_per_user" in taken else {}
+        bound = {"max_items_per_user": most} if most is not None and "max_items_per_user" in taken(method) else {}
         return METHODS[method](epsilon=epsilon, delta=self.delta, **bound)
 
 
@@ -79,12 +59,15 @@ def applying(most: int | None, *, users: bool) -> list[str]:
     return [name for name in known if most is not None or not needs_bound(name)]
 
 
+def quick(method: str, epsilon: Fraction, terms: UnionTerms) -> bool:
+    """Is the mechanism made in a second or two?"""
+    most = terms.max_items_per_user
+    return method != "renyi-shaped" or (most is not None and has_curve(epsilon, terms.delta, most))
+
+
 def needs_bound(method: str) -> bool:
     """Must max_items_per_user be given?"""
-    return any(
-        one.name == "max_items_per_user" and one.init and one.default is MISSING
-        for one in fields(METHODS[method])  # type: ignore[arg-type]
-    )
+    return taken(method).get("max_items_per_user") is inspect.Parameter.empty
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +127,7 @@ def union_prospects(
             tell((place * len(epsilons) + step) / total)
             mechanism = None
             with contextlib.suppress(ParameterError):
-                mechanism = terms.make(method, epsilon) if epsilon >= LEAST_EPSILON.get(method, 0) else None
+                mechanism = terms.make(method, epsilon) if quick(method, epsilon, terms) else None
             if mechanism is None:
                 refused.setdefault(method, []).append(epsilon)
                 continue
