@@ -18,7 +18,7 @@ from dpselect.draws import Draws
 from dpselect.mechanisms import RenyiShaped
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.ordering import bounded
-from dpselect.mechanisms.set_union.sips import without
+from dpselect.mechanisms.set_union.rounds import without
 from dpselect.plans import stated
 from dpselect.release import Item, Release, Statement
 from dpselect.texts.text_levels import level_by_level

@@ -20,7 +20,7 @@ from dpselect.mechanisms import (
     WeightedGaussian,
 )
 from dpselect.mechanisms.set_union.ordering import bounded, by_rank, users_in_order
-from dpselect.mechanisms.set_union.sips import without
+from dpselect.mechanisms.set_union.rounds import without
 from dpselect.user_sets import UserSets
 from tests.exact.union_laws import sets_of
 

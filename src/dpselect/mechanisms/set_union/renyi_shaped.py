@@ -9,7 +9,6 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
@@ -17,15 +16,13 @@ from dpselect.mechanisms.set_union.ordering import bounded
 from dpselect.mechanisms.set_union.port import Progress, parse, promise, settle
 from dpselect.mechanisms.set_union.renyi_budget import best_order, first_order, renyi_budget
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, half_weight, steepest
-from dpselect.mechanisms.set_union.sips import without
+from dpselect.mechanisms.set_union.rounds import parts_of, without
 from dpselect.parameters import Number
 from dpselect.privacy import Privacy
 from dpselect.user_sets import Int64, UserSets
 
 LEAST_EPSILON = Fraction(1, 1000)
 LEAST_DELTA = Fraction(1, 10**100)
-MOST_ROUNDS = 20
-LEAST_PART = Fraction(1, 1000)  # of the budget, for one round
 MOST_MOMENT = 400  # (order - 1) x budget: inside of what floats hold; more is not needed
 COMPOSED = Fraction(3, 4)  # of delta for the Renyi budget; the rest for items that only one data set has
 FINEST = 16  # parts of a whole contribution
@@ -72,18 +69,10 @@ class RenyiShaped:
             raise ParameterError("epsilon", "be at least 1/1000", str(self.epsilon))
         if delta < LEAST_DELTA:
             raise ParameterError("delta", "be at least 1e-100", str(self.delta))
-        rounds = parameters.whole("rounds", self.rounds, least=1)
-        split = parameters.positive("split", self.split, "be above 0 and at most 1")
-        most = self.max_items_per_user
-        part = parameters.positive("part", self.part, "be above 0 and at most 1")
-        if part > 1:
-            raise ParameterError("part", "be above 0 and at most 1", repr(self.part))
+        parts, most = parts_of(self), self.max_items_per_user
         order, half = _best_order(epsilon, delta, most)
-        conditions = tuple(
-            _conditions(order, epsilon, delta, _steps(most, _finest(half, one)), one)
-            for one in (part * share for share in _parts(rounds, split))
-        )
-        settle(self, rounds=rounds, split=split, part=part, order=order, conditions=conditions)
+        conditions = tuple(_conditions(order, epsilon, delta, _steps(most, _finest(half, one)), one) for one in parts)
+        settle(self, order=order, conditions=conditions)
         settle(self, curves=tuple(steepest(one) for one in conditions))
         settle(self, privacy=promise(epsilon, delta, f"Renyi of order {order}"))
 
@@ -120,19 +109,6 @@ def given(kept: UserSets, steps: tuple[tuple[int, int], ...]) -> Int64:
     gifts = np.repeat(shares[np.searchsorted(most, lengths)].astype(np.float64), lengths)
     # Whole numbers below 2^53 (shares are below 2^16, users below 2^31) are exact in floats, in any order.
     return np.bincount(kept.codes, weights=gifts, minlength=kept.size).astype(np.int64)
-
-
-def _parts(rounds: int, split: Fraction) -> list[Fraction]:
-    """What each round gets of the budget; 1 in all."""
-    if split > 1:
-        raise ParameterError("split", "be above 0 and at most 1", str(split))
-    if rounds > MOST_ROUNDS:
-        raise ParameterError("rounds", f"be at most {MOST_ROUNDS}", rounds)
-    powers = [split ** (rounds - r) for r in range(1, rounds + 1)]
-    if powers[0] < LEAST_PART * sum(powers):
-        hint = "take fewer rounds, or a split nearer to 1"
-        raise ParameterError("rounds", f"leave at least {LEAST_PART} of the budget to the first", rounds, hint)
-    return [power / sum(powers) for power in powers]
 
 
 def _conditions(

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
-from dpselect import parameters
 from dpselect.draws import Draws
-from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.set_union.laws import GaussianTail
 from dpselect.mechanisms.set_union.ordering import bounded
 from dpselect.mechanisms.set_union.port import UNIT, Progress, parse, promise, settle
+from dpselect.mechanisms.set_union.rounds import parts_of, without
 from dpselect.mechanisms.set_union.thresholds import root_up, smallest_deviation, threshold
 from dpselect.mechanisms.set_union.weighted import rooted, weighted
 from dpselect.parameters import Number
 from dpselect.privacy import Privacy
 from dpselect.user_sets import Int64, UserSets
-
-MOST_ROUNDS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,20 +56,10 @@ class SIPS:
 
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
-        rounds = parameters.whole("rounds", self.rounds, least=1)
-        if rounds > MOST_ROUNDS:
-            raise ParameterError("rounds", f"be at most {MOST_ROUNDS}", rounds)
-        split = parameters.positive("split", self.split, "be above 0 and at most 1")
-        if split > 1:
-            raise ParameterError("split", "be above 0 and at most 1", repr(self.split))
-        part = parameters.positive("part", self.part, "be above 0 and at most 1")
-        if part > 1:
-            raise ParameterError("part", "be above 0 and at most 1", repr(self.part))
-        powers = [split ** (rounds - r) for r in range(1, rounds + 1)]
-        parts = tuple(part * power / sum(powers) for power in powers)
+        parts = parts_of(self)
         deviation = smallest_deviation(epsilon, delta / 2)
         laws = tuple(self._law(deviation * root_up(1 / one), one * delta / 2) for one in parts)
-        settle(self, rounds=rounds, split=split, part=part, parts=parts, laws=laws)
+        settle(self, parts=parts, laws=laws)
         settle(self, privacy=promise(epsilon, delta, "SIPS"))
 
     def _law(self, deviation: Fraction, delta: Fraction) -> GaussianTail:
@@ -104,10 +91,3 @@ class SIPS:
             kept = bounded(sets, self.max_items_per_user, draws)
             found |= draws.bits(weighted(kept, rooted), UNIT, law)
         return np.flatnonzero(found).astype(np.int64)
-
-
-def without(sets: UserSets, gone: np.typing.NDArray[np.bool_]) -> UserSets:
-    """The users without these items, which all of them lose."""
-    stays = ~gone[sets.codes]
-    before = np.concatenate([[0], np.cumsum(stays)])
-    return replace(sets, offsets=before[sets.offsets], codes=sets.codes[stays])
