@@ -13,7 +13,7 @@ import pytest
 import dpselect as dps
 from dpselect import union_answers, unions
 from dpselect.archive import archived, restored
-from dpselect.privacy import ApproxDP
+from dpselect.privacy import ApproxDP, PureDP, Steps
 from dpselect.testing import SeededDraws
 from dpselect.union_answers import chosen_bound, plainly
 from dpselect.unions import METHODS, best_method, plan_union
@@ -388,3 +388,45 @@ def test_mixed_types_are_text():
 def test_numpy_columns():
     data = {"user": np.arange(100) % 50, "item": np.array(["ant"] * 100)}
     assert dataset(data).union(**PRICE, max_items_per_user=np.int64(2), method="sips").labels == ["ant"]
+
+
+# ---- a public list, and a session ---------------------------------------------------------------------------
+
+
+def test_people_give_to_popular_items_first():
+    """Forty people with the same thirty words can lift a few of them, and without a list each lifts another."""
+    data = {"user": [user for user in range(40) for _ in range(30)], "item": [f"w{i}" for i in range(30)] * 40}
+    price = {"epsilon": 20, "delta": "1e-9"}
+    listed = dataset(data).union(**price, popular=["w3", "never", "w3", "w5"])
+    assert {"w3", "w5"} <= set(listed.labels)
+    assert listed.privacy.mechanism == "ShapedPouring"
+    again = dataset(data).union(**price, popular=listed, method="greedy-pouring")
+    assert {"w3", "w5"} <= set(again.labels)
+
+
+@pytest.mark.parametrize(
+    ("popular", "method", "parameter"),
+    [("words", "auto", "popular"), (7, "auto", "popular"), ([["a"]], "auto", "popular"), (["a"], "sips", "method")],
+    ids=["a text", "a number", "a list of lists", "a method without order"],
+)
+def test_a_list_of_popular_items_must_be_one(popular, method, parameter):
+    with pytest.raises(dps.ParameterError) as refused:
+        dataset({"user": [1], "item": ["a"]}).union(epsilon=1, popular=popular, method=method)
+    assert refused.value.parameter == parameter
+
+
+def test_a_session_takes_a_step_and_the_delta_of_queries():
+    data = dataset({"user": range(3000), "item": ["a"] * 3000})
+    with dps.Session(epsilon=4, delta="1e-6", k_star=100, l_star=10) as session:
+        release = session.union(data, epsilon="0.3", queries=2, max_items_per_user=1)
+        assert release.labels == ["a"]
+        assert release.privacy.epsilon == Fraction(3, 10)
+        assert release.privacy.delta == 2 * session.terms.delta_per_query
+        assert session.remaining.queries == 8
+        step = Steps(PureDP(Fraction(3, 10)), 1)
+        assert session.remaining.picks == 100 - session.terms.filter.picks(step.value)
+        with pytest.raises(dps.BudgetError):
+            session.union(data, epsilon="0.3", queries=9, max_items_per_user=1)
+        with pytest.raises(dps.ParameterError, match="text"):
+            session.union(dps.Dataset({"u": ["a"], "t": [1]}, user="u", text="t"), epsilon="0.3")
+        assert session.remaining.queries == 8
