@@ -45,11 +45,17 @@ def test_eight_processes(where: str, ann: Account) -> None:
         assert ledger.verify(ledger.head) == []
 
 
-def careless_reserve(ledger: Ledger, account: Account, ceiling: Charge, meanwhile: threading.Event | None) -> None:
+Meanwhile = tuple[threading.Event, threading.Event]
+"""Told when a balance was read, and waited for before it is used."""
+
+
+def careless_reserve(ledger: Ledger, account: Account, ceiling: Charge, meanwhile: Meanwhile | None) -> None:
     """The broken twin of `reserve`: what is left is read before the transaction, not inside of it."""
     before = ledger.balance(account)
     if meanwhile is not None:
-        meanwhile.wait(10)
+        read, go = meanwhile
+        read.set()
+        go.wait(60)
     if not ceiling.fits(before.left):
         raise BudgetError("too much")
     with ledger._writing() as (journal, end):
@@ -61,10 +67,10 @@ def interleaved(where: str, ann: Account, *, careless: bool) -> tuple[list[str],
     """Two connections ask for three quarters each, the second while the first is in the middle of it."""
     told: list[str] = []
 
-    def ask(ledger: Ledger, go: threading.Event | None) -> None:
+    def ask(ledger: Ledger, meanwhile: Meanwhile | None) -> None:
         try:
             if careless:
-                careless_reserve(ledger, ann, charge("0.75"), go)
+                careless_reserve(ledger, ann, charge("0.75"), meanwhile)
             else:
                 ledger.reserve(ann, charge("0.75"), "{}")
             told.append("granted")
@@ -73,10 +79,11 @@ def interleaved(where: str, ann: Account, *, careless: bool) -> tuple[list[str],
 
     with Ledger.create(where) as first, Ledger(where) as second:
         first.grant(ann, 1, 0)
-        go = threading.Event()
-        waiting = threading.Thread(target=ask, args=(second, go))
+        read, go = threading.Event(), threading.Event()
+        waiting = threading.Thread(target=ask, args=(second, (read, go)))
         if careless:
-            waiting.start()  # it has read, and waits
+            waiting.start()
+            assert read.wait(60)  # it has read, and waits
             ask(first, None)
             go.set()
         else:
@@ -89,7 +96,7 @@ def interleaved(where: str, ann: Account, *, careless: bool) -> tuple[list[str],
                 draft = Draft(Kind.RESERVE, ann, charge("0.75"), "{}")
                 journal.append(journal.end(), draft, replace(before, reserved=charge("0.75")))
                 told.append("granted")
-        waiting.join(30)
+        waiting.join(60)
         return told, first.verify()
 
 
