@@ -75,6 +75,20 @@ class DuckDBPairs:
         found = self._workspace.fetch(f"SELECT i FROM {self._found} ORDER BY i")
         return [label(item, self._item_type) for (item,) in found]
 
+    def users(self, most: int, key: bytes) -> Int64:
+        """How many users have each of the names, when every user counts for at most `most` of them."""
+        theirs = kept(f"{self._pairs} SEMI JOIN {self._found} USING (i)", most, key)
+        counted = f"SELECT i, count(*) AS n FROM ({theirs}) GROUP BY i"
+        sql = f"SELECT coalesce(n, 0) AS n FROM {self._found} LEFT JOIN ({counted}) USING (i) ORDER BY i"
+        return self._workspace.guarded(lambda: self._workspace.columns(sql)["n"].astype(np.int64))
+
+    def lengths(self, most: int) -> tuple[Int64, Int64]:
+        """How many users have how many items, more than `most` as `most`."""
+        users = f"SELECT least(count(*), {most}) AS t FROM {self._pairs} GROUP BY u"
+        sql = f"SELECT t, count(*) AS n FROM ({users}) GROUP BY t ORDER BY t"
+        found = self._workspace.guarded(lambda: self._workspace.columns(sql))
+        return found["t"].astype(np.int64), found["n"].astype(np.int64)
+
 
 def kept(pairs: str, most: int, key: bytes) -> str:
     """i and t: of each user the first `most` items by a keyed hash, and how many those are.

@@ -60,6 +60,18 @@ class PairsElsewhere(Protocol):
         """The items at these places of the last weights are released: nobody has them any more."""
         ...
 
+    def names(self) -> list[object]:
+        """The released items, in their own order."""
+        ...
+
+    def users(self, most: int, key: bytes) -> Int64:
+        """How many users each of the names has, when every user counts for `most` of them, by a hash with this key."""
+        ...
+
+    def lengths(self, most: int) -> tuple[Int64, Int64]:
+        """Numbers of items, those above `most` as `most`, and how many users have so many, released items or not."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Round:
