@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from dpselect.draws import fresh_key
-from dpselect.engines import memory
+from dpselect.engines import duckdb_weights, memory
 from dpselect.engines.duckdb_engine import DuckDBEngine
 from dpselect.engines.duckdb_questions import keyed_hash
 from dpselect.errors import DataError
@@ -96,21 +97,42 @@ def test_of_a_user_the_bound_keeps_so_many_and_the_key_says_which():
     assert found[0] == found[1] != found[2]
 
 
-def test_what_a_user_keeps_depends_on_nobody_else():
-    """The same three of u0's items, whoever else is there: a hash of a number among all items would not do so."""
-    alone = {"u0": [f"i{n}" for n in range(20)]}
-    others = {f"v{v}": [f"h{n}" for n in range(v)] + ["i0", "i7"] for v in range(2, 9)}
-    kept = []
-    for users in (alone, {**others, **alone}):
-        with opened(rows_of(users)) as engine:
-            weights = everything(engine.pairs(), np.array([1000, 1000, 1000]) + np.array([0, 0, 1]))
-        rest = {}
-        if users is not alone:
-            with opened(rows_of(others)) as engine:
-                rest = everything(engine.pairs(), np.array([1000, 1000, 1000]) + np.array([0, 0, 1]))
-        kept.append({item for item, weight in weights.items() if weight > rest.get(item, 0)})
-    assert len(kept[0]) == 3
-    assert kept[0] == kept[1]
+ALONE = {"u0": [f"i{n}" for n in range(20)]}
+OTHERS = {f"v{v}": [f"h{n}" for n in range(v)] for v in range(2, 9)}
+
+
+def kept_of_u0(users):
+    """The items that u0 keeps: nobody else has any of them."""
+    with opened(rows_of(users)) as engine:
+        return {item for item in everything(engine.pairs(), SHARES) if item.startswith("i")}
+
+
+def by_number(pairs, most, key):
+    """A twin: the hash is of an item's number among all items, which others change."""
+    numbered = f"(SELECT u, i, dense_rank() OVER (ORDER BY i) AS c FROM {pairs})"
+    first = f"row_number() OVER (PARTITION BY u ORDER BY {keyed_hash(key, 'c')}, c) <= {most}"
+    return f"SELECT i, least(count(*) OVER (PARTITION BY u), {most}) AS t FROM {numbered} QUALIFY {first}"
+
+
+def test_what_a_user_keeps_depends_on_nobody_else(monkeypatch):
+    found = kept_of_u0(ALONE)
+    assert len(found) == 3
+    assert kept_of_u0({**OTHERS, **ALONE}) == found
+    monkeypatch.setattr(duckdb_weights, "kept", by_number)
+    assert kept_of_u0({**OTHERS, **ALONE}) != kept_of_u0(ALONE), "the twin must be seen through"
+
+
+def test_every_item_of_a_user_is_kept_about_equally_often():
+    """One user of 10 items under 400 keys: each is kept about 3 in 10 times (six standard deviations allowed)."""
+    with opened(rows_of({"u": "abcdefghij"})) as engine:
+        rows = "(SELECT 'u' AS u, unnest(string_split('a b c d e f g h i j', ' ')) AS i)"
+        times = Counter(
+            item
+            for n in range(400)
+            for item, _ in engine._workspace.rows(duckdb_weights.kept(rows, 3, n.to_bytes(16, "big")))
+        )
+    assert len(times) == 10
+    assert all(abs(n - 120) < 6 * (400 * 0.3 * 0.7) ** 0.5 for n in times.values())
 
 
 def test_the_bound_is_the_first_by_the_keyed_hash():
@@ -157,7 +179,7 @@ def test_neither_groups_nor_pairs_show_anything():
 
 
 def test_what_does_not_fit_into_memory_is_answered(monkeypatch):
-    """20 MB hold neither 10^6 pairs as arrays nor their tables: `contributions` refuses, the engine spills."""
+    """40 MB do not hold 600,000 pairs as arrays: `contributions` refuses, the engine answers."""
     monkeypatch.setenv(memory.VARIABLE, "40MB")
     rows = pa.table({"user": np.arange(600_000) // 3, "item": np.arange(600_000) % 1000})
     union = WeightedLaplace(epsilon=1, delta="1e-6", max_items_per_user=2)
