@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from dpselect import parameters, planning, quantiles, union_answers, unions, verbs
+from dpselect import engine_unions, parameters, planning, quantiles, union_answers, unions, verbs
 from dpselect.discovery import TopFound
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.domain import Domain, domain_of
@@ -179,6 +179,7 @@ class Dataset:
         counts: bool = False,
         shares: Sequence[Number] | None = None,
         popular: Sequence[object] | Release | None = None,
+        in_engine: bool = False,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -192,15 +193,22 @@ class Dataset:
         "weighted-laplace" (docs/set-union.md has them all). Where the Dataset names a `text`, n-grams are released
         level by level, and `shares` says how the levels share the budget: by default three levels 1/2, 1/3 and 1/6.
         `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
-        item each ("shaped-pouring", "greedy-pouring") then choose those first.
+        item each ("shaped-pouring", "greedy-pouring") then choose those first. `in_engine=True` leaves users and
+        their items in the engine, which spills to disk what does not fit into memory (docs/set-union.md).
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read or is too large for this machine. No data are an outcome: a release without items.
         """
         terms = self.union_terms(epsilon, delta, max_items_per_user, method, counts, shares, popular)
         asked = {**terms.asked, "secure": draws is None or draws.secure}
+        if parameters.flag("in_engine", in_engine):
+            engine_unions.check(terms, text=self.text is not None)
+            asked["in_engine"] = True
 
         def ask(engine: DuckDBEngine) -> Answer:
+            if in_engine:
+                pairs = engine.pairs(progress=progress)
+                return engine_unions.union_of_pairs(pairs, terms, secure(draws), progress), terms.privacy.approx
             return self.united(terms, engine, progress, draws), terms.privacy.approx
 
         return self._paid("union", asked, terms.privacy.approx, self.check_text, ask, fresh)

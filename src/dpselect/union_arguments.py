@@ -49,6 +49,12 @@ def union(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--split", metavar="TEXT", help="what stands between items, if a row holds several: ' ' for words"
     )
+    command.add_argument(
+        "--in-engine",
+        action="store_true",
+        help="leave users and items in the engine, which spills to disk: for data larger than memory, and the methods "
+        "whose users do not look at each other's gifts",
+    )
     _union(command)
 
 

@@ -39,6 +39,7 @@ def _ask(args: argparse.Namespace, dataset: Callable[[], Dataset], shares: Seque
             counts=args.counts,
             shares=shares,
             popular=popular,
+            in_engine=getattr(args, "in_engine", False),  # vocab has no such option
             fresh=args.fresh,
             progress=progress,
         )

@@ -67,6 +67,28 @@ def test_real_files(suffix: str, events: Path, tmp_path: Path, dpselect: Command
     assert items(dpselect(*union(path, "--format", "json")).out) == ANIMALS
 
 
+def test_pairs_can_stay_in_the_engine(events: Path, dpselect: Command) -> None:
+    ended = dpselect(*union(events, "--in-engine", "--format", "json"))
+    assert items(ended.out) == ANIMALS
+    assert json.loads(ended.out)["privacy"]["parameters"]["in_engine"] is True
+    refused = dpselect(
+        "union",
+        events,
+        "--user",
+        "user",
+        "--item",
+        "animal",
+        "--epsilon",
+        1,
+        "--method",
+        "policy-gaussian",
+        "--in-engine",
+    )
+    assert refused.status == 2
+    assert "method must be auto, count-laplace" in refused.err
+    shows_no_data(refused.err)
+
+
 def test_several_files_are_one_data_set(events: Path, tmp_path: Path, dpselect: Command) -> None:
     other = tmp_path / "more.csv"
     other.write_bytes(events.read_bytes())

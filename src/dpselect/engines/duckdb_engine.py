@@ -19,6 +19,7 @@ from dpselect.engines.duckdb_scans import Scan, missing_column
 from dpselect.engines.duckdb_sources import open_scan
 from dpselect.engines.duckdb_tables import write_parquet, write_table
 from dpselect.engines.duckdb_types import filter_form, is_text, item_form, kind, label, number_form, present, user_form
+from dpselect.engines.duckdb_weights import DuckDBPairs
 from dpselect.engines.duckdb_workspace import Row, Workspace, quoted
 from dpselect.engines.port import PerUser, Progress
 from dpselect.errors import ParameterError
@@ -134,6 +135,15 @@ class DuckDBEngine:
             )
 
         return self._workspace.guarded(ask, progress=progress)
+
+    def pairs(self, *, progress: Progress | None = None) -> DuckDBPairs:
+        """The distinct items of every user, kept in the workspace: weights are added up there."""
+        return DuckDBPairs(
+            self._workspace,
+            lambda: self._scan.rows(self._workspace, self._columns, self._select),
+            self._types[self._item],
+            progress,
+        )
 
     def check_text(self, tokenizer: Tokenizer) -> None:
         """Refuse an item column that holds no text, and a pattern that cannot be read."""

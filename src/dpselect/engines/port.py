@@ -9,6 +9,7 @@ from typing import Protocol
 from dpselect.engines.domain import Domain
 from dpselect.grid import Grid, UsersAt
 from dpselect.histogram import Histogram
+from dpselect.mechanisms.set_union.grouped import PairsElsewhere
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
 from dpselect.user_sets import UserSets
@@ -83,6 +84,15 @@ class Engine(Protocol):
         Users are those with at least one row that counts. A contribution bound is not applied: a set union samples
         by itself. Users and items come in their own order, so where their rows stood changes nothing. Data that do
         not fit into memory are refused with roughly what they would need.
+        """
+        ...
+
+    def pairs(self, *, progress: Progress | None = None) -> PairsElsewhere:
+        """The distinct items of every user, kept by the engine, which adds up their weights and spills to disk.
+
+        For set unions whose users do not look at what others gave. A contribution bound is not applied: each question
+        for weights brings a bound and a fresh key. Nothing leaves but how many items have which weight, and the names
+        of released items.
         """
         ...
 

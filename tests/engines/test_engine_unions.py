@@ -1,0 +1,131 @@
+"""Dataset.union(in_engine=True): the same answers as in memory where they are all but certain, and what is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dpselect as dps
+from dpselect import engine_unions
+from dpselect.engine_unions import placed
+from dpselect.engines import memory
+from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.errors import DataError, ParameterError
+from dpselect.testing import SeededDraws
+from dpselect.union_answers import chosen_bound
+from dpselect.unions import BOUNDS, METHODS
+from dpselect.user_sets import UserSets
+
+PRICE = {"epsilon": 8, "delta": "1e-9"}
+MANY, SOME = 240, 120
+COLUMNS = {"user": "user", "item": "item", "key": b"k"}
+
+
+def dataset(**more):
+    """Two items of many users, each row twice, and one item each of three single users."""
+    pairs = [(user, "much") for user in range(MANY)] + [(user, "some") for user in range(SOME)]
+    pairs += [*pairs, *((user, f"own {user}") for user in range(3))]
+    users, items = zip(*pairs, strict=True)
+    return dps.Dataset({"user": list(users), "item": list(items)}, user="user", item="item", **more)
+
+
+@pytest.mark.parametrize("method", ["auto", *engine_unions.NAMES])
+def test_every_method_finds_what_many_share_and_nothing_of_one(method):
+    most = 1 if method == "truncated-geometric" else 3
+    release = dataset().union(**PRICE, max_items_per_user=most, method=method, in_engine=True)
+    assert release.labels == ["much", "some"]
+    assert release.secure
+    assert method in (release.privacy.parameters["method"], "auto")
+    assert release.privacy.parameters["in_engine"] is True
+    assert release.privacy.sentences[-1] == engine_unions.SAID
+    assert (release.privacy.epsilon, release.privacy.delta) == (8, Fraction(1, 10**9))
+
+
+def test_methods_are_those_whose_users_do_not_look():
+    assert set(engine_unions.NAMES) == set(METHODS) - {
+        *("policy-laplace", "policy-gaussian", "greedy-pouring", "shaped-policy", "shaped-pouring", "shaped-weighted")
+    }
+
+
+def test_the_statement_without_it_does_not_speak_of_engines():
+    release = dataset().union(**PRICE, max_items_per_user=3)
+    assert "in_engine" not in release.privacy.parameters
+    assert engine_unions.SAID not in release.privacy.sentences
+
+
+@pytest.mark.parametrize("most", [1, 2, None])
+def test_counts_are_users_each_of_whom_counts_for_so_many(most):
+    release = dataset().union(
+        epsilon=200, delta="1e-9", method="sips", counts=True, max_items_per_user=most, in_engine=True
+    )
+    counts = {item.item: item.count for item in release.items}
+    bound = release.privacy.parameters["max_items_per_user"]
+    assert release.labels == ["much", "some"]  # the larger count first, in all three
+    total = MANY if bound == 1 else MANY + SOME
+    assert sum(counts.values()) == pytest.approx(total, abs=12)
+    assert counts["much"] == pytest.approx(MANY - (SOME / 2 if bound == 1 else 0), abs=40 if bound == 1 else 10)
+
+
+def test_users_stand_at_the_places_of_bounds_as_in_memory():
+    lengths = [1, 1, 2, 7, 9, 9, 10, 11, 500, 501, 1000, 4000]
+    capped, users = np.unique(np.minimum(lengths, BOUNDS[-1]), return_counts=True)
+    found = placed(capped.astype(np.int64), users.astype(np.int64))
+    each = [next(place for place, bound in enumerate(BOUNDS) if bound >= min(t, 1000)) for t in lengths]
+    assert dict(zip(found.places.tolist(), found.users.tolist(), strict=True)) == Counter(each)
+
+
+def test_the_bound_is_chosen_as_in_memory():
+    lengths = [*range(1, 200), 4000]
+    sets = UserSets.of([[(v, i) for i in range(t)] for v, t in enumerate(lengths)])
+    rows = [(v, i) for v, t in enumerate(lengths) for i in range(t)]
+    terms = dataset().union_terms("9999", "1e-9", None, "sips", False, None)
+    with DuckDBEngine(dict(zip(("user", "item"), zip(*rows, strict=True), strict=True)), **COLUMNS) as engine:
+        found = engine_unions.chosen_bound(engine.pairs(), terms, SeededDraws(1))
+    assert found == chosen_bound(sets, terms.chooser, SeededDraws(2)) == 200
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - set(engine_unions.NAMES)))
+def test_methods_whose_users_look_are_refused_before_a_row_is_read(method):
+    with pytest.raises(ParameterError, match="where in_engine is given"):
+        dataset().union(**PRICE, max_items_per_user=3, method=method, in_engine=True)
+
+
+def test_what_else_is_refused():
+    with pytest.raises(ParameterError, match="at most 1000000"):
+        dataset().union(**PRICE, max_items_per_user=10**6 + 1, method="sips", in_engine=True)
+    with pytest.raises(ParameterError, match="in_engine"):
+        dataset().union(**PRICE, in_engine=1)
+    with pytest.raises(ParameterError, match="where in_engine is given"):
+        dataset().union(**PRICE, popular=["much"], in_engine=True)
+    texts = dps.Dataset({"user": [1, 2], "note": ["a b", "b"]}, user="user", text="note")
+    with pytest.raises(ParameterError, match="in_engine must be left out where text"):
+        texts.union(**PRICE, in_engine=True)
+
+
+def test_data_that_memory_refuses_are_answered(monkeypatch):
+    monkeypatch.setenv(memory.VARIABLE, "40MB")
+    users = np.arange(600_000) // 3
+    data = dps.Dataset({"user": users, "item": np.arange(600_000) % 3000}, user="user", item="item")
+    ask = {"epsilon": 3, "delta": "1e-6", "max_items_per_user": 3}
+    with pytest.raises(DataError, match="GiB of memory") as refused:
+        data.union(**ask)
+    assert "in_engine=True" in str(refused.value)
+    assert len(data.union(**ask, in_engine=True)) == 3000
+
+
+def test_a_ledger_charges_it_once_and_knows_it_from_a_union_in_memory(tmp_path):
+    account = dps.Account(dataset="default", analyst="ann")
+    with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
+        ledger.grant(account, epsilon=100, delta="1e-6")
+        data = dataset(ledger=ledger, analyst="ann", snapshot="today")
+        first, again = (data.union(**PRICE, max_items_per_user=3, in_engine=True) for _ in range(2))
+        assert again.items == first.items
+        assert again.charged.numbers["repeated"] is True
+        assert ledger.balance(account).left.epsilon == 92
+        assert data.union(**PRICE, max_items_per_user=3).charged.numbers["repeated"] is False
+        with pytest.raises(ParameterError):
+            data.union(**PRICE, max_items_per_user=3, method="policy-laplace", in_engine=True)
+        assert ledger.balance(account).left.epsilon == 84
