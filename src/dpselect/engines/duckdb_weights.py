@@ -43,11 +43,12 @@ class DuckDBPairs:
 
     def weigh(self, shares: Int64, key: bytes) -> WeightGroups:
         """How many items have which weight, when a user of t items left gives shares[t - 1] to each that they keep."""
-        table = f"CREATE OR REPLACE TEMP TABLE {self._weights} AS "
+        table = f"CREATE TEMP TABLE {self._weights} AS "
 
         def ask() -> WeightGroups:
             given = self._workspace.register({"t": np.arange(1, len(shares) + 1), "share": shares})
             try:
+                self._workspace.rows(f"DROP TABLE IF EXISTS {self._weights}")  # first, so that two never take room
                 left = f"{self._pairs} ANTI JOIN {self._found} USING (i)"
                 self._workspace.rows(table + weighed(kept(left, len(shares), key), given))
             finally:
