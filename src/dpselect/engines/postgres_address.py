@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TypeGuard
 
 from dpselect.errors import DataError, ParameterError
 
 _STARTS = ("postgresql://", "postgres://")
+_ROWS = (
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "options",
+    "service",
+)  # what decides which rows a table name means
 
 
 def is_postgres(source: object) -> TypeGuard[str]:
@@ -35,3 +45,14 @@ def place(address: str) -> str:
     words = said(address)
     port = f":{words['port']}" if "port" in words else ""
     return f"postgresql://{words.get('host') or 'localhost'}{port}/{words.get('dbname') or ''}"
+
+
+def identity(address: str) -> str:
+    """The place, and a digest of all that decides which rows are seen there, by whom; no password is in it."""
+    shown = place(address)
+    from psycopg.pq import Conninfo
+
+    default = {one.keyword.decode(): one.val.decode() for one in Conninfo.get_defaults() if one.val is not None}
+    words = default | said(address)
+    told = "\0".join(f"{name}={words.get(name, '')}" for name in _ROWS)
+    return f"{shown} {hashlib.sha256(told.encode()).hexdigest()}"

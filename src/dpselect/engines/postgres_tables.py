@@ -20,8 +20,7 @@ FROM pg_catalog.pg_attribute a
 WHERE a.attrelid = %(table)s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
 _TYPE = """
-SELECT CASE WHEN n.nspname = 'pg_catalog' OR t.typtype <> 'b' THEN t.typname::text
-            ELSE n.nspname || '.' || t.typname END,
+SELECT CASE WHEN n.nspname = 'pg_catalog' THEN t.typname::text ELSE n.nspname || '.' || t.typname END,
        t.typtype::text, t.typbasetype::int8, t.typtypmod
 FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace WHERE t.oid = %(type)s
 """
