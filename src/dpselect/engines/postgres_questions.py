@@ -21,16 +21,14 @@ def _present(sql_type: PgType, column: str) -> str:
     return sql_type.present.replace("{}", column)
 
 
-def pairs(rows: str, most: int | None) -> str:
-    """The distinct (u, i) pairs; with a bound every user keeps the `most` first of theirs by a keyed hash.
+def pairs(rows: str, most: int) -> str:
+    """The distinct (u, i) pairs that are kept: of every user the `most` first by a keyed hash.
 
     The bytes are unambiguous: the key, which is one for the whole question, the length of the user in four bytes, the
     user, the item. Both are in their one form, whose text says which value it is. Equal hashes are told apart by the
     item, so the choice depends on the user's rows only.
     """
     distinct = f"SELECT DISTINCT u, i FROM {rows}"
-    if most is None:
-        return f"({distinct}) AS p"
     user, item = "convert_to(u::text, 'UTF8')", "convert_to(i::text, 'UTF8')"
     keyed = f"sha256(%(key)s::bytea || int4send(length({user})) || {user} || {item})"
     place = f"row_number() OVER (PARTITION BY u ORDER BY {keyed}, i) AS place"
@@ -39,6 +37,8 @@ def pairs(rows: str, most: int | None) -> str:
 
 def counts(rows: str, most: int | None) -> str:
     """i and n, the number of distinct users of every item."""
+    if most is None:
+        return f"SELECT i, count(DISTINCT u) AS n FROM {rows} GROUP BY i"
     return f"SELECT i, count(*) AS n FROM {pairs(rows, most)} GROUP BY i"
 
 

@@ -28,12 +28,15 @@ _CONNECTION = {
     "application_name": "dpselect",
 }
 # Values are written and read in one way, however the server is set up. All rows of a cursor are read in the end.
+# Groups are made by sorting: the server cannot guess how many a column in its one form has, and a hash table that it
+# guessed too small may take many times as long (decision 0008).
 _SETTINGS = (
     "SET client_encoding = 'UTF8'",
     "SET DateStyle = 'ISO, YMD'",
     "SET TimeZone = 'UTC'",
     "SET extra_float_digits = 1",
     "SET cursor_tuple_fraction = 1",
+    "SET enable_hashagg = off",
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 )
 POLL = 0.2  # seconds between two reports of progress
