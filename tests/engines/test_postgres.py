@@ -62,6 +62,16 @@ def test_counts_and_ties(awkward):
         assert list(groups.counts) == sorted({count for _, count in counts(AWKWARD)}, reverse=True)
 
 
+def test_a_long_tie_is_cut_in_the_order_of_items(new_database):
+    rows: list[Row] = [("u", f"{number * 7919 % 1000:03}", 0) for number in range(1000)]
+    rows += [
+        (user, f"z{number:02}", 0) for number in range(20) for user in ("u", "v")
+    ]  # push some of the tie out again
+    with engine(filled(new_database(), rows)) as found:
+        for most in (1, 2, 30, 50, 70, 999):
+            assert pairs(found.top(most)) == counts(rows)[:most]
+
+
 @pytest.mark.parametrize(
     "columns",
     [
