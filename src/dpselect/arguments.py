@@ -160,7 +160,12 @@ def parser() -> Parser:
 
 def top(command: argparse.ArgumentParser) -> None:
     """dpselect top."""
-    command.add_argument("files", nargs="+", metavar="FILE", help="CSV, JSON, Parquet, or a database with --table")
+    command.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="CSV, JSON, Parquet, or a database (DuckDB, postgresql://...) with --table",
+    )
     users_and_items(command, required=True)
     command.add_argument("-k", type=int, default=10, help="how many items at most (default 10)")
     price(command)

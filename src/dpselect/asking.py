@@ -77,6 +77,7 @@ def answer(
     The answer may be lines only where it is `of_a_set`, which loses nothing by that.
     """
     from dpselect.engines.files import find
+    from dpselect.engines.postgres_address import is_postgres
     from dpselect.output import BY_EXTENSION, SETS_BY_EXTENSION, deliver, destination, format_of
     from dpselect.progress import Progress
 
@@ -85,7 +86,8 @@ def answer(
     form = format_of(getattr(args, "format", None), path, SETS_BY_EXTENSION if of_a_set else BY_EXTENSION)
     if form == "lines" and args.counts:
         raise ParameterError("--counts", "be left out where the answer is lines of items", "--counts", "csv has both")
-    place = destination(path, () if path is None else find(args.files).paths)
+    here = path is not None and not is_postgres(source_of(args))
+    place = destination(path, find(args.files).paths if here else ())
     try:
         with Progress(doing, quiet=args.quiet) as progress:
             release = ask(progress)

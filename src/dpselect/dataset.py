@@ -10,8 +10,9 @@ from dpselect import engine_unions, parameters, planning, quantiles, union_answe
 from dpselect.discovery import TopFound
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.domain import Domain, domain_of
-from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.opening import Engine, open_engine
 from dpselect.engines.port import PerUser, Progress
+from dpselect.engines.postgres_address import is_postgres, place
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import Number, rational, whole
@@ -29,12 +30,12 @@ class Dataset:
     """Rows of users and items, wherever they are.
 
     `source` is a Parquet, CSV, TSV or JSON lines file (the texts also .gz), a folder, a glob or a list of such
-    files, a DuckDB database file or connection with `table=`, a DuckDB relation, a pandas or polars frame, a
-    PyArrow table, or a dict of arrays. `user` names the column that says whose row it is: the guarantee is for all
-    rows of one user. `item` names the column that is counted, or whose quantiles are asked. Rows without a user or an
-    item do not count. In place of `item` a column of `text` may be named, for `union`: its tokens are the items, and
-    with `ngrams=(1, 3)` up to three of them in a row. `tokenizer` is "words", "spaces", "sentences", or "re:" and a
-    pattern; `lower=False` keeps capitals.
+    files, a DuckDB database file or connection with `table=`, a DuckDB relation, a pandas or polars frame, a PyArrow
+    table, a dict of arrays, or a postgresql:// address with `table=`, which answers `top_k` and `choose`. `user` names
+    the column that says whose row it is: the guarantee is for all rows of one user. `item` names the column that is
+    counted, or whose quantiles are asked. Rows without a user or an item do not count. In place of `item` a column of
+    `text` may be named, for `union`: its tokens are the items, and with `ngrams=(1, 3)` up to three of them in a row.
+    `tokenizer` is "words", "spaces", "sentences", or "re:" and a pattern; `lower=False` keeps capitals.
 
     `where` keeps the rows for which an SQL condition (DuckDB's dialect) holds. It looks at one row at a time;
     where it fails for a row, the row is left out. `max_items_per_user` keeps that many distinct items of each user,
@@ -163,11 +164,11 @@ class Dataset:
             "secure": draws is None or draws.secure,
         }
 
-        def ask(engine: DuckDBEngine) -> Answer:
+        def ask(engine: Engine) -> Answer:
             release = self.answer(plan, known, engine, progress, draws)
             return release, plan.charge(len(release))
 
-        return self._paid("top_k", asked, plan.privacy.approx, _fits(known), ask, fresh)
+        return self._paid("top_k", asked, plan.privacy.approx, _fits(known, plan), ask, fresh)
 
     def union(
         self,
@@ -205,7 +206,7 @@ class Dataset:
             engine_unions.check(terms, text=self.text is not None)
             asked["in_engine"] = True
 
-        def ask(engine: DuckDBEngine) -> Answer:
+        def ask(engine: Engine) -> Answer:
             if in_engine:
                 pairs = engine.pairs(progress=progress)
                 return engine_unions.union_of_pairs(pairs, terms, secure(draws), progress), terms.privacy.approx
@@ -239,7 +240,7 @@ class Dataset:
         )
 
     def united(
-        self, terms: unions.UnionTerms, engine: DuckDBEngine, progress: Progress | None, draws: Draws | None
+        self, terms: unions.UnionTerms, engine: Engine, progress: Progress | None, draws: Draws | None
     ) -> Release:
         """The items, or n-grams, that enough users share. Whoever calls this has seen to the price."""
         coins = secure(draws)
@@ -249,9 +250,11 @@ class Dataset:
         stream = engine.tokens(self._cutter, progress=progress)
         return union_answers.vocabulary_of(stream, shortest, longest, terms, coins, progress)
 
-    def check_text(self, engine: DuckDBEngine) -> None:
-        """Refuse a column of text that holds none, before a row is read and before anything is paid."""
-        if self.text is not None:
+    def check_text(self, engine: Engine) -> None:
+        """Refuse text that is none, or a source without sets, before a row is read and before anything is paid."""
+        if self.text is None:
+            engine.check_sets()
+        else:
             engine.check_text(self._cutter)
 
     @property
@@ -287,7 +290,7 @@ class Dataset:
 
         purse(self.ledger, self.analyst, self.name, price.neighbors)
 
-        def ask(engine: DuckDBEngine) -> Answer:
+        def ask(engine: Engine) -> Answer:
             return plan.select(engine.grouped(known, progress=progress), secure(draws)), price.approx
 
         return self._paid("choose", asked, price.approx, _fits(known), ask, fresh)
@@ -317,11 +320,11 @@ class Dataset:
         price = plan.mechanism.privacy.approx
         self.check_one_each()
 
-        def ask(engine: DuckDBEngine) -> Answer:
+        def ask(engine: Engine) -> Answer:
             return self.values_at(plan, which, engine, progress, draws), price
 
         asked = quantiles.asked(plan, draws, which)
-        return self._paid("quantile", asked, price, DuckDBEngine.check_values, ask, fresh)
+        return self._paid("quantile", asked, price, _numbers, ask, fresh)
 
     def median(
         self,
@@ -353,7 +356,7 @@ class Dataset:
                 raise ParameterError(name, "be left out for a quantile", repr(getattr(self, name)))
 
     def values_at(
-        self, plan: ValuesAt, which: PerUser, engine: DuckDBEngine, progress: Progress | None, draws: Draws | None
+        self, plan: ValuesAt, which: PerUser, engine: Engine, progress: Progress | None, draws: Draws | None
     ) -> Release:
         """The quantiles of these rows. Whoever calls this has seen to the price."""
         return plan.select(engine.users_at(plan.mechanism.grid, which, progress=progress), secure(draws))
@@ -362,7 +365,7 @@ class Dataset:
         self,
         plan: TopK | TopSet | TopNoisy | TopFound,
         known: Domain | None,
-        engine: DuckDBEngine,
+        engine: Engine,
         progress: Progress | None,
         draws: Draws | None,
     ) -> Release:
@@ -386,8 +389,8 @@ class Dataset:
         verb: str,
         asked: Mapping[str, object],
         ceiling: ApproxDP,
-        check: Callable[[DuckDBEngine], None],
-        ask: Callable[[DuckDBEngine], Answer],
+        check: Callable[[Engine], None],
+        ask: Callable[[Engine], Answer],
         fresh: bool,
     ) -> Release:
         """The answer, paid from the purse if there is one; `check` refuses before that what does not fit the schema."""
@@ -402,9 +405,9 @@ class Dataset:
                 return ask(engine)[0]
             return paying.pay(ceiling, self.question(verb, asked), lambda: ask(engine), fresh=fresh)
 
-    def engine(self) -> DuckDBEngine:
+    def engine(self) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""
-        return DuckDBEngine(
+        return open_engine(
             self.source,
             user=self.user,
             item=self.text or self.item or "",
@@ -416,9 +419,21 @@ class Dataset:
         )
 
 
-def _fits(known: Domain | None) -> Callable[[DuckDBEngine], None]:
-    """A check of the domain, where there is one."""
-    return lambda engine: None if known is None else engine.check(known)
+def _fits(known: Domain | None, plan: object = None) -> Callable[[Engine], None]:
+    """A check of the domain, where there is one, and of the source, where the plan needs sets of users."""
+
+    def check(engine: Engine) -> None:
+        if isinstance(plan, TopFound):
+            engine.check_sets()
+        if known is not None:
+            engine.check(known)
+
+    return check
+
+
+def _numbers(engine: Engine) -> None:
+    """A check that the item column holds numbers."""
+    engine.check_values()
 
 
 def _text(name: str, value: object, must: str, *, blank: bool = False) -> None:
@@ -428,6 +443,8 @@ def _text(name: str, value: object, must: str, *, blank: bool = False) -> None:
 
 def _shown(source: object) -> str:
     """A source without its rows."""
+    if is_postgres(source):
+        return repr(place(source))
     if isinstance(source, (str, os.PathLike)):
         return repr(os.fsdecode(source))
     if isinstance(source, (list, tuple)):

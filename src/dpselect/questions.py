@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from dpselect.engines.domain import Column, Domain, Listed, Size, Span
 from dpselect.engines.files import find
+from dpselect.engines.postgres_address import identity, is_postgres
 from dpselect.errors import ParameterError
 from dpselect.forms import Json
 from dpselect.parameters import rounded_up
@@ -41,6 +42,8 @@ def question(verb: str, asked: Mapping[str, object], data: Mapping[str, object],
 
 def source_of(source: object) -> tuple[Json, bool]:
     """A source as the text says it, and whether that pins down its rows. Frames and connections are only named."""
+    if is_postgres(source):
+        return identity(source), False
     found = _fingerprint(source)
     if found is not None:
         return found, True

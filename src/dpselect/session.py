@@ -12,8 +12,7 @@ from dpselect.accounting.tab import Cost, Prospect, Remaining, Tab
 from dpselect.dataset import Dataset
 from dpselect.draws import Draws
 from dpselect.engines.domain import domain_of
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.port import PerUser, Progress
+from dpselect.engines.port import Engine, PerUser, Progress
 from dpselect.errors import ParameterError
 from dpselect.ledger import Charge, Reservation
 from dpselect.mechanisms.candidates import Input
@@ -113,7 +112,7 @@ class Session:
         asked = {"k": plan.selector.k, "domain": known, "counts": counts, "rows": plan.rows}
         cost = Cost(plan.privacy.steps, 0 if known else 1)
 
-        def answer(engine: DuckDBEngine) -> Answered:
+        def answer(engine: Engine) -> Answered:
             release = data.answer(plan, known, engine, progress, draws)
             return release, plan.taken(len(release))
 
@@ -148,7 +147,7 @@ class Session:
         privacy = plan.chooser.privacy
         asked = {"epsilon": privacy.epsilon, "domain": known, "method": type(plan.chooser).__name__}
 
-        def answer(engine: DuckDBEngine) -> Answered:
+        def answer(engine: Engine) -> Answered:
             return plan.select(engine.grouped(known, progress=progress), secure(draws)), privacy.steps
 
         with source.engine() as engine:
@@ -219,7 +218,7 @@ class Session:
         terms = data.union_terms(epsilon, many * self.terms.delta_per_query, max_items_per_user, method, counts, shares)
         cost = Cost(terms.privacy.steps, many)
 
-        def answer(engine: DuckDBEngine) -> Answered:
+        def answer(engine: Engine) -> Answered:
             return data.united(terms, engine, progress, draws), terms.privacy.steps
 
         with data.engine() as engine:

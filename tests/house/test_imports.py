@@ -27,7 +27,7 @@ ROOMS = (
 )  # fmt: skip
 TESTING_SEES_UP_TO = "mechanisms"
 
-LAZY = {"pandas", "polars", "pyarrow", "matplotlib", "numba"}
+LAZY = {"pandas", "polars", "pyarrow", "matplotlib", "numba", "psycopg"}
 RANDOMNESS = {
     "random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom", "ssl.RAND_bytes",
 }  # fmt: skip
@@ -170,13 +170,15 @@ def reason(room: str, other: str) -> str:
 
 
 def stray_engines(found: list[Import], path: str) -> Iterator[tuple[int, str]]:
-    """DuckDB outside the engines that say so in their file names."""
+    """DuckDB outside the engines that say so in their file names, psycopg outside what speaks to PostgreSQL."""
     folder, _, file = path.rpartition("/")
-    if folder == "engines" and "duckdb" in file:
-        return
+    duckdb_home = folder == "engines" and "duckdb" in file
+    psycopg_home = folder in ("engines", "ledger") and file.startswith("postgres_")
     for one in found:
-        if one.within("duckdb"):
+        if one.within("duckdb") and not duckdb_home:
             yield one.line, "duckdb belongs in engines/duckdb_engine.py; ask the engine instead"
+        if one.within("psycopg") and not psycopg_home:
+            yield one.line, "psycopg belongs in engines/postgres_*.py and ledger/postgres_*.py"
 
 
 def eager_packages(found: list[Import]) -> Iterator[tuple[int, str]]:
@@ -279,6 +281,10 @@ REFUSED = {
     "duckdb elsewhere": ("dataset.py", "def f():\n    import duckdb", "belongs in engines/duckdb_engine.py"),
     "duckdb in another engine": ("engines/polars_engine.py", "from duckdb import sql", "belongs in engines/"),
     "duckdb by importlib": ("demo.py", "__import__('duckdb')", "belongs in engines/duckdb_engine.py"),
+    "psycopg elsewhere": ("dataset.py", "def f():\n    import psycopg", "psycopg belongs in engines/postgres_"),
+    "psycopg in DuckDB's engine": ("engines/duckdb_engine.py", "def f():\n    import psycopg", "psycopg belongs in"),
+    "duckdb in PostgreSQL's engine": ("engines/postgres_engine.py", "import duckdb", "belongs in engines/duckdb_"),
+    "eager psycopg": ("engines/postgres_workspace.py", "import psycopg", "psycopg is optional"),
     "eager pandas": ("dataset.py", "import pandas as pd", "pandas is optional"),
     "eager pyarrow": (
         "engines/duckdb_engine.py",
@@ -327,6 +333,8 @@ ALLOWED = {
     "testing looks at mechanisms": ("testing.py", "from dpselect.mechanisms import peeling"),
     "duckdb at home": ("engines/duckdb_engine.py", "import duckdb"),
     "duckdb beside its home": ("engines/duckdb_tables.py", "from duckdb import DuckDBPyConnection"),
+    "psycopg in its engine": ("engines/postgres_workspace.py", "def f():\n    import psycopg"),
+    "psycopg in its ledger": ("ledger/postgres_store.py", "def f():\n    from psycopg.conninfo import make_conninfo"),
     "lazy pandas": ("dataset.py", "def f():\n    import pandas as pd"),
     "pandas for types": ("dataset.py", "import typing\nif typing.TYPE_CHECKING:\n    import pandas as pd"),
     "randomness behind its door": (

@@ -125,6 +125,9 @@ class DuckDBEngine:
 
         return self._workspace.guarded(ask, progress=progress)
 
+    def check_sets(self) -> None:
+        """Nothing to refuse: sets of users come from every source."""
+
     def contributions(self, *, progress: Progress | None = None) -> UserSets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
         types = self._types[self._user], self._types[self._item]

@@ -57,7 +57,8 @@ def _expanded(one: object) -> list[str]:
     path = os.path.expanduser(os.fsdecode(one))
     if "://" in path:
         hint = "read it yourself and give the data frame, or a DuckDB relation"
-        raise ParameterError("source", "be a file on this machine", repr(path), hint)
+        start = path.partition("://")[0]  # the rest may hold a password
+        raise ParameterError("source", "be a file on this machine", f"an address that starts with {start}://", hint)
     if os.path.isdir(path):
         return _inside(path)
     if os.path.exists(path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
+from types import TracebackType
 from typing import Protocol
 
 from dpselect.engines.domain import Domain
@@ -44,6 +45,14 @@ class Engine(Protocol):
     - Nothing is written to disk but what the query itself spills, and that is deleted with the engine.
     """
 
+    def __enter__(self) -> Engine:
+        """Itself: an engine is closed at the end of a with block."""
+        ...
+
+    def __exit__(self, sort: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        """Close it."""
+        ...
+
     def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves.
 
@@ -76,6 +85,10 @@ class Engine(Protocol):
         The item column holds the values, in numbers or in text that is written as a number; other text, null and NaN
         are missing. Every value moves to its place first, alone, as `Grid.places` says; then `per_user` picks one.
         """
+        ...
+
+    def check_sets(self) -> None:
+        """Refuse a source whose sets of users cannot be asked for, before a row is read and before anything is paid."""
         ...
 
     def contributions(self, *, progress: Progress | None = None) -> UserSets:

@@ -1,0 +1,45 @@
+"""Which engine answers for a source: PostgreSQL for its addresses, DuckDB for everything else."""
+
+from __future__ import annotations
+
+from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.port import Engine
+from dpselect.engines.postgres_address import is_postgres
+from dpselect.engines.postgres_engine import PostgresEngine
+
+__all__ = ["Engine", "open_engine"]
+
+
+def open_engine(
+    source: object,
+    *,
+    user: str,
+    item: str,
+    where: str | None,
+    max_items_per_user: int | None,
+    split: str | None,
+    table: str | None,
+    key: bytes,
+) -> Engine:
+    """The engine for one question. Opening it reads the schema, never a row."""
+    if is_postgres(source):
+        return PostgresEngine(
+            source,
+            user=user,
+            item=item,
+            where=where,
+            max_items_per_user=max_items_per_user,
+            split=split,
+            table=table,
+            key=key,
+        )
+    return DuckDBEngine(
+        source,
+        user=user,
+        item=item,
+        where=where,
+        max_items_per_user=max_items_per_user,
+        split=split,
+        table=table,
+        key=key,
+    )

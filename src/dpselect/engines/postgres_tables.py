@@ -1,0 +1,67 @@
+"""Which table of a database is meant, and the types of its columns: read from the catalogue, never from a row."""
+
+from __future__ import annotations
+
+from dpselect.engines.postgres_types import PgType, pg_type
+from dpselect.engines.postgres_workspace import Row, Workspace, quoted
+from dpselect.errors import ParameterError
+from dpselect.parameters import near
+
+# Tables, partitioned and foreign ones, views and materialised views.
+_TABLES = """
+SELECT c.oid::int8, n.nspname::text, c.relname::text, pg_table_is_visible(c.oid)
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND left(n.nspname, 3) <> 'pg_' AND n.nspname <> 'information_schema'
+ORDER BY 2, 3
+"""
+_COLUMNS = """
+SELECT a.attname::text, a.atttypid::int8, a.atttypmod
+FROM pg_catalog.pg_attribute a
+WHERE a.attrelid = %(table)s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+_TYPE = """
+SELECT CASE WHEN n.nspname = 'pg_catalog' THEN t.typname::text ELSE n.nspname || '.' || t.typname END,
+       t.typtype::text, t.typbasetype::int8, t.typtypmod
+FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace WHERE t.oid = %(type)s
+"""
+
+
+def columns_of(
+    workspace: Workspace, table: str | None, user: str, item: str
+) -> tuple[str, tuple[str, PgType], tuple[str, PgType]]:
+    """The table as SQL has it, then the columns of users and items with their types."""
+    oid, name = _meant(workspace, table)
+    found = {str(row[0]): row for row in workspace.fetch(_COLUMNS, {"table": oid})}
+    for parameter, column in (("user", user), ("item", item)):
+        if column not in found:
+            raise ParameterError(parameter, "be a column of the source", repr(column), near(column, tuple(found)))
+    user_type, item_type = (_type(workspace, found[column]) for column in (user, item))
+    # No row is read by this, but whoever may not read any is told so now.
+    workspace.fetch(f"SELECT {quoted(user)}, {quoted(item)} FROM {name} LIMIT 0")
+    return name, (user, user_type), (item, item_type)
+
+
+def _meant(workspace: Workspace, table: str | None) -> tuple[int, str]:
+    """The table that is meant by `name`, seen from the user's search_path, or by `schema.name`."""
+    names: dict[str, Row] = {}
+    for row in workspace.fetch(_TABLES):
+        names.setdefault(f"{row[1]}.{row[2]}", row)
+    shown = {row[2] if row[3] else name: row for name, row in names.items()}
+    if table is None:
+        hint = f"there is {', '.join(list(shown)[:20])}" if shown else "this user sees none"
+        raise ParameterError("table", "name a table or view of the database", "nothing", hint)
+    known = names | shown
+    if table not in known:
+        raise ParameterError("table", "be a table or view of the database", repr(table), near(table, tuple(shown)))
+    row = known[table]
+    return row[0], f"{quoted(row[1])}.{quoted(row[2])}"
+
+
+def _type(workspace: Workspace, column: Row) -> PgType:
+    """The type of a column; a domain over a type is that type."""
+    oid, modifier = column[1], column[2]
+    while True:
+        name, kind, base, inner = workspace.fetch(_TYPE, {"type": oid})[0]
+        if kind != "d":
+            return pg_type(name, kind, modifier)
+        oid, modifier = base, inner

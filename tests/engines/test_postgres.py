@@ -1,0 +1,349 @@
+"""The PostgreSQL engine says what the DuckDB engine says, to the bit, and a hash in Python judges its bound."""
+
+from __future__ import annotations
+
+import decimal
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import duckdb
+import pytest
+
+from dpselect.engines.domain import UNSEEN, Column, Domain, Listed, Size, Span
+from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.postgres_engine import PostgresEngine
+from dpselect.engines.postgres_workspace import Workspace
+from dpselect.errors import DataError, ParameterError
+from tests.engines.sources import AWKWARD, Row, counts, table
+from tests.engines.test_conformance import pairs
+
+psycopg = pytest.importorskip("psycopg")
+
+KEY = bytes(range(16))
+NewDatabase = Callable[[], str]
+
+
+def run(address: str, *statements: str) -> None:
+    with psycopg.connect(address, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+def filled(address: str, rows: Sequence[Row], columns: str = '"user" text, item text, age int8') -> str:
+    """A database whose table t holds the rows."""
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLE t ({columns})".encode())
+        with connection.cursor().copy("COPY t FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+    return address
+
+
+def engine(address: str, *, user: str = "user", item: str = "item", **more: object) -> PostgresEngine:
+    return PostgresEngine(address, user=user, item=item, **({"table": "t", "key": KEY} | more))
+
+
+@pytest.fixture
+def awkward(new_database: NewDatabase) -> str:
+    return filled(new_database(), AWKWARD)
+
+
+# ---- the same histogram -----------------------------------------------------------------------------------
+
+
+def test_counts_and_ties(awkward):
+    with engine(awkward) as found:
+        assert pairs(found.top(1000)) == counts(AWKWARD)
+        for most in range(5):  # the tie behind the first item is cut at each of its places
+            assert pairs(found.top(most)) == counts(AWKWARD)[:most]
+        groups = found.grouped()
+        assert pairs(groups) == counts(AWKWARD)
+        assert list(groups.counts) == sorted({count for _, count in counts(AWKWARD)}, reverse=True)
+
+
+def test_a_long_tie_is_cut_in_the_order_of_items(new_database):
+    rows: list[Row] = [("u", f"{number * 7919 % 1000:03}", 0) for number in range(1000)]
+    rows += [
+        (user, f"z{number:02}", 0) for number in range(20) for user in ("u", "v")
+    ]  # push some of the tie out again
+    with engine(filled(new_database(), rows)) as found:
+        for most in (1, 2, 30, 50, 70, 999):
+            assert pairs(found.top(most)) == counts(rows)[:most]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        '"user" text COLLATE nobody, item text COLLATE nobody, age int8',
+        '"user" varchar(20) COLLATE "und-x-icu", item name, age int8',
+    ],
+    ids=["a collation without case", "other types of text"],
+)
+def test_collations_change_nothing(new_database, columns):
+    address = new_database()
+    run(address, "CREATE COLLATION nobody (provider = icu, locale = 'und-u-ks-level1', deterministic = false)")
+    with engine(filled(address, AWKWARD, columns)) as found:
+        assert pairs(found.top(1000)) == counts(AWKWARD)
+        assert pairs(found.grouped()) == counts(AWKWARD)
+    domain = Listed(("CASE", "Case", "caf\u00e9", "space", "SPACE"))
+    with DuckDBEngine(table(AWKWARD), user="user", item="item", key=KEY) as judge, engine(address) as found:
+        assert pairs(found.grouped(domain)) == pairs(judge.grouped(domain))
+
+
+def test_no_rows_are_an_outcome(new_database):
+    nobody: list[Row] = [(None, "a", 1), ("u", None, 1), (None, None, 1)]
+    for rows in ([], nobody):
+        with engine(filled(new_database(), rows)) as found:
+            assert pairs(found.top(10)) == []
+            assert pairs(found.grouped()) == []
+            assert pairs(found.grouped(Listed(("a", "b")))) == [("a", 0), ("b", 0)]
+
+
+DOMAINS: dict[str, Domain] = {
+    "listed": Listed(("popular", "tie a", "tie b", "\U0001f600", "", "never seen", "CASE", None, "popular")),
+    "a list that nobody has": Listed(("x", "y")),
+    "a column of another source": Column({"name": ["alone", "tie c", None, "other"]}, "name"),
+    "a size": Size(30),
+    "a size too small": Size(2),
+}
+
+
+@pytest.mark.parametrize("domain", DOMAINS.values(), ids=list(DOMAINS))
+def test_domains_as_in_duckdb(awkward, domain):
+    with DuckDBEngine(table(AWKWARD), user="user", item="item", key=KEY) as judge, engine(awkward) as found:
+        assert pairs(found.grouped(domain)) == pairs(judge.grouped(domain))
+
+
+NUMBERS: list[Row] = [("a", "5", 5), ("b", "5", 5), ("c", "05", 9), ("d", "+5", 9), ("e", "5.0", -3), ("f", " 5", 12)]
+NUMBERS += [("g", "-1", -3), ("h", "x", 100), ("i", "99999999999999999999", 2**63 - 1), ("j", "7", -(2**63))]
+NUMBERS += [("k", "-0", 5), ("l", "5\n", 5), ("m", "0", 0), ("n", "9999999999999999999", 1), ("o", "7", 7)]
+
+
+@pytest.mark.parametrize("item", ["item", "age"])
+@pytest.mark.parametrize("span", [Span(-4, 13), Span(5, 6), Span(20, 23), Span(0, 8)], ids=str)
+def test_spans_as_in_duckdb(new_database, item, span):
+    address = filled(new_database(), NUMBERS)
+    with DuckDBEngine(table(NUMBERS), user="user", item=item, key=KEY) as judge, engine(address, item=item) as found:
+        assert pairs(found.grouped(span)) == pairs(judge.grouped(span))
+
+
+def test_a_huge_span_and_a_huge_size(new_database):
+    address = filled(new_database(), NUMBERS)
+    with DuckDBEngine(table(NUMBERS), user="user", item="age", key=KEY) as judge, engine(address, item="age") as found:
+        for span in (Span(0, 10**12), Span(-(2**63), 2**63)):
+            ours, theirs = found.grouped(span), judge.grouped(span)
+            assert list(ours.counts) == list(theirs.counts)
+            assert list(ours.sizes) == list(theirs.sizes)
+            rest = len(ours.sizes) - 1
+            for member in (0, 1, 4, 5, 6, 7, 8, ours.sizes[rest] - 1):
+                assert ours.label(rest, member) == theirs.label(rest, member)
+        large = found.grouped(Size(10**12))
+        assert large.label(len(large.sizes) - 1, 12345) is UNSEEN
+        for group, member in ((len(large.sizes), 0), (0, large.sizes[0]), (-1, 0), (0, -1)):
+            with pytest.raises(IndexError):
+                large.label(group, member)
+
+
+# ---- types ------------------------------------------------------------------------------------------------
+
+# The type in PostgreSQL, in DuckDB, and values as both write them, each for as many users as it is long.
+TYPES: dict[str, tuple[str, str, list[str]]] = {
+    "int2": ("int2", "SMALLINT", ["-5", "7", "10", "0"]),
+    "int4": ("int4", "INTEGER", ["-5", "7", "10", "0"]),
+    "int8": ("int8", "BIGINT", ["9223372036854775807", "-9223372036854775808", "7"]),
+    "numeric with scale": ("numeric(10,2)", "DECIMAL(10,2)", ["1.5", "1.50", "-0.00", "0", "12345678.90"]),
+    "numeric without digits": ("numeric(38,0)", "DECIMAL(38,0)", ["9" * 38, "-1", "10", "9"]),
+    "float8": ("float8", "DOUBLE", ["0.1", "-0.0", "0.0", "NaN", "Infinity", "-Infinity", "1e300", "5e-324"]),
+    "float4": ("float4", "FLOAT", ["0.1", "-0.0", "0.0", "NaN", "Infinity", "16777217", "3.4e38"]),
+    "bool": ("bool", "BOOLEAN", ["true", "false"]),
+    "date": ("date", "DATE", ["2026-01-02", "0001-01-01", "9999-12-31"]),
+    "time": ("time", "TIME", ["00:00:00", "23:59:59.999999", "12:30:00.5"]),
+    "timestamp": ("timestamp", "TIMESTAMP", ["2026-01-02 03:04:05", "2026-01-02 03:04:05.120", "1900-01-01 00:00:00"]),
+    "timestamptz": ("timestamptz", "TIMESTAMPTZ", ["2026-01-02 03:04:05+02", "2026-01-02 01:04:05+00"]),
+    "uuid": ("uuid", "UUID", ["A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "00000000-0000-0000-0000-00000000000f"]),
+    "text": ("text", "VARCHAR", ["a", "B", "a ", " a", "\u00e9", "e\u0301", "z", "{}%s"]),
+    "json": ("json", "JSON", ['{"b": 1}', "[1,  2]", '"x"']),
+}
+
+
+@pytest.mark.parametrize(("ours", "theirs", "values"), TYPES.values(), ids=list(TYPES))
+@pytest.mark.parametrize("as_user", [False, True], ids=["items", "users"])
+def test_types_as_in_duckdb(new_database, ours, theirs, values, as_user):
+    address = new_database()
+    rows = [(value, number) for place, value in enumerate(values) for number in range(place % 3 + 1)]
+    run(address, f'CREATE TABLE t (v {ours}, "n %s" int4)')
+    connection = duckdb.connect()
+    connection.execute(f'CREATE TABLE t (v {theirs}, "n %s" INTEGER)').fetchall()
+    with psycopg.connect(address, autocommit=True) as server:
+        for row in [*rows, (None, 1)]:
+            server.execute(f"INSERT INTO t VALUES (%s::text::{ours}, %s)".encode(), row)
+            connection.execute("INSERT INTO t VALUES (?, ?)", row).fetchall()
+    user, item = ("v", "n %s") if as_user else ("n %s", "v")
+    with (
+        DuckDBEngine(connection, table="t", user=user, item=item, key=KEY) as judge,
+        engine(address, user=user, item=item) as found,
+    ):
+        right = pairs(judge.top(100))
+        same = pairs(found.top(100))
+        assert same == right
+        assert [(type(label), repr(label)) for label, _ in same] == [(type(label), repr(label)) for label, _ in right]
+        assert pairs(found.grouped()) == right
+        if not as_user:
+            listed = Listed(tuple(values))
+            assert pairs(found.grouped(listed)) == pairs(judge.grouped(listed))
+
+
+# What DuckDB has no type for: the values of a column and the items that they are.
+FORMS: dict[str, tuple[str, list[str], list[object]]] = {
+    "char(n)": ("char(4)", ["a", "a   ", "b"], ["a", "b"]),
+    "numeric without scale": ("numeric", ["1.0", "1.00", "NaN", "100", "1e2"], ["1", "100"]),
+    "bytea": ("bytea", ["\\x00ff", "\\x00", "\\x00FF"], [b"\x00", b"\x00\xff"]),
+    "dates beyond Python": ("date", ["infinity", "0044-03-15 BC", "10000-01-01"],
+                            ["10000-01-01", "infinity", "0044-03-15 BC"]),
+    "moments beyond Python": ("timestamptz", ["infinity", "0044-03-15 BC"], ["0044-03-15 00:00:00 BC", "infinity"]),
+    "the end of a day": ("time", ["24:00:00"], ["24:00:00"]),
+    "an enum": ("mood", ["sad", "glad"], ["glad", "sad"]),
+    "a domain": ("amount", ["1.50", "1.5"], ["1.50"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql_type", "values", "items"), FORMS.values(), ids=list(FORMS))
+def test_one_form_of_each_value(new_database, sql_type, values, items):
+    address = new_database()
+    run(address, "CREATE TYPE mood AS ENUM ('sad', 'glad')", "CREATE DOMAIN price AS numeric(10, 2)")
+    run(address, "CREATE DOMAIN amount AS price CHECK (value > 0)", f"CREATE TABLE t (item {sql_type}, u int4)")
+    with psycopg.connect(address, autocommit=True) as server:
+        for value in values:
+            server.execute(f"INSERT INTO t VALUES (%s::text::{sql_type}, 1)".encode(), [value])
+    with engine(address, user="u") as found:
+        labels = [label for label, _ in pairs(found.top(100))]
+        assert sorted(map(str, labels)) == sorted(map(str, items))
+        assert [label for label, _ in pairs(found.grouped())] == labels
+    with engine(address, user="item", item="u") as found:
+        assert pairs(found.top(10)) == [(1, len(items))]
+
+
+def test_types_that_have_two_forms_of_a_value_are_refused(new_database):
+    address = new_database()
+    run(address, "CREATE TYPE ours AS (a int)", "CREATE TABLE t (u int, i interval, l int[], j inet, c ours)")
+    for column in ("i", "l", "j", "c"):
+        for names in ({"user": "u", "item": column}, {"user": column, "item": "u"}):
+            with pytest.raises(DataError, match=r"can name neither users nor items\nhint: cast it to text"):
+                engine(address, **names)
+
+
+def test_a_domain_that_does_not_fit(new_database):
+    address = filled(new_database(), [("u", "1", 1)], '"user" text, item numeric, age int8')
+    run(address, "CREATE TABLE texts AS SELECT 'u'::text AS \"user\", 'a'::text AS item")
+    with engine(address, item="age") as found:
+        for domain in (Listed(("x",)), Listed((1.5,)), Listed((2**70,))):
+            with pytest.raises(ParameterError, match=r"domain must hold values that are"):
+                found.check(domain)
+    with engine(address) as found:
+        with pytest.raises(ParameterError, match="domain must hold values that are numeric"):
+            found.check(Listed(("1.5", "x")))
+        with pytest.raises(ParameterError, match="which is numeric, got a range"):
+            found.check(Span(0, 3))
+        assert pairs(found.grouped(Listed(("1.50", 1)))) == [(decimal.Decimal(1), 1), (decimal.Decimal("1.5"), 0)]
+    with engine(address, table="texts") as found, pytest.raises(ParameterError, match="domain must hold values"):
+        found.check(Listed(("a\0",)))
+
+
+# ---- the bound --------------------------------------------------------------------------------------------
+
+
+def kept(rows: Sequence[tuple[str, str]], most: int, key: bytes) -> dict[object, int]:
+    """The bound in plain Python: of every user the items with the smallest sha256 of key, length, user, item."""
+    found: Counter[object] = Counter()
+    for user in {user for user, _ in rows}:
+        items = {item for one, item in rows if one == user}
+        name = user.encode()
+        start = key + len(name).to_bytes(4, "big") + name
+
+        def place(item: str, start: bytes = start) -> tuple[bytes, bytes]:
+            return hashlib.sha256(start + item.encode()).digest(), item.encode()
+
+        found.update(sorted(items, key=place)[:most])
+    return dict(found)
+
+
+CROWD = [(f"u{user}", f"item {item}") for user in range(60) for item in range(25) if (user * item) % 7]
+CROWD += [("u", "11"), ("u1", "1"), ("u11", ""), ("\u00e9", "\u00e9"), ("\u00e9", "e\u0301"), ("", "x"), ("", "")]
+
+
+@pytest.mark.parametrize("most", [1, 4, 30])
+def test_the_bound_is_the_hash_of_the_page(new_database, most):
+    address = filled(new_database(), [(user, item, 0) for user, item in CROWD * 2])
+    for key in (KEY, b"another key"):
+        with engine(address, max_items_per_user=most, key=key) as found:
+            assert dict(pairs(found.grouped())) == kept(CROWD, most, key)
+            assert dict(pairs(found.top(10**6))) == kept(CROWD, most, key)
+            inside = [("", "x"), ("u", "11")] + [pair for pair in CROWD if pair[1] in ("item 3", "item 4")]
+            domain = Listed(("item 3", "item 4", "x", "11"))
+            assert dict(pairs(found.grouped(domain))) == kept(inside, most, key)
+
+
+def test_no_user_changes_what_another_keeps(new_database):
+    address = filled(new_database(), [(user, item, 0) for user, item in CROWD])
+    with engine(address, max_items_per_user=3) as found:
+        without = dict(pairs(found.grouped()))
+    run(address, "INSERT INTO t SELECT 'new', 'item ' || n, 0 FROM generate_series(0, 99) n")
+    with engine(address, max_items_per_user=3) as found:
+        moved = Counter(dict(pairs(found.grouped()))) - Counter(without)
+    assert sorted(moved.values()) == [1, 1, 1]
+
+
+# ---- what leaves, what stays ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def spoken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Every statement that is run, with how many rows came back."""
+    found: list[tuple[str, int]] = []
+    plain = Workspace._rows
+
+    def rows(self: Workspace, sql: str, values: dict[str, object]) -> list[tuple[object, ...]]:
+        came = plain(self, sql, values)
+        found.append((sql, len(came)))
+        return came
+
+    monkeypatch.setattr(Workspace, "_rows", rows)
+    return found
+
+
+def test_few_rows_leave_and_the_key_stays_beside_the_statements(awkward, spoken):
+    key = b"a very secret key"
+    with engine(awkward, max_items_per_user=3, key=key) as found:
+        spoken.clear()
+        found.top(4)
+        assert [rows for _, rows in spoken] == [4]
+        groups = found.grouped(Listed(("popular", "tie a", "secret?")))
+        assert spoken[-1][1] == len(set(map(int, groups.counts)))
+        before = len(spoken)
+        groups.label(0, 0)
+        assert [rows for _, rows in spoken[before:]] == [0, 1]
+        for sql, _ in spoken:
+            assert key.hex() not in sql.lower()
+            assert "a very secret" not in sql
+            assert "secret?" not in sql
+
+
+def test_one_snapshot_that_writes_nothing(awkward):
+    with engine(awkward) as found:
+        groups = found.grouped()
+        run(awkward, "DELETE FROM t")
+        assert pairs(groups) == counts(AWKWARD)
+        assert pairs(found.top(1000)) == counts(AWKWARD)
+        with psycopg.connect(awkward, autocommit=True) as other:
+            tables = other.execute("SELECT relname FROM pg_class WHERE relpersistence = 't'").fetchall()
+        assert tables == []
+    run(
+        awkward,
+        "CREATE FUNCTION noted() RETURNS text LANGUAGE sql AS $$ INSERT INTO t VALUES ('x', 'x', 1) RETURNING item $$",
+        'CREATE VIEW writing AS SELECT "user", noted() AS item FROM (VALUES (\'u\')) AS v ("user")',
+    )
+    with engine(awkward, table="writing") as found, pytest.raises(DataError, match="could not be read"):
+        found.top(5)
+    with engine(awkward) as found:
+        assert pairs(found.top(5)) == []

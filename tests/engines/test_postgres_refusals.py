@@ -1,0 +1,241 @@
+"""What a PostgreSQL source refuses, and what it never says: a password, a row, a word of the server."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import dpselect as dps
+from dpselect.cli import main
+from dpselect.engines.postgres_engine import PostgresEngine
+from dpselect.errors import DataError, ParameterError
+from dpselect.questions import source_of
+from tests.engines.sources import AWKWARD, counts
+from tests.engines.test_conformance import pairs
+from tests.engines.test_postgres import engine, filled, run
+
+psycopg = pytest.importorskip("psycopg")
+
+NewDatabase = Callable[[], str]
+NOWHERE = "postgresql://ann:secret@127.0.0.1:1/db"
+
+
+@pytest.fixture
+def awkward(new_database: NewDatabase) -> str:
+    return filled(new_database(), AWKWARD)
+
+
+def dataset(address: str, **more: object) -> dps.Dataset:
+    return dps.Dataset(address, **({"user": "user", "item": "item", "table": "t"} | more))
+
+
+# ---- the verbs --------------------------------------------------------------------------------------------
+
+
+def names(release: dps.Release) -> list[object]:
+    return [found.item for found in release.items]
+
+
+def test_top_and_choose(awkward):
+    data = dataset(awkward)
+    assert names(data.top_k(1, epsilon=10**6, delta="1e-6")) == ["popular"]
+    assert names(data.choose(domain=["tie a", "popular", "nobody"], epsilon=10**6)) == ["popular"]
+    ranked = data.top_k(3, epsilon=10**6, domain=["nobody", "tie a", "popular"])
+    assert names(ranked) == ["popular", "tie a", "nobody"]
+    with dps.Session(epsilon_per_pick=10**5, delta_per_query="1e-7", k_star=5) as session:
+        assert names(session.top_k(data, 1)) == ["popular"]
+        assert names(session.choose(data, domain=["tie a", "nobody"])) == ["tie a"]
+        left = session.remaining
+        with pytest.raises(ParameterError, match="which cannot answer it yet"):
+            session.union(data, epsilon=1)
+        assert session.remaining == left
+    bounded = dataset(awkward, max_items_per_user=1).top_k(2, epsilon=10**6, domain=["nobody", "popular"], counts=True)
+    assert names(bounded) == ["popular", "nobody"]
+
+
+def test_the_command(awkward, tmp_path, capsys):
+    words = ["--table", "t", "--user", "user", "--item", "item", "--epsilon", "1000000"]
+    assert main(["top", awkward, *words, "-k", "1", "-o", str(tmp_path / "top.csv")]) == 0
+    assert "popular" in (tmp_path / "top.csv").read_text()
+    assert main(["choose", awkward, *words, "--domain", "tie a,popular"]) == 0
+    assert "popular" in capsys.readouterr().out
+    assert main(["union", awkward, *words]) == 2
+    assert "a table in PostgreSQL, which cannot answer it yet" in capsys.readouterr().err
+
+
+def test_a_ledger_knows_the_rows_and_no_password(awkward, new_database, tmp_path: Path):
+    place = str(tmp_path / "budget.sqlite")
+    with dps.Ledger.create(place) as ledger:
+        ledger.grant(dps.Account("default", "ann"), 4, "1e-5")
+
+    def used(address: str) -> object:
+        dataset(address, ledger=place, analyst="ann", snapshot="monday").choose(domain=["popular", "x"], epsilon=1)
+        with dps.Ledger(place) as ledger:
+            return ledger.balance(dps.Account("default", "ann")).used.epsilon
+
+    assert used(awkward) == 1
+    assert used(awkward.replace("dpselect@", "dpselect:secret@")) == 1  # the same rows
+    assert used(filled(new_database(), AWKWARD)) == 2  # a table of the same name in another schema
+    with pytest.raises(ParameterError, match="which cannot answer it yet"):
+        dataset(awkward, ledger=place, analyst="ann").union(epsilon=1)
+    with dps.Ledger(place) as ledger:
+        assert ledger.balance(dps.Account("default", "ann")).used.epsilon == 2
+    assert b"secret" not in Path(place).read_bytes()
+
+
+def test_what_decides_about_the_rows_makes_another_question():
+    address = "postgresql://ann:secret@host:5/db?sslmode=require"
+    known, pinned = source_of(address)
+    assert str(known).startswith("postgresql://host:5/db ")
+    assert not pinned
+    assert source_of(address.replace("secret", "other")) == (known, False)
+    for one, other in (("ann", "bob"), (":5", ":6"), ("/db", "/db2"), ("sslmode=require", "options=-crole%3Dx")):
+        assert source_of(address.replace(one, other))[0] != known
+
+
+# ---- refused before anything is paid ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"where": "age > 3"}, {"split": " "}, {"user": "usr"}, {"item": "itm"}, {"table": None}, {"table": "T"}],
+    ids=str,
+)
+def test_parameters_that_do_not_fit(awkward, more):
+    with pytest.raises(ParameterError, match=rf"^{next(iter(more))} must .*(\n.*)*hint: ") as error:
+        dataset(awkward, **more)
+    assert "popular" not in str(error.value)
+
+
+ASKED: dict[str, Callable[[dps.Dataset], object]] = {
+    "union": lambda data: data.union(epsilon=1),
+    "discover": lambda data: data.top_k(5, epsilon=1, delta="1e-6", method="discover"),
+    "quantile": lambda data: data.quantile(bounds=(0, 100), epsilon=1),
+}
+
+
+@pytest.mark.parametrize("ask", ASKED.values(), ids=list(ASKED))
+def test_questions_that_are_not_answered_yet_cost_nothing(awkward, ask, monkeypatch):
+    paid: list[object] = []
+    monkeypatch.setattr(dps.Dataset, "question", lambda *asked: paid.append(asked))
+    with pytest.raises(ParameterError, match=r"a table in PostgreSQL, which cannot answer it yet\nhint: "):
+        ask(dataset(awkward))
+    assert paid == []
+
+
+def test_text_is_not_cut_yet(awkward):
+    data = dps.Dataset(awkward, user="user", text="item", table="t")
+    with pytest.raises(ParameterError, match="which cannot answer it yet"):
+        data.union(epsilon=1)
+
+
+# ---- what goes wrong --------------------------------------------------------------------------------------
+
+
+def test_no_connection_and_no_password_shown():
+    for address in (NOWHERE, "postgresql://127.0.0.1:1/db?user=ann&password=secret"):
+        with pytest.raises(DataError, match=r"no connection to postgresql://127\.0\.0\.1:1/db\nhint: check") as error:
+            dataset(address)
+        assert "secret" not in str(error.value)
+        assert error.value.__context__ is None
+    with pytest.raises(ParameterError, match="source must be a PostgreSQL address") as refused:
+        dataset("postgresql://ann:secret@host/db?nonsense=secret")
+    assert "secret" not in str(refused.value)
+    assert refused.value.__context__ is None
+    with pytest.raises(ParameterError, match="got an address that starts with mysql://") as other:
+        dataset("mysql://ann:secret@host/db")
+    assert "secret" not in str(other.value)
+
+
+def test_a_wrong_password(awkward):
+    """The server trusts whoever comes by its socket, so a user who is not there stands for a wrong password."""
+    with pytest.raises(DataError, match=r"no connection to .*\nhint: .*password") as error:
+        dataset(awkward.replace("dpselect@", "nobody:secret@"))
+    assert "secret" not in str(error.value)
+
+
+def test_the_repr_has_no_password(awkward):
+    data = dataset(awkward.replace("dpselect@", "dpselect:secret@"))
+    assert "postgresql://" in repr(data)
+    assert "secret" not in repr(data)
+
+
+def test_psycopg_is_optional(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
+    with pytest.raises(DataError, match=r"needs psycopg\nhint: pip install 'dpselect\[postgres\]'"):
+        dataset(NOWHERE)
+
+
+def test_no_right_to_read(awkward):
+    run(awkward, "DROP ROLE IF EXISTS stranger", "CREATE ROLE stranger LOGIN")
+    schema = awkward.rpartition("%3D")[2]
+    stranger = awkward.replace("dpselect@", "stranger@")
+    try:
+        with pytest.raises(DataError, match=r"this user may not read the table\nhint: ask its owner for GRANT"):
+            dataset(stranger, table=f"{schema}.t")
+        run(awkward, f"GRANT USAGE ON SCHEMA {schema} TO stranger", 'GRANT SELECT ("user") ON t TO stranger')
+        with pytest.raises(DataError, match="this user may not read the table"):
+            dataset(stranger)
+        run(awkward, "GRANT SELECT (item) ON t TO stranger")
+        with engine(stranger) as found:
+            assert pairs(found.top(1000)) == counts(AWKWARD)
+    finally:
+        run(awkward, "DROP OWNED BY stranger", "DROP ROLE stranger")
+
+
+def test_a_failure_quotes_no_row(awkward):
+    run(awkward, 'CREATE VIEW failing AS SELECT item::int AS item, "user" FROM t')
+    with engine(awkward, table="failing") as found:
+        with pytest.raises(DataError, match="the table could not be read") as error:
+            found.top(5)
+        assert error.value.__context__ is None
+        assert error.value.__cause__ is None
+        assert not any(item in str(error.value) for item in ("popular", "tie", "integer"))
+
+
+def test_a_server_that_goes_away(awkward):
+    with engine(awkward) as found:
+        ours = found._workspace.fetch("SELECT pg_backend_pid()")[0][0]
+        run(awkward, f"SELECT pg_terminate_backend({ours}, 5000)")
+        with pytest.raises(DataError, match="the connection to the server was lost"):
+            found.top(5)
+
+
+def test_a_statement_that_the_server_stops(awkward):
+    run(awkward, 'CREATE VIEW slow AS SELECT "user", item FROM t, LATERAL pg_sleep(0.01 * length(item) + 1)')
+    said = r"the server stopped the question\nhint: its statement_timeout"
+    with engine(f"{awkward}%20-cstatement_timeout%3D200", table="slow") as found, pytest.raises(DataError, match=said):
+        found.top(5)
+
+
+def test_ctrl_c_stops_the_statement_at_once(awkward):
+    run(awkward, 'CREATE VIEW endless AS SELECT "user", item FROM t, LATERAL pg_sleep(length(item) + 60)')
+    ticks: list[float | None] = []
+    with engine(awkward, table="endless") as found:
+        pid = found._workspace.fetch("SELECT pg_backend_pid()")[0][0]
+        threading.Timer(0.5, _thread.interrupt_main).start()
+        with pytest.raises(KeyboardInterrupt):
+            found.top(5, progress=ticks.append)
+        with psycopg.connect(awkward, autocommit=True) as other:
+            state = other.execute("SELECT state FROM pg_stat_activity WHERE pid = %s", [pid]).fetchone()
+        assert state is not None
+        assert state[0] != "active"
+    assert ticks
+    assert set(ticks) == {None}
+
+
+def test_text_that_is_not_utf8_is_refused(postgres_server):
+    address = postgres_server.format(name="latin")
+    other = postgres_server.format(name="postgres")
+    run(other, "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    try:
+        with pytest.raises(DataError, match="does not keep its text as UTF8"):
+            PostgresEngine(address, user="u", item="i", table="t", key=b"k")
+    finally:
+        time.sleep(0.1)
+        run(other, "DROP DATABASE latin WITH (FORCE)")
