@@ -86,9 +86,9 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def typed(events: Path) -> Path:
-    """The same as Parquet, with sizes as numbers."""
-    path = events.with_suffix(".parquet")
+def typed(events: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as Parquet, with sizes as numbers, in a folder of its own: messages name the files beside a file."""
+    path = tmp_path_factory.mktemp("typed") / "events.parquet"
     polars.read_csv(events).write_parquet(path)
     return path
 
