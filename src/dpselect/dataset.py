@@ -250,6 +250,12 @@ class Dataset:
         stream = engine.tokens(self._cutter, progress=progress)
         return union_answers.vocabulary_of(stream, shortest, longest, terms, coins, progress)
 
+    def check_verb(self, verb: str) -> None:
+        """Refuse a column of text where items are counted: every whole text would be an item."""
+        if self.text is not None and verb != "union":
+            hint = "for the words of a message use item= and split=' '"
+            raise ParameterError("text", f"be left out for {verb}, which counts items", repr(self.text), hint)
+
     def check_text(self, engine: Engine) -> None:
         """Refuse text that is none, or a source without sets, before a row is read and before anything is paid."""
         if self.text is None:
@@ -395,9 +401,7 @@ class Dataset:
     ) -> Release:
         """The answer, paid from the purse if there is one; `check` refuses before that what does not fit the schema."""
         parameters.flag("fresh", fresh)
-        if self.text is not None and verb != "union":
-            hint = "for the words of a message use item= and split=' '"
-            raise ParameterError("text", f"be left out for {verb}, which counts items", repr(self.text), hint)
+        self.check_verb(verb)
         paying = purse(self.ledger, self.analyst, self.name)
         with self.engine() as engine:
             check(engine)

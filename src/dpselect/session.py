@@ -262,6 +262,8 @@ class Session:
     ) -> Release:
         """Take the ceiling, answer, give back what was not needed; a ledger keeps the answer."""
         parameters.flag("fresh", fresh)
+        if data is not None:
+            data.check_verb(verb)
 
         def ask() -> Release:
             release, steps = answer()

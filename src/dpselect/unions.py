@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,7 +12,6 @@ from functools import lru_cache
 from typing import Any
 
 from dpselect import parameters
-from dpselect.engines.domain import Listed
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import (
     SIPS,
@@ -109,7 +110,7 @@ class UnionTerms:
             "counts": self.counted,
             "method": self.method,
             "shares": self.shares,
-            "popular": None if not self.popular else Listed(tuple(dict.fromkeys(self.popular))),
+            "popular": _digest(self.popular) if self.popular else None,
         }
 
     @property
@@ -202,6 +203,12 @@ def plan_union(
     )
     _refuse_what_cannot_be_made(terms)
     return terms
+
+
+def _digest(popular: tuple[Any, ...]) -> str:
+    """What tells one public list from another: its items, their types, and their order."""
+    names = [f"{type(item).__name__} {item!r}" for item in popular]
+    return hashlib.sha256(json.dumps(names).encode()).hexdigest()
 
 
 def _popular(popular: object) -> tuple[Any, ...]:

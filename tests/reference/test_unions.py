@@ -430,3 +430,44 @@ def test_a_session_takes_a_step_and_the_delta_of_queries():
         with pytest.raises(dps.ParameterError, match="text"):
             session.union(dps.Dataset({"u": ["a"], "t": [1]}, user="u", text="t"), epsilon="0.3")
         assert session.remaining.queries == 8
+
+
+def test_text_is_for_unions_in_a_session_too():
+    notes = dps.Dataset({"user": [1], "note": ["a b"]}, user="user", text="note")
+    with dps.Session(epsilon=1, delta="1e-6") as session:
+        with pytest.raises(dps.ParameterError, match="text must be left out for top_k"):
+            session.top_k(notes, 1)
+        with pytest.raises(dps.ParameterError, match="text must be left out for choose"):
+            session.choose(notes, domain=["a"])
+
+
+def test_the_order_of_a_public_list_is_part_of_the_question():
+    """Another order is another question, whose answer no ledger holds."""
+    asked = [
+        plan_union(**LISTED, popular=popular).asked for popular in (["a", "b"], ["b", "a"], ["a", "b"], [1], ["1"])
+    ]
+    assert asked[0] == asked[2]
+    assert len({one["popular"] for one in asked}) == 4
+
+
+LISTED = {"epsilon": 1, "delta": "1e-6", "max_items_per_user": None, "method": "auto", "counts": False}
+SHARES = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
+
+
+def spent(levels):
+    """What the rounds of all levels take: of the Renyi budget or of 1 / deviation^2, and of delta."""
+    rounds = [one for level in levels for one in (level.conditions if hasattr(level, "conditions") else level.laws)]
+    if hasattr(levels[0], "conditions"):
+        return sum(one.budget for one in rounds), sum(one.delta for one in rounds)
+    return sum(1 / law.deviation**2 for law in rounds), sum(part for level in levels for part in level.parts)
+
+
+@pytest.mark.parametrize("method", unions.SHARING)
+def test_levels_share_one_budget_and_a_twin_that_gives_it_to_each_is_refused(method):
+    terms = {"epsilon": 1, "delta": "1e-6", "max_items_per_user": 10}
+    whole = spent([METHODS[method](**terms)])
+    shared = spent([METHODS[method](**terms, part=part) for part in SHARES])
+    twin = spent([METHODS[method](**terms) for _ in SHARES])
+    assert all(taken <= most for taken, most in zip(shared, whole, strict=True))
+    assert all(taken > Fraction(999, 1000) * most for taken, most in zip(shared, whole, strict=True))
+    assert not any(taken <= most for taken, most in zip(twin, whole, strict=True))
