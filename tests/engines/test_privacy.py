@@ -189,8 +189,11 @@ def test_groups_leave_one_row_for_each_count(leaving, domain):
 
 
 def test_nothing_is_left_on_disk_or_in_the_connection(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    before = set(os.listdir(tempfile.gettempdir()))
+    here, temporary = tmp_path / "here", tmp_path / "temporary"
+    here.mkdir()
+    temporary.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))  # of its own: other tests run meanwhile
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t AS SELECT range AS user, range % 7 AS item FROM range(1000)").fetchall()
     catalog = "SELECT table_name FROM duckdb_tables() UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
@@ -198,9 +201,10 @@ def test_nothing_is_left_on_disk_or_in_the_connection(tmp_path, monkeypatch):
         histogram = engine.grouped(Listed((1, 2, 30)))
         assert connection.execute(catalog).fetchall() == [("t",)]
         assert histogram.label(0, 0) == 1
+        assert [name[:9] for name in os.listdir(temporary)] == ["dpselect-"]
     assert connection.execute(catalog).fetchall() == [("t",)]
-    assert os.listdir(tmp_path) == []
-    assert not {name for name in set(os.listdir(tempfile.gettempdir())) - before if name.startswith("dpselect-")}
+    assert os.listdir(here) == []
+    assert os.listdir(temporary) == []
 
 
 def test_spilled_files_lie_in_a_folder_of_this_user_only():
