@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 
-from dpselect import engine_unions, parameters, planning, quantiles, union_answers, unions, verbs
-from dpselect.discovery import TopFound
+from dpselect import answers, engine_unions, parameters, planning, quantiles, unions, verbs
 from dpselect.draws import Draws, fresh_key
-from dpselect.engines.domain import Domain, domain_of
+from dpselect.engines.domain import domain_of
 from dpselect.engines.opening import Engine, open_engine
 from dpselect.engines.port import PerUser, Progress
 from dpselect.engines.postgres_address import is_postgres, place
@@ -17,12 +17,12 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import Number, rational, whole
 from dpselect.payments import Answer, Where, purse
-from dpselect.plans import TopK, TopNoisy, TopSet, ValuesAt
 from dpselect.privacy import ApproxDP, Neighbors
 from dpselect.questions import Question, question, source_of
 from dpselect.release import Release
 from dpselect.texts.level_shares import level_shares
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
+from dpselect.texts.words import Words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,15 +91,24 @@ class Dataset:
 
     def _check_text(self) -> None:
         """What speaks of text goes with a column of text, and the other way round."""
-        ngram_levels(self.ngrams, self._cutter)
+        cutter = Tokenizer(self.tokenizer, self.lower)
+        ngram_levels(self.ngrams, cutter)
         if self.text is None:
-            if (self.ngrams, self._cutter) != (1, Tokenizer()):
+            if (self.ngrams, cutter) != (1, Tokenizer()):
                 raise ParameterError("text", "name a column where ngrams, tokenizer or lower is given", "nothing")
             return
         for name in ("item", "split"):
             if getattr(self, name) is not None:
                 hint = "the tokens of the text are the items; tokenizer= says how it is cut"
                 raise ParameterError(name, "be left out where text is given", repr(getattr(self, name)), hint)
+
+    @property
+    def words(self) -> Words | None:
+        """Which n-grams of the text are meant; None where items are."""
+        if self.text is None:
+            return None
+        cutter = Tokenizer(self.tokenizer, self.lower)
+        return Words(cutter, *ngram_levels(self.ngrams, cutter))
 
     def __repr__(self) -> str:
         given = [f"user={self.user!r}"]
@@ -165,10 +174,10 @@ class Dataset:
         }
 
         def ask(engine: Engine) -> Answer:
-            release = self.answer(plan, known, engine, progress, draws)
+            release = answers.top(plan, known, engine, progress, draws)
             return release, plan.charge(len(release))
 
-        return self._paid("top_k", asked, plan.privacy.approx, _fits(known, plan), ask, fresh)
+        return self._paid("top_k", asked, plan.privacy.approx, partial(answers.check_top, plan, known), ask, fresh)
 
     def union(
         self,
@@ -208,11 +217,11 @@ class Dataset:
 
         def ask(engine: Engine) -> Answer:
             if in_engine:
-                pairs = engine.pairs(progress=progress)
-                return engine_unions.union_of_pairs(pairs, terms, secure(draws), progress), terms.privacy.approx
-            return self.united(terms, engine, progress, draws), terms.privacy.approx
+                return answers.union_in_engine(terms, engine, progress, draws), terms.privacy.approx
+            return answers.union(terms, self.words, engine, progress, draws), terms.privacy.approx
 
-        return self._paid("union", asked, terms.privacy.approx, self.check_text, ask, fresh)
+        check = partial(answers.check_union, self.words)
+        return self._paid("union", asked, terms.privacy.approx, check, ask, fresh)
 
     def union_terms(
         self,
@@ -225,9 +234,10 @@ class Dataset:
         popular: Sequence[object] | Release | None = None,
     ) -> unions.UnionTerms:
         """Check every parameter of a union, and fix the price of each part of it."""
-        if self.text is None and shares is not None:
+        words = self.words
+        if words is None and shares is not None:
             raise ParameterError("shares", "be left out where the items are no n-grams", "shares")
-        shortest, longest = ngram_levels(self.ngrams, self._cutter)
+        shortest, longest = (1, 1) if words is None else (words.shortest, words.longest)
         return unions.plan_union(
             epsilon=epsilon,
             delta=delta,
@@ -239,33 +249,11 @@ class Dataset:
             first=shortest - 1,
         )
 
-    def united(
-        self, terms: unions.UnionTerms, engine: Engine, progress: Progress | None, draws: Draws | None
-    ) -> Release:
-        """The items, or n-grams, that enough users share. Whoever calls this has seen to the price."""
-        coins = secure(draws)
-        if self.text is None:
-            return union_answers.union_of(engine.contributions(progress=progress), terms, coins, progress)
-        shortest, longest = ngram_levels(self.ngrams, self._cutter)
-        stream = engine.tokens(self._cutter, progress=progress)
-        return union_answers.vocabulary_of(stream, shortest, longest, terms, coins, progress)
-
     def check_verb(self, verb: str) -> None:
         """Refuse a column of text where items are counted: every whole text would be an item."""
         if self.text is not None and verb != "union":
             hint = "for the words of a message use item= and split=' '"
             raise ParameterError("text", f"be left out for {verb}, which counts items", repr(self.text), hint)
-
-    def check_text(self, engine: Engine) -> None:
-        """Refuse text that is none, or a source without sets, before a row is read and before anything is paid."""
-        if self.text is None:
-            engine.check_sets()
-        else:
-            engine.check_text(self._cutter)
-
-    @property
-    def _cutter(self) -> Tokenizer:
-        return Tokenizer(self.tokenizer, self.lower)
 
     def choose(
         self,
@@ -299,7 +287,7 @@ class Dataset:
         def ask(engine: Engine) -> Answer:
             return plan.select(engine.grouped(known, progress=progress), secure(draws)), price.approx
 
-        return self._paid("choose", asked, price.approx, _fits(known), ask, fresh)
+        return self._paid("choose", asked, price.approx, lambda engine: engine.check(known), ask, fresh)
 
     def quantile(
         self,
@@ -327,10 +315,10 @@ class Dataset:
         self.check_one_each()
 
         def ask(engine: Engine) -> Answer:
-            return self.values_at(plan, which, engine, progress, draws), price
+            return answers.values(plan, which, engine, progress, draws), price
 
         asked = quantiles.asked(plan, draws, which)
-        return self._paid("quantile", asked, price, _numbers, ask, fresh)
+        return self._paid("quantile", asked, price, lambda engine: engine.check_values(), ask, fresh)
 
     def median(
         self,
@@ -360,27 +348,6 @@ class Dataset:
         for name in ("split", "max_items_per_user"):
             if getattr(self, name) is not None:
                 raise ParameterError(name, "be left out for a quantile", repr(getattr(self, name)))
-
-    def values_at(
-        self, plan: ValuesAt, which: PerUser, engine: Engine, progress: Progress | None, draws: Draws | None
-    ) -> Release:
-        """The quantiles of these rows. Whoever calls this has seen to the price."""
-        return plan.select(engine.users_at(plan.mechanism.grid, which, progress=progress), secure(draws))
-
-    def answer(
-        self,
-        plan: TopK | TopSet | TopNoisy | TopFound,
-        known: Domain | None,
-        engine: Engine,
-        progress: Progress | None,
-        draws: Draws | None,
-    ) -> Release:
-        """What a plan selects from these rows. Whoever calls this has seen to the price."""
-        if isinstance(plan, TopFound):
-            return plan.select(engine.contributions(progress=progress), secure(draws), progress)
-        if plan.rows is None:
-            return plan.select(engine.grouped(known, progress=progress), secure(draws))
-        return plan.select(engine.top(plan.rows, progress=progress), secure(draws))
 
     def question(self, verb: str, asked: Mapping[str, object]) -> Question:
         """What is asked of which rows, as a ledger knows it again."""
@@ -421,23 +388,6 @@ class Dataset:
             table=self.table,
             key=fresh_key(),
         )
-
-
-def _fits(known: Domain | None, plan: object = None) -> Callable[[Engine], None]:
-    """A check of the domain, where there is one, and of the source, where the plan needs sets of users."""
-
-    def check(engine: Engine) -> None:
-        if isinstance(plan, TopFound):
-            engine.check_sets()
-        if known is not None:
-            engine.check(known)
-
-    return check
-
-
-def _numbers(engine: Engine) -> None:
-    """A check that the item column holds numbers."""
-    engine.check_values()
 
 
 def _text(name: str, value: object, must: str, *, blank: bool = False) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpselect import forms, parameters, planning, quantiles, unions, verbs
+from dpselect import answers, forms, parameters, planning, quantiles, unions, verbs
 from dpselect.accounting.filters import Terms, by_pick, by_total
 from dpselect.accounting.tab import Cost, Prospect, Remaining, Tab
 from dpselect.dataset import Dataset
@@ -113,7 +113,7 @@ class Session:
         cost = Cost(plan.privacy.steps, 0 if known else 1)
 
         def answer(engine: Engine) -> Answered:
-            release = data.answer(plan, known, engine, progress, draws)
+            release = answers.top(plan, known, engine, progress, draws)
             return release, plan.taken(len(release))
 
         with data.engine() as engine:
@@ -189,7 +189,7 @@ class Session:
                 asked,
                 source,
                 Cost(steps),
-                lambda: (source.values_at(plan, which, engine, progress, draws), steps),
+                lambda: (answers.values(plan, which, engine, progress, draws), steps),
                 draws,
                 fresh,
             )
@@ -219,10 +219,10 @@ class Session:
         cost = Cost(terms.privacy.steps, many)
 
         def answer(engine: Engine) -> Answered:
-            return data.united(terms, engine, progress, draws), terms.privacy.steps
+            return answers.union(terms, data.words, engine, progress, draws), terms.privacy.steps
 
         with data.engine() as engine:
-            data.check_text(engine)
+            answers.check_union(data.words, engine)
             return self._ask("union", terms.asked, data, cost, lambda: answer(engine), draws, fresh)
 
     def _choose_by_score(

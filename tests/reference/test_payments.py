@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 import dpselect as dps
+from dpselect import answers
 from dpselect.ledger import Kind
 from dpselect.payments import Purse
 from dpselect.testing import SeededDraws
@@ -108,7 +109,7 @@ def test_a_short_answer_is_charged_for_its_picks_only(ledger):
 
 
 def test_what_does_not_fit_is_refused_before_a_row_is_read(votes, ledger, monkeypatch):
-    monkeypatch.setattr(dps.Dataset, "answer", None)  # whoever asked for data now would fail otherwise
+    monkeypatch.setattr(answers, "top", None)  # whoever asked for data now would fail otherwise
     with pytest.raises(dps.BudgetError, match="costs up to epsilon 11"):
         votes.top_k(1, epsilon=11, delta="1e-6")
     with pytest.raises(dps.BudgetError, match="delta"):
@@ -129,7 +130,7 @@ def test_an_error_after_the_reservation_leaves_the_ceiling_reserved(votes, ledge
     def broken(*_: object) -> None:
         raise dps.DataError("the disk is gone")
 
-    monkeypatch.setattr(dps.Dataset, "answer", broken)
+    monkeypatch.setattr(answers, "top", broken)
     with pytest.raises(dps.DataError, match="gone"):
         votes.top_k(1, epsilon=3, delta="1e-6")
     balance = ledger.balance(ANN)
@@ -253,7 +254,7 @@ def test_a_session_refuses_what_it_cannot_pay_before_a_row_is_read(monkeypatch):
     session = dps.Session(epsilon=1, delta="1e-6", k_star=5, l_star=1)
     with pytest.raises(dps.BudgetError, match="has 5 picks and 1 queries left, this question may take 6 picks"):
         session.top_k(plain(), 6)
-    monkeypatch.setattr(dps.Dataset, "answer", None)
+    monkeypatch.setattr(answers, "top", None)
     with pytest.raises(TypeError):
         session.top_k(plain(), 2)  # a question that dies has taken its ceiling
     assert (session.remaining.picks, session.remaining.queries) == (3, 0)
