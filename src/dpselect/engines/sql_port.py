@@ -53,11 +53,13 @@ class Dialect:
     text: str  # the text that says which value it is, of a value in its one form
     keyed: Callable[[str, str, str], str]  # (key, user, item) -> what the bound orders by; all three are SQL
     matches: str  # does the text {text} match the regular expression {pattern}, which has no backslash?
+    distinct_first: bool = False  # is SELECT DISTINCT before count(*) cheaper than count(DISTINCT u)?
+    by_user: str = ""  # a hint that puts the rows of a user together, after SELECT, where later steps gain by it
     integer: str = "BIGINT"
     whole: str = "NUMERIC"  # integers of any size, for sums that would not fit
     double: str = "DOUBLE PRECISION"
     divided: str = "div({}, {})"  # of whole numbers that are not negative, rounded down
-    parts: str = ""  # (rows as SQL, separator as SQL) -> rows u, i with one row for each part of i
+    parts: str = ""  # the query of u and i with one row for each part of the text i of {rows}, cut at {separator}
 
 
 class Database(Protocol):
@@ -97,8 +99,11 @@ class Database(Protocol):
         """A key as SQL for `Dialect.keyed`; it goes beside the statement where that is possible."""
         ...
 
-    def at(self, sql: str, order: str, place: int) -> Row:
-        """The row at a place, from 0, of a query in an order that leaves no ties. Asked for again and again."""
+    def at(self, sql: str, order: str, places: Int64) -> list[Row]:
+        """The rows at these places, from 0, of a query in an order that leaves no ties. Asked for again and again.
+
+        `order` names columns of the query. The places ascend, and the rows come in their order.
+        """
         ...
 
     def close(self) -> None:
