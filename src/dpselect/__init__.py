@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dpselect import accounting, mechanisms
     from dpselect.dataset import Dataset
     from dpselect.engines.domain import Column, Listed, Size, Span
+    from dpselect.engines.warehouse_source import Warehouse
     from dpselect.errors import BudgetError, DataError, DpselectError, LedgerError, OutputError, ParameterError
     from dpselect.ledger import Account, Ledger
     from dpselect.privacy import Neighbors
@@ -44,6 +45,7 @@ _HOMES = {
     "Size": "dpselect.engines.domain",
     "Span": "dpselect.engines.domain",
     "Statement": "dpselect.release",
+    "Warehouse": "dpselect.engines.warehouse_source",
     "choose": "dpselect.verbs",
     "median": "dpselect.quantiles",
     "plan": "dpselect.prospects",
@@ -71,6 +73,7 @@ __all__ = [
     "Size",
     "Span",
     "Statement",
+    "Warehouse",
     "__version__",
     "accounting",
     "choose",

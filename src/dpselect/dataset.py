@@ -13,6 +13,7 @@ from dpselect.engines.domain import domain_of
 from dpselect.engines.opening import Engine, open_engine
 from dpselect.engines.port import PerUser, Progress
 from dpselect.engines.postgres_address import is_postgres, place
+from dpselect.engines.warehouse_source import Warehouse
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import Number, rational, whole
@@ -31,7 +32,7 @@ class Dataset:
 
     `source` is a Parquet, CSV, TSV or JSON lines file (the texts also .gz), a folder, a glob or a list of such
     files, a DuckDB database file or connection with `table=`, a DuckDB relation, a pandas or polars frame, a PyArrow
-    table, a dict of arrays, or a postgresql:// address with `table=`. `user` names
+    table, a dict of arrays, or a postgresql:// address or a `Warehouse`, both with `table=`. `user` names
     the column that says whose row it is: the guarantee is for all rows of one user. `item` names the column that is
     counted, or whose quantiles are asked. Rows without a user or an item do not count. In place of `item` a column of
     `text` may be named, for `union`: its tokens are the items, and with `ngrams=(1, 3)` up to three of them in a row.
@@ -86,6 +87,9 @@ class Dataset:
             object.__setattr__(self, "max_items_per_user", most)
         if self.snapshot is not None:
             _text("snapshot", self.snapshot, "be a text that names the state of the data")
+            if isinstance(self.source, Warehouse) and self.source.name is None:
+                hint = "write Warehouse(..., name=...), or two warehouses would be taken for one"
+                raise ParameterError("snapshot", "go with a warehouse that has a name", "one without", hint)
         purse(self.ledger, self.analyst, self.name)
         self.engine().close()
 
@@ -399,6 +403,8 @@ def _shown(source: object) -> str:
     """A source without its rows."""
     if is_postgres(source):
         return repr(place(source))
+    if isinstance(source, Warehouse):
+        return repr(source)
     if isinstance(source, (str, os.PathLike)):
         return repr(os.fsdecode(source))
     if isinstance(source, (list, tuple)):

@@ -59,7 +59,7 @@ def counts(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
         return f"SELECT i, count(*) AS n FROM {pairs(rows, *bound, dialect)} AS k GROUP BY i"
     if dialect.distinct_first:
         return f"SELECT i, count(*) AS n FROM (SELECT DISTINCT u, i FROM {rows} AS t) AS d GROUP BY i"
-    return f"SELECT i, count(DISTINCT u) AS n FROM {rows} AS t GROUP BY i"
+    return f"SELECT i, {_of(dialect.users, 'u')} AS n FROM {rows} AS t GROUP BY i"
 
 
 def top(counted: str, item_type: SqlType, rows: int) -> str:
@@ -94,7 +94,8 @@ def in_span(rows: str, span: Span, item_type: SqlType, dialect: Dialect) -> str:
     """The rows whose item is one of the span's numbers; text counts where it is written as such a number."""
     if item_type.is_text:
         written = dialect.matches.format(text="i", pattern=_WHOLE)
-        rows = f"(SELECT u, CASE WHEN {written} THEN CAST(i AS {dialect.whole}) END AS i FROM {rows} AS s)"
+        read = _of(dialect.read_whole or f"CAST({{}} AS {dialect.whole})", "i")
+        rows = f"(SELECT u, CASE WHEN {written} THEN {read} END AS i FROM {rows} AS s)"
     elif item_type.kind != "integer":
         hint = "list the items, or name a column that holds them"
         raise ParameterError(
@@ -148,7 +149,7 @@ def texts_of_users(rows: str) -> str:
 def users_at(rows: str, grid: Grid, per_user: PerUser, key: str, item_type: SqlType, dialect: Dialect) -> str:
     """p, a place of the grid, and n, how many users have their value there; ascending."""
     values = f"SELECT u, {_of(item_type.number or '', 'i')} AS v FROM {rows} AS t"
-    places = f"SELECT u, {_place(grid, dialect)} AS i FROM ({values}) AS v WHERE v IS NOT NULL"
+    places = f"SELECT u, {_place(grid, dialect)} AS i FROM ({values}) AS r WHERE v IS NOT NULL"
     total = f"2 * sum(CAST(i AS {dialect.whole})) + count(*)"
     one = {
         PerUser.MIN: "min(i)",
@@ -166,7 +167,8 @@ def users_at(rows: str, grid: Grid, per_user: PerUser, key: str, item_type: SqlT
 def _place(grid: Grid, dialect: Dialect) -> str:
     """`Grid.places` of v in SQL, operation by operation."""
     low, high, step, half, last = (
-        f"CAST('{float(x)!r}' AS {dialect.double})" for x in (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
+        _of(dialect.constant or f"CAST('{{}}' AS {dialect.double})", repr(float(x)))
+        for x in (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
     )
     steps = f"floor((least(greatest(v, {low}), {high}) - {low}) / {step} + {half})"
     return f"CAST(least({steps}, {last}) AS {dialect.integer})"

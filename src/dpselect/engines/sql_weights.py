@@ -13,14 +13,20 @@ def without(pairs: str, released: str | None, dialect: Dialect) -> str:
     """The pairs whose item is not released yet."""
     if released is None:
         return pairs
-    same = f"SELECT 1 FROM {released} AS f WHERE f.x = {_text('k.i', dialect)}"
-    return f"(SELECT u, i FROM {pairs} AS k WHERE NOT EXISTS ({same}))"
+    return f"(SELECT u, i FROM {pairs} AS k WHERE NOT {_among(released, dialect)})"
 
 
 def only(pairs: str, released: str, dialect: Dialect) -> str:
     """The pairs whose item is released."""
-    same = f"SELECT 1 FROM {released} AS f WHERE f.x = {_text('k.i', dialect)}"
-    return f"(SELECT u, i FROM {pairs} AS k WHERE EXISTS ({same}))"
+    return f"(SELECT u, i FROM {pairs} AS k WHERE {_among(released, dialect)})"
+
+
+def _among(released: str, dialect: Dialect) -> str:
+    """Is the item of k one of the released ones?"""
+    text = _text("k.i", dialect)
+    if dialect.correlated:
+        return f"EXISTS (SELECT 1 FROM {released} AS f WHERE f.x = {text})"
+    return f"({text} IN (SELECT f.x FROM {released} AS f))"
 
 
 def kept(pairs: str, most: int, key: str, dialect: Dialect) -> str:
@@ -32,9 +38,8 @@ def kept(pairs: str, most: int, key: str, dialect: Dialect) -> str:
     place = f"row_number() OVER (PARTITION BY u ORDER BY {dialect.keyed(key, 'u', 'i')}, i) AS place"
     size = "count(*) OVER (PARTITION BY u) AS size"
     ranked = f"SELECT i, {place}, {size} FROM {pairs} AS k"
-    return (
-        f"(SELECT i, CASE WHEN size < {most} THEN size ELSE {most} END AS t FROM ({ranked}) AS r WHERE place <= {most})"
-    )
+    t = f"CAST(CASE WHEN size < {most} THEN size ELSE {most} END AS {dialect.integer}) AS t"
+    return f"(SELECT i, {t} FROM ({ranked}) AS r WHERE place <= {most})"
 
 
 def weighed(kept: str, shares: str, dialect: Dialect) -> str:
