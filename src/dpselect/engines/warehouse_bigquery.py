@@ -41,6 +41,7 @@ DIALECT = Dialect(
     matches=_MATCHES,
     integer="INT64",
     double="FLOAT64",
+    divided="DIV(({}), {})",
     parts="SELECT t.u AS u, part AS i FROM {rows} CROSS JOIN UNNEST(SPLIT(t.i, {separator})) AS part",
     read_whole="SAFE_CAST({} AS NUMERIC)",
 )

@@ -24,7 +24,7 @@ def literal(text: str) -> str:
 
 def _keyed(key: str, user: str, item: str) -> str:
     u, i = (f"toString({name})" for name in (user, item))
-    return f"hex(SHA256(concat({key}, ':', toString(length({u})), ':', {u}, {i})))"
+    return f"hex(SHA256(concat({key}, ':', toString(lengthUTF8({u})), ':', {u}, {i})))"
 
 
 def _table(rows: str, columns: Sequence[tuple[str, bool]]) -> str:

@@ -1,0 +1,99 @@
+"""Every question as each warehouse is asked it: the real engine over a warehouse whose answers were written before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+
+import dpselect as dps
+from dpselect.engines import sql_sets
+from dpselect.engines.domain import Listed, Span
+from dpselect.engines.port import PerUser
+from dpselect.engines.sql_engine import SqlEngine
+from dpselect.engines.warehouse_database import warehouse_engine
+from dpselect.grid import Grid
+from dpselect.texts.tokenizer import Tokenizer
+
+FOLDER = Path(__file__).parent / "golden"
+KEY = bytes(range(16))
+TYPES = {
+    "user_id": "text", "item": "text", "visitor": "integer", "amount": "integer", "price": "number",
+    "tax": "decimal", "day": "date", "at": "timestamp", "paid": "boolean",
+}  # fmt: skip
+TEXTS = {"user": "user_id", "item": "item"}
+NUMBERS = {"user": "visitor", "item": "amount"}
+GRID = Grid.of((-5, 95.5), "0.5")
+K_BAR = 20
+
+Ask = Callable[[SqlEngine], object]
+
+
+def _weigh(engine: SqlEngine) -> object:
+    """Two rounds, in the first of which the second of three items of weight 7 is released; then its name and users."""
+    pairs = engine.pairs()
+    pairs.weigh(np.array([6, 3], dtype=np.int64), KEY)
+    pairs.release(np.array([1], dtype=np.int64))
+    pairs.weigh(np.array([6, 3], dtype=np.int64), KEY)
+    return pairs.names(), pairs.users(2, KEY), pairs.lengths(4)
+
+
+def _users_at(per_user: PerUser) -> Ask:
+    return lambda engine: engine.users_at(GRID, per_user)
+
+
+# What is asked of which columns, what the warehouse says in turn, and the names of the queries.
+QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], list[str]]] = [
+    (TEXTS, lambda engine: engine.top(K_BAR + 1), [[]], ["top"]),
+    (TEXTS | {"max_items_per_user": 3}, lambda engine: engine.top(K_BAR + 1), [[]], ["top bounded"]),
+    (TEXTS | {"split": "it's \\ "}, lambda engine: engine.top(K_BAR + 1), [[]], ["top split"]),
+    (TEXTS, lambda engine: engine.grouped().label(0, 1), [[(5, 2)], [("b",)]], ["groups", "name"]),
+    (TEXTS, lambda engine: engine.grouped(Listed(("a", "it's \\", '"\u00e9"'))), [[]], ["domain"]),
+    (TEXTS, lambda engine: engine.grouped(Span(-3, 9)).label(0, 1), [[], [(1,)]], ["span", "unseen"]),
+    (TEXTS, _users_at(PerUser.RANDOM), [[]], ["users_at random"]),
+    (TEXTS, _weigh, [[(7, 3)], [("b",)], [(6, 1)], [("b",)], [(2,)], [(1, 2)]],
+     ["weigh first", "members", "weigh second", "named", "users_of", "lengths"]),
+    (TEXTS, lambda engine: engine.contributions().label(0), [[(0,)], [("a",)]], ["coded_pairs", "item_names"]),
+    (TEXTS, lambda engine: engine.tokens(Tokenizer()), [[(3,)], [(0, "one two")]], ["letters", "texts"]),
+    (NUMBERS, lambda engine: engine.top(K_BAR + 1), [[]], ["number top"]),
+    (NUMBERS | {"max_items_per_user": 3}, lambda engine: engine.top(K_BAR + 1), [[]], ["number top bounded"]),
+    (NUMBERS, lambda engine: engine.grouped(Listed((1, 5))), [[]], ["number domain"]),
+    (NUMBERS, lambda engine: engine.grouped(Span(0, 9)), [[]], ["number span"]),
+    *((NUMBERS, _users_at(per_user), [[]], [f"number users_at {per_user}"]) for per_user in PerUser),
+    (NUMBERS, _weigh, [[(7, 3)], [("5",)], [(6, 1)], [(5,)], [(2,)], [(1, 2)]],
+     [f"number {one}" for one in ("weigh first", "members", "weigh second", "named", "users_of", "lengths")]),
+    *((TEXTS | {"item": item}, lambda engine: engine.top(K_BAR + 1), [[]], [f"{TYPES[item]} column top"])
+      for item in ("price", "tax", "day", "at", "paid")),
+    *((TEXTS | {"item": item}, _users_at(PerUser.MAX), [[]], [f"{TYPES[item]} column users_at"])
+      for item in ("price", "tax")),
+    (TEXTS | {"item": "price"}, lambda engine: engine.grouped(Listed((0.5, 2.0))), [[]], ["number column domain"]),
+]  # fmt: skip
+
+
+def questions(dialect: str) -> Iterator[tuple[str, str]]:
+    """The names of all queries and what a warehouse of this dialect is asked."""
+    for columns, ask, answers, names in QUESTIONS:
+        queries: list[str] = []
+        left = iter([[], *answers])
+
+        def run(sql: str, queries: list[str] = queries, left: Iterator[object] = left) -> object:
+            queries.append(sql)
+            return next(left)
+
+        warehouse = dps.Warehouse(run, dialect=dialect, types=TYPES)
+        with (
+            patch.object(sql_sets, "available", lambda: 2**40),  # no query may hang on this machine's memory
+            warehouse_engine(warehouse, table="shop.events", key=KEY, **columns) as engine,
+        ):
+            ask(engine)
+        if names == ["top"]:
+            yield "check", queries[0]
+        assert len(queries) == 1 + len(names), (names, queries)
+        yield from zip(names, queries[1:], strict=True)
+
+
+def path(dialect: str, name: str) -> Path:
+    """The file of one query."""
+    return FOLDER / dialect / f"{name.replace(' ', '_')}.sql"

@@ -1,0 +1,132 @@
+"""What each warehouse is asked, word by word in golden/, and what every such query must be: one SELECT of few things.
+
+REWRITE_GOLDEN=1 writes the files anew; whoever does so reads what changed.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from dpselect.engines.warehouse_database import selected
+from dpselect.engines.warehouse_dialects import FLAVOURS
+from tests.engines.golden_questions import FOLDER, K_BAR, KEY, NUMBERS, TEXTS, TYPES, path, questions
+
+sqlglot = pytest.importorskip("sqlglot")
+from sqlglot import exp  # noqa: E402 - sqlglot is optional
+
+ASKED = {dialect: dict(questions(dialect)) for dialect in FLAVOURS}
+# The names of columns and tables inside our queries.
+OURS = set("u i n t v w x p a b d f k s r".split()) | {"place", "size", "name", "code", "share", "gap", "entry", "part"}
+OURS |= {"value"}  # what Snowflake's FLATTEN calls it
+CHANGES = (exp.Into, exp.DDL, exp.DML, exp.Command, exp.Set, exp.Pragma, exp.Lock)
+HASHED = {"top bounded", "users_at random", "weigh first", "weigh second", "members", "users_of"}
+HASHED |= {f"number {name}" for name in HASHED}
+
+
+def wrong(sql: str, dialect: str, columns: set[str]) -> list[str]:
+    """What a query is that it must not be."""
+    statements = sqlglot.parse(sql, read=dialect)
+    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
+        return ["not one SELECT"]
+    tree = statements[0]
+    found = ["it writes"] if any(tree.find(one) for one in CHANGES if one is not exp.DDL) else []
+    found += ["all columns"] if any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)) else []
+    for column in tree.find_all(exp.Column):
+        theirs = column.name.lower() if dialect == "snowflake" else column.name
+        if column.this.quoted and theirs not in columns or not column.this.quoted and column.name not in OURS:
+            found.append(f"column {column.name}")
+    named = {cte.alias for cte in tree.find_all(exp.CTE)}
+    for one in tree.find_all(exp.Table):
+        name = one.sql("duckdb", identify=True).lower()
+        if isinstance(one.this, exp.Identifier) and one.name not in named and '"shop"."events"' not in name:
+            found.append(f"table {one.name}")
+    for window in tree.find_all(exp.Window):
+        by = [column.name for column in window.args.get("partition_by") or []]
+        if by not in ([], ["u"], ["w"]):
+            found.append(f"window by {by}")
+    return found
+
+
+@pytest.mark.parametrize("dialect", FLAVOURS)
+def test_queries_are_the_golden_ones(dialect):
+    asked = ASKED[dialect]
+    if os.environ.get("REWRITE_GOLDEN") == "1":
+        (FOLDER / dialect).mkdir(parents=True, exist_ok=True)
+        for file in (FOLDER / dialect).iterdir():
+            file.unlink()
+        for name, sql in asked.items():
+            path(dialect, name).write_text(sql + "\n", "utf-8")
+    written = {file.name: file.read_text("utf-8") for file in (FOLDER / dialect).iterdir()}
+    assert written == {path(dialect, name).name: sql + "\n" for name, sql in asked.items()}
+
+
+@pytest.mark.parametrize("dialect", FLAVOURS)
+def test_each_is_one_select_of_few_things(dialect):
+    for name, sql in ASKED[dialect].items():
+        kind = name.partition(" column")[0]
+        columns = NUMBERS if name.startswith("number ") and " column" not in name else TEXTS
+        used = {columns["user"], columns["item"]}
+        if " column" in name:
+            used = {"user_id", next(column for column in ("price", "tax", "day", "at", "paid") if TYPES[column] == kind)}
+        assert wrong(sql, dialect, used) == [], name
+
+
+@pytest.mark.parametrize("dialect", FLAVOURS)
+def test_each_has_its_shape(dialect):
+    distinct = "uniqExact(u)" if dialect == "clickhouse" else "count(DISTINCT u)"
+    for name, sql in ASKED[dialect].items():
+        tree = sqlglot.parse_one(sql, read=dialect)
+        assert selected(sql) == [one.lower() for one in tree.named_selects], name
+        if name == "check":
+            assert sql.endswith("WHERE 1 = 0")
+        elif " top" in f" {name}":
+            assert sql.endswith(f" ORDER BY n DESC, i LIMIT {K_BAR + 1}"), name
+            assert (distinct in sql) == ("bounded" not in name), name
+        else:
+            assert (tree.args.get("limit") is not None) == (name == "coded_pairs"), name
+        if name in HASHED:
+            order = f"PARTITION BY u ORDER BY {FLAVOURS[dialect].dialect.keyed(f"'{KEY.hex()}'", 'u', 'i')}, i)"
+            assert f"row_number() OVER ({order} AS place" in sql, name
+        assert (KEY.hex() in sql) == (name in HASHED), name
+        assert "SELECT DISTINCT u, i FROM" in sql or name not in HASHED, name
+
+
+@pytest.mark.parametrize("dialect", FLAVOURS)
+@pytest.mark.parametrize("text", ["it's", "\\", "\\'", "'; DROP TABLE t; --", "\n\r", "\u00e9\U0001f600", '"`${x}%s{}', ""])
+def test_texts_and_names_are_read_as_they_were(dialect, text):
+    written = FLAVOURS[dialect].dialect
+    (one,) = sqlglot.parse(f"SELECT {written.literal(text)} AS x", read=dialect)
+    assert one.expressions[0].this == exp.Literal.string(text)
+    if text and dialect != "clickhouse" and "\\" not in text:  # sqlglot reads no backslash in a name
+        (one,) = sqlglot.parse(f"SELECT 1 AS {written.quote(text)}", read=dialect)
+        assert one.expressions[0].alias == text
+
+
+def test_a_name_in_small_letters_is_one_in_capitals_in_snowflake():
+    quote = FLAVOURS["snowflake"].dialect.quote
+    assert [quote(name) for name in ("user_id", "userId", "user id", "USER")] == [
+        '"USER_ID"',
+        '"userId"',
+        '"user id"',
+        '"USER"',
+    ]
+
+
+BROKEN = {
+    "two statements": "SELECT i FROM `shop`.`events`; DROP TABLE x",
+    "a writing one": "CREATE TABLE x AS SELECT `item` AS i FROM `shop`.`events`",
+    "an INSERT": "INSERT INTO x SELECT `item` AS i FROM `shop`.`events`",
+    "another column": "SELECT `age` AS i FROM `shop`.`events`",
+    "all columns": "SELECT * FROM `shop`.`events`",
+    "another table": "SELECT `item` AS i FROM `shop`.`secrets`",
+    "a name that nobody quoted": "SELECT age AS i FROM `shop`.`events`",
+    "a window over items": "SELECT row_number() OVER (PARTITION BY i ORDER BY u) AS n FROM (SELECT `item` AS i FROM "
+    "`shop`.`events`) AS t",
+}
+
+
+@pytest.mark.parametrize("sql", BROKEN.values(), ids=list(BROKEN))
+def test_the_check_refuses(sql):
+    assert wrong(sql, "bigquery", {"user_id", "item"})

@@ -1,0 +1,344 @@
+"""A warehouse says what the DuckDB engine says: its real code runs on DuckDB, with a flavour of DuckDB's own.
+
+The same is asked in the SQL of BigQuery, Snowflake, Trino and ClickHouse, which sqlglot and tests/engines/translated.py
+turn into DuckDB's. So our words for them are tested as we read them; no server of theirs runs here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+import dpselect as dps
+from dpselect.engines.domain import UNSEEN, Column, Listed, Size, Span
+from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.port import PerUser
+from dpselect.engines.sql_engine import SqlEngine
+from dpselect.engines.warehouse_database import warehouse_engine
+from dpselect.engines.warehouse_dialects import FLAVOURS
+from dpselect.errors import DataError, ParameterError
+from dpselect.questions import source_of
+from dpselect.testing import SeededDraws
+from dpselect.texts.tokenizer import Tokenizer
+from tests.engines.golden_questions import GRID, TYPES
+from tests.engines.sources import AWKWARD, Row, counts, table, user_items
+from tests.engines.test_conformance import named, pairs
+from tests.engines.test_postgres import CROWD, DOMAINS, NUMBERS
+from tests.engines.test_values import histogram
+from tests.engines.test_weights import SHARES, USERS, everything, in_pairs
+from tests.engines.warehouses import DUCKDB
+
+pytest.importorskip("sqlglot")
+from tests.engines.translated import prepared, translated  # noqa: E402 - it imports sqlglot
+
+KEY = bytes(range(16))
+Opened = Callable[..., SqlEngine]
+
+
+TRANSLATED = ("bigquery", "snowflake", "trino", "clickhouse")
+
+
+@pytest.fixture(params=["duckdb", *(pytest.param(name, marks=pytest.mark.slow) for name in TRANSLATED)])
+def dialect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setitem(FLAVOURS, "duckdb", DUCKDB)
+    return str(request.param)
+
+
+def warehouse(dialect: str, rows: Sequence[Row], queries: list[str] | None = None) -> dps.Warehouse:
+    connection = prepared(rows)
+
+    def run(sql: str) -> list[tuple[object, ...]]:
+        (queries if queries is not None else []).append(sql)
+        return connection.execute(sql if dialect == "duckdb" else translated(sql, dialect)).fetchall()
+
+    return dps.Warehouse(run, dialect=dialect, types=TYPES)
+
+
+@pytest.fixture
+def opened(dialect: str) -> Opened:
+    def engine(rows: Sequence[Row] = AWKWARD, *, key: bytes = KEY, **more: object) -> SqlEngine:
+        names = {"user": "user_id", "item": "item"} | more
+        return warehouse_engine(warehouse(dialect, rows), table="shop.events", key=key, **names)
+
+    return engine
+
+
+def judge(rows: Sequence[Row] = AWKWARD, *, item: str = "item", **more: object) -> DuckDBEngine:
+    return DuckDBEngine(prepared(rows), user="user_id", item=item, table="shop.events", key=KEY, **more)
+
+
+# ---- the same histogram -----------------------------------------------------------------------------------
+
+
+def test_counts_and_ties(opened):
+    with opened() as found:
+        assert pairs(found.top(1000)) == counts(AWKWARD)
+        for most in range(5):
+            assert pairs(found.top(most)) == counts(AWKWARD)[:most]
+        assert pairs(found.grouped()) == counts(AWKWARD)
+
+
+def test_no_rows_are_an_outcome(opened):
+    with opened([(None, "a", 1), ("u", None, 1)]) as found:
+        assert pairs(found.top(10)) == []
+        assert pairs(found.grouped()) == []
+        assert pairs(found.grouped(Listed(("a", "b")))) == [("a", 0), ("b", 0)]
+        assert histogram(found.users_at(GRID, PerUser.MEAN)) == {}
+        assert found.contributions().size == 0
+        assert found.tokens(Tokenizer()).size == 0
+
+
+@pytest.mark.parametrize("domain", DOMAINS.values(), ids=list(DOMAINS))
+def test_domains_as_in_duckdb(opened, domain):
+    with judge() as right, opened() as found:
+        assert pairs(found.grouped(domain)) == pairs(right.grouped(domain))
+
+
+@pytest.mark.parametrize("item", ["item", "amount"])
+def test_spans_as_in_duckdb(opened, item):
+    with judge(NUMBERS, item=item) as right, opened(NUMBERS, item=item) as found:
+        for span in (Span(-4, 13), Span(5, 6), Span(20, 23)):
+            assert pairs(found.grouped(span)) == pairs(right.grouped(span))
+        large = found.grouped(Size(10**12))
+        assert large.label(len(large.sizes) - 1, 12345) is UNSEEN
+
+
+def test_parts_of_a_text(opened):
+    rows = [("u", " a b  c", 1), ("v", "b", 1), ("v", "", 1), ("w", "it's\\", 1)]
+    with judge(rows, split=" ") as right, opened(rows, split=" ") as found:
+        assert pairs(found.top(9)) == pairs(right.top(9))
+    with opened(rows, split="'s\\") as found:
+        assert ("it", 1) in pairs(found.top(9))
+
+
+@pytest.mark.parametrize("item", ["amount", "price", "tax", "day", "at", "paid"])
+def test_types_as_in_duckdb(opened, item):
+    with judge(item=item) as right, opened(item=item) as found:
+        ours, theirs = pairs(found.top(99)), pairs(right.top(99))
+        listed = Listed(tuple(label for label, _ in theirs[:2]))
+        assert [type(label) for label, _ in ours] == [type(label) for label, _ in theirs]
+        if item == "price":  # a float that is counted by its text is ordered by it
+            ours.sort()
+            theirs.sort()
+        assert ours == theirs
+        assert dict(pairs(found.grouped(listed))) == dict(theirs[:2]) == dict(pairs(right.grouped(listed)))
+
+
+@pytest.mark.parametrize("dialect", TRANSLATED)
+def test_each_dialect_in_short(dialect):
+    source = warehouse(dialect, AWKWARD)
+    names = {"table": "shop.events", "user": "user_id", "item": "item", "key": KEY}
+    with warehouse_engine(source, **names) as found:
+        assert pairs(found.top(1000)) == counts(AWKWARD)
+        groups = found.grouped(Listed(("popular", "it's \\", '"')))
+        assert (groups.label(0, 0), list(groups.counts)) == ("popular", [11, 0])
+        everyone = found.pairs()
+        everyone.weigh(np.array([6, 3], dtype=np.int64), KEY)
+        everyone.release(np.array([0, 1]))
+        first = everyone.names()
+        assert len(first) == 2
+        everyone.weigh(np.array([6, 3], dtype=np.int64), KEY)
+        everyone.release(np.array([0]))
+        assert len({*everyone.names()} - {*first}) == 1
+    with warehouse_engine(source, **names, max_items_per_user=2) as found:
+        rows = [(user, item) for user, item, _ in AWKWARD if user is not None and item is not None]
+        assert dict(pairs(found.top(1000))) == kept(rows, 2, KEY)
+    with warehouse_engine(source, **(names | {"item": "amount"})) as found, judge(item="amount") as right:
+        for which in (PerUser.MIN, PerUser.MEAN):
+            assert histogram(found.users_at(GRID, which)) == histogram(right.users_at(GRID, which))
+
+
+# ---- values, sets, weights --------------------------------------------------------------------------------
+
+VALUES: list[Row] = [*((f"u{n}", str(n * 0.7 - 8), n - 9) for n in range(160)), *(("v", str(n % 13), n) for n in range(40))]
+VALUES += [("dropped", text, 1) for text in ("nan", "abc", "", "1\n", "1e", "0x1", "1_0")]
+VALUES += [("mixed", "abc", 2), ("mixed", "7", 2), ("zero", "-0", 0), ("space", " 8 ", 8), ("e", "+1.5E+1", 3)]
+
+
+@pytest.mark.parametrize("item", ["item", "amount", "price", "tax"])
+def test_one_value_of_every_user(opened, item):
+    # What is no number in plain notation is missing; DuckDB reads a few more texts.
+    rows = [row for row in VALUES if item != "item" or row[0] != "dropped"]
+    with judge(rows, item=item) as right, opened(VALUES if item == "item" else rows, item=item) as found:
+        for which in (PerUser.MIN, PerUser.MAX, PerUser.MEAN):
+            assert histogram(found.users_at(GRID, which)) == histogram(right.users_at(GRID, which))
+        some = histogram(found.users_at(GRID, PerUser.RANDOM))
+        assert sum(some.values()) == sum(histogram(right.users_at(GRID, PerUser.MIN)).values())
+
+
+def test_sets_of_users(opened):
+    with opened() as found:
+        assert named(found.contributions()) == user_items(AWKWARD)
+
+
+def test_texts_are_cut_here(opened):
+    with judge() as right, opened() as found:
+        ours, theirs = found.tokens(Tokenizer()), right.tokens(Tokenizer())
+        assert ours.size == theirs.size
+
+
+def test_weights_and_released_items(opened):
+    rows = [(user, item, 1) for user, items in USERS.items() for item in items]
+    with opened(rows) as found:
+        assert in_pairs(found.pairs().weigh(SHARES, b"k")) == [(28, 1), (12, 1), (10, 2)]
+        assert everything(found.pairs(), SHARES) == {"a": 28, "z": 12, "b": 10, "c": 10}
+        again = found.pairs()
+        assert [column.tolist() for column in again.lengths(2)] == [[1, 2], [2, 3]]
+        again.weigh(SHARES, b"k")
+        again.release(np.array([0, 2]))
+        assert again.names() == ["a", "b"]
+        assert again.users(2, b"k").tolist() == [4, 2]
+        assert in_pairs(again.weigh(SHARES, b"k")) == [(24, 1), (12, 1)]  # u1 and u4 have c alone now
+
+
+@pytest.mark.parametrize("item", ["price", "day", "tax", "amount"])
+def test_released_items_of_other_types(opened, item):
+    with judge(item=item) as right, opened(item=item) as found:
+        everyone, theirs = found.pairs(), {label for label, _ in pairs(right.grouped())}
+        groups = everyone.weigh(np.ones(50, dtype=np.int64), KEY)
+        everyone.release(np.arange(int(groups.sizes.sum())))
+        assert set(everyone.names()) == theirs
+        assert len(everyone.weigh(np.ones(50, dtype=np.int64), KEY).weights) == 0
+
+
+def kept(rows: Sequence[tuple[str, str]], most: int, key: bytes) -> dict[object, int]:
+    """The bound in plain Python: of every user the items with the smallest sha256 of key, length, user, item."""
+    found: Counter[object] = Counter()
+    for user in {user for user, _ in rows}:
+
+        def place(item: str, start: str = f"{key.hex()}:{len(user)}:{user}") -> tuple[str, bytes]:
+            return hashlib.sha256((start + item).encode()).hexdigest(), item.encode()
+
+        found.update(sorted({item for one, item in rows if one == user}, key=place)[:most])
+    return dict(found)
+
+
+@pytest.mark.parametrize("most", [1, 4, 30])
+def test_the_bound_is_the_hash_of_the_page(opened, most):
+    rows = [(user, item, 0) for user, item in CROWD * 2]
+    for key in (KEY, b"another key"):
+        with opened(rows, max_items_per_user=most, key=key) as found:
+            assert dict(pairs(found.top(10**6))) == kept(CROWD, most, key)
+
+
+# ---- the whole way ----------------------------------------------------------------------------------------
+
+
+def test_releases_as_from_a_table(dialect):
+    rows = [(f"u{n}", f"item {(n * n) % 40 // 9}", n % 90) for n in range(400)]
+    here = dps.Dataset(prepared(rows), user="user_id", item="item", table="shop.events")
+    there = dps.Dataset(warehouse(dialect, rows), user="user_id", item="item", table="shop.events")
+    ages = dps.Dataset(there.source, user="user_id", item="amount", table="shop.events")
+    asked = {"epsilon": 3, "delta": "1e-6"}
+    for ask in (
+        lambda data: data.top_k(3, **asked, draws=SeededDraws(1)),
+        lambda data: data.choose(domain=["item 1", "item 2", "item 9"], epsilon=1, draws=SeededDraws(1)),
+        lambda data: data.union(**asked, max_items_per_user=9, in_engine=True, counts=True, draws=SeededDraws(1)),
+        lambda data: data.union(**asked, max_items_per_user=9, draws=SeededDraws(1)),
+    ):
+        ours, theirs = ask(there), ask(here)
+        assert ours.labels == theirs.labels
+        assert len(ours)
+    assert ages.quantile(0.5, bounds=(0, 100), step=1, epsilon=3).labels[0] in range(30, 60)
+
+
+def test_limited_domain_asks_one_query_and_few_rows_leave(dialect):
+    queries: list[str] = []
+    data = dps.Dataset(warehouse(dialect, AWKWARD, queries), user="user_id", item="item", table="shop.events")
+    data.top_k(2, epsilon=1, delta="1e-6", k_bar=5, method="limited-domain")
+    assert ["WHERE 1 = 0" in sql for sql in queries] == [True, False]  # the first has no rows, and is asked once
+    assert queries[1].endswith("LIMIT 6")
+
+
+def test_a_table_that_changes_between_two_questions_is_noticed_where_names_are_missing(dialect):
+    connection = prepared()
+    source = dps.Warehouse(
+        lambda sql: connection.execute(sql if dialect == "duckdb" else translated(sql, dialect)).fetchall(),
+        dialect=dialect,
+        types=TYPES,
+    )
+    with warehouse_engine(source, user="user_id", item="item", table="shop.events", key=KEY) as found:
+        groups = found.grouped()
+        connection.execute("DELETE FROM shop.events")
+        with pytest.raises(DataError, match="the table changed"):
+            groups.label(0, 0)
+
+
+# ---- what is refused --------------------------------------------------------------------------------------
+
+
+def test_what_a_warehouse_says_is_never_shown():
+    class SecretError(Exception):
+        pass
+
+    def run(sql: str) -> list[tuple[object, ...]]:
+        raise SecretError(f"row ('ann', 'cancer') in {sql}")
+
+    source = dps.Warehouse(run, dialect="snowflake", types=TYPES)
+    with pytest.raises(DataError, match="the warehouse did not answer") as caught:
+        dps.Dataset(source, user="user_id", item="item", table="shop.events")
+    text = str(caught.value)
+    assert "SecretError" in text
+    assert "ann" not in text
+    assert "SELECT" not in text
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def test_a_warehouse_is_described():
+    def nothing(sql: str) -> list[tuple[object, ...]]:  # noqa: ARG001 - no rows, whatever is asked
+        return []
+
+    for wrong, message in (
+        ({"dialect": "oracle"}, "dialect must be one of bigquery, snowflake, trino, clickhouse"),
+        ({"types": {}}, "types must say for each column"),
+        ({"types": {"a": "varchar"}}, "types must have one of text, integer"),
+        ({"types": {"": "text"}}, "types must have names of columns"),
+        ({"dialect": "clickhouse", "types": {"u": "text"}}, "types must have no column called 'u'"),
+        ({"name": " "}, "name must be a text"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            dps.Warehouse(nothing, **({"dialect": "trino", "types": TYPES} | wrong))
+    with pytest.raises(ParameterError, match="run must be a function"):
+        dps.Warehouse("SELECT", dialect="trino", types=TYPES)
+    source = dps.Warehouse(nothing, dialect="trino", types=TYPES)
+    for wrong, message in (
+        ({"table": None}, "table must name a table"),
+        ({"table": "a.b.c.d"}, "table must name a table"),
+        ({"table": "a..b"}, "table must name a table"),
+        ({"item": "itme"}, "hint: did you mean item"),
+        ({"user": "nobody"}, "user must be a column whose type the warehouse was told"),
+        ({"item": "amount", "split": " "}, "split must go with an item column of text"),
+        ({"snapshot": "monday"}, "snapshot must go with a warehouse that has a name"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            dps.Dataset(source, **({"user": "user_id", "item": "item", "table": "t"} | wrong))
+    day = dps.Dataset(source, user="user_id", item="day", table="t")
+    with pytest.raises(DataError, match="holds no numbers"):
+        day.quantile(0.5, bounds=(0, 1), epsilon=1)
+    with pytest.raises(ParameterError, match="source must be"):
+        day.choose(domain=Column(source, "item"), epsilon=1)
+
+
+def test_a_ledger_takes_no_warehouse_for_another():
+    def nothing(sql: str) -> list[tuple[object, ...]]:  # noqa: ARG001 - no rows, whatever is asked
+        return []
+
+    def question(name: str | None, **more: object) -> object:
+        source = dps.Warehouse(nothing, dialect="trino", types=TYPES, name=name)
+        return dps.Dataset(source, user="user_id", item="item", table="t", **more).question("top_k", {"k": 1})
+
+    assert not question(None).repeatable
+    assert not question("ours").repeatable
+    assert question("ours", snapshot="monday").repeatable
+    assert question("ours", snapshot="monday") == question("ours", snapshot="monday")
+    assert question("ours", snapshot="monday").text != question("theirs", snapshot="monday").text
+    source = dps.Warehouse(nothing, dialect="trino", types=TYPES)
+    assert source_of(source) == ("Warehouse(trino)", False)
+    assert repr(dps.Dataset(source, user="user_id", item="item", table="t")).startswith("Dataset(Warehouse(trino), ")
+
+
