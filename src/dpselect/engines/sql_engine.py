@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +56,15 @@ class SqlEngine:
         condition = None if where is None else where.sql(database.types, self._dialect)
         rows = questions.rows(database.source, columns[0], columns[1], condition)
         self._rows = rows if split is None else questions.parts(rows, split, self._dialect)
+
+    @classmethod
+    def over(cls, database: Database, **asked: Any) -> SqlEngine:
+        """An engine over a database that was just opened; it is closed where the question does not fit it."""
+        try:
+            return cls(database, **asked)
+        except BaseException:
+            database.close()
+            raise
 
     def __enter__(self) -> SqlEngine:
         return self
@@ -164,9 +174,9 @@ class _Names:
         number = self._number(self.domain, member) if unseen else int(self._item(group, member, "i"))
         return str(number) if self.item_type.is_text else number
 
-    def _item(self, group: int, member: int, named: str) -> object:
+    def _item(self, group: int, member: int, named: str) -> Any:
         sql, order = questions.names(self.counted, named)
-        return self.database.at(sql, order, int64([sum(self.sizes[:group]) + member]))[0][0]
+        return self.database.at(sql, order, int64([sum(self.sizes[:group]) + member]))[0]
 
     def _number(self, span: Span, member: int) -> int:
         sql = questions.seen_before(self.counted, span.start, member, self.database.dialect)

@@ -65,11 +65,20 @@ class Dialect:
 class Database(Protocol):
     """One table of one database, opened for one question. What it says when it fails is of fixed text."""
 
-    dialect: Dialect
-    source: str
-    """What stands after FROM to read the table."""
-    types: Mapping[str, SqlType]
-    """The types of the columns that were asked for when it was opened."""
+    @property
+    def dialect(self) -> Dialect:
+        """How it writes what databases write differently."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """What stands after FROM to read the table."""
+        ...
+
+    @property
+    def types(self) -> Mapping[str, SqlType]:
+        """The types of the columns that were asked for when it was opened."""
+        ...
 
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
         """All rows of one query."""
@@ -92,17 +101,18 @@ class Database(Protocol):
         ...
 
     def put_items(self, values: Sequence[object], item_type: SqlType) -> str:
-        """A public list of items in their one form, column i, each once; ParameterError("domain") if they do not fit."""
+        """A public list of items in their one form, column i, each once; an error if they do not fit."""
         ...
 
     def secret(self, key: bytes) -> str:
         """A key as SQL for `Dialect.keyed`; it goes beside the statement where that is possible."""
         ...
 
-    def at(self, sql: str, order: str, places: Int64) -> list[Row]:
-        """The rows at these places, from 0, of a query in an order that leaves no ties. Asked for again and again.
+    def at(self, sql: str, order: str, places: Int64) -> list[Any]:
+        """The column `name` of the rows at these places, from 0, of a query in an order that leaves no ties.
 
-        `order` names columns of the query. The places ascend, and the rows come in their order.
+        `order` names columns of the query. The places ascend, and the names come in their order. It is asked again
+        and again, for other places of the same query.
         """
         ...
 

@@ -65,8 +65,12 @@ def counts(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
 def top(counted: str, item_type: SqlType, rows: int) -> str:
     """The items with the most users; among equal counts the first in the order of items."""
     first = f"SELECT i, n FROM ({counted}) AS c ORDER BY n DESC, i LIMIT {rows}"
-    return first if item_type.named == "i" else (
-        f"SELECT name, n FROM (SELECT {item_type.named} AS name, i, n FROM ({first}) AS f) AS g ORDER BY n DESC, i"
+    return (
+        first
+        if item_type.named == "i"
+        else (
+            f"SELECT name, n FROM (SELECT {item_type.named} AS name, i, n FROM ({first}) AS f) AS g ORDER BY n DESC, i"
+        )
     )
 
 
@@ -137,7 +141,8 @@ def how_much_text(rows: str) -> str:
 def texts_of_users(rows: str) -> str:
     """Every row's text, with its user's place in the order of users."""
     users = "SELECT u, row_number() OVER (ORDER BY u) - 1 AS code FROM (SELECT DISTINCT u FROM p) AS d"
-    return f"WITH p AS (SELECT u, i FROM {rows} AS t), a AS ({users}) SELECT a.code AS u, p.i AS i FROM p JOIN a ON a.u = p.u"
+    named = f"WITH p AS (SELECT u, i FROM {rows} AS t), a AS ({users})"
+    return f"{named} SELECT a.code AS u, p.i AS i FROM p JOIN a ON a.u = p.u"
 
 
 def users_at(rows: str, grid: Grid, per_user: PerUser, key: str, item_type: SqlType, dialect: Dialect) -> str:

@@ -61,7 +61,7 @@ class _Names:
             raise IndexError("there is no item with such a code")
         asked, back = np.unique(codes, return_inverse=True)
         sql, order = self.items
-        found = [self.item_type.label(row[0]) for row in self.database.at(sql, order, asked)] if len(asked) else []
+        found = [self.item_type.label(name) for name in self.database.at(sql, order, asked)] if len(asked) else []
         return [found[place] for place in back]
 
 

@@ -32,7 +32,9 @@ def kept(pairs: str, most: int, key: str, dialect: Dialect) -> str:
     place = f"row_number() OVER (PARTITION BY u ORDER BY {dialect.keyed(key, 'u', 'i')}, i) AS place"
     size = "count(*) OVER (PARTITION BY u) AS size"
     ranked = f"SELECT i, {place}, {size} FROM {pairs} AS k"
-    return f"(SELECT i, CASE WHEN size < {most} THEN size ELSE {most} END AS t FROM ({ranked}) AS r WHERE place <= {most})"
+    return (
+        f"(SELECT i, CASE WHEN size < {most} THEN size ELSE {most} END AS t FROM ({ranked}) AS r WHERE place <= {most})"
+    )
 
 
 def weighed(kept: str, shares: str, dialect: Dialect) -> str:
