@@ -53,7 +53,9 @@ class Writer:
         if isinstance(node, Named):
             if self._type(node).kind != "boolean":
                 refuse(f"a value of type {self._type(node).name}", "compare it with something, for example = 'yes'")
-            return self._form(node)
+            return (
+                f"{self._form(node)} = TRUE"  # Spark takes `FROM t WHERE (b)` for a table named WHERE with a column b
+            )
         if isinstance(node, Truth):
             return _truth(node.value)
         if isinstance(node, Missing):
@@ -199,7 +201,7 @@ def _digits(sql_type: SqlType) -> tuple[int, int] | None:
 
 
 def _digits_of(number: int | Decimal) -> tuple[int, int]:
-    whole, _, part = format(abs(number), "f").partition(".")
+    whole, _, part = format(Decimal(abs(number)), "f").partition(".")
     return len(whole), len(part)
 
 

@@ -262,7 +262,7 @@ def _only(node: exp.Expr, *names: str, beside: tuple[str, ...] = ()) -> list[exp
     """The named parts of a node, which has no others."""
     if any(value for name, value in node.args.items() if name not in (*names, *beside)):
         _refuse(node)
-    parts = [part for name in names if hasattr(part := node.args.get(name), "args")]
+    parts: list[exp.Expr] = [node.args[name] for name in names if hasattr(node.args.get(name), "args")]
     if len(parts) != len(names):
         _refuse(node)
     return parts
@@ -274,6 +274,8 @@ def _refuse(node: exp.Expr) -> NoReturn:
     sort = type(node).__name__
     if isinstance(node, exp.Func) and sort not in _WORDS:
         refuse(f"the function {str(node.name or node.sql_name()).lower()}", VIEW)
+    if sort in _SIGNS:
+        refuse("a comparison of a comparison", "write AND between the two")
     refuse(_WORDS.get(sort, f"one with {re.sub(r'(?<=[a-z])(?=[A-Z])', ' ', sort).lower()}"), VIEW)
 
 
