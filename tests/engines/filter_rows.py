@@ -128,6 +128,7 @@ money BETWEEN 0 AND 2.5
 wide = 0.1
 wide > 7
 money = wide
+wide >= big
 yes
 NOT yes
 yes = true

@@ -3,6 +3,7 @@ different somewhere is refused, in words of its own."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -10,13 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpselect.engines.duckdb_engine import DuckDBEngine
 from dpselect.engines.duckdb_workspace import Workspace
+from dpselect.engines.postgres_engine import postgres_engine
 from dpselect.engines.postgres_types import pg_type
 from dpselect.engines.sql_filter import parse
 from dpselect.engines.sql_port import Dialect, SqlType
-from dpselect.errors import ParameterError
+from dpselect.errors import DataError, ParameterError
 from tests.engines import filter_rows
 from tests.engines.filter_rows import COLUMNS, CONDITIONS, ROWS
+from tests.engines.sources import table
+from tests.engines.test_conformance import pairs
+from tests.engines.test_postgres import filled
 
 pytest.importorskip("sqlglot")
 
@@ -29,6 +35,12 @@ def duckdb_rows() -> Iterator[Workspace]:
     workspace = filter_rows.filled()
     yield workspace
     workspace.close()
+
+
+@pytest.fixture(scope="module")
+def on_duckdb(duckdb_rows: Workspace) -> Keep:
+    """The judge: the rows that DuckDB's own filter keeps."""
+    return functools.cache(functools.partial(filter_rows.kept, duckdb_rows))
 
 
 # ---- PostgreSQL -------------------------------------------------------------------------------------------
@@ -79,13 +91,13 @@ def on_postgres(postgres_server: str) -> Iterator[Keep]:
 
 
 @pytest.mark.parametrize("where", CONDITIONS)
-def test_postgres_keeps_the_rows_that_duckdb_keeps(duckdb_rows, on_postgres, where):
-    assert on_postgres(where) == filter_rows.kept(duckdb_rows, where)
+def test_postgres_keeps_the_rows_that_duckdb_keeps(on_duckdb, on_postgres, where):
+    assert on_postgres(where) == on_duckdb(where)
 
 
-def test_the_conditions_tell_rows_apart(duckdb_rows):
+def test_the_conditions_tell_rows_apart(on_duckdb):
     """Or the comparison above could not fail: nearly every condition keeps some rows and drops others."""
-    sizes = [len(filter_rows.kept(duckdb_rows, where)) for where in CONDITIONS]
+    sizes = [len(on_duckdb(where)) for where in CONDITIONS]
     assert sum(0 < size < len(ROWS) for size in sizes) >= len(CONDITIONS) - 4
     assert len(set(sizes)) > 30
 
@@ -100,7 +112,7 @@ NUMBERS = st.one_of(
     st.decimals(-8, 8, places=2).map(str),
     st.sampled_from(["0.1", "0.30000000000000004", "7.0", "2.50", "-0.5", "1.2345678901234567"]),
 )
-SMALL = st.one_of(st.integers(-10, 10).map(str), st.sampled_from(["0.1", "0.3", "0.5", "0.30000001", "16777216"]))
+SMALL = st.one_of(st.integers(-10, 10).map(str), st.sampled_from(["0.1", "0.3", "0.5", "0.3000001", "16777216"]))
 CONSTANTS = {
     "text": texts("aA '%\\_\u00e9e\u0301\n\U0001f600\uffff"), "small": NUMBERS, "big": NUMBERS, "double": NUMBERS,
     "money": NUMBERS, "float": SMALL, "yes": st.sampled_from(["TRUE", "false"]),
@@ -132,10 +144,10 @@ def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 ANY = st.recursive(st.one_of(st.just("yes"), *map(simple, CONSTANTS)), larger, max_leaves=5)
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(where=ANY)
-def test_any_condition_keeps_the_same_rows(duckdb_rows, on_postgres, where):
-    assert on_postgres(where) == filter_rows.kept(duckdb_rows, where)
+def test_any_condition_keeps_the_same_rows(on_duckdb, on_postgres, where):
+    assert on_postgres(where) == on_duckdb(where)
 
 
 # ---- Spark ------------------------------------------------------------------------------------------------
@@ -191,8 +203,8 @@ def on_spark(duckdb_rows: Workspace) -> Iterator[Keep]:
 
 
 @pytest.mark.slow
-def test_spark_keeps_the_rows_that_duckdb_keeps(duckdb_rows, on_spark):
-    differ = [where for where in CONDITIONS if on_spark(where) != filter_rows.kept(duckdb_rows, where)]
+def test_spark_keeps_the_rows_that_duckdb_keeps(on_duckdb, on_spark):
+    differ = [where for where in CONDITIONS if on_spark(where) != on_duckdb(where)]
     assert differ == []
 
 
@@ -222,11 +234,11 @@ REFUSED = {
     "text IN (SELECT text FROM t)": "a subquery\nhint: it would let other rows decide",
     "EXISTS (SELECT 1)": "a subquery",
     "(SELECT true)": "a subquery",
-    "SELECT 1": "a subquery",
+    "SELECT 1": "cannot be parsed",
     "sum(small) OVER () > 1": "a window function",
     "max(small) = 1": "an aggregate",
     "count(*) > 1": "the sign '*'",
-    "DROP TABLE t": "one with drop",
+    "DROP TABLE t": "cannot be parsed",
     "lower(text) = 'a'": "the function lower\nhint: make a view of the rows that count",
     "foo(text)": "the function foo",
     "day > current_date": "the function current_date",
@@ -239,8 +251,8 @@ REFUSED = {
     "t.small = 1": "a dot outside of a number",
     "double = .5": "a dot outside of a number",
     "double = 1.": "the number 1.",
-    "small = 0x10": "words behind the condition",
-    "small = 1 x": "words behind the condition",
+    "small = 0x10": "cannot be parsed",
+    "small = 1 x": "cannot be parsed",
     "text ILIKE 'a'": "one with ilike",
     "text ~ 'a'": "the sign '~'",
     "text LIKE other": "LIKE with something other than a text",
@@ -272,7 +284,7 @@ REFUSED = {
     "moment = TIMESTAMP '2024-01-31 24:00:00'": "for a date",
     "(" * 51 + "yes" + ")" * 51: "nested too deep",
     "NOT " * 51 + "yes": "nested too deep",
-    "NOT " * 100_000 + "yes": "nested too deep",
+    "NOT " * 10_000 + "yes": "nested too deep",
 }
 
 
@@ -294,7 +306,6 @@ MISFITS = {
     "small = 1e3": "1000.0, a float beside 'small'",
     "money IN (1, 2e0)": "2.0, a float beside 'money'",
     "wide = 0.12345": "one of so many digits beside 'wide'",
-    "wide = big": None,
     "yes = 1": "1 beside 'yes'",
     "yes = 'true'": "'true' beside 'yes'",
     "yes LIKE 'a'": "LIKE beside 'yes'",
@@ -311,19 +322,16 @@ MISFITS = {
     "float = 0.30000000000000004": "beside 'float', a column of float4",
     "float = 16777217": "beside 'float'",
     "float = 1e0": "beside 'float'",
-    "id = 1": "'other' kind",
+    "id = 'a'": "'a' beside 'id', a column of uuid",
 }
 
 
 @pytest.mark.parametrize(("where", "says"), MISFITS.items(), ids=list(MISFITS))
 def test_a_comparison_fits_the_types_of_the_columns(where, says):
     types = PG_TYPES | {"id": SqlType("uuid", "other", "{}", "text", "UUID")}
-    if says is None:
-        parse(where).sql(types, SPARK)
-        return
     with pytest.raises(ParameterError, match="where must be one SQL condition on one row, got") as caught:
         parse(where).sql(types, SPARK)
-    assert says in str(caught.value) or says == "'other' kind"
+    assert says in str(caught.value)
     assert caught.value.__context__ is None
 
 
@@ -339,9 +347,9 @@ def test_columns_are_those_of_the_table():
         parse("texd = 'a'").needs(["text"])
 
 
-def test_a_long_condition_is_not_a_deep_one(duckdb_rows, on_postgres):
+def test_a_long_condition_is_not_a_deep_one(on_duckdb, on_postgres):
     where = " OR ".join(f"small = {number}" for number in range(1000))
-    assert on_postgres(where) == filter_rows.kept(duckdb_rows, "small >= 0 AND small < 1000")
+    assert on_postgres(where) == on_duckdb("small >= 0 AND small < 1000")
 
 
 TWINS = {
@@ -352,9 +360,32 @@ TWINS = {
 
 
 @pytest.mark.parametrize(("where", "column", "form"), TWINS.values(), ids=list(TWINS))
-def test_a_broken_twin_keeps_other_rows(duckdb_rows, on_postgres, monkeypatch, where, column, form):
+def test_a_broken_twin_keeps_other_rows(on_duckdb, on_postgres, monkeypatch, where, column, form):
     broken = replace(PG_TYPES[column], form=form) if form else replace(PG_TYPES[column], duckdb="DOUBLE")
-    right = filter_rows.kept(duckdb_rows, where)
+    right = on_duckdb(where)
     assert on_postgres(where) == right
     monkeypatch.setitem(PG_TYPES, column, broken)
     assert on_postgres(where) != right
+
+
+# ---- as an engine asks it ---------------------------------------------------------------------------------
+
+
+def test_the_engine_counts_the_rows_that_fit(new_database):
+    rows = [("a", "50%", 20), ("b", "50%", 30), ("c", "it's", 40), ("d", "IT", None), ("e", "50%", 17), ("f", None, 50)]
+    address = filled(new_database(), rows)
+    for where in ("AGE >= 18", "item LIKE '50%' OR age IS NULL", "item = 'it''s'", "age > 1000"):
+        with (
+            DuckDBEngine(table(rows), user="user", item="item", where=where, key=b"k") as judge,
+            postgres_engine(address, user="user", item="item", where=where, table="t", key=b"k") as found,
+        ):
+            assert pairs(found.top(10)) == pairs(judge.top(10))
+    for where, says in (("agee = 1", "did you mean age"), ("age = '1'", "'1' beside 'age'"), ("user(1)", "function")):
+        with pytest.raises(ParameterError, match=says):
+            postgres_engine(address, user="user", item="item", where=where, table="t", key=b"k")
+
+
+def test_without_sqlglot_it_says_what_is_missing(monkeypatch):
+    monkeypatch.setattr("dpselect.engines.sql_filter.find_spec", lambda _: None)
+    with pytest.raises(DataError, match="needs sqlglot\nhint: pip install sqlglot"):
+        parse("small = 1")

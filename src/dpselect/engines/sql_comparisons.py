@@ -201,7 +201,7 @@ def _digits(sql_type: SqlType) -> tuple[int, int] | None:
 
 
 def _digits_of(number: int | Decimal) -> tuple[int, int]:
-    whole, _, part = format(Decimal(abs(number)), "f").partition(".")
+    whole, _, part = format(Decimal(number).copy_abs(), "f").partition(".")
     return len(whole), len(part)
 
 

@@ -28,7 +28,6 @@ _MOMENT = re.compile(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,6
 _NUMBER = re.compile(r"(?P<whole>\d+)(?P<part>\.\d+)?(?P<power>[eE][+-]?\d{1,3})?", re.ASCII)
 _DIGITS = 17  # as many as a float can have; with more, engines may round it to another neighbour
 _WORDS = {
-    "Alias": "words behind the condition",
     "Case": "CASE",
     "Cast": "a cast",
     "Collate": "COLLATE",

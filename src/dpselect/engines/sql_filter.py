@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from dpselect.engines.duckdb_row_rules import refuse
 from dpselect.engines.sql_comparisons import Writer
 from dpselect.engines.sql_conditions import VIEW, Condition, Joined, Named, Not, Truth, condition, look_outside
 from dpselect.engines.sql_port import Dialect, SqlType
-from dpselect.errors import ParameterError
+from dpselect.errors import DataError, ParameterError
 from dpselect.parameters import near
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class SqlFilter:
 
 def parse(text: str) -> SqlFilter:
     """Read a filter and refuse what not every engine does in the same way; no column is looked up yet."""
+    if find_spec("sqlglot") is None:
+        raise DataError("a filter on a database needs sqlglot", "pip install sqlglot")
     found = None
     try:
         tree = _tree(text)
@@ -64,17 +67,15 @@ def parse(text: str) -> SqlFilter:
 def _tree(text: str) -> exp.Expr:
     """sqlglot's tree of the one condition in a text without remarks, placeholders and other surprises."""
     import sqlglot
+    from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
-    trees: list[exp.Expr | None] = []
     try:
         _check_words(text)
-        trees = sqlglot.parse(text, read="duckdb")
+        return sqlglot.parse_one(text, read="duckdb", into=exp.Condition)
     except SqlglotError:
         pass
-    if len(trees) != 1 or trees[0] is None:
-        refuse("one that cannot be parsed", _WRITE)
-    return trees[0]
+    return refuse("one that cannot be parsed", _WRITE)
 
 
 def _check_words(text: str) -> None:
