@@ -17,7 +17,6 @@ from typing import NoReturn
 
 from dpselect.engines.duckdb_row_rules import refuse
 from dpselect.engines.sql_conditions import (
-    VIEW,
     Among,
     Between,
     Compared,
@@ -28,10 +27,8 @@ from dpselect.engines.sql_conditions import (
     Named,
     Not,
     Truth,
-    Value,
-    day,
-    moment,
 )
+from dpselect.engines.sql_constants import VIEW, Value, day, moment
 from dpselect.engines.sql_port import Dialect, SqlType
 
 _WHOLE = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 19}  # digits that DuckDB gives them beside a decimal

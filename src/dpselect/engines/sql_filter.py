@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from dpselect.engines.duckdb_row_rules import refuse
 from dpselect.engines.sql_comparisons import Writer
-from dpselect.engines.sql_conditions import VIEW, Condition, Joined, Named, Not, Truth, condition, look_outside
+from dpselect.engines.sql_conditions import Condition, Joined, Named, Not, Truth, condition, look_outside
+from dpselect.engines.sql_constants import VIEW
 from dpselect.engines.sql_port import Dialect, SqlType
 from dpselect.errors import DataError, ParameterError
 from dpselect.parameters import near
@@ -20,7 +21,7 @@ from dpselect.parameters import near
 if TYPE_CHECKING:
     from sqlglot import exp
 
-_DEPTH = 50  # of parentheses and of NOT
+_DEPTH = 50  # of parentheses, and of NOT in a row
 _MARKS = frozenset({"=", "==", "<>", "!=", "<", "<=", ">", ">=", "-", "(", ")", ","})
 _WRITE = "write what would stand between WHERE and the end of a query"
 _WRONG = {
@@ -82,13 +83,14 @@ def _check_words(text: str) -> None:
     """Refuse signs that no condition of ours has, before anything is made of them."""
     import sqlglot
 
-    depth = 0
+    depth = nots = 0
     for token in sqlglot.tokenize(text, read="duckdb"):
         if token.comments:
             refuse("a remark", "leave it out")
         word = text[token.start : token.end + 1]
-        depth += {"(": 1, "NOT": 1, ")": -1}.get(word.upper(), 0)
-        if depth > _DEPTH:
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        nots = nots + 1 if word.upper() == "NOT" else 0
+        if depth > _DEPTH or nots > _DEPTH:
             refuse("one that is nested too deep")
         if word not in _MARKS and not (word[:1].isalnum() or word[:1] in ("_", "'", '"')):
             refuse(*_WRONG.get(word, _WRONG.get(word[:1], (f"the sign {word!r}", VIEW))))
