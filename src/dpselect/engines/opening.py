@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.narwhals_frames import native
 from dpselect.engines.port import Engine
 from dpselect.engines.postgres_address import is_postgres
 from dpselect.engines.postgres_engine import postgres_engine
@@ -22,6 +23,7 @@ def open_engine(
     key: bytes,
 ) -> Engine:
     """The engine for one question. Opening it reads the schema, never a row."""
+    source = native(source)
     if is_postgres(source):
         return postgres_engine(
             source,
