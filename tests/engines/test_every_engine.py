@@ -139,12 +139,17 @@ def kept(held: Held, most: int, key: bytes) -> dict[object, int]:
         return dict(pairs(engine.grouped()))
 
 
-def test_the_key_and_a_users_own_rows_decide_which(hold: Hold) -> None:
+def check_key(hold: Hold) -> None:
+    """The same key, the same items, whoever else comes; another key, others."""
     without, again, other = (kept(hold(CROWD), 3, key) for key in (b"k" * 16, b"k" * 16, b"o" * 16))
     assert without == again != other
     moved = Counter(kept(hold(MORE), 3, b"k" * 16))
     moved.subtract(without)
     assert sorted(n for n in moved.values() if n) == [1, 1, 1]
+
+
+def test_the_key_and_a_users_own_rows_decide_which(hold: Hold) -> None:
+    check_key(hold)
 
 
 EVEN = pa.table({"user": [f"u{n // 10}" for n in range(10_000)], "item": [f"i{n % 10}" for n in range(10_000)]})
@@ -156,8 +161,8 @@ def in_band(found: dict[object, int], users: int, chance: float) -> bool:
     return all(low <= n <= high for n in found.values())
 
 
-def test_every_item_of_a_user_is_kept_equally_often(hold: Hold) -> None:
-    held = hold(EVEN)
+def check_even(held: Held) -> None:
+    """Every user of ten items keeps three, each equally often."""
     for key in (b"1" * 16, b"2" * 16):
         found = kept(held, 3, key)
         assert len(found) == 10
@@ -171,6 +176,10 @@ def test_every_item_of_a_user_is_kept_equally_often(hold: Hold) -> None:
         users = held_pairs.users(3, b"4" * 16).tolist()
         assert sum(users) == 3000
         assert in_band(dict(enumerate(users)), 1000, 0.3)
+
+
+def test_every_item_of_a_user_is_kept_equally_often(hold: Hold) -> None:
+    check_even(hold(EVEN))
 
 
 # ---- sets, parts, words -----------------------------------------------------------------------------------
