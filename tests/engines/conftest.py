@@ -1,4 +1,4 @@
-"""One PostgreSQL server of our own for the tests of engines, and an empty schema wherever one is asked for."""
+"""One PostgreSQL server and one Spark session of our own for the tests of engines, and empty schemas where asked."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests import postgres
+from tests.engines import spark as local_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _names = itertools.count(1)
 
@@ -40,3 +45,15 @@ def new_database(postgres_server: str) -> Callable[[], str]:
         return f"{address}&options=-csearch_path%3D{name}"
 
     return make
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A running session; CI on Linux must have one, elsewhere its tests are skipped without."""
+    try:
+        with local_spark.session() as session:
+            yield session
+    except local_spark.NoSparkError as error:
+        if os.environ.get("CI") == "true" and sys.platform == "linux":
+            raise
+        pytest.skip(str(error))
