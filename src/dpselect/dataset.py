@@ -31,7 +31,7 @@ class Dataset:
 
     `source` is a Parquet, CSV, TSV or JSON lines file (the texts also .gz), a folder, a glob or a list of such
     files, a DuckDB database file or connection with `table=`, a DuckDB relation, a pandas or polars frame, a PyArrow
-    table, a dict of arrays, or a postgresql:// address with `table=`, which answers `top_k` and `choose`. `user` names
+    table, a dict of arrays, or a postgresql:// address with `table=`. `user` names
     the column that says whose row it is: the guarantee is for all rows of one user. `item` names the column that is
     counted, or whose quantiles are asked. Rows without a user or an item do not count. In place of `item` a column of
     `text` may be named, for `union`: its tokens are the items, and with `ngrams=(1, 3)` up to three of them in a row.

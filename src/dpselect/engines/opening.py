@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpselect.engines.duckdb_engine import DuckDBEngine
 from dpselect.engines.port import Engine
 from dpselect.engines.postgres_address import is_postgres
-from dpselect.engines.postgres_engine import PostgresEngine
+from dpselect.engines.postgres_engine import postgres_engine
 
 __all__ = ["Engine", "open_engine"]
 
@@ -23,7 +23,7 @@ def open_engine(
 ) -> Engine:
     """The engine for one question. Opening it reads the schema, never a row."""
     if is_postgres(source):
-        return PostgresEngine(
+        return postgres_engine(
             source,
             user=user,
             item=item,
