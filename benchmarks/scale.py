@@ -2,7 +2,8 @@
 
 Each of rows/10 users draws 10 items, Zipf (exponent 1.1) over as many items as users, in one Parquet file a size that
 is made once in benchmarks/.cache. Every line is a process of its own; CPU is counted from when the engine stands until
-the answer is there, of the engine's processes and of ours. For Spark the event log says what was read, shuffled and spilled.
+the answer is there, of the engine's processes and of ours. For Spark the event log says what was read, shuffled and
+spilled.
 """
 
 from __future__ import annotations

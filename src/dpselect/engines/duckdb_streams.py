@@ -68,6 +68,6 @@ def _stream(source: Any) -> object:
     """A new stream of all rows, of which none is read yet."""
     try:
         return source.__arrow_c_stream__()
-    except Exception:  # noqa: BLE001 - whatever it is, its text may quote rows
+    except Exception:
         pass
     raise DataError("the source gives no stream of Arrow data", f"{_ANEW}, so it must give them more than once")

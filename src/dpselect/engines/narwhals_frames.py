@@ -31,7 +31,9 @@ def understood(source: object) -> Narwhals | None:
             if hasattr(source, "__arrow_c_stream__"):
                 return None
             hint = "pip install narwhals pyarrow"
-            raise ParameterError("source", "be a frame that is read without narwhals", f"one of {package}", hint) from None
+            raise ParameterError(
+                "source", "be a frame that is read without narwhals", f"one of {package}", hint
+            ) from None
     narwhals = sys.modules.get("narwhals")
     if narwhals is None:
         return None
