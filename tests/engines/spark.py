@@ -31,6 +31,7 @@ def session() -> Iterator[SparkSession]:
     folder = Path(tempfile.mkdtemp(prefix="dpselect-spark-"))
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # soon warm
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
         "spark.log.level": "OFF",

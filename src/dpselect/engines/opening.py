@@ -1,4 +1,4 @@
-"""Which engine answers for a source: PostgreSQL for its addresses, DuckDB for everything else."""
+"""Which engine answers for a source: PostgreSQL for its addresses, Spark for its own, DuckDB for everything else."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dpselect.engines.narwhals_frames import native
 from dpselect.engines.port import Engine
 from dpselect.engines.postgres_address import is_postgres
 from dpselect.engines.postgres_engine import postgres_engine
+from dpselect.engines.spark_engine import spark_engine
+from dpselect.engines.spark_source import is_spark
 
 __all__ = ["Engine", "open_engine"]
 
@@ -26,6 +28,17 @@ def open_engine(
     source = native(source)
     if is_postgres(source):
         return postgres_engine(
+            source,
+            user=user,
+            item=item,
+            where=where,
+            max_items_per_user=max_items_per_user,
+            split=split,
+            table=table,
+            key=key,
+        )
+    if is_spark(source):
+        return spark_engine(
             source,
             user=user,
             item=item,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpselect.engines import spark_dialect
 from dpselect.engines.port import Progress
@@ -23,8 +23,6 @@ from dpselect.user_sets import Int64
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
-
-_MANY = 1000  # places that a statement names itself; more go beside it
 
 
 class SparkDatabase:
@@ -108,19 +106,17 @@ class SparkDatabase:
         """A key as SQL. It stands in the plan, which whoever may look into the session sees, as they see its rows."""
         return spark_dialect.secret(key)
 
-    def at(self, sql: str, order: str, places: Int64) -> list[Row]:
-        """The rows at these places of a query in an order, which is kept for the next time."""
+    def at(self, sql: str, order: str, places: Int64) -> list[Any]:
+        """The names at these places of a query in an order, which is kept for the next time."""
         ordered = self._ordered.get((sql, order))
         if ordered is None:
             # One task sorts them all, on disk where they do not fit.
-            ordered = self.keep(f"SELECT *, row_number() OVER (ORDER BY {order}) - 1 AS place FROM ({sql}) AS o")
+            place = f"row_number() OVER (ORDER BY {order}) - 1 AS place"
+            ordered = self.keep(f"SELECT name, {place} FROM ({sql}) AS q")
             self._ordered[sql, order] = ordered
-        if len(places) <= _MANY:
-            asked = f"place IN ({', '.join(str(int(place)) for place in places)})"
-        else:
-            asked = f"place IN (SELECT asked FROM {self.put({'asked': places})} AS a)"
-        found = self.rows(f"SELECT * FROM {ordered} AS o WHERE {asked} ORDER BY place") if len(places) else []
-        return [row[:-1] for row in found]
+        asked = f"SELECT place FROM {self.put({'place': places})} AS a"
+        found = self.rows(f"SELECT name FROM {ordered} AS o WHERE place IN ({asked}) ORDER BY place")
+        return [row[0] for row in found]
 
     def close(self) -> None:
         """Forget everything that is ours; the session goes on."""

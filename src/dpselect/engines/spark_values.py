@@ -56,7 +56,7 @@ def _counted(value: object, item_type: SqlType) -> object:
 
 
 def arrays_of(table: pa.Table) -> dict[str, npt.NDArray[Any]]:
-    """A result by column: int64 for whole numbers, float64, objects for the rest."""
+    """A result by column, in arrays of our own: int64 for whole numbers, float64, objects for the rest."""
     return {name: _array(table.column(name)) for name in table.column_names}
 
 
@@ -66,7 +66,7 @@ def _array(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     if pa.types.is_decimal(column.type) and column.type.scale == 0:
         column = column.cast(pa.int64())
     if pa.types.is_integer(column.type):
-        return np.asarray(column.to_numpy(), dtype=np.int64)
+        return np.require(column.to_numpy(), np.int64, "W")
     if pa.types.is_floating(column.type):
-        return np.asarray(column.to_numpy(), dtype=np.float64)
+        return np.require(column.to_numpy(), np.float64, "W")
     return np.asarray(column.to_numpy(), dtype=object)
