@@ -27,6 +27,7 @@ TEXTS = {"user": "user_id", "item": "item"}
 NUMBERS = {"user": "visitor", "item": "amount"}
 GRID = Grid.of((-5, 95.5), "0.5")
 K_BAR = 20
+WHERE = "paid AND price < 2.5 AND item <> 'it''s' AND NOT (day > '2024-02-01' OR \"at\" IS NULL)"
 
 Ask = Callable[[SqlEngine], object]
 
@@ -48,6 +49,7 @@ def _users_at(per_user: PerUser) -> Ask:
 QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], list[str]]] = [
     (TEXTS, lambda engine: engine.top(K_BAR + 1), [[]], ["top"]),
     (TEXTS | {"max_items_per_user": 3}, lambda engine: engine.top(K_BAR + 1), [[]], ["top bounded"]),
+    (TEXTS | {"where": WHERE}, lambda engine: engine.top(K_BAR + 1), [[]], ["top where"]),
     (TEXTS | {"split": "it's \\ "}, lambda engine: engine.top(K_BAR + 1), [[]], ["top split"]),
     (TEXTS, lambda engine: engine.grouped().label(0, 1), [[(5, 2)], [("b",)]], ["groups", "name"]),
     (TEXTS, lambda engine: engine.grouped(Listed(("a", "it's \\", '"\u00e9"'))), [[]], ["domain"]),

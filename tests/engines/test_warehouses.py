@@ -25,7 +25,7 @@ from dpselect.questions import source_of
 from dpselect.testing import SeededDraws
 from dpselect.texts.tokenizer import Tokenizer
 from tests.engines.golden_questions import GRID, TYPES
-from tests.engines.sources import AWKWARD, Row, counts, table, user_items
+from tests.engines.sources import AWKWARD, Row, counts, user_items
 from tests.engines.test_conformance import named, pairs
 from tests.engines.test_postgres import CROWD, DOMAINS, NUMBERS
 from tests.engines.test_values import histogram
@@ -33,7 +33,7 @@ from tests.engines.test_weights import SHARES, USERS, everything, in_pairs
 from tests.engines.warehouses import DUCKDB
 
 pytest.importorskip("sqlglot")
-from tests.engines.translated import prepared, translated  # noqa: E402 - it imports sqlglot
+from tests.engines.translated import prepared, translated
 
 KEY = bytes(range(16))
 Opened = Callable[..., SqlEngine]
@@ -115,6 +115,13 @@ def test_parts_of_a_text(opened):
         assert ("it", 1) in pairs(found.top(9))
 
 
+def test_filters_as_in_duckdb(opened):
+    everything = "paid AND price < 2.5 AND item <> 'it''s' AND NOT (day > '2024-01-25' OR \"at\" IS NULL)"
+    for where in (everything, "item = ''''", "\"at\" < '2024-01-02' AND tax BETWEEN 1 AND 2.75"):
+        with judge(where=where) as right, opened(where=where) as found:
+            assert pairs(found.top(99)) == pairs(right.top(99)) != []
+
+
 @pytest.mark.parametrize("item", ["amount", "price", "tax", "day", "at", "paid"])
 def test_types_as_in_duckdb(opened, item):
     with judge(item=item) as right, opened(item=item) as found:
@@ -154,7 +161,10 @@ def test_each_dialect_in_short(dialect):
 
 # ---- values, sets, weights --------------------------------------------------------------------------------
 
-VALUES: list[Row] = [*((f"u{n}", str(n * 0.7 - 8), n - 9) for n in range(160)), *(("v", str(n % 13), n) for n in range(40))]
+VALUES: list[Row] = [
+    *((f"u{n}", str(n * 0.7 - 8), n - 9) for n in range(160)),
+    *(("v", str(n % 13), n) for n in range(40)),
+]
 VALUES += [("dropped", text, 1) for text in ("nan", "abc", "", "1\n", "1e", "0x1", "1_0")]
 VALUES += [("mixed", "abc", 2), ("mixed", "7", 2), ("zero", "-0", 0), ("space", " 8 ", 8), ("e", "+1.5E+1", 3)]
 
@@ -340,5 +350,3 @@ def test_a_ledger_takes_no_warehouse_for_another():
     source = dps.Warehouse(nothing, dialect="trino", types=TYPES)
     assert source_of(source) == ("Warehouse(trino)", False)
     assert repr(dps.Dataset(source, user="user_id", item="item", table="t")).startswith("Dataset(Warehouse(trino), ")
-
-

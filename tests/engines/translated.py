@@ -1,4 +1,4 @@
-"""Queries for warehouses turned into DuckDB's SQL by sqlglot, with our reading of the functions that it leaves alone."""
+"""Queries for warehouses as DuckDB's: what sqlglot writes, with our reading of what it leaves alone."""
 
 from __future__ import annotations
 

@@ -1,11 +1,16 @@
-"""Which engine answers for a source: PostgreSQL for its addresses, a warehouse for itself, DuckDB for all else."""
+"""Which engine answers for a source: PostgreSQL, Spark and a warehouse for what is theirs, DuckDB for all else."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.narwhals_frames import native
 from dpselect.engines.port import Engine
 from dpselect.engines.postgres_address import is_postgres
 from dpselect.engines.postgres_engine import postgres_engine
+from dpselect.engines.spark_engine import spark_engine
+from dpselect.engines.spark_source import is_spark
 from dpselect.engines.warehouse_database import warehouse_engine
 from dpselect.engines.warehouse_source import Warehouse
 
@@ -24,29 +29,15 @@ def open_engine(
     key: bytes,
 ) -> Engine:
     """The engine for one question. Opening it reads the schema, never a row."""
+    source = native(source)
+    make: Callable[..., Engine] = DuckDBEngine
     if is_postgres(source):
-        return postgres_engine(
-            source,
-            user=user,
-            item=item,
-            where=where,
-            max_items_per_user=max_items_per_user,
-            split=split,
-            table=table,
-            key=key,
-        )
-    if isinstance(source, Warehouse):
-        return warehouse_engine(
-            source,
-            user=user,
-            item=item,
-            where=where,
-            max_items_per_user=max_items_per_user,
-            split=split,
-            table=table,
-            key=key,
-        )
-    return DuckDBEngine(
+        make = postgres_engine
+    elif is_spark(source):
+        make = spark_engine
+    elif isinstance(source, Warehouse):
+        make = warehouse_engine
+    return make(
         source,
         user=user,
         item=item,

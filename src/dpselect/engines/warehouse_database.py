@@ -30,7 +30,7 @@ PLACES = 1000  # names that are asked for at once
 class WarehouseDatabase:
     """A table or view of a warehouse, whose types the caller has said."""
 
-    def __init__(self, warehouse: Warehouse, table: str | None, *, user: str, item: str, needs: Names) -> None:
+    def __init__(self, warehouse: Warehouse, table: str | None, *, user: str, item: str, needs: Names | None) -> None:
         self._warehouse, self._kinds = warehouse, warehouse.flavour.kinds
         self.dialect = warehouse.flavour.dialect
         self.source = self._meant(table)
@@ -39,7 +39,7 @@ class WarehouseDatabase:
             if column not in known:
                 must = "be a column whose type the warehouse was told"
                 raise ParameterError(parameter, must, repr(column), near(column, tuple(known)))
-        types = {column: self._kinds[known[column]].compared for column in needs(tuple(known))}
+        types = {column: self._kinds[known[column]].compared for column in (needs(tuple(known)) if needs else ())}
         types |= {column: self._kinds[known[column]].counted for column in (user, item)}
         self.types: Mapping[str, SqlType] = types
         self._check()
@@ -125,7 +125,7 @@ def warehouse_engine(
 ) -> SqlEngine:
     """An engine for one question."""
     condition = None if where is None else sql_filter.parse(where)
-    needs = (lambda names: []) if condition is None else condition.needs
+    needs = None if condition is None else condition.needs
     database = WarehouseDatabase(source, table, user=user, item=item, needs=needs)
     return SqlEngine.over(
         database, user=user, item=item, where=condition, max_items_per_user=max_items_per_user, split=split, key=key

@@ -47,7 +47,7 @@ class Warehouse:
         failed, rows = "", []
         try:
             rows = [tuple(row) for row in self._run(sql)]
-        except Exception as error:  # noqa: BLE001 - whatever a driver raises
+        except Exception as error:
             failed = type(error).__name__
         if failed:
             hint = "what it said is not shown, it could quote rows; see its own list of failed queries"
