@@ -49,7 +49,8 @@ MEANS: dict[str, list[tuple[str, Meaning]]] = {
         (r'CAST\(CAST\("at" AS TIMESTAMP\(6\)\) AS TEXT\)', "strftime(\"at\", '%Y-%m-%d %H:%M:%S.%f')"),
         (rf"UNNEST\(CAST\(JSON\({_JSON}\) AS STRUCT\([^()]*\)\[\]\)\) AS entry\((.*?)\)", _named_rows),
     ],
-    "clickhouse": [(rf"JSONEXTRACT\({_JSON}, '[^']*'\)", _rows), ("TUPLEELEMENT", "STRUCT_EXTRACT")],
+    "clickhouse": [(rf"JSONEXTRACT\({_JSON}, '[^']*'\)", _rows), ("TUPLEELEMENT", "STRUCT_EXTRACT"),
+        (r"DATETIME64\(6, 'UTC'\)", "TIMESTAMP")],
 }  # fmt: skip
 MACROS = """
 CREATE MACRO uniqExact(x) AS count(DISTINCT x);

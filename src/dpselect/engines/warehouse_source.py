@@ -29,7 +29,7 @@ class Warehouse:
             raise ParameterError("run", "be a function from one SQL query to its rows", type(run).__name__)
         if dialect not in FLAVOURS:
             raise ParameterError("dialect", f"be one of {', '.join(FLAVOURS)}", repr(dialect))
-        if name is not None and (not isinstance(name, str) or not name.strip()):
+        if name is not None and not _is_text(name):
             raise ParameterError("name", "be a text that says which warehouse it is", repr(name))
         self.flavour = FLAVOURS[dialect]
         self.types, self.name = _types(dialect, types), name
@@ -63,10 +63,10 @@ class Warehouse:
 
 def _types(dialect: str, types: Mapping[str, str]) -> dict[str, str]:
     flavour = FLAVOURS[dialect]
-    if not isinstance(types, Mapping) or not types:
+    if not _is_mapping(types):
         raise ParameterError("types", "say for each column what it holds", repr(types), 'types={"user_id": "text"}')
     for column, kind in types.items():
-        if not isinstance(column, str) or not column:
+        if not _is_text(column):
             raise ParameterError("types", "have names of columns", repr(column))
         if kind not in flavour.kinds:
             hint = near(str(kind), tuple(flavour.kinds))
@@ -75,3 +75,11 @@ def _types(dialect: str, types: Mapping[str, str]) -> dict[str, str]:
             hint = f"rename it in a view; {dialect} would take it for a name of ours"
             raise ParameterError("types", f"have no column called {column!r}", repr(column), hint)
     return dict(types)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, Mapping) and bool(value)
