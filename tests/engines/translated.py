@@ -50,7 +50,9 @@ MEANS: dict[str, list[tuple[str, Meaning]]] = {
         (rf"UNNEST\(CAST\(JSON\({_JSON}\) AS STRUCT\([^()]*\)\[\]\)\) AS entry\((.*?)\)", _named_rows),
     ],
     "clickhouse": [(rf"JSONEXTRACT\({_JSON}, '[^']*'\)", _rows), ("TUPLEELEMENT", "STRUCT_EXTRACT"),
-        (r"DATETIME64\(6, 'UTC'\)", "TIMESTAMP")],
+        (r"DATETIME64\(6, 'UTC'\)", "TIMESTAMP"),
+        ("DATE32\\)", "DATE)"),
+    ],
 }  # fmt: skip
 MACROS = """
 CREATE MACRO uniqExact(x) AS count(DISTINCT x);

@@ -63,7 +63,7 @@ class Dialect:
     read_whole: str | None = None  # a text that matched as a whole number, as one; None: a cast to `whole`
     users: str = "count(DISTINCT {})"  # how many different values, exactly
     constant: str | None = None  # the double that Python writes as {}; None: a cast of that text
-    correlated: bool = True  # may a subquery speak of the rows around it?
+    correlated: bool = True  # may a subquery speak of the rows around it? Warehouses do not promise it for every one
 
 
 class Database(Protocol):

@@ -44,6 +44,7 @@ DIALECT = Dialect(
     divided="DIV(({}), {})",
     parts="SELECT t.u AS u, part AS i FROM {rows} CROSS JOIN UNNEST(SPLIT(t.i, {separator})) AS part",
     read_whole="SAFE_CAST({} AS NUMERIC)",
+    correlated=False,
 )
 _WORDS = Words(
     text="STRING",

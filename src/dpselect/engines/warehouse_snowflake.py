@@ -50,6 +50,7 @@ DIALECT = Dialect(
     parts="SELECT t.u AS u, CAST(f.value AS VARCHAR) AS i "
     "FROM {rows}, LATERAL FLATTEN(INPUT => SPLIT(t.i, {separator})) AS f",
     read_whole="TRY_CAST({} AS NUMBER(38, 0))",
+    correlated=False,
 )
 _WORDS = Words(
     text="VARCHAR",

@@ -44,6 +44,7 @@ DIALECT = Dialect(
     divided="((({0}) - mod({0}, {1})) / {1})",  # a division of its own would be rounded
     parts="SELECT t.u AS u, f.part AS i FROM {rows} CROSS JOIN UNNEST(split(t.i, {separator})) AS f (part)",
     read_whole="TRY_CAST({} AS DECIMAL(38, 0))",
+    correlated=False,
 )
 _WORDS = Words(
     text="VARCHAR",
