@@ -1,8 +1,9 @@
 """What each verb costs as rows grow: 10^6, 10^7 and 10^8 rows on DuckDB, PostgreSQL and Spark (docs/scale.md).
 
-Each of rows/10 users draws 10 items, Zipf (exponent 1.1) over as many items as users, in one Parquet file a size that is
-made once in benchmarks/.cache. Every line is a process of its own; CPU is counted from when the engine stands until the answer is
-there, of the engine's processes and of ours. For Spark the event log says what was read, shuffled and spilled.
+Each of rows/10 users draws 10 items, Zipf (exponent 1.1) over as many items as users, in one Parquet file a size that
+is made once in benchmarks/.cache. Every line is a process of its own; CPU is counted from when the engine stands until
+the answer is there, of the engine's processes and of ours. For Spark the event log says what was read, shuffled and
+spilled.
 """
 
 from __future__ import annotations

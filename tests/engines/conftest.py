@@ -1,4 +1,4 @@
-"""One PostgreSQL server and one Spark session of our own for the tests of engines, and empty schemas where asked."""
+"""Sources for the tests of engines: a schema of PostgreSQL, a Spark session, the same rows in every engine."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
-from tests import postgres
 from tests.engines import spark as local_spark
+from tests.engines.every_engine import MAKERS, PARAMETERS, Held
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,20 +21,6 @@ _names = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """A running server; CI on Linux must have one, elsewhere its tests are skipped without."""
-    try:
-        import psycopg  # noqa: F401 - is it there?
-
-        with postgres.server() as address:
-            yield address
-    except (ImportError, postgres.NoServerError) as error:
-        if os.environ.get("CI") == "true" and sys.platform == "linux":
-            raise
-        pytest.skip(str(error))
-
-
-@pytest.fixture
 def new_database(postgres_server: str) -> Callable[[], str]:
     """Makes an empty schema; the address of a database in which it alone is seen. A database each would take long."""
     import psycopg
@@ -45,6 +32,26 @@ def new_database(postgres_server: str) -> Callable[[], str]:
         return f"{address}&options=-csearch_path%3D{name}"
 
     return make
+
+
+@pytest.fixture(scope="session")
+def _held() -> dict[tuple[str, int], tuple[pa.Table, Held]]:
+    return {}
+
+
+@pytest.fixture(params=PARAMETERS)
+def hold(
+    request: pytest.FixtureRequest, _held: dict[tuple[str, int], tuple[pa.Table, Held]]
+) -> Callable[[pa.Table], Held]:
+    """Puts rows into the source of an engine: the same test runs for each. The same table is put there once."""
+
+    def put(rows: pa.Table) -> Held:
+        known = (request.param, id(rows))
+        if known not in _held:
+            _held[known] = rows, Held(request.param, *MAKERS[request.param](request, rows))
+        return _held[known][1]
+
+    return put
 
 
 @pytest.fixture(scope="session")

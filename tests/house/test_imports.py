@@ -27,7 +27,7 @@ ROOMS = (
 )  # fmt: skip
 TESTING_SEES_UP_TO = "mechanisms"
 
-LAZY = {"pandas", "polars", "pyarrow", "matplotlib", "numba", "psycopg", "pyspark", "sqlglot"}
+LAZY = {"pandas", "polars", "pyarrow", "matplotlib", "narwhals", "numba", "psycopg", "pyspark", "sqlglot"}
 RANDOMNESS = {
     "random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom", "ssl.RAND_bytes",
 }  # fmt: skip

@@ -67,6 +67,7 @@ class DuckDBEngine:
             self._workspace.close()
             raise
         self._user, self._item, self._where, self._split = user, item, row_filter.sql(), split
+        self._every_row = where is None and split is None and max_items_per_user is None
 
     def __enter__(self) -> DuckDBEngine:
         return self
@@ -81,7 +82,7 @@ class DuckDBEngine:
     def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
         most = whole("rows", rows, least=0)
-        found = self._ask(lambda source: questions.top(source, self._bound, most), progress)
+        found = self._ask_counts(None, lambda counted: questions.top(counted, most), progress)
         items = [label(item, self._types[self._item]) for item, _ in found]
         return Histogram.from_items(items, [count for _, count in found])
 
@@ -97,9 +98,8 @@ class DuckDBEngine:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
         if domain is not None:
             self.check(domain)
-        counted = self._counted(domain)
         table = self._workspace.fresh()
-        self._ask(lambda source: questions.keep_counts(table, counted(source)), progress)
+        self._ask_counts(domain, lambda counted: questions.keep_counts(table, counted), progress)
         found = self._workspace.fetch(questions.groups(table))
         counts, sizes = [count for count, _ in found], [size for _, size in found]
         unseen = _unseen(domain, sum(sizes))
@@ -174,12 +174,19 @@ class DuckDBEngine:
             )
         return lambda source: questions.counts(source, self._bound)
 
-    def _ask(self, question: Callable[[str], str], progress: Progress | None) -> list[Row]:
-        """Run one question over the source's rows."""
+    def _ask_counts(
+        self, domain: Domain | None, question: Callable[[str], str], progress: Progress | None
+    ) -> list[Row]:
+        """Run one question over the counts of what the domain asks for."""
+        all_rows = self._every_row and not isinstance(domain, (Span, Listed, Column))
 
         def ask() -> list[Row]:
+            if all_rows:
+                with self._scan.counts(self._workspace, self._user, self._item) as counted:
+                    if counted is not None:
+                        return self._workspace.rows(question(counted))
             with self._scan.rows(self._workspace, self._columns, self._select) as source:
-                return self._workspace.rows(question(source))
+                return self._workspace.rows(question(self._counted(domain)(source)))
 
         return self._workspace.guarded(ask, progress=progress)
 

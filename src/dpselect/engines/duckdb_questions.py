@@ -51,9 +51,9 @@ def counts(rows: str, bound: Bound | None) -> str:
     return f"SELECT i, count(*) AS n FROM {bound.pairs(rows)} GROUP BY i"
 
 
-def top(rows: str, bound: Bound | None, most: int) -> str:
+def top(counted: str, most: int) -> str:
     """The items with the most users; among equal counts the first in the order of items."""
-    return f"{counts(rows, bound)} ORDER BY n DESC, i LIMIT {most}"
+    return f"SELECT i, n FROM ({counted}) ORDER BY n DESC, i LIMIT {most}"
 
 
 def keep_counts(table: str, counted: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import duckdb
 
 from dpselect.engines.duckdb_workspace import Workspace, quoted
-from dpselect.engines.frames import Frame
+from dpselect.engines.frames import Frame, Polars
 from dpselect.errors import ParameterError
 from dpselect.parameters import near
 
@@ -38,6 +38,10 @@ class Scan(Protocol):
 
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> AbstractContextManager[str]:
         """What stands after FROM for one query over the selected rows."""
+        ...
+
+    def counts(self, workspace: Workspace, user: str, item: str) -> AbstractContextManager[str | None]:
+        """The items i of all rows and their numbers n of distinct users, as a query, where the source counts better."""
         ...
 
     def own_functions(self, workspace: Workspace) -> frozenset[str]:
@@ -70,6 +74,10 @@ class SqlScan:
         """What stands after FROM for one query over the selected rows."""
         yield f"({select(self.sql(columns))})"
 
+    def counts(self, workspace: Workspace, user: str, item: str) -> AbstractContextManager[str | None]:  # noqa: ARG002
+        """DuckDB counts."""
+        return contextlib.nullcontext()
+
     def own_functions(self, workspace: Workspace) -> frozenset[str]:  # noqa: ARG002
         """None: these rows come without functions."""
         return frozenset()
@@ -88,20 +96,25 @@ class FrameScan:
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
         """The SQL types of some columns."""
-        name = workspace.register(workspace.guarded(lambda: self.frame.narrow(self._places(columns), empty=True)))
-        try:
+        empty = workspace.guarded(lambda: self.frame.narrow(self._places(columns), empty=True))
+        with workspace.registered(empty) as name:
             return described(workspace, f"SELECT {self._renamed(columns)} FROM {name}")
-        finally:
-            workspace.connection.unregister(name)
 
     @contextlib.contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
         """What stands after FROM for one query over the selected rows."""
-        name = workspace.register(self.frame.narrow(self._places(columns), empty=False))
-        try:
+        with workspace.registered(self.frame.narrow(self._places(columns), empty=False)) as name:
             yield f"({select(f'(SELECT {self._renamed(columns)} FROM {name})')})"
-        finally:
-            workspace.connection.unregister(name)
+
+    @contextlib.contextmanager
+    def counts(self, workspace: Workspace, user: str, item: str) -> Iterator[str | None]:
+        """Polars counts its own rows."""
+        found = self.frame.counts(*self._places([user, item])) if isinstance(self.frame, Polars) else None
+        if found is None:
+            yield None
+            return
+        with workspace.registered(found) as name:
+            yield f"FROM {name}"
 
     def _places(self, columns: Sequence[str]) -> list[int]:
         return [self.names.index(column) for column in columns]
@@ -143,11 +156,12 @@ class RelationScan:
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:  # noqa: ARG002
         """What stands after FROM for one query over the selected rows."""
         # The stream is registered, not the relation: it runs once, and its schema comes with it.
-        name = workspace.register(self._queried(select(_HERE)).__arrow_c_stream__())
-        try:
+        with workspace.registered(self._queried(select(_HERE)).__arrow_c_stream__()) as name:
             yield name
-        finally:
-            workspace.connection.unregister(name)
+
+    def counts(self, workspace: Workspace, user: str, item: str) -> AbstractContextManager[str | None]:  # noqa: ARG002
+        """DuckDB counts."""
+        return contextlib.nullcontext()
 
     def own_functions(self, workspace: Workspace) -> frozenset[str]:
         """Functions that somebody defined in this database."""

@@ -9,17 +9,25 @@ import duckdb
 
 from dpselect.engines.duckdb_files import file_scan_sql
 from dpselect.engines.duckdb_scans import FrameScan, RelationScan, Scan, SqlScan, described
+from dpselect.engines.duckdb_streams import StreamScan
 from dpselect.engines.duckdb_workspace import Workspace, literal, quoted
 from dpselect.engines.files import Files, find
 from dpselect.engines.frames import frame_of
+from dpselect.engines.narwhals_frames import native
 from dpselect.errors import DataError, ParameterError
 from dpselect.parameters import near
 
 __all__ = ["Scan", "open_scan"]
 
+_MUST = (
+    "be a path, a list of paths, a DuckDB connection or relation, a pandas, polars or narwhals frame, "
+    "a PyArrow table, another object that streams Arrow data or a dict of arrays"
+)
+
 
 def open_scan(workspace: Workspace, source: object, table: str | None) -> Scan:
     """The scan of whatever a caller may give as a source."""
+    source = native(source)
     if isinstance(source, (str, os.PathLike, list, tuple)):
         files = find(source)
         if files.kind == "duckdb":
@@ -32,7 +40,11 @@ def open_scan(workspace: Workspace, source: object, table: str | None) -> Scan:
     if isinstance(source, duckdb.DuckDBPyRelation):
         return workspace.guarded(lambda: RelationScan.of(source))
     frame = frame_of(source)
-    return FrameScan(frame, workspace.guarded(lambda: frame.names))
+    if frame is not None:
+        return FrameScan(frame, workspace.guarded(lambda: frame.names))
+    if hasattr(type(source), "__arrow_c_stream__"):
+        return StreamScan.of(workspace, source)
+    raise ParameterError("source", _MUST, f"an object of type {type(source).__name__}")
 
 
 def _no_table(table: str | None) -> None:

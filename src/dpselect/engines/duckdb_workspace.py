@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
@@ -91,6 +92,15 @@ class Workspace:
         name = self.fresh()
         self.connection.register(name, rows)
         return name
+
+    @contextlib.contextmanager
+    def registered(self, rows: object) -> Iterator[str]:
+        """A name under which SQL can read a Python object, for as long as the block."""
+        name = self.register(rows)
+        try:
+            yield name
+        finally:
+            self.connection.unregister(name)
 
     def fresh(self) -> str:
         """A name that nothing has yet."""

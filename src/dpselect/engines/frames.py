@@ -1,4 +1,4 @@
-"""Frames: pandas, polars (eager and lazy), PyArrow and dicts of arrays, narrowed to the columns that are asked for.
+"""Frames: pandas, polars (eager and lazy), PyArrow, what narwhals reads, and dicts of arrays, narrowed to some columns.
 
 A frame is handed on as something that DuckDB scans where it lies, with columns c0, c1, ... An object column
 (pandas, NumPy) is read as text, whatever it holds: its type could only be guessed from the rows.
@@ -14,13 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dpselect.engines import polars_counts
+from dpselect.engines.narwhals_frames import understood
 from dpselect.engines.text_files import unique
-from dpselect.errors import DataError, ParameterError
-
-_MUST = (
-    "be a path, a list of paths, a DuckDB connection or relation, a pandas or polars frame, "
-    "a PyArrow table or a dict of arrays"
-)
+from dpselect.errors import DataError
 
 
 class Frame(Protocol):
@@ -36,15 +33,15 @@ class Frame(Protocol):
         ...
 
 
-def frame_of(source: object) -> Frame:
-    """The frame that a caller gave, known by its class without importing any package."""
+def frame_of(source: object) -> Frame | None:
+    """The frame that a caller gave, known by its class without importing any package; None for what is none."""
     if isinstance(source, Mapping):
         return Arrays(source)
     for package, classes, frame in _KINDS:
         module = sys.modules.get(package)
         if module is not None and isinstance(source, tuple(getattr(module, name) for name in classes)):
             return frame(source)
-    raise ParameterError("source", _MUST, f"an object of type {type(source).__name__}")
+    return understood(source)
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,6 +80,11 @@ class Polars:
             raise DataError("a column of Python objects cannot be counted", "cast it to text")
         # A stream of Arrow data needs no PyArrow, which DuckDB would use to read a polars frame.
         return (narrowed.clear() if empty else narrowed).collect().__arrow_c_stream__()
+
+    def counts(self, user: int, item: int) -> object | None:
+        """The items i and how many users n each has, as DuckDB scans them; None where DuckDB must count."""
+        found = polars_counts.counted(self.frame, user, item)
+        return None if found is None else found.collect().__arrow_c_stream__()
 
 
 @dataclass(frozen=True, repr=False)

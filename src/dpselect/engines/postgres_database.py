@@ -27,7 +27,7 @@ class PostgresDatabase:
 
     dialect = POSTGRES
 
-    def __init__(self, address: str, table: str | None, *, user: str, item: str, needs: Names) -> None:
+    def __init__(self, address: str, table: str | None, *, user: str, item: str, needs: Names | None = None) -> None:
         self._workspace = Workspace(address)
         self._values: dict[str, object] = {}
         self._cursors: dict[tuple[str, str], str] = {}

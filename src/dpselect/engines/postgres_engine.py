@@ -20,7 +20,7 @@ def postgres_engine(
 ) -> SqlEngine:
     """An engine for one question. Opening it reads the catalogue and refuses what does not fit."""
     condition = None if where is None else sql_filter.parse(where)
-    needs = (lambda names: []) if condition is None else condition.needs
+    needs = None if condition is None else condition.needs
     database = PostgresDatabase(source, table, user=user, item=item, needs=needs)
     return SqlEngine.over(
         database, user=user, item=item, where=condition, max_items_per_user=max_items_per_user, split=split, key=key

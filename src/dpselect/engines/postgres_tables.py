@@ -33,7 +33,7 @@ FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespa
 
 
 def columns_of(
-    workspace: Workspace, table: str | None, user: str, item: str, needs: Names
+    workspace: Workspace, table: str | None, user: str, item: str, needs: Names | None
 ) -> tuple[str, dict[str, SqlType]]:
     """The table as SQL has it, and the types of the columns of users, of items, and of those that `needs` picks."""
     oid, name = _meant(workspace, table)
@@ -41,7 +41,9 @@ def columns_of(
     for parameter, column in (("user", user), ("item", item)):
         if column not in found:
             raise ParameterError(parameter, "be a column of the source", repr(column), near(column, tuple(found)))
-    types = {column: _type(workspace, found[column]) for column in (user, item, *needs(tuple(found)))}
+    types = {
+        column: _type(workspace, found[column]) for column in (user, item, *(needs(tuple(found)) if needs else ()))
+    }
     # No row is read by this, but whoever may not read any is told so now.
     workspace.fetch(f"SELECT {', '.join(quoted(column) for column in types)} FROM {name} LIMIT 0")
     return name, types

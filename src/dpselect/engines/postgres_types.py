@@ -20,9 +20,10 @@ _NOT_NAN = "{} IS NOT NULL AND {} <> 'NaN'"
 _TIMES = {"date": "DATE", "time": "TIME", "timestamp": "TIMESTAMP"}
 
 
-# Plain decimal notation. What a float cannot hold becomes 0, or a number beyond every grid: nothing may fail.
+# Plain decimal notation. What a float cannot hold becomes 0 (the least float is 5e-324), or a number beyond every
+# grid: the server refuses to cast it, and whether a question fails may not hang on a row.
 _WRITTEN = "^[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*$"
-_DOUBLE = "round(least(greatest(({})::numeric, '-1e305'), '1e305'), 400)::float8"
+_DOUBLE = "round(least(greatest(({})::numeric, '-1e305'), '1e305'), 323)::float8"
 _READ = f"CASE WHEN {{}} ~ '{_WRITTEN}' AND length({{}}) < 1000 THEN {_DOUBLE} END"
 
 

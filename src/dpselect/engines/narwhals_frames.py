@@ -1,0 +1,60 @@
+"""Narwhals: a frame that it wraps is taken by itself, and what only narwhals can read is read through it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpselect.engines.text_files import unique
+from dpselect.errors import ParameterError
+
+_OTHERS = frozenset({"cudf", "dask", "ibis", "modin", "sqlframe"})
+
+
+def native(source: object) -> object:
+    """What stands behind a narwhals frame, eager or lazy; anything else as it is."""
+    narwhals = sys.modules.get("narwhals")
+    wrapped = narwhals is not None and isinstance(source, (narwhals.DataFrame, narwhals.LazyFrame))
+    return source.to_native() if wrapped else source  # type: ignore[attr-defined]
+
+
+def understood(source: object) -> Narwhals | None:
+    """A frame of a package that we know through narwhals only, which is loaded for it; None for what is no frame."""
+    package = type(source).__module__.partition(".")[0]
+    if package in _OTHERS:
+        try:
+            importlib.import_module("narwhals")
+        except ImportError:
+            if hasattr(source, "__arrow_c_stream__"):
+                return None
+            hint = "pip install narwhals pyarrow"
+            raise ParameterError(
+                "source", "be a frame that is read without narwhals", f"one of {package}", hint
+            ) from None
+    narwhals = sys.modules.get("narwhals")
+    if narwhals is None:
+        return None
+    frame = narwhals.from_native(source, pass_through=True)
+    return Narwhals(frame) if isinstance(frame, (narwhals.DataFrame, narwhals.LazyFrame)) else None
+
+
+@dataclass(frozen=True, repr=False)
+class Narwhals:
+    """Dask, Ibis, Modin, cuDF, SQLFrame. A lazy one is collected for each question, these columns only."""
+
+    frame: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(unique(self.frame.collect_schema().names()))
+
+    def narrow(self, places: Sequence[int], *, empty: bool) -> object:
+        """Some of the columns, as DuckDB scans them."""
+        names, column = self.frame.collect_schema().names(), sys.modules["narwhals"].col
+        narrowed = self.frame.select(column(names[at]).alias(f"c{place}") for place, at in enumerate(places))
+        narrowed = narrowed.head(0) if empty else narrowed
+        return narrowed.lazy().collect("pyarrow").to_native()
