@@ -9,10 +9,10 @@ from functools import partial
 
 from dpselect import answers, engine_unions, parameters, planning, quantiles, unions, verbs
 from dpselect.draws import Draws, fresh_key
+from dpselect.engines import spark_source
 from dpselect.engines.domain import domain_of
 from dpselect.engines.opening import Engine, open_engine
 from dpselect.engines.port import PerUser, Progress
-from dpselect.engines import spark_source
 from dpselect.engines.postgres_address import is_postgres, place
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
