@@ -115,7 +115,13 @@ def test_pairs_that_stay_there(frame):
         assert users == {item: dict(counts(AWKWARD))[item] for item in users}
 
 
-def test_parts_and_texts(spark):
+@pytest.mark.parametrize("where", ["age > 22 AND item <> 'popular'", "user LIKE 'u%' OR item = 'comma, it''s'"])
+def test_filters(frame, where):
+    with engine(frame, where=where) as found, duckdb_engine(where=where) as wanted:
+        assert pairs(found.top(1000)) == pairs(wanted.top(1000))
+
+
+def test_parts(spark):
     rows = [("u", "a|b|"), ("v", "b||c"), ("v", "b")]
     source = spark.createDataFrame(rows, "user string, item string")
     with engine(source, split="|") as found:
