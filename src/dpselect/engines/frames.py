@@ -19,6 +19,7 @@ from dpselect.engines.narwhals_frames import understood
 from dpselect.engines.text_files import unique
 from dpselect.errors import DataError
 
+
 class Frame(Protocol):
     """Rows in this process with named columns."""
 
