@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests import postgres
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -33,3 +37,17 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the real data sets in ../shared/data beside the checkout, which are not there")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """A running server; CI on Linux must have one, elsewhere its tests are skipped without."""
+    try:
+        import psycopg  # noqa: F401 - is it there?
+
+        with postgres.server() as address:
+            yield address
+    except (ImportError, postgres.NoServerError) as error:
+        if os.environ.get("CI") == "true" and sys.platform == "linux":
+            raise
+        pytest.skip(str(error))

@@ -78,6 +78,7 @@ def answer(
     """
     from dpselect.engines.files import find
     from dpselect.engines.postgres_address import is_postgres
+    from dpselect.engines.spark_source import is_spark
     from dpselect.output import BY_EXTENSION, SETS_BY_EXTENSION, deliver, destination, format_of
     from dpselect.progress import Progress
 
@@ -86,7 +87,8 @@ def answer(
     form = format_of(getattr(args, "format", None), path, SETS_BY_EXTENSION if of_a_set else BY_EXTENSION)
     if form == "lines" and args.counts:
         raise ParameterError("--counts", "be left out where the answer is lines of items", "--counts", "csv has both")
-    here = path is not None and not is_postgres(source_of(args))
+    source = source_of(args)
+    here = path is not None and not is_postgres(source) and not is_spark(source)
     place = destination(path, find(args.files).paths if here else ())
     try:
         with Progress(doing, quiet=args.quiet) as progress:

@@ -12,6 +12,7 @@ from dpselect.draws import Draws, fresh_key
 from dpselect.engines.domain import domain_of
 from dpselect.engines.opening import Engine, open_engine
 from dpselect.engines.port import PerUser, Progress
+from dpselect.engines import spark_source
 from dpselect.engines.postgres_address import is_postgres, place
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
@@ -30,12 +31,13 @@ class Dataset:
     """Rows of users and items, wherever they are.
 
     `source` is a Parquet, CSV, TSV or JSON lines file (the texts also .gz), a folder, a glob or a list of such
-    files, a DuckDB database file or connection with `table=`, a DuckDB relation, a pandas or polars frame, a PyArrow
-    table, a dict of arrays, or a postgresql:// address with `table=`, which answers `top_k` and `choose`. `user` names
-    the column that says whose row it is: the guarantee is for all rows of one user. `item` names the column that is
-    counted, or whose quantiles are asked. Rows without a user or an item do not count. In place of `item` a column of
-    `text` may be named, for `union`: its tokens are the items, and with `ngrams=(1, 3)` up to three of them in a row.
-    `tokenizer` is "words", "spaces", "sentences", or "re:" and a pattern; `lower=False` keeps capitals.
+    files, a DuckDB database file or connection with `table=`, a DuckDB relation, a pandas or polars frame, a
+    PyArrow table, a dict of arrays, a Spark frame, or a Spark session, a spark: or a postgresql:// address with
+    `table=`. `user` names the column that says whose row it is: the guarantee is for all rows of one user. `item`
+    names the column that is counted, or whose quantiles are asked. Rows without a user or an item do not count. In
+    place of `item` a column of `text` may be named, for `union`: its tokens are the items, and with `ngrams=(1, 3)`
+    up to three of them in a row. `tokenizer` is "words", "spaces", "sentences", or "re:" and a pattern;
+    `lower=False` keeps capitals.
 
     `where` keeps the rows for which an SQL condition (DuckDB's dialect) holds. It looks at one row at a time;
     where it fails for a row, the row is left out. `max_items_per_user` keeps that many distinct items of each user,
@@ -399,6 +401,8 @@ def _shown(source: object) -> str:
     """A source without its rows."""
     if is_postgres(source):
         return repr(place(source))
+    if spark_source.is_spark(source):
+        return repr(spark_source.place(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
     if isinstance(source, (str, os.PathLike)):
         return repr(os.fsdecode(source))
     if isinstance(source, (list, tuple)):

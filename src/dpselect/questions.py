@@ -16,6 +16,7 @@ from fractions import Fraction
 from dpselect.engines.domain import Column, Domain, Listed, Size, Span
 from dpselect.engines.files import find
 from dpselect.engines.postgres_address import identity, is_postgres
+from dpselect.engines.spark_source import is_spark, place
 from dpselect.errors import ParameterError
 from dpselect.forms import Json
 from dpselect.parameters import rounded_up
@@ -44,6 +45,8 @@ def source_of(source: object) -> tuple[Json, bool]:
     """A source as the text says it, and whether that pins down its rows. Frames and connections are only named."""
     if is_postgres(source):
         return identity(source), False
+    if is_spark(source):
+        return place(source), False
     found = _fingerprint(source)
     if found is not None:
         return found, True

@@ -1,4 +1,4 @@
-"""One PostgreSQL server of our own for the tests of engines, and an empty schema wherever one is asked for."""
+"""Sources for the tests of engines: a schema of PostgreSQL, a Spark session, the same rows in every engine."""
 
 from __future__ import annotations
 
@@ -6,29 +6,21 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
-from tests import postgres
+from tests.engines import spark as local_spark
+from tests.engines.every_engine import MAKERS, PARAMETERS, Held
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _names = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """A running server; CI on Linux must have one, elsewhere its tests are skipped without."""
-    try:
-        import psycopg  # noqa: F401 - is it there?
-
-        with postgres.server() as address:
-            yield address
-    except (ImportError, postgres.NoServerError) as error:
-        if os.environ.get("CI") == "true" and sys.platform == "linux":
-            raise
-        pytest.skip(str(error))
-
-
-@pytest.fixture
 def new_database(postgres_server: str) -> Callable[[], str]:
     """Makes an empty schema; the address of a database in which it alone is seen. A database each would take long."""
     import psycopg
@@ -40,3 +32,35 @@ def new_database(postgres_server: str) -> Callable[[], str]:
         return f"{address}&options=-csearch_path%3D{name}"
 
     return make
+
+
+@pytest.fixture(scope="session")
+def _held() -> dict[tuple[str, int], tuple[pa.Table, Held]]:
+    return {}
+
+
+@pytest.fixture(params=PARAMETERS)
+def hold(
+    request: pytest.FixtureRequest, _held: dict[tuple[str, int], tuple[pa.Table, Held]]
+) -> Callable[[pa.Table], Held]:
+    """Puts rows into the source of an engine: the same test runs for each. The same table is put there once."""
+
+    def put(rows: pa.Table) -> Held:
+        known = (request.param, id(rows))
+        if known not in _held:
+            _held[known] = rows, Held(request.param, *MAKERS[request.param](request, rows))
+        return _held[known][1]
+
+    return put
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A running session; CI on Linux must have one, elsewhere its tests are skipped without."""
+    try:
+        with local_spark.session() as session:
+            yield session
+    except local_spark.NoSparkError as error:
+        if os.environ.get("CI") == "true" and sys.platform == "linux":
+            raise
+        pytest.skip(str(error))

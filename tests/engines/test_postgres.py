@@ -12,8 +12,9 @@ import pytest
 
 from dpselect.engines.domain import UNSEEN, Column, Domain, Listed, Size, Span
 from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.postgres_engine import PostgresEngine
+from dpselect.engines.postgres_engine import postgres_engine
 from dpselect.engines.postgres_workspace import Workspace
+from dpselect.engines.sql_engine import SqlEngine
 from dpselect.errors import DataError, ParameterError
 from tests.engines.sources import AWKWARD, Row, counts, table
 from tests.engines.test_conformance import pairs
@@ -40,8 +41,8 @@ def filled(address: str, rows: Sequence[Row], columns: str = '"user" text, item 
     return address
 
 
-def engine(address: str, *, user: str = "user", item: str = "item", **more: object) -> PostgresEngine:
-    return PostgresEngine(address, user=user, item=item, **({"table": "t", "key": KEY} | more))
+def engine(address: str, *, user: str = "user", item: str = "item", **more: object) -> SqlEngine:
+    return postgres_engine(address, user=user, item=item, **({"table": "t", "key": KEY} | more))
 
 
 @pytest.fixture

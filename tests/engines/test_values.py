@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
@@ -26,11 +27,15 @@ ROWS: list[Row] = [
     *((f"u{n}", str(n * 0.7), n) for n in range(40)),
     *(("heavy", str(n % 13), n) for n in range(200)),
     ("two", "3", 5), ("two", "4.6", 5), ("two", "4.6", 7),
-    ("bounds", "-1e400", -99), ("bounds", "1e9", 99), ("below", "-inf", -11), ("above", "Infinity", 1000),
+    ("bounds", "-1e400", -99), ("bounds", "1e9", 99), ("below", "-1e400", -11), ("above", "1e400", 1000),
+    ("dropped", "-inf", 1), ("dropped", "Infinity", 1), ("dropped", "1_000", 1),
     ("dropped", "nan", 1), ("dropped", "NaN", 1), ("dropped", "abc", 1), ("dropped", "", 1), ("dropped", None, 1),
     ("mixed", "abc", 2), ("mixed", "7", 2), ("mixed", None, 2), ("mixed", "nan", 2),
     (None, "7", 3), (None, None, 3), ("zero", "-0", 0), ("space", " 8 ", 8), ("middle", "0.25", 1), ("", "9", 9),
 ]  # fmt: skip
+
+# Plain decimal notation: what else Python reads as a number, such as inf and 1_000, is none.
+WRITTEN = re.compile("[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*")
 
 
 def place(value: float) -> int:
@@ -43,12 +48,9 @@ def places_of(rows: Sequence[Row], column: int) -> dict[str, list[int]]:
     """Every user's places, from the rows that hold a number."""
     found: dict[str, list[int]] = {}
     for row in rows:
-        try:
-            value = float(row[column])  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            continue
-        if row[0] is not None and not math.isnan(value):
-            found.setdefault(row[0], []).append(place(value))
+        text = str(row[column])
+        if row[0] is not None and WRITTEN.fullmatch(text):
+            found.setdefault(row[0], []).append(place(float(text)))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Weights added up by the engine: judged by a plain loop over users' sets, and what it keeps to itself."""
+"""Weights added up by an engine: judged by a plain loop over users' sets, and what it keeps to itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from dpselect.engines.duckdb_questions import keyed_hash
 from dpselect.errors import DataError
 from dpselect.mechanisms import SIPS, WeightedLaplace
 from dpselect.mechanisms.set_union.grouped import release_elsewhere, rounds_of
+from tests.engines.every_engine import judge
 from tests.engines.test_types import COLUMNS
+from tests.engines.typed_rows import AWKWARD, VALUES, counts, in_order
 
 USERS = {"u1": "abc", "u2": "ab", "u3": "a", "u4": "ca", "u5": "z"}
 SHARES = np.array([12, 6, 4], dtype=np.int64)
@@ -24,7 +26,7 @@ SHARES = np.array([12, 6, 4], dtype=np.int64)
 
 def rows_of(users):
     pairs = [(user, item) for user, items in users.items() for item in items]
-    return {"user": [user for user, _ in pairs], "item": [item for _, item in pairs]}
+    return pa.table({"user": [user for user, _ in pairs], "item": [item for _, item in pairs]})
 
 
 def opened(rows, **more):
@@ -47,23 +49,30 @@ def everything(pairs, shares, key=b"k"):
     return found
 
 
-def test_weights_are_the_shares_of_every_users_items():
-    with opened(rows_of(USERS)) as engine:
+# ---- on every engine --------------------------------------------------------------------------------------
+
+TABLE = rows_of(USERS)
+AGAIN = pa.concat_tables([TABLE, TABLE, pa.table({"user": [None, "u9"], "item": ["a", None]})])
+BACKWARDS = rows_of(dict(reversed(USERS.items())))
+
+
+def check_weights(held):
+    with held.engine() as engine:
         # a: 4 + 6 + 12 + 6, b: 4 + 6, c: 4 + 6, z: 12
         assert in_pairs(engine.pairs().weigh(SHARES, b"k")) == [(28, 1), (12, 1), (10, 2)]
-    with opened(rows_of(USERS)) as engine:
         assert everything(engine.pairs(), SHARES) == {"a": 28, "z": 12, "b": 10, "c": 10}
 
 
-def test_rows_that_are_there_twice_and_rows_without_user_or_item_change_nothing():
-    rows = rows_of(USERS)
-    more = {"user": [*rows["user"], *rows["user"], None, "u9"], "item": [*rows["item"], *rows["item"], "a", None]}
-    with opened(pa.table(more)) as engine:
-        assert in_pairs(engine.pairs().weigh(SHARES, b"k")) == [(28, 1), (12, 1), (10, 2)]
+def test_weights_are_the_shares_of_every_users_items(hold):
+    check_weights(hold(TABLE))
 
 
-def test_what_was_released_leaves_everybody():
-    with opened(rows_of(USERS)) as engine:
+def test_rows_that_are_there_twice_and_rows_without_user_or_item_change_nothing(hold):
+    check_weights(hold(AGAIN))
+
+
+def check_released(held):
+    with held.engine() as engine:
         pairs = engine.pairs()
         pairs.weigh(SHARES, b"k")
         pairs.release(np.array([0, 1]))  # a and z
@@ -76,35 +85,106 @@ def test_what_was_released_leaves_everybody():
         assert in_pairs(pairs.weigh(SHARES, b"k")) == [(24, 1)]
 
 
-def test_items_of_one_weight_stand_in_their_own_order_wherever_their_rows_stood():
-    for users in (USERS, dict(reversed(USERS.items()))):
-        with opened(rows_of(users)) as engine:
+def test_what_was_released_leaves_everybody(hold):
+    check_released(hold(TABLE))
+
+
+def test_items_of_one_weight_stand_in_their_own_order_wherever_their_rows_stood(hold):
+    for rows in (TABLE, BACKWARDS):
+        with hold(rows).engine() as engine:
             pairs = engine.pairs()
             pairs.weigh(SHARES, b"k")
             pairs.release(np.array([2]))
             assert pairs.names() == ["b"]
 
 
-def test_of_a_user_the_bound_keeps_so_many_and_the_key_says_which():
-    users = {f"u{v}": [f"i{n}" for n in range(40)] for v in range(3)}
+def check_users(held):
+    with held.engine() as engine:
+        pairs = engine.pairs()
+        assert [array.tolist() for array in pairs.lengths(9)] == [[1, 2, 3], [2, 2, 1]]
+        assert [array.tolist() for array in pairs.lengths(2)] == [[1, 2], [2, 3]]
+        assert pairs.users(9, b"k").tolist() == []
+        pairs.weigh(SHARES, b"k")
+        pairs.release(np.array([0, 1, 2]))
+        assert pairs.names() == ["a", "b", "z"]
+        assert pairs.users(9, b"k").tolist() == [4, 2, 1]
+        assert sum(pairs.users(1, b"k").tolist()) == 5
+        assert [array.tolist() for array in pairs.lengths(9)] == [[1, 2, 3], [2, 2, 1]]  # released or not
+
+
+def test_users_of_released_items_and_lengths(hold):
+    check_users(hold(TABLE))
+
+
+FORTY = rows_of({f"u{v}": [f"i{n}" for n in range(40)] for v in range(3)})
+
+
+def check_bound_of_weights(held):
     found = []
-    with opened(rows_of(users)) as engine:
-        for key in (b"k", b"k", b"other"):
-            pairs = engine.pairs()
-            weights = everything(pairs, np.array([9, 7, 5]), key)
-            assert sum(weights.values()) == 3 * 3 * 5
-            found.append(weights)
+    with held.engine() as engine:
+        for key in (b"k" * 16, b"k" * 16, b"o" * 16):
+            groups = (pairs := engine.pairs()).weigh(np.array([9, 7, 5]), key)
+            assert int((groups.weights * groups.sizes).sum()) == 3 * 3 * 5
+            pairs.release(np.arange(groups.sizes.sum()))
+            found.append(pairs.names())
     assert found[0] == found[1] != found[2]
+
+
+def test_of_a_user_the_bound_keeps_so_many_and_the_key_says_which(hold):
+    check_bound_of_weights(hold(FORTY))
 
 
 ALONE = {"u0": [f"i{n}" for n in range(20)]}
 OTHERS = {f"v{v}": [f"h{n}" for n in range(v)] for v in range(2, 9)}
+BY_ITSELF, AMONG_OTHERS = rows_of(ALONE), rows_of({**OTHERS, **ALONE})
 
 
-def kept_of_u0(users):
+def kept_of_u0(held):
     """The items that u0 keeps: nobody else has any of them."""
-    with opened(rows_of(users)) as engine:
-        return {item for item in everything(engine.pairs(), SHARES) if item.startswith("i")}
+    with held.engine() as engine:
+        pairs = engine.pairs()
+        groups = pairs.weigh(SHARES, b"k" * 16)
+        pairs.release(np.arange(groups.sizes.sum()))
+        return {item for item in pairs.names() if item.startswith("i")}
+
+
+def test_what_a_user_keeps_depends_on_nobody_else(hold):
+    found = kept_of_u0(hold(BY_ITSELF))
+    assert len(found) == 3
+    assert kept_of_u0(hold(AMONG_OTHERS)) == found
+
+
+@pytest.mark.parametrize("name", [name for name in VALUES if name != "written"])
+def test_items_of_every_type(hold, name):
+    with hold(AWKWARD).engine(item=name) as engine:
+        pairs = engine.pairs()
+        groups = pairs.weigh(np.ones(99, dtype=np.int64), b"k")
+        pairs.release(np.arange(groups.sizes.sum()))
+        found = dict(zip(pairs.names(), pairs.users(99, b"k").tolist(), strict=True))
+        assert pairs.weigh(SHARES, b"k").weights.tolist() == []
+    right = dict(counts(AWKWARD, "user", name))
+    assert list(found) == sorted(right, key=in_order)
+    assert found == right
+    assert {type(value) for value in found} == {type(value) for value in right}
+
+
+BIG = 2**53 + 1
+MANY = pa.table({"user": np.arange(300), "item": ["a"] * 299 + ["b"]})
+
+
+def test_sums_above_what_floats_hold_are_exact(hold):
+    with hold(MANY).engine() as engine:
+        assert engine.pairs().weigh(np.array([BIG]), b"k").weights.tolist() == [299 * BIG, BIG]
+
+
+def test_neither_groups_nor_pairs_show_anything(hold):
+    with hold(TABLE).engine() as engine:
+        pairs = engine.pairs()
+        assert repr(pairs.weigh(SHARES, b"k")) == "WeightGroups(private)"
+        assert repr(pairs) in ("DuckDBPairs(private)", "SqlPairs(private)")
+
+
+# ---- on DuckDB --------------------------------------------------------------------------------------------
 
 
 def by_number(pairs, most, key):
@@ -114,12 +194,9 @@ def by_number(pairs, most, key):
     return f"SELECT i, least(count(*) OVER (PARTITION BY u), {most}) AS t FROM {numbered} QUALIFY {first}"
 
 
-def test_what_a_user_keeps_depends_on_nobody_else(monkeypatch):
-    found = kept_of_u0(ALONE)
-    assert len(found) == 3
-    assert kept_of_u0({**OTHERS, **ALONE}) == found
+def test_a_hash_of_numbers_that_others_change_is_seen_through(monkeypatch):
     monkeypatch.setattr(duckdb_weights, "kept", by_number)
-    assert kept_of_u0({**OTHERS, **ALONE}) != kept_of_u0(ALONE), "the twin must be seen through"
+    assert kept_of_u0(judge(AMONG_OTHERS)) != kept_of_u0(judge(BY_ITSELF))
 
 
 def test_every_item_of_a_user_is_kept_about_equally_often():
@@ -157,25 +234,11 @@ def test_items_of_any_type(values, arrow_type):
     assert {type(value) for value in found} == {type(value) for value in values}
 
 
-def test_sums_above_what_floats_hold_are_exact():
-    share = 2**53 + 1
-    rows = {"user": np.arange(300), "item": ["a"] * 299 + ["b"]}
-    with opened(rows) as engine:
-        assert engine.pairs().weigh(np.array([share]), b"k").weights.tolist() == [299 * share, share]
-
-
 def test_no_data_no_groups():
     with opened(rows_of(USERS), where="item = 'nobody'") as engine:
         pairs = engine.pairs()
         release_elsewhere(SIPS(epsilon=1, delta="1e-6", max_items_per_user=3), pairs)
         assert pairs.names() == []
-
-
-def test_neither_groups_nor_pairs_show_anything():
-    with opened(rows_of(USERS)) as engine:
-        pairs = engine.pairs()
-        assert repr(pairs.weigh(SHARES, b"k")) == "WeightGroups(private)"
-        assert repr(pairs) == "DuckDBPairs(private)"
 
 
 def test_what_does_not_fit_into_memory_is_answered(monkeypatch):

@@ -27,7 +27,7 @@ ROOMS = (
 )  # fmt: skip
 TESTING_SEES_UP_TO = "mechanisms"
 
-LAZY = {"pandas", "polars", "pyarrow", "matplotlib", "narwhals", "numba", "psycopg"}
+LAZY = {"pandas", "polars", "pyarrow", "matplotlib", "narwhals", "numba", "psycopg", "pyspark", "sqlglot"}
 RANDOMNESS = {
     "random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom", "ssl.RAND_bytes",
 }  # fmt: skip
@@ -170,15 +170,18 @@ def reason(room: str, other: str) -> str:
 
 
 def stray_engines(found: list[Import], path: str) -> Iterator[tuple[int, str]]:
-    """DuckDB outside the engines that say so in their file names, psycopg outside what speaks to PostgreSQL."""
+    """DuckDB outside the engines that say so in their file names, psycopg and PySpark outside what speaks to them."""
     folder, _, file = path.rpartition("/")
     duckdb_home = folder == "engines" and "duckdb" in file
     psycopg_home = folder in ("engines", "ledger") and file.startswith("postgres_")
+    spark_home = folder == "engines" and file.startswith("spark_")
     for one in found:
         if one.within("duckdb") and not duckdb_home:
             yield one.line, "duckdb belongs in engines/duckdb_engine.py; ask the engine instead"
         if one.within("psycopg") and not psycopg_home:
             yield one.line, "psycopg belongs in engines/postgres_*.py and ledger/postgres_*.py"
+        if (one.within("pyspark") or one.within("py4j")) and not spark_home:
+            yield one.line, "pyspark belongs in engines/spark_*.py"
 
 
 def eager_packages(found: list[Import]) -> Iterator[tuple[int, str]]:
@@ -284,6 +287,15 @@ REFUSED = {
     "psycopg elsewhere": ("dataset.py", "def f():\n    import psycopg", "psycopg belongs in engines/postgres_"),
     "psycopg in DuckDB's engine": ("engines/duckdb_engine.py", "def f():\n    import psycopg", "psycopg belongs in"),
     "duckdb in PostgreSQL's engine": ("engines/postgres_engine.py", "import duckdb", "belongs in engines/duckdb_"),
+    "pyspark elsewhere": ("dataset.py", "def f():\n    import pyspark", "pyspark belongs in engines/spark_"),
+    "pyspark in another engine": (
+        "engines/frames.py",
+        "def f():\n    from pyspark.sql import DataFrame",
+        "pyspark belongs in engines/spark_",
+    ),
+    "pyspark's own door to Java": ("engines/sql_engine.py", "def f():\n    import py4j.protocol", "pyspark belongs in"),
+    "eager pyspark": ("engines/spark_source.py", "from pyspark.sql import SparkSession", "pyspark is optional"),
+    "eager sqlglot": ("engines/sql_filter.py", "import sqlglot", "sqlglot is optional"),
     "eager psycopg": ("engines/postgres_workspace.py", "import psycopg", "psycopg is optional"),
     "eager pandas": ("dataset.py", "import pandas as pd", "pandas is optional"),
     "eager pyarrow": (
@@ -335,6 +347,7 @@ ALLOWED = {
     "duckdb beside its home": ("engines/duckdb_tables.py", "from duckdb import DuckDBPyConnection"),
     "psycopg in its engine": ("engines/postgres_workspace.py", "def f():\n    import psycopg"),
     "psycopg in its ledger": ("ledger/postgres_store.py", "def f():\n    from psycopg.conninfo import make_conninfo"),
+    "pyspark in its engine": ("engines/spark_source.py", "def f():\n    from pyspark.sql import SparkSession"),
     "lazy pandas": ("dataset.py", "def f():\n    import pandas as pd"),
     "pandas for types": ("dataset.py", "import typing\nif typing.TYPE_CHECKING:\n    import pandas as pd"),
     "randomness behind its door": (

@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from dpselect.ledger import Account, Ledger
-from tests import postgres
 
 _names = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """A running server; CI on Linux must have one, elsewhere its tests are skipped without."""
-    try:
-        import psycopg  # noqa: F401 - is it there?
-
-        with postgres.server() as address:
-            yield address
-    except (ImportError, postgres.NoServerError) as error:
-        if os.environ.get("CI") == "true" and sys.platform == "linux":
-            raise
-        pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -11,17 +11,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect.engines.duckdb_types import INTEGERS, kind, label
 from dpselect.engines.duckdb_workspace import Workspace
 from dpselect.engines.memory import available, does_not_fit
+from dpselect.engines.pair_codes import LOW, MOST_ROWS, sets_of
 from dpselect.errors import DataError
 from dpselect.user_sets import Int64, UserSets
 
 BYTES_PER_ROW = 96  # at the peak: its values in the engine, its pair there and in NumPy, and the sets themselves
-MOST_ROWS = 2**31 - 1  # so that every code fits into its half of a pair
-_LOW = 2**32
 _SMALL = INTEGERS - {"UBIGINT", "HUGEINT", "UHUGEINT"}  # these fit into a BIGINT
 
 Rows = Callable[[], AbstractContextManager[str]]
@@ -37,7 +35,7 @@ def user_sets(workspace: Workspace, rows: Rows, user_type: str, item_type: str) 
     workspace.rows(f"DROP TABLE {kept}")
     if len(pairs) != number:
         raise DataError("the source's values cannot be told apart", "cast users and items to text or to numbers")
-    offsets, codes = _sets(pairs)
+    offsets, codes = sets_of(pairs)
     names = _Names(workspace, items, size, item_type)
     return UserSets(offsets=offsets, codes=codes, size=size, label=names, label_many=names.many)
 
@@ -88,23 +86,8 @@ def _least(workspace: Workspace, kept: str) -> int | None:
 
 
 def _fetched(workspace: Workspace, user_code: str, joined: str) -> Int64:
-    found = workspace.columns(f"SELECT ({user_code}) * {_LOW} + i_code AS pair FROM {joined}")
+    found = workspace.columns(f"SELECT ({user_code}) * {LOW} + i_code AS pair FROM {joined}")
     return found["pair"].astype(np.int64, copy=False)
-
-
-def _sets(pairs: Int64) -> tuple[Int64, Int64]:
-    """Offsets and codes of the distinct pairs. Sorts in place, and lets every array go as soon as it can."""
-    pairs.sort()
-    pairs = pairs[_first_of_a_run(pairs)]
-    starts = np.flatnonzero(_first_of_a_run(pairs >> 32))
-    pairs &= _LOW - 1
-    return np.append(starts, len(pairs)).astype(np.int64, copy=False), pairs
-
-
-def _first_of_a_run(values: Int64) -> npt.NDArray[np.bool_]:
-    first = np.ones(len(values), dtype=np.bool_)
-    np.not_equal(values[1:], values[:-1], out=first[1:])
-    return first
 
 
 @dataclass(frozen=True, repr=False)

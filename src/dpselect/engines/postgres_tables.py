@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from dpselect.engines.postgres_types import PgType, pg_type
-from dpselect.engines.postgres_workspace import Row, Workspace, quoted
+from collections.abc import Callable, Sequence
+
+from dpselect.engines.postgres_dialect import quoted
+from dpselect.engines.postgres_types import pg_type
+from dpselect.engines.postgres_workspace import Workspace
+from dpselect.engines.sql_port import Row, SqlType
 from dpselect.errors import ParameterError
 from dpselect.parameters import near
+
+Names = Callable[[Sequence[str]], Sequence[str]]
 
 # Tables, partitioned and foreign ones, views and materialised views.
 _TABLES = """
@@ -27,18 +33,20 @@ FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespa
 
 
 def columns_of(
-    workspace: Workspace, table: str | None, user: str, item: str
-) -> tuple[str, tuple[str, PgType], tuple[str, PgType]]:
-    """The table as SQL has it, then the columns of users and items with their types."""
+    workspace: Workspace, table: str | None, user: str, item: str, needs: Names | None
+) -> tuple[str, dict[str, SqlType]]:
+    """The table as SQL has it, and the types of the columns of users, of items, and of those that `needs` picks."""
     oid, name = _meant(workspace, table)
     found = {str(row[0]): row for row in workspace.fetch(_COLUMNS, {"table": oid})}
     for parameter, column in (("user", user), ("item", item)):
         if column not in found:
             raise ParameterError(parameter, "be a column of the source", repr(column), near(column, tuple(found)))
-    user_type, item_type = (_type(workspace, found[column]) for column in (user, item))
+    types = {
+        column: _type(workspace, found[column]) for column in (user, item, *(needs(tuple(found)) if needs else ()))
+    }
     # No row is read by this, but whoever may not read any is told so now.
-    workspace.fetch(f"SELECT {quoted(user)}, {quoted(item)} FROM {name} LIMIT 0")
-    return name, (user, user_type), (item, item_type)
+    workspace.fetch(f"SELECT {', '.join(quoted(column) for column in types)} FROM {name} LIMIT 0")
+    return name, types
 
 
 def _meant(workspace: Workspace, table: str | None) -> tuple[int, str]:
@@ -57,7 +65,7 @@ def _meant(workspace: Workspace, table: str | None) -> tuple[int, str]:
     return row[0], f"{quoted(row[1])}.{quoted(row[2])}"
 
 
-def _type(workspace: Workspace, column: Row) -> PgType:
+def _type(workspace: Workspace, column: Row) -> SqlType:
     """The type of a column; a domain over a type is that type."""
     oid, modifier = column[1], column[2]
     while True:

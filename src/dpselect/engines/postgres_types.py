@@ -9,70 +9,60 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from dpselect.engines.sql_port import SqlType
 from dpselect.errors import DataError
 
 _TEXTS = frozenset({"text", "varchar", "bpchar", "name", "json", "jsonb"})
 _NUMBERS = {"int2": "SMALLINT", "int4": "INTEGER", "int8": "BIGINT"}
 _FLOATS = {"float4": "FLOAT", "float8": "DOUBLE"}
+_NOT_NAN = "{} IS NOT NULL AND {} <> 'NaN'"
 _TIMES = {"date": "DATE", "time": "TIME", "timestamp": "TIMESTAMP"}
 
 
-@dataclass(frozen=True)
-class PgType:
-    """How a column of one type is counted. In `form` and `present` {} is the column."""
-
-    name: str
-    form: str  # the SQL of its one form, NULL dropped before
-    counted: str  # the type of that form
-    duckdb: str | None  # the type that DuckDB has for it, None where it has no exact one
-    present: str = "{} IS NOT NULL"
-    label: Callable[[object], object] = lambda value: value
-
-    @property
-    def is_text(self) -> bool:
-        """Is it text, and meant as one?"""
-        return self.duckdb == "VARCHAR"
-
-    @property
-    def named(self) -> str:
-        """The SQL of what `label` takes: Python has no value for every date of PostgreSQL, so those come as text."""
-        return "i::text" if self.counted in _TIMES else "i"
+# Plain decimal notation. What a float cannot hold becomes 0 (the least float is 5e-324), or a number beyond every
+# grid: the server refuses to cast it, and whether a question fails may not hang on a row.
+_WRITTEN = "^[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*$"
+_DOUBLE = "round(least(greatest(({})::numeric, '-1e305'), '1e305'), 323)::float8"
+_READ = f"CASE WHEN {{}} ~ '{_WRITTEN}' AND length({{}}) < 1000 THEN {_DOUBLE} END"
 
 
-def pg_type(name: str, kind: str, modifier: int) -> PgType:
+def pg_type(name: str, kind: str, modifier: int) -> SqlType:
     """The type of a column by its name, its kind ('b' base, 'e' enum) and its modifier (-1 without)."""
+    text = '({})::text COLLATE "C"'
     if name in _TEXTS or kind == "e":
-        return PgType(name, '({})::text COLLATE "C"', "text", "VARCHAR")
+        return SqlType(name, "text", text, "text", "VARCHAR", number=_READ)
     if name == "uuid":
-        return PgType(name, '({})::text COLLATE "C"', "text", "UUID")
+        return SqlType(name, "other", text, "text", "UUID")
     if name in _NUMBERS:
-        return PgType(name, "{}", name, _NUMBERS[name])
+        return SqlType(name, "integer", "{}", name, _NUMBERS[name], number="({})::float8")
     if name in _FLOATS:
         # -0.0 + 0.0 is 0.0, and a float4 has the same value as float8.
-        here = "{} IS NOT NULL AND {} <> 'NaN'"
-        return PgType(name, "(({})::float8 + '0'::float8)", "float8", _FLOATS[name], here)
+        form = "(({})::float8 + '0'::float8)"
+        return SqlType(name, "number", form, "float8", _FLOATS[name], present=_NOT_NAN, number="{}")
     if name == "numeric":
         return _numeric(modifier)
     if name in _TIMES:
-        return PgType(name, "{}", name, _TIMES[name], label=_when(name))
+        return SqlType(name, name, "{}", name, _TIMES[name], named="i::text", label=_when(name))
     if name == "timestamptz":
         form = "(({}) AT TIME ZONE 'UTC')"
-        return PgType(name, form, "timestamp", "TIMESTAMP WITH TIME ZONE", label=_when(name))
-    if name in ("bool", "bytea"):
-        return PgType(name, "{}", name, {"bool": "BOOLEAN", "bytea": "BLOB"}[name])
+        zoned = "TIMESTAMP WITH TIME ZONE"
+        return SqlType(name, "other", form, "timestamp", zoned, named="i::text", label=_when(name))
+    if name == "bool":
+        return SqlType(name, "boolean", "{}", name, "BOOLEAN")
+    if name == "bytea":
+        return SqlType(name, "bytes", "{}", name, "BLOB")
     hint = "cast it to text or to a number in a view, and name the view as the table"
     raise DataError(f"a column of type {name} can name neither users nor items", hint)
 
 
-def _numeric(modifier: int) -> PgType:
+def _numeric(modifier: int) -> SqlType:
     """Numbers of one scale look equal where they are equal; without a scale 1.0 and 1.00 are two forms of one."""
     digits, scale = (modifier - 4) >> 16 & 0xFFFF, (modifier - 4) & 0x7FF
-    here = "{} IS NOT NULL AND {} <> 'NaN'"
     if modifier >= 4 and digits <= 38 and scale <= digits:
-        return PgType("numeric", "{}", "numeric", f"DECIMAL({digits},{scale})", here)
-    return PgType("numeric", "trim_scale({})", "numeric", None, here)
+        exact = f"DECIMAL({digits},{scale})"
+        return SqlType("numeric", "number", "{}", "numeric", exact, present=_NOT_NAN, number=_DOUBLE)
+    return SqlType("numeric", "number", "trim_scale({})", "numeric", None, present=_NOT_NAN, number=_DOUBLE)
 
 
 def _when(name: str) -> Callable[[object], object]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
+from dpselect.engines import postgres_copy
 from dpselect.engines.port import Progress
 from dpselect.engines.postgres_address import place, said
+from dpselect.engines.sql_port import Columns, Row
 from dpselect.errors import DataError, DpselectError
 
 if TYPE_CHECKING:
     import psycopg
 
-Row = tuple[Any, ...]
 T = TypeVar("T")
 Values = Mapping[str, object]
 
@@ -35,10 +38,12 @@ _SETTINGS = (
     "SET DateStyle = 'ISO, YMD'",
     "SET TimeZone = 'UTC'",
     "SET extra_float_digits = 1",
+    "SET standard_conforming_strings = on",
     "SET cursor_tuple_fraction = 1",
     "SET enable_hashagg = off",
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 )
+_INT8 = 20  # the type of whole numbers in 64 bits, https://www.postgresql.org/docs/current/catalog-pg-type.html
 POLL = 0.2  # seconds between two reports of progress
 
 # By the SQLSTATE, or by its first two characters: https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -81,6 +86,10 @@ class Workspace:
         """All rows of one statement; values go beside it as %(name)s, so that no log of statements has them."""
         return self.guarded(lambda: self._rows(sql, values or {}), progress=progress)
 
+    def columns(self, sql: str, values: Values, *, progress: Progress | None = None) -> Columns:
+        """All rows of one statement, column by column."""
+        return self.guarded(lambda: self._columns(sql, values), progress=progress)
+
     def attempt(self, sql: str, values: Values) -> list[Row]:
         """The rows of a statement that may fail; the snapshot outlives that."""
         self.fetch("SAVEPOINT attempt")
@@ -92,6 +101,16 @@ class Workspace:
     def _rows(self, sql: str, values: Values) -> list[Row]:
         cursor = self._connection.execute(sql.encode(), values, prepare=False)
         return cursor.fetchall() if cursor.description else []
+
+    def _columns(self, sql: str, values: Values) -> Columns:
+        head = self._connection.execute(f"SELECT * FROM ({sql}) AS q LIMIT 0".encode(), values, prepare=False)
+        names = [(column.name, column.type_code) for column in head.description or ()]
+        if all(code == _INT8 for _, code in names) and "%(" not in sql:
+            return postgres_copy.whole_numbers(self._connection, sql, [name for name, _ in names])
+        rows = self._rows(sql, values)
+        found = zip(*rows, strict=True) if rows else ([] for _ in names)
+        types = [np.int64 if code == _INT8 else object for _, code in names]
+        return {name: np.array(column, dtype) for (name, _), column, dtype in zip(names, found, types, strict=True)}
 
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
         """The result of `work`, or a DataError of fixed text: what a server says can quote a row.
@@ -149,8 +168,3 @@ def _connected(address: str, shown: str) -> psycopg.Connection:
         pass
     hint = "check host, database, user and password (PGPASSWORD or ~/.pgpass), and that the server runs"
     raise DataError(f"no connection to {shown}", hint)
-
-
-def quoted(name: str) -> str:
-    """An SQL identifier in a statement that takes values, where % is special."""
-    return '"' + name.replace('"', '""').replace("%", "%%") + '"'

@@ -53,21 +53,32 @@ class Dialect:
     text: str  # the text that says which value it is, of a value in its one form
     keyed: Callable[[str, str, str], str]  # (key, user, item) -> what the bound orders by; all three are SQL
     matches: str  # does the text {text} match the regular expression {pattern}, which has no backslash?
+    distinct_first: bool = False  # is SELECT DISTINCT before count(*) cheaper than count(DISTINCT u)?
+    by_user: str = ""  # a hint that puts the rows of a user together, after SELECT, where later steps gain by it
     integer: str = "BIGINT"
     whole: str = "NUMERIC"  # integers of any size, for sums that would not fit
     double: str = "DOUBLE PRECISION"
     divided: str = "div({}, {})"  # of whole numbers that are not negative, rounded down
-    parts: str = ""  # (rows as SQL, separator as SQL) -> rows u, i with one row for each part of i
+    parts: str = ""  # the query of u and i with one row for each part of the text i of {rows}, cut at {separator}
 
 
 class Database(Protocol):
     """One table of one database, opened for one question. What it says when it fails is of fixed text."""
 
-    dialect: Dialect
-    source: str
-    """What stands after FROM to read the table."""
-    types: Mapping[str, SqlType]
-    """The types of the columns that were asked for when it was opened."""
+    @property
+    def dialect(self) -> Dialect:
+        """How it writes what databases write differently."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """What stands after FROM to read the table."""
+        ...
+
+    @property
+    def types(self) -> Mapping[str, SqlType]:
+        """The types of the columns that were asked for when it was opened."""
+        ...
 
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
         """All rows of one query."""
@@ -90,15 +101,19 @@ class Database(Protocol):
         ...
 
     def put_items(self, values: Sequence[object], item_type: SqlType) -> str:
-        """A public list of items in their one form, column i, each once; ParameterError("domain") if they do not fit."""
+        """A public list of items in their one form, column i, each once; an error if they do not fit."""
         ...
 
     def secret(self, key: bytes) -> str:
         """A key as SQL for `Dialect.keyed`; it goes beside the statement where that is possible."""
         ...
 
-    def at(self, sql: str, order: str, place: int) -> Row:
-        """The row at a place, from 0, of a query in an order that leaves no ties. Asked for again and again."""
+    def at(self, sql: str, order: str, places: Int64) -> list[Any]:
+        """The column `name` of the rows at these places, from 0, of a query in an order that leaves no ties.
+
+        `order` names columns of the query. The places ascend, and the names come in their order. It is asked again
+        and again, for other places of the same query.
+        """
         ...
 
     def close(self) -> None:

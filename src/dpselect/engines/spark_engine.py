@@ -1,0 +1,27 @@
+"""The Spark engine: the SQL engine over one frame or table of a session."""
+
+from __future__ import annotations
+
+from dpselect.engines import sql_filter
+from dpselect.engines.spark_database import SparkDatabase
+from dpselect.engines.sql_engine import SqlEngine
+
+
+def spark_engine(
+    source: object,
+    *,
+    user: str,
+    item: str,
+    where: str | None = None,
+    max_items_per_user: int | None = None,
+    split: str | None = None,
+    table: str | None = None,
+    key: bytes,
+) -> SqlEngine:
+    """An engine for one question. Opening it reads the schema and refuses what does not fit."""
+    condition = None if where is None else sql_filter.parse(where)
+    needs = None if condition is None else condition.needs
+    database = SparkDatabase(source, user=user, item=item, table=table, needs=needs)
+    return SqlEngine.over(
+        database, user=user, item=item, where=condition, max_items_per_user=max_items_per_user, split=split, key=key
+    )

@@ -1,0 +1,99 @@
+"""Types of Spark: which columns can be users and items, and the one form in which each value is counted.
+
+Values that compare as equal must look equal too, and must be the ones that DuckDB counts as equal. So text loses its
+collation and char(n) its padding, negative zero its sign; a moment is counted as its microseconds since 1970, which
+no time zone of a session changes, and bytes as their hexadecimal digits, which are text everywhere. Text that is not
+UTF-8 gets U+FFFD where it is broken, so that it is the same here and there. Any other type is refused.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from dpselect.engines.spark_dialect import MATCHES
+from dpselect.engines.sql_port import SqlType
+from dpselect.errors import DataError
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructField
+
+_TEXT = "make_valid_utf8(CAST({} AS STRING) COLLATE UTF8_BINARY)"
+_NUMBER = "^[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*$"
+_WRITTEN = f"CASE WHEN {MATCHES.format(text='{}', pattern=_NUMBER)} THEN try_cast({{}} AS DOUBLE) END"
+_INTEGERS = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INTEGER", "long": "BIGINT"}
+_FLOATS = {"float": "FLOAT", "double": "DOUBLE"}
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_MICROSECOND = datetime.timedelta(microseconds=1)
+_CYCLE = 146097 * 86_400_000_000  # microseconds of 400 years, after which the calendar repeats
+
+
+def spark_type(field: StructField) -> SqlType:
+    """The type of a column."""
+    sort, name = field.dataType.typeName(), field.dataType.simpleString().partition(" ")[0]
+    if sort in ("string", "char", "varchar", "void"):
+        # Of a table's char(n) a frame knows the text only, and beside it how it was declared.
+        declared = str(field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", sort))
+        form = f"rtrim({_TEXT})" if declared.startswith("char") else _TEXT
+        return SqlType(name, "text", form, "STRING", "VARCHAR", number=_WRITTEN)
+    if sort in _INTEGERS:
+        return SqlType(name, "integer", "{}", name.upper(), _INTEGERS[sort], number="CAST({} AS DOUBLE)")
+    if sort in _FLOATS:
+        # -0.0 + 0.0 is 0.0, and a float has the same value as a double.
+        form, here = "(CAST({} AS DOUBLE) + 0.0D)", "{} IS NOT NULL AND NOT isnan({})"
+        return SqlType(name, "number", form, "DOUBLE", _FLOATS[sort], here, number="{}")
+    if sort == "decimal":
+        return SqlType(name, "number", "{}", name.upper(), name.upper(), number="CAST({} AS DOUBLE)")
+    if sort == "boolean":
+        return SqlType(name, "boolean", "{}", "BOOLEAN", "BOOLEAN")
+    if sort == "binary":
+        return SqlType(name, "bytes", "hex({})", "STRING", "BLOB", label=lambda value: bytes.fromhex(str(value)))
+    return _moments(sort, name, field.dataType)
+
+
+def _moments(sort: str, name: str, of: DataType) -> SqlType:
+    """Python has no value for every date of Spark, so dates come as text, which `label` reads."""
+    text = "CAST(i AS STRING)"
+    if sort == "timestamp":
+        return SqlType(name, "timestamp", "unix_micros({})", "BIGINT", "TIMESTAMP WITH TIME ZONE", label=_moment)
+    if sort == "timestamp_ntz":
+        label = _when(datetime.datetime.fromisoformat)
+        return SqlType(name, "timestamp", "{}", "TIMESTAMP_NTZ", "TIMESTAMP", named=text, label=label)
+    if sort == "date":
+        label = _when(datetime.date.fromisoformat)
+        return SqlType(name, "date", "{}", "DATE", "DATE", named=text, label=label)
+    if sort.startswith("time") and of.__class__.__name__ == "TimeType":
+        form, label = "CAST({} AS TIME(6))", _when(datetime.time.fromisoformat)
+        return SqlType(name, "time", form, "TIME(6)", "TIME", named=text, label=label)
+    hint = "cast it to text or to a number, in a view or with DataFrame.withColumn"
+    raise DataError(f"a column of type {sort} can name neither users nor items", hint)
+
+
+def microseconds(moment: datetime.datetime) -> int:
+    """A moment as it is counted; without a time zone it is in UTC."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+    return (aware - _EPOCH) // _MICROSECOND
+
+
+def _moment(value: object) -> object:
+    """From microseconds to Python; text for a year that it cannot hold."""
+    count = int(str(value))
+    try:
+        return _EPOCH + count * _MICROSECOND
+    except OverflowError:
+        cycles, rest = divmod(count, _CYCLE)
+        same = _EPOCH + rest * _MICROSECOND
+        return f"{same.year + 400 * cycles:+05}{same:-%m-%d %H:%M:%S.%f}+00:00"
+
+
+def _when(parse: Callable[[str], object]) -> Callable[[object], object]:
+    """From Spark's ISO text to Python; what Python cannot hold (44 BC, the year 10000) stays text."""
+
+    def label(value: object) -> object:
+        try:
+            return parse(str(value))
+        except ValueError:
+            return value
+
+    return label

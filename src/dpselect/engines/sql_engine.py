@@ -1,0 +1,190 @@
+"""The SQL engine: one table of a database, one filter, one bound, and the questions, answered by its SQL.
+
+It counts as the DuckDB engine does, to the bit; only which items a bounded user keeps hangs on the database's own hash.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from dpselect.engines import sql_questions as questions
+from dpselect.engines import sql_sets
+from dpselect.engines.domain import UNSEEN, Column, Domain, Listed, Size, Span
+from dpselect.engines.port import PerUser, Progress
+from dpselect.engines.sql_domain import domain_values
+from dpselect.engines.sql_filter import SqlFilter
+from dpselect.engines.sql_pairs import SqlPairs
+from dpselect.engines.sql_port import Database, SqlType, int64
+from dpselect.errors import DataError, ParameterError
+from dpselect.grid import Grid, UsersAt
+from dpselect.histogram import Histogram
+from dpselect.parameters import whole
+from dpselect.texts.token_stream import TokenStream
+from dpselect.texts.tokenizer import Tokenizer
+from dpselect.user_sets import UserSets
+
+
+class SqlEngine:
+    """Distinct users per item of one open table, which it closes with itself.
+
+    `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        user: str,
+        item: str,
+        where: SqlFilter | None = None,
+        max_items_per_user: int | None = None,
+        split: str | None = None,
+        key: bytes,
+    ) -> None:
+        self._database, self._dialect = database, database.dialect
+        self._item = database.types[item]
+        self._key, self._most = key, max_items_per_user
+        self._domains: dict[Domain, str] = {}
+        self._texts: sql_sets.Texts | None = None
+        if split is not None and not self._item.is_text:
+            raise ParameterError("split", "go with an item column of text", f"a column of {self._item.name}")
+        columns = [(self._dialect.quote(name), database.types[name]) for name in (user, item)]
+        condition = None if where is None else where.sql(database.types, self._dialect)
+        rows = questions.rows(database.source, columns[0], columns[1], condition)
+        self._rows = rows if split is None else questions.parts(rows, split, self._dialect)
+
+    @classmethod
+    def over(cls, database: Database, **asked: Any) -> SqlEngine:
+        """An engine over a database that was just opened; it is closed where the question does not fit it."""
+        try:
+            return cls(database, **asked)
+        except BaseException:
+            database.close()
+            raise
+
+    def __enter__(self) -> SqlEngine:
+        return self
+
+    def __exit__(self, sort: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget everything. Labels cannot be asked for any more."""
+        if self._texts is not None:
+            self._texts.close()
+        self._database.close()
+
+    def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
+        """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
+        most = whole("rows", rows, least=0)
+        found = self._database.rows(questions.top(self._counts(self._rows), self._item, most), progress=progress)
+        return Histogram.from_items([self._item.label(row[0]) for row in found], [row[1] for row in found])
+
+    def check(self, domain: Domain) -> None:
+        """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
+        if isinstance(domain, Span):
+            questions.in_span("", domain, self._item, self._dialect)
+        elif isinstance(domain, (Listed, Column)) and domain not in self._domains:
+            values = domain_values(domain, self._item)
+            self._domains[domain] = self._database.put_items(values, self._item)
+
+    def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
+        """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
+        if domain is not None:
+            self.check(domain)
+        counted = self._database.keep(self._counted(domain), progress=progress)
+        found = self._database.rows(questions.groups(counted), progress=progress)
+        counts, sizes = [row[0] for row in found], [row[1] for row in found]
+        unseen = _unseen(domain, sum(sizes))
+        if unseen:
+            counts, sizes = [*counts, 0], [*sizes, unseen]
+        names = _Names(self._database, counted, tuple(sizes), self._item, domain, bool(unseen))
+        return Histogram(counts=np.array(counts, dtype=np.int64), sizes=sizes, label=names)
+
+    def check_values(self) -> None:
+        """Refuse an item column that holds no numbers."""
+        if self._item.number is None:
+            hint = "cast it to a number in the source, for example in a view or a data frame"
+            raise DataError(f"a column of type {self._item.name} holds no numbers", hint)
+
+    def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
+        """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
+        self.check_values()
+        key = self._database.secret(self._key)
+        sql = questions.users_at(self._rows, grid, per_user, key, self._item, self._dialect)
+        found = self._database.columns(sql, progress=progress)
+        return UsersAt(int64(found["p"]), int64(found["n"]))
+
+    def check_sets(self) -> None:
+        """Nothing to refuse: sets of users come from every table."""
+
+    def contributions(self, *, progress: Progress | None = None) -> UserSets:
+        """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
+        return sql_sets.user_sets(self._database, self._rows, self._item, progress)
+
+    def pairs(self, *, progress: Progress | None = None) -> SqlPairs:
+        """The distinct items of every user, kept in the database: weights are added up there."""
+        return SqlPairs(self._database, self._rows, self._item, progress)
+
+    def check_text(self, tokenizer: Tokenizer) -> None:
+        """Refuse an item column that holds no text, and a pattern that cannot be read."""
+        sql_sets.check_text(self._item, tokenizer)
+
+    def tokens(self, tokenizer: Tokenizer, *, progress: Progress | None = None) -> TokenStream:
+        """The tokens of every text, which come here to be cut; words can be named until the engine is closed."""
+        self.check_text(tokenizer)
+        self._texts = sql_sets.Texts(self._database, self._rows, progress)
+        return self._texts.tokens(tokenizer, progress)
+
+    def _counts(self, rows: str) -> str:
+        bound = None if self._most is None else (self._most, self._database.secret(self._key))
+        return questions.counts(rows, bound, self._dialect)
+
+    def _counted(self, domain: Domain | None) -> str:
+        """The counts of what the domain asks for, as SQL."""
+        if isinstance(domain, Span):
+            return self._counts(questions.in_span(self._rows, domain, self._item, self._dialect))
+        if isinstance(domain, (Listed, Column)):
+            listed = self._domains[domain]
+            return questions.of_domain(self._counts(questions.in_domain(self._rows, listed)), listed)
+        return self._counts(self._rows)
+
+
+@dataclass(frozen=True, repr=False)
+class _Names:
+    """The labels of a grouped histogram, asked for one at a time."""
+
+    database: Database
+    counted: str
+    sizes: tuple[int, ...]
+    item_type: SqlType
+    domain: Domain | None
+    rest: bool  # the last group are items of the domain that stand in no table
+
+    def __call__(self, group: int, member: int) -> object:
+        if not (0 <= group < len(self.sizes) and 0 <= member < self.sizes[group]):
+            raise IndexError("there is no such member of a group")
+        unseen = self.rest and group == len(self.sizes) - 1
+        if not isinstance(self.domain, Span):
+            return UNSEEN if unseen else self.item_type.label(self._item(group, member, self.item_type.named))
+        number = self._number(self.domain, member) if unseen else int(self._item(group, member, "i"))
+        return str(number) if self.item_type.is_text else number
+
+    def _item(self, group: int, member: int, named: str) -> Any:
+        sql, order = questions.names(self.counted, named)
+        return self.database.at(sql, order, int64([sum(self.sizes[:group]) + member]))[0]
+
+    def _number(self, span: Span, member: int) -> int:
+        sql = questions.seen_before(self.counted, span.start, member, self.database.dialect)
+        return span.start + member + int(self.database.rows(sql)[0][0])
+
+
+def _unseen(domain: Domain | None, seen: int) -> int:
+    """How many items of the domain have no row and stand in no table."""
+    if isinstance(domain, Span):
+        return domain.stop - domain.start - seen
+    return max(0, domain.items - seen) if isinstance(domain, Size) else 0

@@ -1,0 +1,82 @@
+"""Every engine over the same typed rows. DuckDB is one of them, and judges the others where plain Python would be long.
+
+An engine enters the suite with a maker: from an Arrow table to what a Dataset takes as `source` and `table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import pyarrow as pa
+import pytest
+
+import dpselect as dps
+from dpselect.engines.opening import Engine, open_engine
+
+KEY = bytes(range(16))
+Maker = Callable[[pytest.FixtureRequest, pa.Table], tuple[object, str | None]]
+
+
+@dataclass(frozen=True)
+class Held:
+    """The rows in one engine's own kind of source."""
+
+    kind: str
+    source: object
+    table: str | None
+
+    def engine(self, user: str = "user", item: str = "item", **more: object) -> Engine:
+        """An engine for one question."""
+        plain = {"where": None, "max_items_per_user": None, "split": None, "key": KEY}
+        return open_engine(self.source, user=user, item=item, table=self.table, **(plain | more))
+
+    def data(self, user: str = "user", **more: object) -> dps.Dataset:
+        """The rows for a verb."""
+        return dps.Dataset(self.source, user=user, table=self.table, **more)
+
+
+def _duckdb(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:  # noqa: ARG001
+    return rows, None
+
+
+# Text stands there under a collation in whose order, and by whose equality of case, nothing may go.
+_TYPES = {
+    "string": 'text COLLATE "en-x-icu"', "int64": "int8", "int32": "int4", "double": "float8", "float": "float4",
+    "bool": "bool", "date32[day]": "date", "timestamp[us]": "timestamp", "timestamp[us, tz=UTC]": "timestamptz",
+    "binary": "bytea",
+}  # fmt: skip
+
+
+def postgres_type(sort: pa.DataType) -> str:
+    """What a column of Arrow is in PostgreSQL."""
+    return f"numeric({sort.precision}, {sort.scale})" if pa.types.is_decimal(sort) else _TYPES[str(sort)]
+
+
+def _postgres(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:
+    psycopg = pytest.importorskip("psycopg")
+    address = request.getfixturevalue("new_database")()
+    columns = ", ".join(f'"{field.name}" {postgres_type(field.type)}' for field in rows.schema)
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLE t ({columns})".encode())
+        with connection.cursor().copy("COPY t FROM STDIN") as copy:
+            for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                copy.write_row(row)
+    return address, "t"
+
+
+def _spark(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:
+    return request.getfixturevalue("spark").createDataFrame(rows), None
+
+
+MAKERS: dict[str, Maker] = {"duckdb": _duckdb, "postgres": _postgres}
+PARAMETERS = [pytest.param(name, id=name) for name in MAKERS]
+if find_spec("dpselect.engines.spark_engine") is not None:
+    MAKERS["spark"] = _spark
+    PARAMETERS.append(pytest.param("spark", id="spark", marks=[pytest.mark.slow, pytest.mark.xdist_group("spark")]))
+
+
+def judge(rows: pa.Table) -> Held:
+    """The rows in DuckDB, which judges."""
+    return Held("duckdb", rows, None)

@@ -1,0 +1,51 @@
+"""A Spark session of our own for the length of a test run: two threads of this machine, and a warehouse that goes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class NoSparkError(Exception):
+    """There is no Java, or no PySpark."""
+
+
+@contextmanager
+def session() -> Iterator[SparkSession]:
+    """A running session; it and its folder are removed at the end."""
+    java = Path(os.environ["JAVA_HOME"]) / "bin" / "java" if "JAVA_HOME" in os.environ else shutil.which("java")
+    if java is None or not Path(java).exists():
+        raise NoSparkError("needs Java 17 or newer, which is not there")
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise NoSparkError("needs PySpark, which is not there") from None
+    folder = Path(tempfile.mkdtemp(prefix="dpselect-spark-"))
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # soon warm
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.log.level": "OFF",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("dpselect-tests")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    started = builder.getOrCreate()
+    try:
+        yield started
+    finally:
+        started.stop()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,150 @@
+"""Engines that are wrong on purpose: whatever statement is spoilt, a check of the suite notices it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from dpselect.engines import duckdb_questions, postgres_types, sql_questions, sql_weights
+from dpselect.engines.domain import Listed
+from dpselect.engines.postgres_database import PostgresDatabase
+from dpselect.engines.postgres_dialect import POSTGRES
+from dpselect.errors import DataError
+from tests.engines import test_every_value, test_weights
+from tests.engines.every_engine import Held, judge
+from tests.engines.test_every_engine import CROWD, EVEN, check_bound, check_counts, check_domain, check_even, check_key
+from tests.engines.test_every_value import EACH, check_rules, check_text
+from tests.engines.typed_rows import AWKWARD
+
+pytest.importorskip("psycopg")
+Hold = Callable[[pa.Table], Held]
+
+
+@dataclass(frozen=True)
+class Twin:
+    """What is spoilt, how, and the check that must notice."""
+
+    at: Any
+    name: str
+    wrong: Any
+    check: Callable[[Hold], None]
+    noticed: type[Exception] = AssertionError  # the check fails, where the engine does not
+
+
+def spoilt(at: Any, name: str, old: str, new: str, check: Callable[[Hold], None]) -> Twin:
+    """A question whose statement says `new` where it should say `old`."""
+    right = getattr(at, name)
+
+    def wrong(*words: Any) -> Any:
+        said = right(*words)
+        return said.replace(old, new) if isinstance(said, str) else tuple(one.replace(old, new) for one in said)
+
+    return Twin(at, name, wrong, check)
+
+
+def texts(hold: Hold) -> None:
+    check_counts(hold(AWKWARD), AWKWARD, "user", "text")
+
+
+def bound(hold: Hold) -> None:
+    check_bound(hold(CROWD), CROWD)
+
+
+def weights(hold: Hold) -> None:
+    test_weights.check_weights(hold(test_weights.AGAIN))
+
+
+def users(hold: Hold) -> None:
+    test_weights.check_users(hold(test_weights.TABLE))
+
+
+def values(hold: Hold) -> None:
+    check_rules(hold(test_every_value.CROWD), test_every_value.CROWD, "real")
+
+
+def keyed(wrong: Callable[[str, str, str], str], check: Callable[[Hold], None]) -> Twin:
+    """A bound that is decided by something else."""
+    return Twin(PostgresDatabase, "dialect", replace(POSTGRES, keyed=wrong), check)
+
+
+LOCALE = 'i COLLATE "en-x-icu"'
+KEYED = POSTGRES.keyed
+TWINS = {
+    "rows are counted for users": spoilt(sql_questions, "counts", "count(DISTINCT u)", "count(u)", texts),
+    "a user without items is one": spoilt(sql_questions, "rows", "IS NOT NULL AND", "IS NOT NULL OR", texts),
+    "pairs come twice": spoilt(sql_questions, "distinct", "DISTINCT ", "", bound),
+    "pairs come twice to weights": spoilt(sql_questions, "distinct", "DISTINCT ", "", weights),
+    "one item too many": spoilt(sql_questions, "pairs", "place <= ", "place - 1 <= ", bound),
+    "one item too few": spoilt(sql_questions, "pairs", "place <= ", "place < ", bound),
+    "a tie is cut by a locale": spoilt(sql_questions, "top", "n DESC, i", f"n DESC, {LOCALE}", texts),
+    "a group is in the order of a locale": spoilt(sql_questions, "names", "n DESC, i", f"n DESC, {LOCALE}", texts),
+    "groups from the least": spoilt(sql_questions, "groups", "DESC", "ASC", texts),
+    "items of a domain without a row": spoilt(
+        sql_questions,
+        "of_domain",
+        "LEFT JOIN",
+        "JOIN",
+        lambda hold: check_domain(hold(AWKWARD), "text", Listed(("x",))),
+    ),
+    "a domain that others enter": Twin(
+        sql_questions, "in_domain", lambda rows, _: rows, lambda hold: check_bound(hold(CROWD), CROWD)
+    ),
+    "the key is forgotten": keyed(lambda _, user, item: KEYED("'\\x00'::bytea", user, item), check_key),
+    "the user is forgotten": keyed(
+        lambda key, _, item: KEYED(key, "'u'::text", item), lambda hold: check_even(hold(EVEN))
+    ),
+    "the first items are kept": keyed(lambda _key, _user, item: item, lambda hold: check_even(hold(EVEN))),
+    "a mean rounded down": spoilt(sql_questions, "users_at", "+ count(*)", "", values),
+    "a place rounded down": spoilt(sql_questions, "_place", "+ CAST('0.5'", "+ 0 * CAST('0.5'", values),
+    "what is released stays": Twin(
+        sql_weights,
+        "without",
+        lambda pairs, *_: pairs,
+        lambda hold: test_weights.check_released(hold(test_weights.TABLE)),
+    ),
+    "one share too many": spoilt(
+        sql_weights,
+        "kept",
+        "WHERE place <= ",
+        "WHERE place - 1 <= ",
+        lambda hold: test_weights.check_bound_of_weights(hold(test_weights.FORTY)),
+    ),
+    "shares of all that a user has": spoilt(
+        sql_weights,
+        "kept",
+        "CASE WHEN size < ",
+        "CASE WHEN size > ",
+        weights,
+    ),
+    "counts of users without their bound": Twin(
+        sql_weights, "kept", lambda pairs, *_: f"(SELECT i, 1 AS t FROM {pairs} AS k)", users
+    ),
+    "numbers below the least float": Twin(
+        postgres_types,
+        "_READ",
+        postgres_types._READ.replace(", 323)", ", 400)"),
+        lambda hold: check_text(hold(EACH)),
+        DataError,
+    ),
+    "text that begins as a number": Twin(
+        postgres_types,
+        "_READ",
+        "substring({} from '^[0-9]{1,9}')::float8",
+        lambda hold: check_text(hold(EACH)),
+    ),
+    "DuckDB's own numbers": Twin(
+        duckdb_questions, "number_form", lambda i, _: f"TRY_CAST({i} AS DOUBLE)", lambda _: check_text(judge(EACH))
+    ),
+}
+
+
+@pytest.mark.parametrize("hold", ["postgres"], indirect=True)
+@pytest.mark.parametrize("twin", TWINS.values(), ids=list(TWINS))
+def test_a_check_notices(hold: Hold, monkeypatch: pytest.MonkeyPatch, twin: Twin) -> None:
+    monkeypatch.setattr(twin.at, twin.name, twin.wrong)
+    with pytest.raises(twin.noticed):
+        twin.check(hold)

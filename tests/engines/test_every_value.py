@@ -1,0 +1,103 @@
+"""Quantiles on every engine: one place of every user, and one meaning of numbers that are written as text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpselect.engines.port import PerUser
+from dpselect.errors import DataError
+from dpselect.grid import Grid
+from tests.engines.every_engine import Held
+from tests.engines.test_values import RULES, histogram
+from tests.engines.test_values import WRITTEN as NUMBER
+from tests.engines.typed_rows import AWKWARD, EMPTY, NUMBERS, VALUES, WRITTEN
+
+Hold = Callable[[pa.Table], Held]
+GRIDS = [Grid.of((-10, 50), "0.5"), Grid.of(("-0.1", "33.3"), "0.1"), Grid.of((-(10**20), 10**20))]
+EACH = pa.table({"user": [f"user {n}" for n in range(len(WRITTEN))], "text": WRITTEN})
+# Halves between points, which one engine must not round otherwise than another; few values of many users.
+CROWD = pa.table(
+    {
+        "user": [n % 97 for n in range(2000)],
+        "real": [(n * 7919 % 1201) / 20 - 15 for n in range(2000)],
+        "whole": [n * 7919 % 61 - 5 for n in range(2000)],
+        "written": [f"{(n * 7919 % 1201) / 20 - 15}" for n in range(2000)],
+    }
+)
+
+
+def at(held: Held, grid: Grid, which: PerUser, item: str, **more: object) -> dict[int, int]:
+    with held.engine(item=item, **more) as engine:
+        return histogram(engine.users_at(grid, which))
+
+
+def check_text(held: Held) -> None:
+    """Text that is written in plain decimal notation is that number, and other text is missing: judged by Python."""
+    for grid in GRIDS:
+        numbers = [float(text) for text in WRITTEN if NUMBER.fullmatch(text) and len(text) < 1000]
+        assert at(held, grid, PerUser.MIN, "text") == Counter(grid.places(np.array(numbers)).tolist())
+
+
+def test_text_that_is_written_as_a_number(hold: Hold) -> None:
+    check_text(hold(EACH))
+
+
+def test_the_judge_knows_what_is_no_number() -> None:
+    for text in ("1_000", "inf", "-Infinity", "nan", "0x10", "1d", "", "1e1000", "\t5", "5\n", "+-5", "\u0663", "0b1"):
+        assert text in WRITTEN
+        assert not NUMBER.fullmatch(text)
+
+
+def places_of(rows: pa.Table, grid: Grid, item: str) -> list[list[int]]:
+    """Every user's places, from the rows that hold a number."""
+    found: dict[object, list[int]] = {}
+    for user, value in zip(rows.column("user").to_pylist(), rows.column(item).to_pylist(), strict=True):
+        is_text = isinstance(value, str)
+        there = NUMBER.fullmatch(value) and len(value) < 1000 if is_text else value is not None and value == value
+        if user is not None and there:
+            found.setdefault(user, []).extend(grid.places(np.array([float(value)])).tolist())
+    return list(found.values())
+
+
+def check_rules(held: Held, rows: pa.Table, item: str) -> None:
+    """Least, largest and mean are those of plain Python to the place; a random one is one of the user's own."""
+    for grid in GRIDS:
+        users = places_of(rows, grid, item)
+        for which, rule in RULES.items():
+            assert at(held, grid, which, item) == Counter(map(rule, users))
+    found = at(held, grid, PerUser.RANDOM, item)
+    assert sum(found.values()) == len(users)
+    assert set(found) <= {place for places in users for place in places}
+
+
+@pytest.mark.parametrize("item", NUMBERS)
+def test_one_place_of_every_user(hold: Hold, item: str) -> None:
+    check_rules(hold(AWKWARD), AWKWARD, item)
+
+
+@pytest.mark.parametrize("item", ["real", "whole", "written"])
+def test_one_place_of_every_user_of_many(hold: Hold, item: str) -> None:
+    check_rules(hold(CROWD), CROWD, item)
+
+
+def test_the_key_decides_which_place_is_taken_at_random(hold: Hold) -> None:
+    first, again, other = (
+        at(hold(CROWD), GRIDS[0], PerUser.RANDOM, "whole", key=key) for key in (b"k" * 16, b"k" * 16, b"o" * 16)
+    )
+    assert first == again != other
+
+
+def test_no_rows_are_an_outcome(hold: Hold) -> None:
+    for which in PerUser:
+        assert at(hold(EMPTY), GRIDS[0], which, "whole") == {}
+
+
+@pytest.mark.parametrize("item", [name for name in VALUES if name not in (*NUMBERS, "text")])
+def test_what_holds_no_numbers_is_refused(hold: Hold, item: str) -> None:
+    with hold(AWKWARD).engine(item=item) as engine, pytest.raises(DataError, match=r"holds no numbers\nhint: cast it"):
+        engine.check_values()
