@@ -35,7 +35,14 @@ def ours(method: str, frame: Any) -> int:
 
 def tumult(frame: Any) -> int:
     """Tumult Analytics' groups."""
-    from tmlt.analytics import AddRowsWithID, ApproxDPBudget, MaxGroupsPerID, MaxRowsPerGroupPerID, QueryBuilder, Session
+    from tmlt.analytics import (
+        AddRowsWithID,
+        ApproxDPBudget,
+        MaxGroupsPerID,
+        MaxRowsPerGroupPerID,
+        QueryBuilder,
+        Session,
+    )
 
     budget = ApproxDPBudget(1, 1e-6)
     session = Session.from_dataframe(budget, "rows", frame, protected_change=AddRowsWithID("user"))
