@@ -299,6 +299,22 @@ def test_what_a_warehouse_says_is_never_shown():
     assert caught.value.__cause__ is None
 
 
+def test_what_came_in_another_form_is_never_quoted():
+    def asked(answer: object, **more: str) -> SqlEngine:
+        given = iter([[], answer])
+        source = dps.Warehouse(lambda sql: next(given), dialect="trino", types=TYPES)  # noqa: ARG005 - written before
+        return warehouse_engine(source, table="t", key=KEY, **({"user": "user_id", "item": "item"} | more))
+
+    with asked([("ann's secret", 3)], item="amount") as found:  # said to be whole numbers
+        assert pairs(found.top(3)) == [("ann's secret", 3)]
+    with asked([("ann's secret", "x")], item="amount") as found, pytest.raises(DataError) as caught:
+        found.users_at(GRID, PerUser.MIN)
+    assert "secret" not in str(caught.value)
+    with asked([{"i": "ann's secret", "n": 3}]) as found, pytest.raises(ParameterError, match="got dict") as refused:
+        found.top(3)
+    assert "secret" not in str(refused.value)
+
+
 def test_a_warehouse_is_described():
     def nothing(sql: str) -> list[tuple[object, ...]]:  # noqa: ARG001 - no rows, whatever is asked
         return []

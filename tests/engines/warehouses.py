@@ -1,10 +1,8 @@
-"""Warehouses for tests: a flavour of DuckDB's, so that the real code runs on a real database, and recorded queries."""
+"""Warehouses for tests: a flavour of DuckDB's, so that the real code runs on a real database."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import duckdb
+from collections.abc import Sequence
 
 from dpselect.engines.sql_port import Dialect
 from dpselect.engines.warehouse_flavour import Flavour, Words, kinds
@@ -64,13 +62,3 @@ DUCKDB = Flavour(
     ),
     _table,
 )
-
-
-def asked(connection: duckdb.DuckDBPyConnection, queries: list[str]) -> Callable[[str], list[tuple[object, ...]]]:
-    """A `run` that writes down what it is asked."""
-
-    def run(sql: str) -> list[tuple[object, ...]]:
-        queries.append(sql)
-        return connection.execute(sql).fetchall()
-
-    return run

@@ -53,7 +53,7 @@ class WarehouseDatabase:
         names = selected(sql)
         rows = self.rows(sql, progress=progress)
         found = list(zip(*rows, strict=True)) if rows else [() for _ in names]
-        return {name: _array(values) for name, values in zip(names, found, strict=True)}
+        return {name: _array(name, values) for name, values in zip(names, found, strict=True)}
 
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:  # noqa: ARG002 - nothing runs yet
         """The query itself."""
@@ -148,8 +148,19 @@ def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.integer) else value
 
 
-def _array(values: Sequence[Any]) -> Any:
-    """Whole numbers as int64, whatever a driver makes of them; other values as they came."""
-    if not values or isinstance(values[0], str):
+def _array(name: str, values: Sequence[Any]) -> Any:
+    """Whole numbers as int64, whatever a driver makes of them. Only the texts that are cut here, i, are none."""
+    if name == "i":
         return np.array(values, dtype=object)
-    return np.array([int(value) for value in values], dtype=np.int64)
+    numbers = [_whole(value) for value in values]
+    if None in numbers:
+        raise DataError("the warehouse gave something else where a whole number was asked for")
+    return np.array(numbers, dtype=np.int64)
+
+
+def _whole(value: Any) -> int | None:
+    """None for what is no whole number: an error would quote it."""
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return None

@@ -52,6 +52,22 @@ class Words:
     present_text: str = "{} IS NOT NULL"
 
 
+def _read(parse: Callable[[str], object]) -> Callable[[object], object]:
+    """A label from what a driver gave; one that cannot be read stays as it came, for an error would quote it."""
+
+    def label(value: object) -> object:
+        try:
+            return parse(str(value))
+        except ValueError:
+            return value
+
+    return label
+
+
+_whole, _float = _read(int), _read(float)
+_day, _moment = _read(datetime.date.fromisoformat), _read(datetime.datetime.fromisoformat)
+
+
 def kinds(words: Words, matches: str) -> dict[str, Kind]:
     """The seven kinds.
 
@@ -96,25 +112,3 @@ def as_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return value.isoformat() if isinstance(value, datetime.date) else str(value)
-
-
-def _whole(value: object) -> object:
-    return int(str(value))
-
-
-def _float(value: object) -> object:
-    return float(str(value))
-
-
-def _day(value: object) -> object:
-    try:
-        return datetime.date.fromisoformat(str(value))
-    except ValueError:
-        return str(value)
-
-
-def _moment(value: object) -> object:
-    try:
-        return datetime.datetime.fromisoformat(str(value))
-    except ValueError:
-        return str(value)

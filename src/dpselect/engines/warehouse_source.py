@@ -44,15 +44,17 @@ class Warehouse:
         """All rows of one query. What went wrong is never shown nor kept as a context: it could quote rows."""
         if progress is not None:
             progress(None)
-        failed, rows = "", []
+        failed, found = "", []
         try:
-            rows = [tuple(row) for row in self._run(sql)]
+            found = list(self._run(sql))
         except Exception as error:
             failed = type(error).__name__
         if failed:
             hint = "what it said is not shown, it could quote rows; see its own list of failed queries"
             raise DataError(f"the warehouse did not answer ({failed})", hint)
-        return rows
+        if any(isinstance(row, (str, Mapping)) for row in found[:1]):
+            raise ParameterError("run", "give rows as tuples in the order of the columns", type(found[0]).__name__)
+        return [tuple(row) for row in found]
 
     def check(self, sql: str) -> None:
         """Ask a query without rows once: names and types that do not fit show before any row is read."""
