@@ -119,7 +119,8 @@ def main() -> None:
     for name in names:
         python = sys.executable if name in OURS else options.peers
         command = [python, __file__, "--only", name, "--rows", str(options.rows)]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        workers = {**os.environ, "PYSPARK_PYTHON": python}
+        ran = subprocess.run(command, env=workers, capture_output=True, text=True, check=False)
         if ran.returncode:
             print(name, "failed:", ran.stderr.strip()[-500:], file=sys.stderr)
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import tempfile
@@ -18,16 +19,21 @@ class NoSparkError(Exception):
     """There is no Java, or no PySpark."""
 
 
-@contextmanager
-def session() -> Iterator[SparkSession]:
-    """A running session; it and its folder are removed at the end."""
+def check() -> None:
+    """Raise where Java or PySpark is not there."""
     java = Path(os.environ["JAVA_HOME"]) / "bin" / "java" if "JAVA_HOME" in os.environ else shutil.which("java")
     if java is None or not Path(java).exists():
         raise NoSparkError("needs Java 17 or newer, which is not there")
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise NoSparkError("needs PySpark, which is not there") from None
+    if importlib.util.find_spec("pyspark") is None:
+        raise NoSparkError("needs PySpark, which is not there")
+
+
+@contextmanager
+def session() -> Iterator[SparkSession]:
+    """A running session; it and its folder are removed at the end."""
+    check()
+    from pyspark.sql import SparkSession
+
     folder = Path(tempfile.mkdtemp(prefix="dpselect-spark-"))
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",

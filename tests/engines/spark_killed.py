@@ -1,0 +1,92 @@
+"""A process that asks paid questions of a small Spark cluster, and kills an executor in the middle of one.
+
+Called as: spark_killed.py LEDGER FOLDER FAILURES. The cluster's two executors are processes of their own; a task may fail FAILURES
+times. Prints one line of JSON for each question: what came out (null if nothing did), what was said, who was killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from pyspark.sql import SparkSession
+
+import dpselect as dps
+from dpselect.errors import DpselectError
+
+USERS, ITEMS, PARTS = 4000, 20, 8
+
+
+def executors(jvm: int) -> list[int]:
+    """The executors of the cluster that this JVM started."""
+    said = subprocess.run(["ps", "-ww", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    lines = [line.split(None, 2) for line in said.splitlines()]
+    return [int(pid) for pid, parent, args in lines if parent == str(jvm) and "CoarseGrainedExecutorBackend" in args]
+
+
+def kill_one(session: SparkSession, jvm: int, killed: list[int]) -> None:
+    """Wait until a stage has run a task and runs others, then kill an executor."""
+    tracker = session.sparkContext.statusTracker()
+    while not killed:
+        for stage in tracker.getActiveStageIds():
+            info = tracker.getStageInfo(stage)
+            if info is not None and info.numActiveTasks and info.numTasks == PARTS and info.numCompletedTasks:
+                killed.append(executors(jvm)[0])
+                os.kill(killed[0], signal.SIGKILL)
+                return
+        time.sleep(0.01)
+
+
+def main(ledger: str, folder: str, failures: str) -> None:
+    builder = SparkSession.builder.master("local-cluster[2,1,640]")
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.executor.memory": "640m",
+        "spark.local.dir": folder,
+        "spark.log.level": "OFF",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.warehouse.dir": folder,
+        "spark.task.maxFailures": failures,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    jvm = session.sparkContext._gateway.proc.pid
+    # Item 0 is everybody's, item 1 that of every second user, and so on; a row takes a while.
+    slow = "size(filter(sequence(1, 8000), x -> hash(x, id) = 7)) >= 0"
+    rows = session.range(0, USERS * ITEMS, 1, PARTS).where(slow)
+    frame = rows.selectExpr(f"id DIV {ITEMS} AS user", f"id % {ITEMS} AS item").where("user % (item + 1) = 0")
+    for verb in ("top_k", "union"):
+        data = dps.Dataset(frame, user="user", item="item", ledger=ledger, analyst="ann", snapshot=verb)
+        killed: list[int] = []
+        killer = threading.Thread(target=kill_one, args=(session, jvm, killed), daemon=True)
+        killer.start()
+        found, said = None, None
+        try:
+            if verb == "top_k":
+                release = data.top_k(3, epsilon=1000, delta="1e-6", method="limited-domain")
+            else:
+                release = data.union(epsilon=1000, delta="1e-6", max_items_per_user=20, in_engine=True)
+            found = [item.item for item in release.items]
+        except DpselectError as error:
+            said = str(error)
+        killer.join(5)
+        with dps.Ledger(ledger) as book:
+            used = book.balance(dps.Account("default", "ann")).used.epsilon
+        print(
+            json.dumps({"verb": verb, "found": found, "said": said, "killed": killed, "used": float(used)}), flush=True
+        )
+    session.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
