@@ -230,23 +230,20 @@ def main() -> None:
     file, few = rows_file(options.first), rows_file(1000)
     left = f"{K + 1} and {default_k_bar(K) + 1} rows leave the engine"
     print(f"{options.first or '10^7'} rows, k = {K}, {left}, CPU seconds, medians of {options.runs} runs\n")
-    rows = []
     for engine in options.engines or ENGINES:
         with server(file, few) if engine == "postgres" else contextlib.nullcontext() as address:
             sides = {who: partial(apart, engine, who, file, few, address) for who in ("plain", "engine", "whole")}
             alternate(sides, 1)  # once for the compiled modules and the file cache
             plain, ours, whole = alternate(sides, options.runs).values()
-        rows.append(
-            [
-                engine,
-                *(seconds(cost.cpu) for cost in (plain, ours, whole)),
-                verdict(ours.cpu / plain.cpu, MOST),
-                f"{whole.cpu / plain.cpu:.3g}",
-                " / ".join(seconds(cost.wall) for cost in (plain, ours, whole)),
-                " / ".join(f"{cost.memory:.0f}" for cost in (plain, ours, whole)),
-            ]
-        )
-    table(["engine", "plain", "private, engine", "whole", "engine / plain", "whole / plain", "clock", "MiB"], rows)
+        row = [
+            engine,
+            *(seconds(cost.cpu) for cost in (plain, ours, whole)),
+            verdict(ours.cpu / plain.cpu, MOST),
+            f"{whole.cpu / plain.cpu:.3g}",
+            " / ".join(seconds(cost.wall) for cost in (plain, ours, whole)),
+            " / ".join(f"{cost.memory:.0f}" for cost in (plain, ours, whole)),
+        ]
+        table(["engine", "plain", "private, engine", "whole", "engine / plain", "whole / plain", "clock", "MiB"], [row])
 
 
 if __name__ == "__main__":

@@ -32,12 +32,12 @@ class Dataset:
 
     `source` is a Parquet, CSV, TSV or JSON lines file (the texts also .gz), a folder, a glob or a list of such
     files, a DuckDB database file or connection with `table=`, a DuckDB relation, a pandas or polars frame, a
-    PyArrow table, a dict of arrays, a Spark frame, or a Spark session, a spark: or a postgresql:// address with
-    `table=`. `user` names the column that says whose row it is: the guarantee is for all rows of one user. `item`
-    names the column that is counted, or whose quantiles are asked. Rows without a user or an item do not count. In
-    place of `item` a column of `text` may be named, for `union`: its tokens are the items, and with `ngrams=(1, 3)`
-    up to three of them in a row. `tokenizer` is "words", "spaces", "sentences", or "re:" and a pattern;
-    `lower=False` keeps capitals.
+    PyArrow table, what narwhals wraps or reads, an object that streams Arrow data, a dict of arrays, a Spark frame,
+    or a Spark session, a spark: or a postgresql:// address with `table=`. `user` names the column that says whose row
+    it is: the guarantee is for all rows of one user. `item` names the column that is counted, or whose quantiles are
+    asked. Rows without a user or an item do not count. In place of `item` a column of `text` may be named, for `union`:
+    its tokens are the items, and with `ngrams=(1, 3)` up to three of them in a row. `tokenizer` is "words", "spaces",
+    "sentences", or "re:" and a pattern; `lower=False` keeps capitals.
 
     `where` keeps the rows for which an SQL condition (DuckDB's dialect) holds. It looks at one row at a time;
     where it fails for a row, the row is left out. `max_items_per_user` keeps that many distinct items of each user,

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import duckdb
+import narwhals as nw
+import narwhals.stable.v1
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -274,6 +276,41 @@ def _polars_lazy(rows, folder):
 def _polars_categories(rows, folder):
     frame = _polars(rows, folder).cast({"item": pl.Categorical, "user": pl.Categorical})
     return frame.with_columns(other=pl.Series([object() for _ in rows], dtype=pl.Object))
+
+
+@kind("narwhals v1, lazy")
+def _narwhals_v1(rows, folder):
+    return narwhals.stable.v1.from_native(_polars_lazy(rows, folder))
+
+
+class OnlyNarwhalsReadsIt:
+    """A lazy frame of a package that has told narwhals how to read it, and nobody else."""
+
+    def __init__(self, frame: pl.LazyFrame) -> None:
+        self._frame = frame
+
+    def __narwhals_lazyframe__(self):
+        return nw.from_native(self._frame)._compliant_frame
+
+
+@kind("what only narwhals reads")
+def _understood(rows, folder):
+    return OnlyNarwhalsReadsIt(_polars_lazy(rows, folder))
+
+
+class Stream:
+    """Rows as a stream of Arrow data, anew each time."""
+
+    def __init__(self, frame: pa.Table) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
+@kind("stream of Arrow data")
+def _stream(rows, folder):
+    return Stream(table(rows))
 
 
 @kind("pyarrow")

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
+import narwhals
+import narwhals.stable.v1
+import narwhals.stable.v2
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -13,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.narwhals_frames import native
 from dpselect.errors import DataError, DpselectError, ParameterError
 from tests.engines.test_conformance import pairs
 
@@ -176,6 +182,65 @@ def test_lazy_frames_are_collected_when_asked_only():
         before = len(seen)
         opened.top(3)
     assert len(seen) == before + 1
+
+
+def test_a_reader_gives_its_rows_once_and_is_refused_before_any():
+    reader = pa.table({"user": [1], "item": ["a"]}).to_reader()
+    assert refused(reader) == (
+        "source must give its rows more than once, got a RecordBatchReader\n"
+        "hint: every question reads the rows anew; give reader.read_all()"
+    )
+    with engine(reader.read_all()) as opened:
+        assert pairs(opened.top(3)) == [("a", 1)]
+
+
+def test_a_stream_is_not_begun_by_opening_it():
+    seen = []
+
+    class Watched:
+        def __arrow_c_stream__(self, requested_schema=None):
+            schema = pa.schema({"user": pa.int64(), "item": pa.string()})
+            batches = (seen.append(1) or pa.record_batch([[1], ["a"]], schema=schema) for _ in range(2))
+            return pa.RecordBatchReader.from_batches(schema, batches).__arrow_c_stream__()
+
+    with engine(Watched()) as opened:
+        assert seen == []
+        assert pairs(opened.top(3)) == pairs(opened.top(3)) == [("a", 1)]
+    assert len(seen) == 4
+
+
+def test_a_stream_that_fails_says_nothing_of_its_rows():
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise ValueError("secret person")
+
+    assert refused(Broken(), DataError).startswith("the source gives no stream of Arrow data\nhint: every question")
+    assert "a column of the source" in refused(pl.Series("a", [1]))  # a stream, but of no table
+
+
+def test_a_frame_that_needs_narwhals_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "narwhals", None)
+    frame = type("DataFrame", (), {"__module__": "dask.dataframe"})()
+    assert refused(frame) == (
+        "source must be a frame that is read without narwhals, got a frame of dask\nhint: pip install narwhals pyarrow"
+    )
+
+
+def test_a_narwhals_frame_takes_the_way_of_what_it_wraps():
+    relation = duckdb.connect().sql("SELECT 1 AS user")
+    for frame in (pd.DataFrame({"user": [1]}), pl.LazyFrame({"user": [1]}), pa.table({"user": [1]}), relation):
+        for wrap in (narwhals, narwhals.stable.v1, narwhals.stable.v2):
+            assert native(wrap.from_native(frame)) is frame
+    assert "an object of type set" in refused(set())
+
+
+def test_narwhals_is_loaded_by_who_uses_it_only():
+    program = (
+        "import sys, pyarrow as pa, dpselect as dps\n"
+        "dps.Dataset(pa.table({'user': [1], 'item': [1]}), user='user', item='item').engine().top(1)\n"
+        "assert 'narwhals' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_a_partition_of_a_folder_is_a_column():

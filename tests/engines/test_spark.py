@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import dpselect as dps
+from dpselect.engines import sql_questions as questions
+from dpselect.engines import sql_weights as weights
 from dpselect.engines.domain import UNSEEN, Column, Listed, Size, Span
 from dpselect.engines.duckdb_engine import DuckDBEngine
 from dpselect.engines.port import PerUser
+from dpselect.engines.spark_dialect import SPARK
 from dpselect.engines.spark_engine import spark_engine
 from dpselect.errors import ParameterError
 from dpselect.grid import Grid
@@ -93,6 +97,19 @@ def test_a_bound_keeps_so_many_items_of_a_user(frame):
     assert not Counter(dict(kept)) - everything
 
 
+def test_kept_pairs_lie_by_user(frame):
+    """Each new bound on them moves no row; without the hint it would move all."""
+    with engine(frame) as found:
+        database = found._database
+        moved = []
+        for dialect in (SPARK, replace(SPARK, by_user="")):
+            kept = database.keep(questions.distinct(found._rows, dialect))
+            bound = weights.kept(kept, 3, "1L", dialect)
+            plan = frame.sparkSession.sql(f"SELECT * FROM {bound} AS b")._jdf.queryExecution().executedPlan().toString()
+            moved.append("Exchange" in plan.partition("InMemoryRelation")[0])
+    assert moved == [False, True]
+
+
 def test_sets_of_users(frame):
     with engine(frame) as found:
         assert named(found.contributions()) == user_items(AWKWARD)
@@ -115,7 +132,13 @@ def test_pairs_that_stay_there(frame):
         assert users == {item: dict(counts(AWKWARD))[item] for item in users}
 
 
-def test_parts_and_texts(spark):
+@pytest.mark.parametrize("where", ["age > 22 AND item <> 'popular'", "user LIKE 'u%' OR item = 'comma, it''s'"])
+def test_filters(frame, where):
+    with engine(frame, where=where) as found, duckdb_engine(where=where) as wanted:
+        assert pairs(found.top(1000)) == pairs(wanted.top(1000))
+
+
+def test_parts(spark):
     rows = [("u", "a|b|"), ("v", "b||c"), ("v", "b")]
     source = spark.createDataFrame(rows, "user string, item string")
     with engine(source, split="|") as found:

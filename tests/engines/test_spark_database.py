@@ -125,11 +125,11 @@ VALUES = {  # the SQL of values, of which the last two are missing or one, and t
         "timestamp_micros(-1L), TIMESTAMP_LTZ'2024-11-03 05:30:00Z', TIMESTAMP_LTZ'2024-11-03 01:30:00-05:00', "
         "timestamp_micros(9223372036854775807L), timestamp_micros(-9223372036854775808L), NULL",
         [
-            "-290308-12-21 19:59:05.224192+00:00",
+            "-290308-12-21 19:59:05.224192",
             datetime.datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
             datetime.datetime(2024, 11, 3, 5, 30, tzinfo=UTC),
             datetime.datetime(2024, 11, 3, 6, 30, tzinfo=UTC),
-            "+294247-01-10 04:00:54.775807+00:00",
+            "+294247-01-10 04:00:54.775807",
         ],
     ),
     "time": ("TIME'12:34:56.000007', TIME'00:00:00', NULL", [datetime.time(0), datetime.time(12, 34, 56, 7)]),
@@ -271,7 +271,7 @@ def test_kept_results_are_read_and_forgotten(spark):
     assert [*zip(items["i"], items["n"], strict=True)] == counts(AWKWARD)
     assert [items[name].dtype for name in ("i", "n", "half")] == [np.dtype(object), np.int64, np.float64]
     names = f"SELECT i AS name, n FROM (SELECT i, count(*) AS n FROM {kept} AS k GROUP BY i) AS c", "n DESC, name"
-    assert database.at(*names, np.array([0, 3])) == [counts(AWKWARD)[0], counts(AWKWARD)[3]]
+    assert database.at(*names, np.array([0, 3])) == [counts(AWKWARD)[0][0], counts(AWKWARD)[3][0]]
     assert database.at(*names, np.array([], dtype=np.int64)) == []
     assert left_behind(spark)[1] == before[1] + 2
     database.drop(kept)
@@ -283,9 +283,9 @@ def test_kept_results_are_read_and_forgotten(spark):
 
 def test_many_places_at_once(spark):
     database = opened(spark.sql("SELECT 'u' AS user, id AS item FROM range(5000)"))
-    sql = f"SELECT i FROM {rows_of(database)} AS t"
+    sql = f"SELECT -i AS name, i FROM {rows_of(database)} AS t"
     places = np.arange(0, 5000, 2)
-    assert database.at(sql, "i", places) == [(place,) for place in places]
+    assert database.at(sql, "i", places) == [-place for place in places]
     empty = database.columns(f"{sql} WHERE i < 0")
     assert (len(empty["i"]), empty["i"].dtype) == (0, np.int64)
     database.close()

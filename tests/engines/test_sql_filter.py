@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -15,14 +16,19 @@ from dpselect.engines.duckdb_engine import DuckDBEngine
 from dpselect.engines.duckdb_workspace import Workspace
 from dpselect.engines.postgres_engine import postgres_engine
 from dpselect.engines.postgres_types import pg_type
+from dpselect.engines.spark_database import SparkDatabase
+from dpselect.engines.spark_dialect import SPARK
 from dpselect.engines.sql_filter import parse
-from dpselect.engines.sql_port import Dialect, SqlType
+from dpselect.engines.sql_port import SqlType
 from dpselect.errors import DataError, ParameterError
 from tests.engines import filter_rows
 from tests.engines.filter_rows import COLUMNS, CONDITIONS, ROWS
 from tests.engines.sources import table
 from tests.engines.test_conformance import pairs
 from tests.engines.test_postgres import filled
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytest.importorskip("sqlglot")
 
@@ -153,56 +159,28 @@ def test_any_condition_keeps_the_same_rows(on_duckdb, on_postgres, where):
 # ---- Spark ------------------------------------------------------------------------------------------------
 
 
-def spark_literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-SPARK = Dialect(
-    name="spark",
-    quote=lambda name: "`" + name.replace("`", "``") + "`",
-    literal=spark_literal,
-    text="CAST({} AS STRING)",
-    keyed=lambda key, user, item: f"sha2(concat({key}, {user}, {item}), 256)",
-    matches="{text} RLIKE '{pattern}'",
-    double="DOUBLE",
-)
-
-
-def spark_type(name: str) -> SqlType:
-    """The column's type in Spark; text and moments in one form, floats as doubles without -0.0."""
-    ours = PG_TYPES[name]
-    form = (
-        {"number": "(CAST({} AS DOUBLE) + 0.0D)"}.get(ours.kind, "{}") if ours.duckdb in ("DOUBLE", "FLOAT") else "{}"
-    )
-    if COLUMNS[name][0] == "TIMESTAMPTZ":
-        return replace(ours, form="CAST({} AS TIMESTAMP_NTZ)", counted="TIMESTAMP_NTZ")
-    return replace(ours, form=form, counted="TIMESTAMP_NTZ" if ours.kind == "timestamp" else ours.counted)
-
-
 @pytest.fixture(scope="module")
-def on_spark(duckdb_rows: Workspace) -> Iterator[Keep]:
-    """The same rows as a view of a local session; DuckDB hands them over."""
-    pytest.importorskip("pyspark")
-    from pyspark.sql import SparkSession
+def on_spark(duckdb_rows: Workspace, spark: SparkSession) -> Iterator[Keep]:
+    """The same rows in a session far from UTC; DuckDB hands them over."""
+    from pyspark.sql.pandas.types import from_arrow_schema
 
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
-    session.conf.set("spark.sql.session.timeZone", "UTC")
-    session.createDataFrame(duckdb_rows.connection.sql("FROM t").to_arrow_table()).createOrReplaceTempView(
-        "filter_rows"
-    )
-    types = {name: spark_type(name) for name in COLUMNS}
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", "America/New_York")
+    rows = duckdb_rows.connection.sql("FROM t").to_arrow_table()
+    frame = session.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
+    database = SparkDatabase(frame, user="id", item="id", needs=lambda names: names)
 
     def keep(where: str) -> list[int]:
         found = parse(where)
-        condition = found.sql({name: types[name] for name in found.needs(NAMES)}, SPARK)
-        return sorted(row[0] for row in session.sql(f"SELECT id FROM filter_rows WHERE {condition}").collect())
+        condition = found.sql({name: database.types[name] for name in found.needs(NAMES)}, SPARK)
+        return sorted(row[0] for row in database.rows(f"SELECT id FROM {database.source} WHERE {condition}"))
 
     yield keep
-    session.catalog.dropTempView("filter_rows")
+    database.close()
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("spark")
 def test_spark_keeps_the_rows_that_duckdb_keeps(on_duckdb, on_spark):
     differ = [where for where in CONDITIONS if on_spark(where) != on_duckdb(where)]
     assert differ == []

@@ -66,8 +66,6 @@ class StreamScan:
 
 def _stream(source: Any) -> object:
     """A new stream of all rows, of which none is read yet."""
-    try:
+    with contextlib.suppress(Exception):  # whatever it is: its text may quote rows
         return source.__arrow_c_stream__()
-    except Exception:
-        pass
     raise DataError("the source gives no stream of Arrow data", f"{_ANEW}, so it must give them more than once")

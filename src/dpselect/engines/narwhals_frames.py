@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from collections.abc import Sequence
@@ -22,20 +23,16 @@ def native(source: object) -> object:
 
 
 def understood(source: object) -> Narwhals | None:
-    """A frame of a package that we know through narwhals only, which is loaded for it; None for what is no frame."""
+    """A frame of a package that we know through narwhals only, which is loaded for it; None for what is none."""
     package = type(source).__module__.partition(".")[0]
     if package in _OTHERS:
-        try:
+        with contextlib.suppress(ImportError):
             importlib.import_module("narwhals")
-        except ImportError:
-            if hasattr(source, "__arrow_c_stream__"):
-                return None
-            hint = "pip install narwhals pyarrow"
-            raise ParameterError(
-                "source", "be a frame that is read without narwhals", f"one of {package}", hint
-            ) from None
     narwhals = sys.modules.get("narwhals")
     if narwhals is None:
+        if package in _OTHERS and not hasattr(source, "__arrow_c_stream__"):
+            hint = "pip install narwhals pyarrow"
+            raise ParameterError("source", "be a frame that is read without narwhals", f"a frame of {package}", hint)
         return None
     frame = narwhals.from_native(source, pass_through=True)
     return Narwhals(frame) if isinstance(frame, (narwhals.DataFrame, narwhals.LazyFrame)) else None

@@ -49,6 +49,7 @@ SPARK = Dialect(
     text="CAST({} AS STRING)",
     keyed=lambda key, user, item: f"xxhash64({key}, {user}, {item})",
     matches=MATCHES,
+    by_user="/*+ REPARTITION(u) */",  # distinct pairs and the bound then take one shuffle, and kept pairs none
     whole=WHOLE,
     double="DOUBLE",
     divided="(({}) div ({}))",

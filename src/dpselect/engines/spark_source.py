@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from dpselect.engines.files import KINDS
 from dpselect.engines.spark_work import Work
@@ -152,7 +152,7 @@ def _files(work: Work, path: str) -> DataFrame:
 
 def _refuse_chance(frame: DataFrame) -> None:
     """A question may read its rows more than once, so they must be the same each time."""
-    plan = frame._jdf.queryExecution().analyzed()
+    plan = cast("Any", frame)._jdf.queryExecution().analyzed()
     if plan.isStreaming():
         raise ParameterError("source", "be rows that are there", "a stream", "save what has come, and ask that")
     if not plan.deterministic():

@@ -1,8 +1,8 @@
 """Types of Spark: which columns can be users and items, and the one form in which each value is counted.
 
 Values that compare as equal must look equal too, and must be the ones that DuckDB counts as equal. So text loses its
-collation and char(n) its padding, negative zero its sign; a moment is counted as its microseconds since 1970, which
-no time zone of a session changes, and bytes as their hexadecimal digits, which are text everywhere. Text that is not
+collation and char(n) its padding, negative zero its sign; a moment is counted as its time in UTC, whatever
+the time zone of a session, and bytes as their hexadecimal digits, which are text everywhere. Text that is not
 UTF-8 gets U+FFFD where it is broken, so that it is the same here and there. Any other type is refused.
 """
 
@@ -25,9 +25,7 @@ _NUMBER = f"{MATCHES.format(text='{}', pattern=f'^{NUMBER}$')} AND length({{}}) 
 _WRITTEN = f"CASE WHEN {_NUMBER} THEN try_cast({{}} AS DOUBLE) END"
 _INTEGERS = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INTEGER", "long": "BIGINT"}
 _FLOATS = {"float": "FLOAT", "double": "DOUBLE"}
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-_MICROSECOND = datetime.timedelta(microseconds=1)
-_CYCLE = 146097 * 86_400_000_000  # microseconds of 400 years, after which the calendar repeats
+_UTC = "timestampadd(MICROSECOND, unix_micros({}), TIMESTAMP_NTZ'1970-01-01 00:00:00')"
 
 
 def spark_type(field: StructField) -> SqlType:
@@ -56,11 +54,12 @@ def spark_type(field: StructField) -> SqlType:
 def _moments(sort: str, name: str, of: DataType) -> SqlType:
     """Python has no value for every date of Spark, so dates come as text, which `label` reads."""
     text = "CAST(i AS STRING)"
-    if sort == "timestamp":
-        return SqlType(name, "timestamp", "unix_micros({})", "BIGINT", "TIMESTAMP WITH TIME ZONE", label=_moment)
+    label = _when(datetime.datetime.fromisoformat)
     if sort == "timestamp_ntz":
-        label = _when(datetime.datetime.fromisoformat)
         return SqlType(name, "timestamp", "{}", "TIMESTAMP_NTZ", "TIMESTAMP", named=text, label=label)
+    if sort == "timestamp":
+        zoned, label = "TIMESTAMP WITH TIME ZONE", _when(_in_utc)
+        return SqlType(name, "timestamp", _UTC, "TIMESTAMP_NTZ", zoned, named=text, label=label)
     if sort == "date":
         label = _when(datetime.date.fromisoformat)
         return SqlType(name, "date", "{}", "DATE", "DATE", named=text, label=label)
@@ -69,23 +68,6 @@ def _moments(sort: str, name: str, of: DataType) -> SqlType:
         return SqlType(name, "time", form, "TIME(6)", "TIME", named=text, label=label)
     hint = "cast it to text or to a number, in a view or with DataFrame.withColumn"
     raise DataError(f"a column of type {sort} can name neither users nor items", hint)
-
-
-def microseconds(moment: datetime.datetime) -> int:
-    """A moment as it is counted; without a time zone it is in UTC."""
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
-    return (aware - _EPOCH) // _MICROSECOND
-
-
-def _moment(value: object) -> object:
-    """From microseconds to Python; text for a year that it cannot hold."""
-    count = int(str(value))
-    try:
-        return _EPOCH + count * _MICROSECOND
-    except OverflowError:
-        cycles, rest = divmod(count, _CYCLE)
-        same = _EPOCH + rest * _MICROSECOND
-        return f"{same.year + 400 * cycles:+05}{same:-%m-%d %H:%M:%S.%f}+00:00"
 
 
 def _when(parse: Callable[[str], object]) -> Callable[[object], object]:
@@ -98,3 +80,7 @@ def _when(parse: Callable[[str], object]) -> Callable[[object], object]:
             return value
 
     return label
+
+
+def _in_utc(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.engines.spark_types import microseconds
 from dpselect.engines.sql_port import SqlType
 from dpselect.errors import ParameterError
 from dpselect.user_sets import Int64
@@ -34,8 +32,8 @@ def items_of(values: Sequence[object], item_type: SqlType) -> pa.Table:
     """Public items, each once, as Arrow has them; what it has no type of ours for goes as text, which Spark casts."""
     import pyarrow as pa
 
-    types = {"integer": pa.int64(), "timestamp": pa.int64(), "boolean": pa.bool_(), "number": pa.float64()}
-    arrow = pa.string() if item_type.counted.startswith(("DECIMAL", "TIMESTAMP_NTZ")) else None
+    types = {"integer": pa.int64(), "boolean": pa.bool_(), "number": pa.float64()}
+    arrow = pa.string() if item_type.counted.startswith("DECIMAL") else None
     try:
         counted = list(dict.fromkeys(_counted(value, item_type) for value in values))
         return pa.table({"i": pa.array(counted, arrow or types.get(item_type.kind, pa.string()))})
@@ -46,8 +44,6 @@ def items_of(values: Sequence[object], item_type: SqlType) -> pa.Table:
 
 def _counted(value: object, item_type: SqlType) -> object:
     """A value in its one form."""
-    if isinstance(value, datetime.datetime) and item_type.counted == "BIGINT":
-        return microseconds(value)
     if isinstance(value, bytes):
         return value.hex().upper()
     if item_type.kind in ("date", "time", "timestamp") or item_type.counted.startswith("DECIMAL"):

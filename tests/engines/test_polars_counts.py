@@ -1,0 +1,60 @@
+"""Polars counts what both engines count alike: the same histogram as DuckDB's, and anything else is left to DuckDB."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+
+import polars as pl
+import pytest
+
+from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.polars_counts import counted
+from tests.engines.test_conformance import pairs
+
+DAYS = [datetime.date(2024, 2, day) for day in (3, 1, 2)]
+COUNTED = {
+    pl.String: ["b", "", "\uffff"], pl.Boolean: [True, False, True], pl.Date: DAYS,
+    pl.Int8: [-1, 1, 0], pl.Int64: [2**62, -(2**62), 0], pl.UInt64: [2**64 - 1, 1, 0],
+}  # fmt: skip
+LEFT = {
+    pl.Float64: [-0.0, 0.0, float("nan")], pl.Decimal(9, 2): [Decimal("1.10"), Decimal("1.1"), Decimal(2)],
+    pl.Categorical: ["b", "a", "c"], pl.Datetime("ns"): [datetime.datetime(2024, 2, day) for day in (3, 1, 2)],
+    pl.Binary: [b"b", b"a", b""],
+}  # fmt: skip
+
+
+def frame(values: list[object], dtype: object) -> pl.LazyFrame:
+    """Users and items of a type, ties and nulls of both among them."""
+    one, two, three = values
+    users = [one, two, three, one, two, None, None, one, one]
+    items = [one, one, two, two, three, three, one, None, one]
+    return pl.LazyFrame({"user": pl.Series(users, dtype=dtype), "item": pl.Series(items, dtype=dtype)}, strict=False)
+
+
+@pytest.mark.parametrize("dtype", [*COUNTED, *LEFT], ids=str)
+def test_both_ways_count_the_same(dtype):
+    rows = frame((COUNTED | LEFT)[dtype], dtype)
+    found = []
+    for where in (None, "true"):  # with a filter DuckDB counts
+        with DuckDBEngine(rows, user="user", item="item", where=where, key=b"k") as engine:
+            top, groups = engine.top(10), engine.grouped()
+            found.append([(type(item), item, n) for one in (top, groups) for item, n in pairs(one)])
+            assert [engine.top(most).counts.tolist() for most in range(4)] == [
+                top.counts.tolist()[:m] for m in range(4)
+            ]
+    assert found[0] == found[1]
+
+
+def test_which_types_are_counted_by_polars():
+    assert all(counted(frame(values, dtype), 0, 1) is not None for dtype, values in COUNTED.items())
+    assert all(counted(frame(values, dtype), 0, 1) is None for dtype, values in LEFT.items())
+    assert counted(pl.LazyFrame({"user": [1], "item": [None]}), 0, 1) is None
+
+
+def test_a_bound_and_a_split_are_not_forgotten():
+    rows = pl.LazyFrame({"user": [1, 1, 1], "item": ["a", "b", "c d"]})
+    with DuckDBEngine(rows, user="user", item="item", max_items_per_user=2, key=b"k") as engine:
+        assert len(pairs(engine.top(10))) == 2
+    with DuckDBEngine(rows, user="user", item="item", split=" ", key=b"k") as engine:
+        assert pairs(engine.top(10)) == [("a", 1), ("b", 1), ("c", 1), ("d", 1)]
