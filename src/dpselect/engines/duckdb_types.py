@@ -10,6 +10,7 @@ import datetime
 import re
 
 from dpselect.engines.duckdb_workspace import quoted
+from dpselect.engines.written import LETTERS, NUMBER
 from dpselect.errors import DataError
 
 INTEGERS = frozenset(
@@ -27,8 +28,6 @@ _PLAIN = INTEGERS | {"BOOLEAN", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIM
 _NAMES = frozenset({"ENUM"})
 _NOTHING = frozenset({'"NULL"', "NULL"})  # a column of nulls only, as polars and PyArrow have it
 _AS_TEXT = _NAMES | _NOTHING | {"UUID", "BIT", "BIGNUM", "TIMESTAMP_NS", "TIME_NS"}
-# Plain decimal notation, the same on every engine. A cast alone would also read inf, 1_000 and +-5.
-_WRITTEN = "[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*"
 
 
 def kind(sql_type: str) -> str:
@@ -65,7 +64,7 @@ def number_form(expression: str, sql_type: str) -> str:
     """The SQL of a value in its one form, a DOUBLE; null for text that is no number."""
     name = kind(sql_type)
     if is_text(sql_type):
-        written = f"regexp_full_match({expression}, '{_WRITTEN}') AND length({expression}) < 1000"
+        written = f"regexp_full_match({expression}, '{NUMBER}') AND length({expression}) < {LETTERS}"
         return f"CASE WHEN {written} THEN TRY_CAST({expression} AS DOUBLE) END"
     if name in INTEGERS | FLOATS or name == "DECIMAL":
         return f"CAST({expression} AS DOUBLE)"

@@ -11,6 +11,7 @@ import datetime
 from collections.abc import Callable
 
 from dpselect.engines.sql_port import SqlType
+from dpselect.engines.written import LETTERS, NUMBER
 from dpselect.errors import DataError
 
 _TEXTS = frozenset({"text", "varchar", "bpchar", "name", "json", "jsonb"})
@@ -19,12 +20,10 @@ _FLOATS = {"float4": "FLOAT", "float8": "DOUBLE"}
 _NOT_NAN = "{} IS NOT NULL AND {} <> 'NaN'"
 _TIMES = {"date": "DATE", "time": "TIME", "timestamp": "TIMESTAMP"}
 
-
-# Plain decimal notation. What a float cannot hold becomes 0 (the least float is 5e-324), or a number beyond every
-# grid: the server refuses to cast it, and whether a question fails may not hang on a row.
-_WRITTEN = "^[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*$"
+# What a float cannot hold becomes 0 (the least float is 5e-324), or a number beyond every grid: the server refuses to
+# cast it, and whether a question fails may not hang on a row.
 _DOUBLE = "round(least(greatest(({})::numeric, '-1e305'), '1e305'), 323)::float8"
-_READ = f"CASE WHEN {{}} ~ '{_WRITTEN}' AND length({{}}) < 1000 THEN {_DOUBLE} END"
+_READ = f"CASE WHEN {{}} ~ '^{NUMBER}$' AND length({{}}) < {LETTERS} THEN {_DOUBLE} END"
 
 
 def pg_type(name: str, kind: str, modifier: int) -> SqlType:

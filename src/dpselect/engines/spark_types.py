@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 
 from dpselect.engines.spark_dialect import MATCHES
 from dpselect.engines.sql_port import SqlType
+from dpselect.engines.written import LETTERS, NUMBER
 from dpselect.errors import DataError
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField
 
 _TEXT = "make_valid_utf8(CAST({} AS STRING) COLLATE UTF8_BINARY)"
-_NUMBER = "^[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*$"
-_WRITTEN = f"CASE WHEN {MATCHES.format(text='{}', pattern=_NUMBER)} THEN try_cast({{}} AS DOUBLE) END"
+_NUMBER = f"{MATCHES.format(text='{}', pattern=f'^{NUMBER}$')} AND length({{}}) < {LETTERS}"
+_WRITTEN = f"CASE WHEN {_NUMBER} THEN try_cast({{}} AS DOUBLE) END"
 _INTEGERS = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INTEGER", "long": "BIGINT"}
 _FLOATS = {"float": "FLOAT", "double": "DOUBLE"}
 _UTC = "timestampadd(MICROSECOND, unix_micros({}), TIMESTAMP_NTZ'1970-01-01 00:00:00')"

@@ -1,0 +1,11 @@
+"""Which text is a number, on every engine: plain decimal notation.
+
+Left to itself each engine also reads what others do not: inf, 1_000, +-5, 1d, 0x10, a tab.
+"""
+
+from __future__ import annotations
+
+NUMBER = "[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*"
+"""A regular expression for the whole text, without a backslash; RE2, Java and PostgreSQL read it alike."""
+LETTERS = 1000
+"""A number has fewer letters: what is longer is no number anywhere, and no engine need read it."""
