@@ -1,7 +1,7 @@
 """A process that asks paid questions of a small Spark cluster, and kills an executor in the middle of one.
 
-Called as: spark_killed.py LEDGER FOLDER FAILURES. The cluster's two executors are processes of their own; a task may fail FAILURES
-times. Prints one line of JSON for each question: what came out (null if nothing did), what was said, who was killed.
+Called as: spark_killed.py LEDGER FOLDER FAILURES. The cluster's two executors are processes of their own; a task may
+fail FAILURES times. Prints one line of JSON for each question: what came out (null if nothing did), what was said, who was killed.
 """
 
 from __future__ import annotations
@@ -82,9 +82,8 @@ def main(ledger: str, folder: str, failures: str) -> None:
         killer.join(5)
         with dps.Ledger(ledger) as book:
             used = book.balance(dps.Account("default", "ann")).used.epsilon
-        print(
-            json.dumps({"verb": verb, "found": found, "said": said, "killed": killed, "used": float(used)}), flush=True
-        )
+        told = {"verb": verb, "found": found, "said": said, "killed": killed, "used": float(used)}
+        print(json.dumps(told), flush=True)
     session.stop()
 
 
