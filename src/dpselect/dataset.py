@@ -14,7 +14,7 @@ from dpselect.engines.domain import domain_of
 from dpselect.engines.opening import Engine, open_engine
 from dpselect.engines.port import PerUser, Progress
 from dpselect.engines.postgres_address import is_postgres, place
-from dpselect.engines.warehouse_source import Warehouse
+from dpselect.engines.warehouse_source import is_warehouse
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import Number, rational, whole
@@ -89,7 +89,7 @@ class Dataset:
             object.__setattr__(self, "max_items_per_user", most)
         if self.snapshot is not None:
             _text("snapshot", self.snapshot, "be a text that names the state of the data")
-            if isinstance(self.source, Warehouse) and self.source.name is None:
+            if is_warehouse(self.source) and self.source.name is None:
                 hint = "write Warehouse(..., name=...), or two warehouses would be taken for one"
                 raise ParameterError("snapshot", "go with a warehouse that has a name", "one without", hint)
         purse(self.ledger, self.analyst, self.name)
@@ -407,7 +407,7 @@ def _shown(source: object) -> str:
         return repr(place(source))
     if spark_source.is_spark(source):
         return repr(spark_source.place(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
-    if isinstance(source, Warehouse):
+    if is_warehouse(source):
         return repr(source)
     if isinstance(source, (str, os.PathLike)):
         return repr(os.fsdecode(source))

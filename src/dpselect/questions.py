@@ -17,7 +17,7 @@ from dpselect.engines.domain import Column, Domain, Listed, Size, Span
 from dpselect.engines.files import find
 from dpselect.engines.postgres_address import identity, is_postgres
 from dpselect.engines.spark_source import is_spark, place
-from dpselect.engines.warehouse_source import Warehouse
+from dpselect.engines.warehouse_source import is_warehouse
 from dpselect.errors import ParameterError
 from dpselect.forms import Json
 from dpselect.parameters import rounded_up
@@ -48,7 +48,7 @@ def source_of(source: object) -> tuple[Json, bool]:
         return identity(source), False
     if is_spark(source):
         return place(source), False
-    if isinstance(source, Warehouse):
+    if is_warehouse(source):
         return repr(source), False
     found = _fingerprint(source)
     if found is not None:

@@ -11,9 +11,9 @@ import numpy as np
 import dpselect as dps
 from dpselect.engines import sql_sets
 from dpselect.engines.domain import Listed, Span
+from dpselect.engines.opening import open_engine
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql_engine import SqlEngine
-from dpselect.engines.warehouse_database import warehouse_engine
 from dpselect.grid import Grid
 from dpselect.texts.tokenizer import Tokenizer
 
@@ -87,7 +87,7 @@ def questions(dialect: str) -> Iterator[tuple[str, str]]:
         warehouse = dps.Warehouse(run, dialect=dialect, types=TYPES)
         with (
             patch.object(sql_sets, "available", lambda: 2**40),  # no query may hang on this machine's memory
-            warehouse_engine(warehouse, table="shop.events", key=KEY, **columns) as engine,
+            open_engine(warehouse, table="shop.events", key=KEY, **columns) as engine,
         ):
             ask(engine)
         if names == ["top"]:

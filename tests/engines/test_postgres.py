@@ -12,7 +12,7 @@ import pytest
 
 from dpselect.engines.domain import UNSEEN, Column, Domain, Listed, Size, Span
 from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.postgres_engine import postgres_engine
+from dpselect.engines.opening import open_engine
 from dpselect.engines.postgres_workspace import Workspace
 from dpselect.engines.sql_engine import SqlEngine
 from dpselect.errors import DataError, ParameterError
@@ -42,7 +42,7 @@ def filled(address: str, rows: Sequence[Row], columns: str = '"user" text, item 
 
 
 def engine(address: str, *, user: str = "user", item: str = "item", **more: object) -> SqlEngine:
-    return postgres_engine(address, user=user, item=item, **({"table": "t", "key": KEY} | more))
+    return open_engine(address, user=user, item=item, **({"table": "t", "key": KEY} | more))
 
 
 @pytest.fixture

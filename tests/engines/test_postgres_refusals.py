@@ -12,7 +12,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.cli import main
-from dpselect.engines.postgres_engine import postgres_engine
+from dpselect.engines.opening import open_engine
 from dpselect.errors import DataError, ParameterError
 from dpselect.questions import source_of
 from tests.engines.sources import AWKWARD, counts
@@ -205,7 +205,7 @@ def test_text_that_is_not_utf8_is_refused(postgres_server):
     run(other, "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
     try:
         with pytest.raises(DataError, match="does not keep its text as UTF8"):
-            postgres_engine(address, user="u", item="i", table="t", key=b"k")
+            open_engine(address, user="u", item="i", table="t", key=b"k")
     finally:
         time.sleep(0.1)
         run(other, "DROP DATABASE latin WITH (FORCE)")

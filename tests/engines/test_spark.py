@@ -13,9 +13,9 @@ from dpselect.engines import sql_questions as questions
 from dpselect.engines import sql_weights as weights
 from dpselect.engines.domain import UNSEEN, Column, Listed, Size, Span
 from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.opening import open_engine
 from dpselect.engines.port import PerUser
 from dpselect.engines.spark_dialect import SPARK
-from dpselect.engines.spark_engine import spark_engine
 from dpselect.errors import ParameterError
 from dpselect.grid import Grid
 from tests.engines.sources import AWKWARD, counts, table, user_items
@@ -32,7 +32,7 @@ def frame(spark):
 
 
 def engine(source, *, user="user", item="item", **more):
-    return spark_engine(source, user=user, item=item, **({"key": KEY} | more))
+    return open_engine(source, user=user, item=item, **({"key": KEY} | more))
 
 
 def duckdb_engine(**more):

@@ -30,7 +30,7 @@ PAIRS = "user string, item string"
 
 
 def opened(source, *, user="user", item="item", **more):
-    return SparkDatabase(source, user=user, item=item, **more)
+    return SparkDatabase(source, more.pop("table", None), user=user, item=item, **more)
 
 
 def rows_of(database, user="user", item="item"):
@@ -267,7 +267,8 @@ def test_kept_results_are_read_and_forgotten(spark):
     before = left_behind(spark)
     database = opened(awkward(spark))
     kept = database.keep(f"SELECT DISTINCT u, i FROM {rows_of(database)} AS t")
-    items = database.columns(f"SELECT i, count(*) AS n, 0.5D AS half FROM {kept} AS k GROUP BY i ORDER BY n DESC, i")
+    counted = f"SELECT i, count(*) AS n, 0.5D AS half FROM {kept} AS k GROUP BY i ORDER BY n DESC, i"
+    items = database.columns(counted, ("i", "n", "half"))
     assert [*zip(items["i"], items["n"], strict=True)] == counts(AWKWARD)
     assert [items[name].dtype for name in ("i", "n", "half")] == [np.dtype(object), np.int64, np.float64]
     names = f"SELECT i AS name, n FROM (SELECT i, count(*) AS n FROM {kept} AS k GROUP BY i) AS c", "n DESC, name"
@@ -286,7 +287,7 @@ def test_many_places_at_once(spark):
     sql = f"SELECT -i AS name, i FROM {rows_of(database)} AS t"
     places = np.arange(0, 5000, 2)
     assert database.at(sql, "i", places) == [-place for place in places]
-    empty = database.columns(f"{sql} WHERE i < 0")
+    empty = database.columns(f"{sql} WHERE i < 0", ("name", "i"))
     assert (len(empty["i"]), empty["i"].dtype) == (0, np.int64)
     database.close()
 
@@ -467,7 +468,7 @@ def test_pyspark_is_asked_for_when_it_is_missing():
     code = (
         "import sys; sys.modules['pyspark'] = sys.modules['pyspark.sql'] = None\n"
         "from dpselect.engines.spark_database import SparkDatabase\n"
-        "SparkDatabase('spark:', user='u', item='i', table='t')"
+        "SparkDatabase('spark:', 't', user='u', item='i')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "DataError: a table in Spark needs PySpark\nhint: pip install 'dpselect[spark]'" in done.stderr

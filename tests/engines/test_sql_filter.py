@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpselect.engines.duckdb_engine import DuckDBEngine
 from dpselect.engines.duckdb_workspace import Workspace
-from dpselect.engines.postgres_engine import postgres_engine
+from dpselect.engines.opening import open_engine
 from dpselect.engines.postgres_types import pg_type
 from dpselect.engines.spark_database import SparkDatabase
 from dpselect.engines.spark_dialect import SPARK
@@ -168,7 +168,7 @@ def on_spark(duckdb_rows: Workspace, spark: SparkSession) -> Iterator[Keep]:
     session.conf.set("spark.sql.session.timeZone", "America/New_York")
     rows = duckdb_rows.connection.sql("FROM t").to_arrow_table()
     frame = session.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
-    database = SparkDatabase(frame, user="id", item="id", needs=lambda names: names)
+    database = SparkDatabase(frame, None, user="id", item="id", needs=lambda names: names)
 
     def keep(where: str) -> list[int]:
         found = parse(where)
@@ -358,12 +358,12 @@ def test_the_engine_counts_the_rows_that_fit(new_database):
     for where in ("AGE >= 18", "item LIKE '50%' OR age IS NULL", "item = 'it''s'", "age > 1000"):
         with (
             DuckDBEngine(table(rows), user="user", item="item", where=where, key=b"k") as judge,
-            postgres_engine(address, user="user", item="item", where=where, table="t", key=b"k") as found,
+            open_engine(address, user="user", item="item", where=where, table="t", key=b"k") as found,
         ):
             assert pairs(found.top(10)) == pairs(judge.top(10))
     for where, says in (("agee = 1", "did you mean age"), ("age = '1'", "'1' beside 'age'"), ("user(1)", "function")):
         with pytest.raises(ParameterError, match=says):
-            postgres_engine(address, user="user", item="item", where=where, table="t", key=b"k")
+            open_engine(address, user="user", item="item", where=where, table="t", key=b"k")
 
 
 def test_without_sqlglot_it_says_what_is_missing(monkeypatch):

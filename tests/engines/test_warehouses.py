@@ -16,9 +16,9 @@ import pytest
 import dpselect as dps
 from dpselect.engines.domain import UNSEEN, Column, Listed, Size, Span
 from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.opening import open_engine
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql_engine import SqlEngine
-from dpselect.engines.warehouse_database import warehouse_engine
 from dpselect.engines.warehouse_dialects import FLAVOURS
 from dpselect.errors import DataError, ParameterError
 from dpselect.questions import source_of
@@ -62,7 +62,7 @@ def warehouse(dialect: str, rows: Sequence[Row], queries: list[str] | None = Non
 def opened(dialect: str) -> Opened:
     def engine(rows: Sequence[Row] = AWKWARD, *, key: bytes = KEY, **more: object) -> SqlEngine:
         names = {"user": "user_id", "item": "item"} | more
-        return warehouse_engine(warehouse(dialect, rows), table="shop.events", key=key, **names)
+        return open_engine(warehouse(dialect, rows), table="shop.events", key=key, **names)
 
     return engine
 
@@ -139,7 +139,7 @@ def test_types_as_in_duckdb(opened, item):
 def test_each_dialect_in_short(dialect):
     source = warehouse(dialect, AWKWARD)
     names = {"table": "shop.events", "user": "user_id", "item": "item", "key": KEY}
-    with warehouse_engine(source, **names) as found:
+    with open_engine(source, **names) as found:
         assert pairs(found.top(1000)) == counts(AWKWARD)
         groups = found.grouped(Listed(("popular", "it's \\", '"')))
         assert (groups.label(0, 0), list(groups.counts)) == ("popular", [11, 0])
@@ -151,10 +151,10 @@ def test_each_dialect_in_short(dialect):
         everyone.weigh(np.array([6, 3], dtype=np.int64), KEY)
         everyone.release(np.array([0]))
         assert len({*everyone.names()} - {*first}) == 1
-    with warehouse_engine(source, **names, max_items_per_user=2) as found:
+    with open_engine(source, **names, max_items_per_user=2) as found:
         rows = [(user, item) for user, item, _ in AWKWARD if user is not None and item is not None]
         assert dict(pairs(found.top(1000))) == kept(rows, 2, KEY)
-    with warehouse_engine(source, **(names | {"item": "amount"})) as found, judge(item="amount") as right:
+    with open_engine(source, **(names | {"item": "amount"})) as found, judge(item="amount") as right:
         for which in (PerUser.MIN, PerUser.MEAN):
             assert histogram(found.users_at(GRID, which)) == histogram(right.users_at(GRID, which))
 
@@ -271,7 +271,7 @@ def test_a_table_that_changes_between_two_questions_is_noticed_where_names_are_m
         dialect=dialect,
         types=TYPES,
     )
-    with warehouse_engine(source, user="user_id", item="item", table="shop.events", key=KEY) as found:
+    with open_engine(source, user="user_id", item="item", table="shop.events", key=KEY) as found:
         groups = found.grouped()
         connection.execute("DELETE FROM shop.events")
         with pytest.raises(DataError, match="the table changed"):
@@ -303,7 +303,7 @@ def test_what_came_in_another_form_is_never_quoted():
     def asked(answer: object, **more: str) -> SqlEngine:
         given = iter([[], answer])
         source = dps.Warehouse(lambda sql: next(given), dialect="trino", types=TYPES)  # noqa: ARG005 - written before
-        return warehouse_engine(source, table="t", key=KEY, **({"user": "user_id", "item": "item"} | more))
+        return open_engine(source, table="t", key=KEY, **({"user": "user_id", "item": "item"} | more))
 
     with asked([("ann's secret", 3)], item="amount") as found:  # said to be whole numbers
         assert pairs(found.top(3)) == [("ann's secret", 3)]

@@ -286,7 +286,7 @@ REFUSED = {
     "duckdb by importlib": ("demo.py", "__import__('duckdb')", "belongs in engines/duckdb_engine.py"),
     "psycopg elsewhere": ("dataset.py", "def f():\n    import psycopg", "psycopg belongs in engines/postgres_"),
     "psycopg in DuckDB's engine": ("engines/duckdb_engine.py", "def f():\n    import psycopg", "psycopg belongs in"),
-    "duckdb in PostgreSQL's engine": ("engines/postgres_engine.py", "import duckdb", "belongs in engines/duckdb_"),
+    "duckdb in PostgreSQL's engine": ("engines/postgres_database.py", "import duckdb", "belongs in engines/duckdb_"),
     "pyspark elsewhere": ("dataset.py", "def f():\n    import pyspark", "pyspark belongs in engines/spark_"),
     "pyspark in another engine": (
         "engines/frames.py",

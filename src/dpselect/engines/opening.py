@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from dpselect.engines.duckdb_engine import DuckDBEngine
 from dpselect.engines.narwhals_frames import native
 from dpselect.engines.port import Engine
 from dpselect.engines.postgres_address import is_postgres
-from dpselect.engines.postgres_engine import postgres_engine
-from dpselect.engines.spark_engine import spark_engine
+from dpselect.engines.postgres_database import PostgresDatabase
+from dpselect.engines.spark_database import SparkDatabase
 from dpselect.engines.spark_source import is_spark
-from dpselect.engines.warehouse_database import warehouse_engine
-from dpselect.engines.warehouse_source import Warehouse
+from dpselect.engines.sql_engine import SqlEngine
+from dpselect.engines.warehouse_database import WarehouseDatabase
+from dpselect.engines.warehouse_source import is_warehouse
 
 __all__ = ["Engine", "open_engine"]
+
+_DATABASES: tuple[tuple[Callable[[object], bool], Callable[..., Any]], ...] = (
+    (is_postgres, PostgresDatabase),
+    (is_spark, SparkDatabase),
+    (is_warehouse, WarehouseDatabase),
+)
 
 
 def open_engine(
@@ -22,21 +31,18 @@ def open_engine(
     *,
     user: str,
     item: str,
-    where: str | None,
-    max_items_per_user: int | None,
-    split: str | None,
-    table: str | None,
+    where: str | None = None,
+    max_items_per_user: int | None = None,
+    split: str | None = None,
+    table: str | None = None,
     key: bytes,
 ) -> Engine:
     """The engine for one question. Opening it reads the schema, never a row."""
     source = native(source)
     make: Callable[..., Engine] = DuckDBEngine
-    if is_postgres(source):
-        make = postgres_engine
-    elif is_spark(source):
-        make = spark_engine
-    elif isinstance(source, Warehouse):
-        make = warehouse_engine
+    for is_theirs, open_database in _DATABASES:
+        if is_theirs(source):
+            make = partial(SqlEngine.opened, open_database)
     return make(
         source,
         user=user,

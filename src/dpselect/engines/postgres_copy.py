@@ -20,10 +20,10 @@ _HEAD, _END = 19, 2
 
 def whole_numbers(connection: psycopg.Connection, sql: str, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
     """The rows of a query without values beside it, whose columns are all int8 and never null."""
-    received = bytearray()
+    received, statement = bytearray(), f"COPY ({sql.replace('%%', '%')}) TO STDOUT (FORMAT binary)"
     with (
         connection.cursor() as cursor,
-        cursor.copy(f"COPY ({sql.replace('%%', '%')}) TO STDOUT (FORMAT binary)") as rows,
+        cursor.copy(statement.encode()) as rows,
     ):
         for part in rows:
             received += part

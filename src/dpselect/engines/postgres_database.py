@@ -41,9 +41,9 @@ class PostgresDatabase:
         """All rows of one query."""
         return self._workspace.fetch(sql, self._values, progress=progress)
 
-    def columns(self, sql: str, *, progress: Progress | None = None) -> Columns:
+    def columns(self, sql: str, names: Sequence[str], *, progress: Progress | None = None) -> Columns:
         """All rows of one large query by column; those of whole numbers alone come as they lie in memory."""
-        return self._workspace.columns(sql, self._values, progress=progress)
+        return self._workspace.columns(sql, names, self._values, progress=progress)
 
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:  # noqa: ARG002 - nothing runs yet
         """The query itself: the snapshot answers it in the same way each time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
@@ -86,9 +86,9 @@ class Workspace:
         """All rows of one statement; values go beside it as %(name)s, so that no log of statements has them."""
         return self.guarded(lambda: self._rows(sql, values or {}), progress=progress)
 
-    def columns(self, sql: str, values: Values, *, progress: Progress | None = None) -> Columns:
+    def columns(self, sql: str, names: Sequence[str], values: Values, *, progress: Progress | None = None) -> Columns:
         """All rows of one statement, column by column."""
-        return self.guarded(lambda: self._columns(sql, values), progress=progress)
+        return self.guarded(lambda: self._columns(sql, names, values), progress=progress)
 
     def attempt(self, sql: str, values: Values) -> list[Row]:
         """The rows of a statement that may fail; the snapshot outlives that."""
@@ -102,15 +102,15 @@ class Workspace:
         cursor = self._connection.execute(sql.encode(), values, prepare=False)
         return cursor.fetchall() if cursor.description else []
 
-    def _columns(self, sql: str, values: Values) -> Columns:
+    def _columns(self, sql: str, names: Sequence[str], values: Values) -> Columns:
         head = self._connection.execute(f"SELECT * FROM ({sql}) AS q LIMIT 0".encode(), values, prepare=False)
-        names = [(column.name, column.type_code) for column in head.description or ()]
-        if all(code == _INT8 for _, code in names) and "%(" not in sql:
-            return postgres_copy.whole_numbers(self._connection, sql, [name for name, _ in names])
+        types = [column.type_code for column in head.description or ()]
+        if set(types) == {_INT8} and "%(" not in sql:
+            return postgres_copy.whole_numbers(self._connection, sql, names)
         rows = self._rows(sql, values)
-        found = zip(*rows, strict=True) if rows else ([] for _ in names)
-        types = [np.int64 if code == _INT8 else object for _, code in names]
-        return {name: np.array(column, dtype) for (name, _), column, dtype in zip(names, found, types, strict=True)}
+        found = zip(*rows, strict=True) if rows else [()] * len(names)
+        dtypes = [np.int64 if code == _INT8 else object for code in types]
+        return {name: np.array(list(one), dtype) for name, one, dtype in zip(names, found, dtypes, strict=True)}
 
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
         """The result of `work`, or a DataError of fixed text: what a server says can quote a row.

@@ -30,9 +30,7 @@ class SparkDatabase:
 
     dialect = spark_dialect.SPARK
 
-    def __init__(
-        self, source: object, *, user: str, item: str, table: str | None = None, needs: Needs | None = None
-    ) -> None:
+    def __init__(self, source: object, table: str | None, *, user: str, item: str, needs: Needs | None = None) -> None:
         self._work = work_of(source)
         self._kept: dict[str, DataFrame | None] = {}  # our views, and the frames that Spark keeps for them
         self._ordered: dict[tuple[str, str], str] = {}
@@ -46,10 +44,10 @@ class SparkDatabase:
         session = self._work.session
         return self._work.guarded(lambda: [tuple(row) for row in session.sql(sql).collect()], progress=progress)
 
-    def columns(self, sql: str, *, progress: Progress | None = None) -> Columns:
+    def columns(self, sql: str, names: Sequence[str], *, progress: Progress | None = None) -> Columns:
         """All rows of one large query by column."""
         session = self._work.session
-        return arrays_of(self._work.guarded(lambda: session.sql(sql).toArrow(), progress=progress))
+        return arrays_of(self._work.guarded(lambda: session.sql(sql).toArrow(), progress=progress), names)
 
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:
         """A result that is asked for again, as a view of what Spark keeps."""

@@ -51,9 +51,9 @@ def _counted(value: object, item_type: SqlType) -> object:
     return value
 
 
-def arrays_of(table: pa.Table) -> dict[str, npt.NDArray[Any]]:
+def arrays_of(table: pa.Table, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
     """A result by column, in arrays of our own: int64 for whole numbers, float64, objects for the rest."""
-    return {name: _array(table.column(name)) for name in table.column_names}
+    return {name: _array(table.column(at)) for at, name in enumerate(names)}
 
 
 def _array(column: pa.ChunkedArray) -> npt.NDArray[Any]:

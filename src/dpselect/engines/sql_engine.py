@@ -5,14 +5,15 @@ It counts as the DuckDB engine does, to the bit; only which items a bounded user
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
+from dpselect.engines import sql_filter, sql_sets
 from dpselect.engines import sql_questions as questions
-from dpselect.engines import sql_sets
 from dpselect.engines.domain import UNSEEN, Column, Domain, Listed, Size, Span
 from dpselect.engines.port import PerUser, Progress
 from dpselect.engines.sql_domain import domain_values
@@ -58,10 +59,33 @@ class SqlEngine:
         self._rows = rows if split is None else questions.parts(rows, split, self._dialect)
 
     @classmethod
-    def over(cls, database: Database, **asked: Any) -> SqlEngine:
-        """An engine over a database that was just opened; it is closed where the question does not fit it."""
+    def opened(
+        cls,
+        open_database: Callable[..., Database],
+        source: object,
+        *,
+        user: str,
+        item: str,
+        where: str | None,
+        max_items_per_user: int | None,
+        split: str | None,
+        table: str | None,
+        key: bytes,
+    ) -> SqlEngine:
+        """An engine over a database that is opened for it, and closed again where the question does not fit it."""
+        condition = None if where is None else sql_filter.parse(where)
+        needs = None if condition is None else condition.needs
+        database = open_database(source, table, user=user, item=item, needs=needs)
         try:
-            return cls(database, **asked)
+            return cls(
+                database,
+                user=user,
+                item=item,
+                where=condition,
+                max_items_per_user=max_items_per_user,
+                split=split,
+                key=key,
+            )
         except BaseException:
             database.close()
             raise
@@ -116,7 +140,7 @@ class SqlEngine:
         self.check_values()
         key = self._database.secret(self._key)
         sql = questions.users_at(self._rows, grid, per_user, key, self._item, self._dialect)
-        found = self._database.columns(sql, progress=progress)
+        found = self._database.columns(sql, ("p", "n"), progress=progress)
         return UsersAt(int64(found["p"]), int64(found["n"]))
 
     def check_sets(self) -> None:

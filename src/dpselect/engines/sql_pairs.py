@@ -39,7 +39,7 @@ class SqlPairs:
         left = weights.without(self._pairs, self._released(), dialect)
         theirs = weights.kept(left, len(shares), database.secret(key), dialect)
         self._weighed = database.keep(weights.weighed(theirs, given, dialect), progress=self._progress)
-        found = database.columns(weights.groups(self._weighed), progress=self._progress)
+        found = database.columns(weights.groups(self._weighed), ("w", "n"), progress=self._progress)
         self._groups = WeightGroups(weights=int64(found["w"]), sizes=int64(found["n"]))
         return self._groups
 
@@ -67,11 +67,11 @@ class SqlPairs:
         theirs = weights.only(self._pairs, self._released() or "", self._database.dialect)
         kept = weights.kept(theirs, most, self._database.secret(key), self._database.dialect)
         sql = weights.users_of(theirs, kept)
-        return int64(self._database.columns(sql, progress=self._progress)["n"])
+        return int64(self._database.columns(sql, ("n",), progress=self._progress)["n"])
 
     def lengths(self, most: int) -> tuple[Int64, Int64]:
         """How many users have how many items, more than `most` as `most`."""
-        found = self._database.columns(weights.lengths(self._pairs, most), progress=self._progress)
+        found = self._database.columns(weights.lengths(self._pairs, most), ("t", "n"), progress=self._progress)
         return int64(found["t"]), int64(found["n"])
 
     def _released(self) -> str | None:

@@ -88,8 +88,8 @@ class Database(Protocol):
         """All rows of one query."""
         ...
 
-    def columns(self, sql: str, *, progress: Progress | None = None) -> Columns:
-        """All rows of one large query by column: int64 for whole numbers, float64, objects for text."""
+    def columns(self, sql: str, names: Sequence[str], *, progress: Progress | None = None) -> Columns:
+        """All rows of one large query, whose columns have these names, by column: int64 for whole numbers, float64, objects for text."""
         ...
 
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:

@@ -27,7 +27,7 @@ def user_sets(database: Database, rows: str, item_type: SqlType, progress: Progr
     pairs = database.keep(questions.distinct(rows, database.dialect), progress=progress)
     memory = available()
     most = MOST_ROWS if memory is None else min(memory // BYTES_PER_PAIR, MOST_ROWS)
-    coded = database.columns(questions.coded_pairs(pairs, LOW, most + 1), progress=progress)
+    coded = database.columns(questions.coded_pairs(pairs, LOW, most + 1), ("pair",), progress=progress)
     numbers = int64(coded["pair"])
     if len(numbers) > most:
         found = database.rows(questions.how_many(pairs), progress=progress)[0][0]
@@ -82,7 +82,7 @@ class Texts:
             letters = int(database.rows(questions.how_much_text(rows), progress=progress)[0][0] or 0)
             if letters * BYTES_PER_LETTER > memory:
                 raise does_not_fit(letters * BYTES_PER_LETTER)
-        found = database.columns(questions.texts_of_users(rows), progress=progress)
+        found = database.columns(questions.texts_of_users(rows), ("u", "i"), progress=progress)
         self._engine = _cutter(int64(found["u"]), found["i"])
 
     def tokens(self, tokenizer: Tokenizer, progress: Progress | None) -> TokenStream:

@@ -35,9 +35,9 @@ def kept(pairs: str, most: int, key: str, dialect: Dialect) -> str:
     The hash is of the user and the item themselves, never of a number that the item got among all others: what a
     user keeps depends on their own items and on the key only.
     """
-    place = f"row_number() OVER (PARTITION BY u ORDER BY {dialect.keyed(key, 'u', 'i')}, i) AS place"
-    size = "count(*) OVER (PARTITION BY u) AS size"
-    ranked = f"SELECT i, {place}, {size} FROM {pairs} AS k"
+    theirs = f"PARTITION BY u ORDER BY {dialect.keyed(key, 'u', 'i')}, i"  # one order for both, so that it is made once
+    size = f"count(*) OVER ({theirs} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS size"
+    ranked = f"SELECT i, row_number() OVER ({theirs}) AS place, {size} FROM {pairs} AS k"
     t = f"CAST(CASE WHEN size < {most} THEN size ELSE {most} END AS {dialect.integer}) AS t"
     return f"(SELECT i, {t} FROM ({ranked}) AS r WHERE place <= {most})"
 

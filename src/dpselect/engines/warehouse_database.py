@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpselect.engines import sql_filter
 from dpselect.engines.port import Progress
-from dpselect.engines.sql_engine import SqlEngine
 from dpselect.engines.sql_port import Columns, Row, SqlType
 from dpselect.engines.warehouse_flavour import as_text
 from dpselect.engines.warehouse_source import Warehouse
@@ -48,9 +46,8 @@ class WarehouseDatabase:
         """All rows of one query."""
         return self._warehouse.rows(sql, progress)
 
-    def columns(self, sql: str, *, progress: Progress | None = None) -> Columns:
+    def columns(self, sql: str, names: Sequence[str], *, progress: Progress | None = None) -> Columns:
         """All rows of one query by column."""
-        names = selected(sql)
         rows = self.rows(sql, progress=progress)
         found = list(zip(*rows, strict=True)) if rows else [() for _ in names]
         return {name: _array(name, values) for name, values in zip(names, found, strict=True)}
@@ -97,8 +94,8 @@ class WarehouseDatabase:
 
     def _meant(self, table: str | None) -> str:
         levels = self._warehouse.flavour.levels
-        parts = [] if table is None else table.split(".")
-        if not 0 < len(parts) <= levels or not all(parts):
+        parts = (table or "").split(".")
+        if len(parts) > levels or not all(parts):
             must = f"name a table or view, by up to {levels} names with dots between"
             raise ParameterError("table", must, "nothing" if table is None else repr(table))
         return ".".join(map(self.dialect.quote, parts))
@@ -110,38 +107,6 @@ class WarehouseDatabase:
             for at, (column, one) in enumerate(self.types.items())
         ]
         self._warehouse.check(f"SELECT {', '.join(forms)} FROM {self.source} WHERE 1 = 0")
-
-
-def warehouse_engine(
-    source: Warehouse,
-    *,
-    user: str,
-    item: str,
-    where: str | None = None,
-    max_items_per_user: int | None = None,
-    split: str | None = None,
-    table: str | None = None,
-    key: bytes,
-) -> SqlEngine:
-    """An engine for one question."""
-    condition = None if where is None else sql_filter.parse(where)
-    needs = None if condition is None else condition.needs
-    database = WarehouseDatabase(source, table, user=user, item=item, needs=needs)
-    return SqlEngine.over(
-        database, user=user, item=item, where=condition, max_items_per_user=max_items_per_user, split=split, key=key
-    )
-
-
-def selected(sql: str) -> list[str]:
-    """The names of the columns of one of our queries. What stands in front of a last SELECT of WITH has names too."""
-    start = sql.rindex(") SELECT ") + len(") SELECT ") if sql.startswith("WITH ") else len("SELECT ")
-    names, depth = [], 0
-    for word in sql[start : sql.index(" FROM ", start)].split(" "):
-        depth += word.count("(") - word.count(")")
-        if depth == 0 and word.endswith(","):
-            names.append(word[:-1])
-        last = word
-    return [*names, last]
 
 
 def _plain(value: object) -> object:

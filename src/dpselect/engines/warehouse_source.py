@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeGuard
 
 from dpselect.engines.port import Progress
 from dpselect.engines.sql_port import Row
@@ -44,7 +45,8 @@ class Warehouse:
         """All rows of one query. What went wrong is never shown nor kept as a context: it could quote rows."""
         if progress is not None:
             progress(None)
-        failed, found = "", []
+        failed = ""
+        found: list[Any] = []
         try:
             found = list(self._run(sql))
         except Exception as error:
@@ -85,3 +87,8 @@ def _is_text(value: object) -> bool:
 
 def _is_mapping(value: object) -> bool:
     return isinstance(value, Mapping) and bool(value)
+
+
+def is_warehouse(source: object) -> TypeGuard[Warehouse]:
+    """Is it one of ours?"""
+    return isinstance(source, Warehouse)
