@@ -164,7 +164,7 @@ def top(command: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="CSV, JSON, Parquet, or a database (DuckDB, postgresql://...) with --table",
+        help="CSV, JSON, Parquet, or a database (DuckDB, postgresql://..., spark:...) with --table",
     )
     users_and_items(command, required=True)
     command.add_argument("-k", type=int, default=10, help="how many items at most (default 10)")
