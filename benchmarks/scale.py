@@ -141,7 +141,7 @@ def on_spark(verb: str, file: Path) -> dict[str, object]:
             cost["rows"] = asked(verb, frame, lambda: spark.sql(PLAIN.format("rows").replace('"', "`")).collect())
         spark.stop()
         for log in Path(folder).rglob("*"):
-            if log.is_file() and ("events" in log.name or "local-" in log.name):
+            if log.is_file() and log.name.startswith(("events", "local-")):  # beside them lie checksums
                 cost |= logged(log, cost)
     return cost
 

@@ -1,8 +1,8 @@
 """A process that asks paid questions of a small Spark cluster, and kills an executor in the middle of one.
 
 Called as: spark_killed.py LEDGER FOLDER FAILURES. The cluster's two executors are processes of their own; a task may
-fail FAILURES times. Prints one line of JSON for each question: what came out (null if nothing did), what was said, who was
-killed, and what is charged by then.
+fail FAILURES times. Prints one line of JSON for each question: what came out (null if nothing did), what was said, who
+was killed, and what is charged by then.
 """
 
 from __future__ import annotations

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 
 import numpy as np
 
 from dpselect.engines import duckdb_filter, duckdb_text
 from dpselect.engines import duckdb_questions as questions
-from dpselect.engines.domain import UNSEEN, Column, Domain, Listed, Size, Span
+from dpselect.engines.domain import Column, Domain, Listed, Span
 from dpselect.engines.duckdb_domain import keep_domain
 from dpselect.engines.duckdb_filter import RowFilter
 from dpselect.engines.duckdb_pairs import user_sets
@@ -21,6 +20,7 @@ from dpselect.engines.duckdb_tables import write_parquet, write_table
 from dpselect.engines.duckdb_types import filter_form, is_text, item_form, kind, label, number_form, present, user_form
 from dpselect.engines.duckdb_weights import DuckDBPairs
 from dpselect.engines.duckdb_workspace import Row, Workspace, quoted
+from dpselect.engines.grouping import histogram_of
 from dpselect.engines.port import PerUser, Progress
 from dpselect.errors import ParameterError
 from dpselect.grid import Grid, UsersAt
@@ -101,12 +101,17 @@ class DuckDBEngine:
         table = self._workspace.fresh()
         self._ask_counts(domain, lambda counted: questions.keep_counts(table, counted), progress)
         found = self._workspace.fetch(questions.groups(table))
-        counts, sizes = [count for count, _ in found], [size for _, size in found]
-        unseen = _unseen(domain, sum(sizes))
-        if unseen:
-            counts, sizes = [*counts, 0], [*sizes, unseen]
-        names = _Names(self._workspace, table, tuple(sizes), self._types[self._item], domain, bool(unseen))
-        return Histogram(counts=np.array(counts, dtype=np.int64), sizes=sizes, label=names)
+        item_type = self._types[self._item]
+
+        def item(place: int) -> object:
+            return label(self._workspace.fetch(questions.item_at(table), [place])[0][0], item_type)
+
+        def seen_before(start: int, unseen: int) -> int:
+            gaps = f"{table}_gaps"
+            self._workspace.fetch(questions.keep_gaps(gaps, table, start))
+            return int(self._workspace.fetch(questions.seen_before(gaps), [unseen])[0][0])
+
+        return histogram_of(found, domain, text=is_text(item_type), item=item, seen_before=seen_before)
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers."""
@@ -199,44 +204,6 @@ class DuckDBEngine:
             f"WHERE {self._where} AND {present(*user)} AND {present(*item)}"
         )
         return rows if self._split is None else questions.split(rows, self._split)
-
-
-@dataclass(frozen=True, repr=False)
-class _Names:
-    """The labels of a grouped histogram, asked for one at a time."""
-
-    workspace: Workspace
-    table: str
-    sizes: tuple[int, ...]
-    item_type: str
-    domain: Domain | None
-    rest: bool  # the last group are items of the domain that stand in no table
-
-    def __call__(self, group: int, member: int) -> object:
-        if not (0 <= group < len(self.sizes) and 0 <= member < self.sizes[group]):
-            raise IndexError("there is no such member of a group")
-        unseen = self.rest and group == len(self.sizes) - 1
-        if not isinstance(self.domain, Span):
-            return UNSEEN if unseen else self._item(group, member)
-        number = self._number(self.domain, member) if unseen else self._item(group, member)
-        return str(number) if is_text(self.item_type) else number
-
-    def _item(self, group: int, member: int) -> object:
-        place = sum(self.sizes[:group]) + member
-        return label(self.workspace.fetch(questions.item_at(self.table), [place])[0][0], self.item_type)
-
-    def _number(self, span: Span, member: int) -> int:
-        gaps = f"{self.table}_gaps"
-        self.workspace.fetch(questions.keep_gaps(gaps, self.table, span.start))
-        seen: int = self.workspace.fetch(questions.seen_before(gaps), [member])[0][0]
-        return span.start + member + seen
-
-
-def _unseen(domain: Domain | None, seen: int) -> int:
-    """How many items of the domain have no row and stand in no table."""
-    if isinstance(domain, Span):
-        return domain.stop - domain.start - seen
-    return max(0, domain.items - seen) if isinstance(domain, Size) else 0
 
 
 def _schema(

@@ -6,20 +6,17 @@ It counts as the DuckDB engine does, to the bit; only which items a bounded user
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
-
-import numpy as np
 
 from dpselect.engines import sql_filter, sql_sets
 from dpselect.engines import sql_questions as questions
-from dpselect.engines.domain import UNSEEN, Column, Domain, Listed, Size, Span
+from dpselect.engines.domain import Column, Domain, Listed, Span
+from dpselect.engines.grouping import histogram_of
 from dpselect.engines.port import PerUser, Progress
 from dpselect.engines.sql_domain import domain_values
 from dpselect.engines.sql_filter import SqlFilter
 from dpselect.engines.sql_pairs import SqlPairs
-from dpselect.engines.sql_port import Database, SqlType, int64
+from dpselect.engines.sql_port import Database, int64
 from dpselect.errors import DataError, ParameterError
 from dpselect.grid import Grid, UsersAt
 from dpselect.histogram import Histogram
@@ -122,12 +119,17 @@ class SqlEngine:
             self.check(domain)
         counted = self._database.keep(self._counted(domain), progress=progress)
         found = self._database.rows(questions.groups(counted), progress=progress)
-        counts, sizes = [row[0] for row in found], [row[1] for row in found]
-        unseen = _unseen(domain, sum(sizes))
-        if unseen:
-            counts, sizes = [*counts, 0], [*sizes, unseen]
-        names = _Names(self._database, counted, tuple(sizes), self._item, domain, bool(unseen))
-        return Histogram(counts=np.array(counts, dtype=np.int64), sizes=sizes, label=names)
+        span, item_type = isinstance(domain, Span), self._item
+
+        def item(place: int) -> object:
+            sql, order = questions.names(counted, "i" if span else item_type.named)
+            value = self._database.at(sql, order, int64([place]))[0]
+            return value if span else item_type.label(value)
+
+        def seen_before(start: int, unseen: int) -> int:
+            return int(self._database.rows(questions.seen_before(counted, start, unseen, self._dialect))[0][0])
+
+        return histogram_of(found, domain, text=item_type.is_text, item=item, seen_before=seen_before)
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers."""
@@ -176,39 +178,3 @@ class SqlEngine:
             listed = self._domains[domain]
             return questions.of_domain(self._counts(questions.in_domain(self._rows, listed)), listed)
         return self._counts(self._rows)
-
-
-@dataclass(frozen=True, repr=False)
-class _Names:
-    """The labels of a grouped histogram, asked for one at a time."""
-
-    database: Database
-    counted: str
-    sizes: tuple[int, ...]
-    item_type: SqlType
-    domain: Domain | None
-    rest: bool  # the last group are items of the domain that stand in no table
-
-    def __call__(self, group: int, member: int) -> object:
-        if not (0 <= group < len(self.sizes) and 0 <= member < self.sizes[group]):
-            raise IndexError("there is no such member of a group")
-        unseen = self.rest and group == len(self.sizes) - 1
-        if not isinstance(self.domain, Span):
-            return UNSEEN if unseen else self.item_type.label(self._item(group, member, self.item_type.named))
-        number = self._number(self.domain, member) if unseen else int(self._item(group, member, "i"))
-        return str(number) if self.item_type.is_text else number
-
-    def _item(self, group: int, member: int, named: str) -> Any:
-        sql, order = questions.names(self.counted, named)
-        return self.database.at(sql, order, int64([sum(self.sizes[:group]) + member]))[0]
-
-    def _number(self, span: Span, member: int) -> int:
-        sql = questions.seen_before(self.counted, span.start, member, self.database.dialect)
-        return span.start + member + int(self.database.rows(sql)[0][0])
-
-
-def _unseen(domain: Domain | None, seen: int) -> int:
-    """How many items of the domain have no row and stand in no table."""
-    if isinstance(domain, Span):
-        return domain.stop - domain.start - seen
-    return max(0, domain.items - seen) if isinstance(domain, Size) else 0
