@@ -26,7 +26,7 @@ from measure import cache, seconds, table
 ROOT = Path(__file__).resolve().parents[1]
 CHUNK = 10**6  # users that are drawn at once
 VERBS = ("plain", "top_k", "top_k, bound 10", "median", "union, sips", "union, renyi-shaped")
-HEADER = ["rows", "engine", "question", "CPU", "clock", "peak memory", "rows to us", "read", "shuffled", "spilled"]
+HEADER = ["rows", "engine", "question", "CPU", "clock", "peak memory", "answer", "rows read", "shuffled", "spilled"]
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -147,14 +147,14 @@ def on_spark(verb: str, file: Path) -> dict[str, object]:
 
 
 def logged(log: Path, cost: dict[str, Any]) -> dict[str, Any]:
-    """Bytes that tasks read, wrote for others and spilled."""
+    """Rows that tasks read, also of what Spark kept, and bytes that they wrote for others and spilled."""
     found = {name: cost.get(name, 0) for name in ("read", "shuffled", "spilled")}
     with contextlib.suppress(UnicodeDecodeError):
         for line in log.read_text().splitlines():
             event = json.loads(line)
             metrics = event.get("Task Metrics") or {}
             if event.get("Event") == "SparkListenerTaskEnd" and metrics:
-                found["read"] += metrics["Input Metrics"]["Bytes Read"]
+                found["read"] += metrics["Input Metrics"]["Records Read"]
                 found["shuffled"] += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
                 found["spilled"] += metrics["Disk Bytes Spilled"]
     return found
@@ -240,7 +240,8 @@ def line(rows: int, engine: str, verb: str, more: dict[str, str]) -> list[str]:
     if ran.returncode:
         return [f"{rows:.0e}", engine, verb, "failed: " + ran.stderr.strip().rpartition("\n")[2][:80]]
     cost = json.loads(ran.stdout.splitlines()[-1])
-    shown = [f"{cost[name] / 2**20:,.0f} MiB" if name in cost else "" for name in ("read", "shuffled", "spilled")]
+    shown = [f"{cost['read']:.1e}" if "read" in cost else ""]
+    shown += [f"{cost[name] / 2**20:,.0f} MiB" if name in cost else "" for name in ("shuffled", "spilled")]
     figures = [seconds(cost["cpu"]), seconds(cost["wall"]), f"{cost['memory']:,.0f} MiB", str(cost["rows"])]
     return [f"{rows:.0e}", engine, verb, *figures, *shown]
 

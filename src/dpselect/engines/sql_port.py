@@ -89,7 +89,7 @@ class Database(Protocol):
         ...
 
     def columns(self, sql: str, names: Sequence[str], *, progress: Progress | None = None) -> Columns:
-        """All rows of one large query, whose columns have these names, by column: int64 for whole numbers, float64, objects for text."""
+        """All rows of one large query by column, under these names: int64 for whole numbers, float64, else objects."""
         ...
 
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:
