@@ -59,11 +59,23 @@ def make_rows(file: Path, rows: int) -> None:
     draft.replace(file)
 
 
-def rows_file(rows: int) -> Path:
+def make_skewed(file: Path, rows: int) -> None:
+    """One user has half of all rows, each with an item of its own; everybody else has one item and all the same one."""
+    import duckdb
+
+    lone = f"SELECT 0 AS \"user\", 'item-' || i AS item, i % 100 AS value FROM range({rows // 2}) AS t (i)"
+    same = f"SELECT 1 + i AS \"user\", 'item-0' AS item, i % 100 AS value FROM range({rows // 2}) AS t (i)"
+    draft = file.with_suffix(".draft")
+    duckdb.execute(f"COPY ({lone} UNION ALL {same}) TO '{draft.as_posix()}' (FORMAT parquet)")
+    draft.replace(file)
+
+
+def rows_file(rows: int, skewed: bool = False) -> Path:
     """The file of so many rows, written in a process of its own where it is not there."""
-    file = cache() / f"scale-{rows}.parquet"
+    file = cache() / f"{'skewed' if skewed else 'scale'}-{rows}.parquet"
     if not file.exists():
-        subprocess.run([sys.executable, __file__, "--make-rows", str(rows)], check=True)
+        more = ["--skewed"] if skewed else []
+        subprocess.run([sys.executable, __file__, "--make-rows", str(rows), *more], check=True)
     return file
 
 
@@ -233,9 +245,10 @@ def server(files: list[Path]) -> Iterator[dict[str, str]]:
         yield {"SCALE_SERVER": address, "SCALE_SERVER_PID": pid}
 
 
-def line(rows: int, engine: str, verb: str, more: dict[str, str]) -> list[str]:
+def line(rows: int, engine: str, verb: str, more: dict[str, str], skewed: bool) -> list[str]:
     """One question as a process of its own."""
     command = [sys.executable, __file__, "--only", f"{engine}/{verb}", "--rows", str(rows)]
+    command += ["--skewed"] if skewed else []
     ran = subprocess.run(command, env={**os.environ, **more}, capture_output=True, text=True, check=False)
     if ran.returncode:
         return [f"{rows:.0e}", engine, verb, "failed: " + ran.stderr.strip().rpartition("\n")[2][:80]]
@@ -254,11 +267,15 @@ def main() -> None:
     parser.add_argument("--verbs", nargs="+", default=list(VERBS))
     parser.add_argument("--make-rows", type=int, help="only write a file")
     parser.add_argument("--only", help="one question here")
+    parser.add_argument(
+        "--skewed", action="store_true", help="one user with half of the rows, one item in all the rest"
+    )
     options = parser.parse_args()
     sizes = [int(rows) for rows in options.rows]
     if options.make_rows is not None:
-        return make_rows(cache() / f"scale-{options.make_rows}.parquet", options.make_rows)
-    files = [rows_file(rows) for rows in sizes]
+        file = cache() / f"{'skewed' if options.skewed else 'scale'}-{options.make_rows}.parquet"
+        return (make_skewed if options.skewed else make_rows)(file, options.make_rows)
+    files = [rows_file(rows, options.skewed) for rows in sizes]
     if options.only is not None:
         import dpselect  # noqa: F401 - start-up apart
 
@@ -270,7 +287,7 @@ def main() -> None:
         for rows in sizes:
             for engine in options.engines:
                 for verb in options.verbs:
-                    found.append(line(rows, engine, verb, more))
+                    found.append(line(rows, engine, verb, more, options.skewed))
                     print(found[-1], file=sys.stderr, flush=True)
     return table(HEADER, found)
 
