@@ -110,7 +110,7 @@ def test_binomial(n, p, draws):
     judge(lambda: draws.binomial(n, p), law_at(p), wrong)
 
 
-@pytest.mark.parametrize("rate", [Fraction(1, 7), Fraction(3, 2)])
+@pytest.mark.parametrize("rate", [pytest.param(Fraction(1, 7), marks=pytest.mark.slow), Fraction(3, 2)])
 def test_geometric(rate, draws):
     def law_at(r):
         exact = answers(lambda d: min(d.geometric(r), 40))

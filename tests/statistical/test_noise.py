@@ -103,7 +103,9 @@ def test_discrete_laplace(rate):
     )
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(7, 2), Fraction(30)])
+@pytest.mark.parametrize(
+    "variance", [Fraction(1, 4), pytest.param(Fraction(7, 2), marks=pytest.mark.slow), Fraction(30)]
+)
 def test_discrete_gaussian(variance):
     draws = SecureDraws()
 
