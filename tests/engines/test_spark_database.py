@@ -256,8 +256,7 @@ def test_each_item_is_kept_as_often_as_the_others(spark, items):
 
 
 def test_the_key_is_what_it_says(spark):
-    assert secret(KEY) == f"{0x0001020304050607}L, {0x08090A0B0C0D0E0F}L"
-    assert spark.sql(f"SELECT {secret(bytes([128]) + bytes(7) + b'x')}").first()[:] == (-(2**63), 120)
+    assert spark.sql(f"SELECT {secret(KEY)} AS key").first()[0] == KEY
 
 
 # ---- what is kept, put and fetched -----------------------------------------------------------------------------

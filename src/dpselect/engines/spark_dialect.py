@@ -25,9 +25,8 @@ def literal(text: str) -> str:
 
 
 def secret(key: bytes) -> str:
-    """A key as whole numbers, the first arguments of the hash."""
-    words = (key[at : at + 8] for at in range(0, len(key), 8))
-    return ", ".join(f"{int.from_bytes(word, signed=True)}L" for word in words)
+    """A key as bytes, the first argument of the hash. Spark compiles a number anew, but not another row of bytes."""
+    return f"X'{key.hex()}'"
 
 
 def _parts() -> str:

@@ -53,7 +53,6 @@ class Dialect:
     text: str  # the text that says which value it is, of a value in its one form
     keyed: Callable[[str, str, str], str]  # (key, user, item) -> what the bound orders by; all three are SQL
     matches: str  # does the text {text} match the regular expression {pattern}, which has no backslash?
-    distinct_first: bool = False  # is SELECT DISTINCT before count(*) cheaper than count(DISTINCT u)?
     by_user: str = ""  # a hint that puts the rows of a user together, after SELECT, where later steps gain by it
     integer: str = "BIGINT"
     whole: str = "NUMERIC"  # integers of any size, for sums that would not fit

@@ -28,7 +28,7 @@ def _of(template: str, expression: str) -> str:
 
 def parts(rows: str, separator: str, dialect: Dialect) -> str:
     """The parts of every item as items of their own; the same part twice in a row is one, an empty part is none."""
-    split = dialect.parts.replace("{separator}", dialect.literal(separator)).replace("{rows}", f"{rows} AS t")
+    split = dialect.parts.format(rows=f"{rows} AS t", separator=dialect.literal(separator))
     return f"(SELECT u, i FROM ({split}) AS s WHERE i <> '')"
 
 
@@ -57,21 +57,15 @@ def counts(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
     """i and n, the number of distinct users of every item; a bound is the most items of a user and a key."""
     if bound is not None:
         return f"SELECT i, count(*) AS n FROM {pairs(rows, *bound, dialect)} AS k GROUP BY i"
-    if dialect.distinct_first:
-        return f"SELECT i, count(*) AS n FROM (SELECT DISTINCT u, i FROM {rows} AS t) AS d GROUP BY i"
     return f"SELECT i, {_of(dialect.users, 'u')} AS n FROM {rows} AS t GROUP BY i"
 
 
 def top(counted: str, item_type: SqlType, rows: int) -> str:
     """The items with the most users; among equal counts the first in the order of items."""
     first = f"SELECT i, n FROM ({counted}) AS c ORDER BY n DESC, i LIMIT {rows}"
-    return (
-        first
-        if item_type.named == "i"
-        else (
-            f"SELECT name, n FROM (SELECT {item_type.named} AS name, i, n FROM ({first}) AS f) AS g ORDER BY n DESC, i"
-        )
-    )
+    if item_type.named == "i":
+        return first
+    return f"SELECT name, n FROM (SELECT {item_type.named} AS name, i, n FROM ({first}) AS f) AS g ORDER BY n DESC, i"
 
 
 def groups(counted: str) -> str:
