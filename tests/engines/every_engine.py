@@ -74,7 +74,7 @@ def _spark(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str 
 
 
 MAKERS: dict[str, Maker] = {"duckdb": _duckdb, "postgres": _postgres, "spark": _spark}
-SLOW = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+SLOW = [pytest.mark.slow]
 PARAMETERS = [pytest.param(name, id=name, marks=SLOW if name == "spark" else []) for name in MAKERS]
 JUDGED = PARAMETERS[1:]
 """Where DuckDB judges, the others: `pytest.mark.parametrize("hold", JUDGED, indirect=True)`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,7 +50,9 @@ def session() -> Iterator[SparkSession]:
     builder = SparkSession.builder.master("local[2]").appName("dpselect-tests")
     for name, value in settings.items():
         builder = builder.config(name, value)
+    handler = signal.getsignal(signal.SIGINT)
     started = builder.getOrCreate()
+    signal.signal(signal.SIGINT, handler)  # PySpark takes it for itself, and other tests look at it
     try:
         yield started
     finally:

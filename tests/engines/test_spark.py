@@ -21,7 +21,7 @@ from dpselect.grid import Grid
 from tests.engines.sources import AWKWARD, counts, table, user_items
 from tests.engines.test_conformance import named, pairs
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]  # a JVM takes its time to start
+pytestmark = pytest.mark.slow  # a JVM takes its time to start
 
 KEY = bytes(range(16))
 

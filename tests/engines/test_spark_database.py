@@ -23,7 +23,7 @@ from dpselect.engines.spark_dialect import SPARK, literal, secret
 from dpselect.errors import DataError, ParameterError
 from tests.engines.sources import AWKWARD, counts
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]  # together more than a minute
+pytestmark = pytest.mark.slow  # together more than a minute
 
 KEY = bytes(range(16))
 PAIRS = "user string, item string"

@@ -13,7 +13,7 @@ import dpselect as dps
 from tests.engines import spark as local_spark
 
 SCRIPT = Path(__file__).with_name("spark_killed.py")
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def lives(tmp_path: Path, failures: int) -> list[dict[str, object]]:

@@ -180,7 +180,6 @@ def on_spark(duckdb_rows: Workspace, spark: SparkSession) -> Iterator[Keep]:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("spark")
 def test_spark_keeps_the_rows_that_duckdb_keeps(on_duckdb, on_spark):
     differ = [where for where in CONDITIONS if on_spark(where) != on_duckdb(where)]
     assert differ == []
