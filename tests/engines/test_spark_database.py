@@ -348,7 +348,7 @@ def test_files_that_vanish(spark, tmp_path):
     assert counted(database) == counts(AWKWARD)
     for file in (tmp_path / "rows").glob("*.parquet"):
         file.unlink()
-    with pytest.raises(DataError, match="Spark: the table is not there any more"):
+    with pytest.raises(DataError, match="Spark: the table, or a part of it, is not there"):
         counted(database)
     database.close()
 
@@ -427,7 +427,7 @@ def test_an_address_is_the_session_that_runs(spark, tmp_path):
         assert "word" not in str(error.value)
     with pytest.raises(ParameterError, match="whose columns only its rows can tell"):
         opened("spark:", table="rows.json")
-    with pytest.raises(DataError, match="spark:: the table is not there any more"):
+    with pytest.raises(DataError, match="spark:: the table, or a part of it, is not there"):
         opened("spark:", table=str(tmp_path / "none.parquet"))
 
 

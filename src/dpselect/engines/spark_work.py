@@ -26,7 +26,7 @@ _THREAD = "dpselect-spark"
 # What is looked for in the name of an error's condition, else in what was said; the first that is there counts.
 _LOST = ("Spark was lost or stopped while it answered", "ask again; if it happens again, ask who keeps the cluster")
 _FULL = ("Spark ran out of memory or disk", "give executors and driver more, or name fewer rows in a view")
-_GONE = ("the table is not there any more, or a part of it", "read it anew and ask again")
+_GONE = ("the table, or a part of it, is not there", "look at its name; if it was replaced, read it anew")
 _DENIED = ("this user may not read the table", "ask its owner for the right to")
 _SAYS = (
     (("SPARK_JOB_CANCELLED", "cancelled job group", "was cancelled"), ("the question was cancelled", "ask again")),
