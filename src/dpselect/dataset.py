@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 
 from dpselect import answers, engine_unions, parameters, planning, quantiles, unions, verbs
 from dpselect.draws import Draws, fresh_key
-from dpselect.engines import spark_source
 from dpselect.engines.domain import domain_of
 from dpselect.engines.opening import Engine, open_engine
 from dpselect.engines.port import PerUser, Progress
-from dpselect.engines.postgres_address import is_postgres, place
+from dpselect.engines.shown import shown
 from dpselect.engines.warehouse_source import is_warehouse
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
@@ -121,7 +119,7 @@ class Dataset:
         for name in ("item", "text", "where", "max_items_per_user", "split", "table"):
             if getattr(self, name) is not None:
                 given.append(f"{name}={getattr(self, name)!r}")
-        return f"Dataset({_shown(self.source)}, {', '.join(given)})"
+        return f"Dataset({shown(self.source)}, {', '.join(given)})"
 
     def top_k(
         self,
@@ -399,18 +397,3 @@ class Dataset:
 def _text(name: str, value: object, must: str, *, blank: bool = False) -> None:
     if not isinstance(value, str) or not (value if blank else value.strip()):
         raise ParameterError(name, must, repr(value))
-
-
-def _shown(source: object) -> str:
-    """A source without its rows."""
-    if is_postgres(source):
-        return repr(place(source))
-    if spark_source.is_spark(source):
-        return repr(spark_source.place(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
-    if is_warehouse(source):
-        return repr(source)
-    if isinstance(source, (str, os.PathLike)):
-        return repr(os.fsdecode(source))
-    if isinstance(source, (list, tuple)):
-        return f"<{len(source)} files>"
-    return f"<{type(source).__module__.partition('.')[0]} {type(source).__name__}>"
