@@ -272,10 +272,13 @@ def test_a_table_that_changes_between_two_questions_is_noticed_where_names_are_m
         types=TYPES,
     )
     with open_engine(source, user="user_id", item="item", table="shop.events", key=KEY) as found:
-        groups = found.grouped()
+        groups, pairs = found.grouped(), found.pairs()
+        pairs.weigh(np.array([1, 1], dtype=np.int64), KEY)
         connection.execute("DELETE FROM shop.events")
         with pytest.raises(DataError, match="the table changed"):
             groups.label(0, 0)
+        with pytest.raises(DataError, match="the table changed"):
+            pairs.release(np.array([0], dtype=np.int64))
 
 
 # ---- what is refused --------------------------------------------------------------------------------------

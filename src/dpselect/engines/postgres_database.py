@@ -53,7 +53,7 @@ class PostgresDatabase:
         """Nothing was kept."""
 
     def put(self, columns: Mapping[str, Int64 | Sequence[str]]) -> str:
-        """A small table of whole numbers and texts; one that was put before under the same names is forgotten."""
+        """A small table of whole numbers and texts, which go beside every statement that asks it."""
         fields = []
         for name, values in columns.items():
             here = f"put_{len(self._values)}"

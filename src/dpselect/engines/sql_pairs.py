@@ -13,6 +13,7 @@ from dpselect.engines import sql_questions as questions
 from dpselect.engines import sql_weights as weights
 from dpselect.engines.port import Progress
 from dpselect.engines.sql_port import Database, SqlType, int64
+from dpselect.errors import DataError
 from dpselect.mechanisms.set_union.grouped import WeightGroups
 from dpselect.user_sets import Int64
 
@@ -51,7 +52,11 @@ class SqlPairs:
         group = np.searchsorted(starts, places, side="right") - 1
         members = {"w": self._groups.weights[group], "r": places - starts[group]}
         sql = weights.members(self._weighed, self._database.put(members), self._database.dialect)
-        self._found += [str(row[0]) for row in self._database.rows(sql, progress=self._progress)]
+        found = self._database.rows(sql, progress=self._progress)
+        if len(found) != len(places):
+            hint = "ask a copy or a snapshot of the table that nobody writes to"
+            raise DataError("the table changed while it was asked", hint)
+        self._found += [str(row[0]) for row in found]
 
     def names(self) -> list[object]:
         """The released items, in their own order."""

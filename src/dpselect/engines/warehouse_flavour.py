@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dpselect.engines.sql_port import Dialect, SqlType
-
-# Plain decimal notation; what fits is then read by a cast that cannot fail.
-WRITTEN = "^[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*$"
+from dpselect.engines.written import LETTERS, NUMBER
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,8 @@ def kinds(words: Words, matches: str) -> dict[str, Kind]:
     makes of them matters.
     """
     text, double = words.text, f"CAST({{}} AS {words.double})"
-    written = f"CASE WHEN {matches.format(text='{}', pattern=WRITTEN)} THEN {words.try_double} END"
+    number = f"{matches.format(text='{}', pattern=f'^{NUMBER}$')} AND length({{}}) < {LETTERS}"
+    written = f"CASE WHEN {number} THEN {words.try_double} END"
     texts = SqlType("text", "text", words.plain, text, "VARCHAR", words.present_text, number=written)
     integer = SqlType("integer", "integer", "{}", words.integer, "BIGINT", number=double, label=_whole)
     decimal = SqlType("decimal", "number", "{}", words.decimal, "DECIMAL(38,9)", number=double)
