@@ -86,8 +86,7 @@ class Parser(argparse.ArgumentParser):
         # -1e-6 is a number and not an option, so that whoever reads it can say what is wrong with it.
         self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
 
-    # typing.override comes with Python 3.12
-    def error(self, message: str) -> NoReturn:  # pyrefly: ignore[missing-override-decorator]
+    def error(self, message: str) -> NoReturn:
         """The mistake and a hint in place of a wall of options; exit status 2."""
         hint = self.hint(message)
         self.exit(2, f"{self.prog}: {message}\nhint: {hint or f'{self.prog} --help shows examples'}\n")

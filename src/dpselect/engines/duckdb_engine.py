@@ -82,7 +82,7 @@ class DuckDBEngine:
     def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
         most = whole("rows", rows, least=0)
-        found = self._ask_counts(None, lambda counted: questions.top(counted, most), progress)
+        found = self._ask_counts(None, lambda counted: questions.top(counted, most), progress, most)
         items = [label(item, self._types[self._item]) for item, _ in found]
         return Histogram.from_items(items, [count for _, count in found])
 
@@ -180,14 +180,14 @@ class DuckDBEngine:
         return lambda source: questions.counts(source, self._bound)
 
     def _ask_counts(
-        self, domain: Domain | None, question: Callable[[str], str], progress: Progress | None
+        self, domain: Domain | None, question: Callable[[str], str], progress: Progress | None, most: int | None = None
     ) -> list[Row]:
-        """Run one question over the counts of what the domain asks for."""
+        """Run one question over the counts of what the domain asks for, or over those of `most` items or more."""
         all_rows = self._every_row and not isinstance(domain, (Span, Listed, Column))
 
         def ask() -> list[Row]:
             if all_rows:
-                with self._scan.counts(self._workspace, self._user, self._item) as counted:
+                with self._scan.counts(self._workspace, (self._user, self._item), most) as counted:
                     if counted is not None:
                         return self._workspace.rows(question(counted))
             with self._scan.rows(self._workspace, self._columns, self._select) as source:

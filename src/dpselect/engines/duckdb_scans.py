@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import duckdb
 
@@ -20,46 +20,53 @@ Select = Callable[[str], str]
 """From the name of what is read to the SELECT that narrows and filters it."""
 
 
-class Scan(Protocol):
+@dataclass(frozen=True)
+class Scan(ABC):
     """A source whose schema is known and whose rows were not looked at."""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns; none where they cannot be known, and then every name is taken."""
-        ...
+    names: tuple[str, ...]
+    """The columns; none where they cannot be known, and then every name is taken."""
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
-        ...
+        return near(column, self.names)
 
+    @abstractmethod
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
         """The SQL types of some columns."""
-        ...
 
+    @abstractmethod
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> AbstractContextManager[str]:
         """What stands after FROM for one query over the selected rows."""
-        ...
 
-    def counts(self, workspace: Workspace, user: str, item: str) -> AbstractContextManager[str | None]:
-        """The items i of all rows and their numbers n of distinct users, as a query, where the source counts better."""
-        ...
+    def counts(
+        self,
+        workspace: Workspace,  # noqa: ARG002
+        columns: Sequence[str],  # noqa: ARG002
+        most: int | None,  # noqa: ARG002
+    ) -> AbstractContextManager[str | None]:
+        """The items i of all rows and their numbers n of distinct users, as a query, where the source counts better.
 
-    def own_functions(self, workspace: Workspace) -> frozenset[str]:
+        The columns are user and item. With `most`, items that cannot be among so many with the most users may be left
+        out.
+        """
+        return nullcontext()
+
+    def own_functions(self, workspace: Workspace) -> frozenset[str]:  # noqa: ARG002
         """Functions that somebody defined in the source's own database: what they do is not known."""
-        ...
+        return frozenset()
 
 
 @dataclass(frozen=True)
-class SqlScan:
+class SqlScan(Scan):
     """Files, or a table of an attached database: DuckDB reads them by itself, and only what is asked for."""
 
-    names: tuple[str, ...]
     sql: Callable[[Sequence[str]], str]
     text: bool = False  # the names are from the first lines of text files
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
-        hint = near(column, self.names)
+        hint = super().hint(column)
         if not self.text or hint.startswith("did you mean"):
             return hint
         # A file without a header has data where the names should be, so what is there is not shown.
@@ -69,30 +76,17 @@ class SqlScan:
         """The SQL types of some columns."""
         return described(workspace, f"SELECT {_listed(columns)} FROM {self.sql(columns)}")
 
-    @contextlib.contextmanager
+    @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:  # noqa: ARG002
         """What stands after FROM for one query over the selected rows."""
         yield f"({select(self.sql(columns))})"
 
-    def counts(self, workspace: Workspace, user: str, item: str) -> AbstractContextManager[str | None]:  # noqa: ARG002
-        """DuckDB counts."""
-        return contextlib.nullcontext()
-
-    def own_functions(self, workspace: Workspace) -> frozenset[str]:  # noqa: ARG002
-        """None: these rows come without functions."""
-        return frozenset()
-
 
 @dataclass(frozen=True)
-class FrameScan:
+class FrameScan(Scan):
     """A frame in this process. Only the columns that are asked for are handed over, under names of our own."""
 
     frame: Frame
-    names: tuple[str, ...]
-
-    def hint(self, column: str) -> str:
-        """What may be said about a column that is not there."""
-        return near(column, self.names)
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
         """The SQL types of some columns."""
@@ -100,16 +94,17 @@ class FrameScan:
         with workspace.registered(empty) as name:
             return described(workspace, f"SELECT {self._renamed(columns)} FROM {name}")
 
-    @contextlib.contextmanager
+    @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
         """What stands after FROM for one query over the selected rows."""
         with workspace.registered(self.frame.narrow(self._places(columns), empty=False)) as name:
             yield f"({select(f'(SELECT {self._renamed(columns)} FROM {name})')})"
 
-    @contextlib.contextmanager
-    def counts(self, workspace: Workspace, user: str, item: str) -> Iterator[str | None]:
+    @contextmanager
+    def counts(self, workspace: Workspace, columns: Sequence[str], most: int | None) -> Iterator[str | None]:
         """Polars counts its own rows."""
-        found = self.frame.counts(*self._places([user, item])) if isinstance(self.frame, Polars) else None
+        user, item = self._places(columns)
+        found = self.frame.counts(user, item, most) if isinstance(self.frame, Polars) else None
         if found is None:
             yield None
             return
@@ -122,13 +117,9 @@ class FrameScan:
     def _renamed(self, columns: Sequence[str]) -> str:
         return ", ".join(f"c{place} AS {quoted(column)}" for place, column in enumerate(columns))
 
-    def own_functions(self, workspace: Workspace) -> frozenset[str]:  # noqa: ARG002
-        """None: these rows come without functions."""
-        return frozenset()
-
 
 @dataclass(frozen=True)
-class RelationScan:
+class RelationScan(Scan):
     """A relation on the caller's own connection. It narrows and filters there and streams to us; nothing is left."""
 
     relation: duckdb.DuckDBPyRelation
@@ -137,31 +128,19 @@ class RelationScan:
     @classmethod
     def of(cls, relation: duckdb.DuckDBPyRelation) -> RelationScan:
         """The scan of a relation whose connection is still open."""
-        return cls(relation, dict(zip(relation.columns, map(str, relation.types), strict=True)))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns."""
-        return tuple(self.known)
-
-    def hint(self, column: str) -> str:
-        """What may be said about a column that is not there."""
-        return near(column, self.names)
+        types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        return cls(tuple(types), relation, types)
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """The SQL types of some columns."""
         return {column: self.known[column] for column in columns}
 
-    @contextlib.contextmanager
+    @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:  # noqa: ARG002
         """What stands after FROM for one query over the selected rows."""
         # The stream is registered, not the relation: it runs once, and its schema comes with it.
         with workspace.registered(self._queried(select(_HERE)).__arrow_c_stream__()) as name:
             yield name
-
-    def counts(self, workspace: Workspace, user: str, item: str) -> AbstractContextManager[str | None]:  # noqa: ARG002
-        """DuckDB counts."""
-        return contextlib.nullcontext()
 
     def own_functions(self, workspace: Workspace) -> frozenset[str]:
         """Functions that somebody defined in this database."""

@@ -41,7 +41,7 @@ def open_scan(workspace: Workspace, source: object, table: str | None) -> Scan:
         return workspace.guarded(lambda: RelationScan.of(source))
     frame = frame_of(source)
     if frame is not None:
-        return FrameScan(frame, workspace.guarded(lambda: frame.names))
+        return FrameScan(workspace.guarded(lambda: frame.names), frame)
     if hasattr(type(source), "__arrow_c_stream__"):
         return StreamScan.of(workspace, source)
     raise ParameterError("source", _MUST, f"an object of type {type(source).__name__}")

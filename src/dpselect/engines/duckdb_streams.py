@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from dpselect.engines.duckdb_scans import Select
+from dpselect.engines.duckdb_scans import Scan, Select
 from dpselect.engines.duckdb_workspace import Workspace
 from dpselect.errors import DataError, ParameterError
-from dpselect.parameters import near
 
 _ANEW = "every question reads the rows anew"
 
 
 @dataclass(frozen=True)
-class StreamScan:
+class StreamScan(Scan):
     """An object with `__arrow_c_stream__`. Its schema stands before the rows, and nothing is read for it."""
 
     source: Any
@@ -34,16 +32,8 @@ class StreamScan:
             with workspace.registered(_stream(source)) as name:
                 return {str(row[0]): str(row[1]) for row in workspace.rows(f"DESCRIBE FROM {name}")}
 
-        return cls(source, workspace.guarded(look))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns."""
-        return tuple(self.known)
-
-    def hint(self, column: str) -> str:
-        """What may be said about a column that is not there."""
-        return near(column, self.names)
+        types = workspace.guarded(look)
+        return cls(tuple(types), source, types)
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """The SQL types of some columns."""
@@ -54,14 +44,6 @@ class StreamScan:
         """What stands after FROM for one query over the selected rows."""
         with workspace.registered(_stream(self.source)) as name:
             yield f"({select(name)})"
-
-    def counts(self, workspace: Workspace, user: str, item: str) -> AbstractContextManager[str | None]:  # noqa: ARG002
-        """DuckDB counts."""
-        return contextlib.nullcontext()
-
-    def own_functions(self, workspace: Workspace) -> frozenset[str]:  # noqa: ARG002
-        """None: these rows come without functions."""
-        return frozenset()
 
 
 def _stream(source: Any) -> object:

@@ -81,9 +81,9 @@ class Polars:
         # A stream of Arrow data needs no PyArrow, which DuckDB would use to read a polars frame.
         return (narrowed.clear() if empty else narrowed).collect().__arrow_c_stream__()
 
-    def counts(self, user: int, item: int) -> object | None:
+    def counts(self, user: int, item: int, most: int | None) -> object | None:
         """The items i and how many users n each has, as DuckDB scans them; None where DuckDB must count."""
-        found = polars_counts.counted(self.frame, user, item)
+        found = polars_counts.counted(self.frame, user, item, most)
         return None if found is None else found.collect().__arrow_c_stream__()
 
 
