@@ -10,7 +10,6 @@ import pytest
 
 import dpselect as dps
 from dpselect.engines import sql_questions as questions
-from dpselect.engines import sql_weights as weights
 from dpselect.engines.domain import UNSEEN, Column, Listed, Size, Span
 from dpselect.engines.duckdb_engine import DuckDBEngine
 from dpselect.engines.opening import open_engine
@@ -97,17 +96,17 @@ def test_a_bound_keeps_so_many_items_of_a_user(frame):
     assert not Counter(dict(kept)) - everything
 
 
-def test_kept_pairs_lie_by_user(frame):
-    """Each new bound on them moves no row; without the hint it would move all."""
+def test_kept_pairs_lie_by_user_and_in_their_order(frame):
+    """What is asked of each user moves and sorts no row; without the hints it would do both."""
     with engine(frame) as found:
         database = found._database
-        moved = []
-        for dialect in (SPARK, replace(SPARK, by_user="")):
-            kept = database.keep(questions.distinct(found._rows, dialect))
-            bound = weights.kept(kept, 3, "1L", dialect)
-            plan = frame.sparkSession.sql(f"SELECT * FROM {bound} AS b")._jdf.queryExecution().executedPlan().toString()
-            moved.append("Exchange" in plan.partition("InMemoryRelation")[0])
-    assert moved == [False, True]
+        work = []
+        for dialect in (SPARK, replace(SPARK, by_user="", in_order="")):
+            kept = database.keep(questions.kept(found._rows, dialect))
+            sql = f"SELECT count(*) OVER (PARTITION BY u) FROM {kept}"
+            plan = frame.sparkSession.sql(sql)._jdf.queryExecution().executedPlan().toString()
+            work.append([step in plan.partition("InMemoryRelation")[0] for step in ("Exchange", "Sort")])
+    assert work == [[False, False], [True, True]]
 
 
 def test_sets_of_users(frame):

@@ -49,6 +49,7 @@ SPARK = Dialect(
     keyed=lambda key, user, item: f"xxhash64({key}, {user}, {item})",
     matches=MATCHES,
     by_user="/*+ REPARTITION(u) */",  # distinct pairs and the bound then take one shuffle, and kept pairs none
+    in_order="SORT BY u",  # once: to sort the pairs of every user by their hash is then half the work, each time
     whole=WHOLE,
     double="DOUBLE",
     divided="(({}) div ({}))",

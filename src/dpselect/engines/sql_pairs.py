@@ -23,7 +23,7 @@ class SqlPairs:
 
     def __init__(self, database: Database, rows: str, item_type: SqlType, progress: Progress | None = None) -> None:
         self._database, self._item_type, self._progress = database, item_type, progress
-        self._pairs = database.keep(questions.distinct(rows, database.dialect), progress=progress)
+        self._pairs = database.keep(questions.kept(rows, database.dialect), progress=progress)
         self._found: list[str] = []  # texts of released items
         self._weighed: str | None = None
         self._groups = WeightGroups(weights=int64([]), sizes=int64([]))

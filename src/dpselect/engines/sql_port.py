@@ -54,6 +54,7 @@ class Dialect:
     keyed: Callable[[str, str, str], str]  # (key, user, item) -> what the bound orders by; all three are SQL
     matches: str  # does the text {text} match the regular expression {pattern}, which has no backslash?
     by_user: str = ""  # a hint that puts the rows of a user together, after SELECT, where later steps gain by it
+    in_order: str = ""  # what a query ends with whose rows are kept and asked for again by user, where that gains
     integer: str = "BIGINT"
     whole: str = "NUMERIC"  # integers of any size, for sums that would not fit
     double: str = "DOUBLE PRECISION"

@@ -39,6 +39,12 @@ def distinct(rows: str, dialect: Dialect) -> str:
     return f"(SELECT DISTINCT u, i FROM {rows} AS t)"
 
 
+def kept(rows: str, dialect: Dialect) -> str:
+    """Every user's distinct items, to be kept."""
+    pairs = distinct(rows, dialect)
+    return f"(SELECT u, i FROM {pairs} AS d {dialect.in_order})" if dialect.in_order else pairs
+
+
 def pairs(rows: str, most: int, key: str, dialect: Dialect) -> str:
     """The distinct (u, i) pairs that are kept: of every user the `most` first by a keyed hash.
 
