@@ -41,7 +41,9 @@ class SqlPairs:
         theirs = weights.kept(left, len(shares), database.secret(key), dialect)
         self._weighed = database.keep(weights.weighed(theirs, given, dialect), progress=self._progress)
         found = database.columns(weights.groups(self._weighed), ("w", "n"), progress=self._progress)
-        self._groups = WeightGroups(weights=int64(found["w"]), sizes=int64(found["n"]))
+        weighed, sizes = int64(found["w"]), int64(found["n"])
+        heaviest = np.argsort(-weighed)
+        self._groups = WeightGroups(weights=weighed[heaviest], sizes=sizes[heaviest])
         return self._groups
 
     def release(self, places: Int64) -> None:
@@ -62,6 +64,8 @@ class SqlPairs:
         """The released items, in their own order."""
         if not self._found:
             return []
+        if self._item_type.is_text:  # their order is that of their bytes in UTF-8, which is Python's
+            return [self._item_type.label(text) for text in sorted(self._found)]
         sql = weights.named(self._pairs, self._released() or "", self._item_type, self._database.dialect)
         return [self._item_type.label(row[0]) for row in self._database.rows(sql, progress=self._progress)]
 

@@ -49,8 +49,8 @@ def weighed(kept: str, shares: str, dialect: Dialect) -> str:
 
 
 def groups(weighed: str) -> str:
-    """How many items have which weight, the heaviest first."""
-    return f"SELECT w, count(*) AS n FROM {weighed} AS g GROUP BY w ORDER BY w DESC"
+    """How many items have which weight."""
+    return f"SELECT w, count(*) AS n FROM {weighed} AS g GROUP BY w"
 
 
 def members(weighed: str, asked: str, dialect: Dialect) -> str:
