@@ -166,7 +166,7 @@ def top(command: argparse.ArgumentParser) -> None:
         help="CSV, JSON, Parquet, or a database (DuckDB, postgresql://..., spark:...) with --table",
     )
     users_and_items(command, required=True)
-    command.add_argument("-k", type=int, default=10, help="how many items at most (default 10)")
+    command.add_argument("-k", "--k", type=int, default=10, help="how many items at most (default 10)")
     price(command)
     command.add_argument("--delta", default="1e-6", help=DELTA + "; with a domain, 0 is allowed)")
     command.add_argument(
