@@ -1,8 +1,9 @@
 """Set unions on local Spark: ours, with the pairs left there, beside Tumult Analytics and PipelineDP on the same rows.
 
 The rows of `scale` (user, item), epsilon 1, delta 1e-6, at most 10 items a user; one process each, on two cores. CPU is
-that of the JVM, of Python workers and of the process itself, from when Spark stands until the items are there. The
-peers need versions of PySpark that ours does not: `--peers` names a Python that has tmlt.analytics and pipeline-dp.
+that of the JVM, of Python workers and of the process itself, from when Spark stands until the items are there; with
+`--warm` from when it has answered the same question for 10^6 rows, so that the JVM has compiled what it runs. The peers
+need versions of PySpark that ours does not: `--peers` names a Python that has tmlt.analytics and pipeline-dp.
 """
 
 from __future__ import annotations
@@ -71,8 +72,16 @@ def pipelinedp(strategy: str, frame: Any, spark: Any) -> int:
     return int(selected.count())
 
 
-def one(name: str, file: Path) -> dict[str, Any]:
-    """One contender in this process."""
+def released(name: str, spark: Any, file: Path) -> int:
+    """How many items one contender finds in the rows of a file."""
+    frame = spark.read.parquet(str(file)).select("user", "item")
+    if name in OURS:
+        return ours(name, frame)
+    return tumult(frame) if name == "tumult" else pipelinedp(name.partition(" ")[2], frame, spark)
+
+
+def one(name: str, file: Path, before: Path | None) -> dict[str, Any]:
+    """One contender in this process, which may have asked the same of other rows before."""
     from pyspark.sql import SparkSession
 
     with tempfile.TemporaryDirectory() as folder:
@@ -89,15 +98,11 @@ def one(name: str, file: Path) -> dict[str, Any]:
             builder = builder.config(key, value)
         spark = builder.getOrCreate()
         spark.sparkContext.setLogLevel("OFF")
-        frame = spark.read.parquet(str(file)).select("user", "item")
         spark.range(10).selectExpr("sum(id)").collect()
+        if before is not None:
+            released(name, spark, before)
         with measured(os.getpid, spark.sparkContext._gateway.proc.pid) as cost:
-            if name in OURS:
-                cost["items"] = ours(name, frame)
-            elif name == "tumult":
-                cost["items"] = tumult(frame)
-            else:
-                cost["items"] = pipelinedp(name.partition(" ")[2], frame, spark)
+            cost["items"] = released(name, spark, file)
         spark.stop()
     return cost
 
@@ -108,17 +113,19 @@ def main() -> None:
     parser.add_argument("--rows", type=float, default=1e7)
     parser.add_argument("--peers", help="a Python that has tmlt.analytics and pipeline-dp")
     parser.add_argument("--contenders", nargs="+")
+    parser.add_argument("--warm", action="store_true", help="ask for 10^6 rows first, unmeasured")
     parser.add_argument("--only", help="one contender here")
     options = parser.parse_args()
     file = rows_file(int(options.rows))
     if options.only is not None:
-        print(json.dumps(one(options.only, file)))
+        print(json.dumps(one(options.only, file, rows_file(10**6) if options.warm else None)))
         return
     names = options.contenders or [*OURS, *(PEERS if options.peers else ())]
     found: dict[str, dict[str, Any]] = {}
     for name in names:
         python = sys.executable if name in OURS else options.peers
         command = [python, __file__, "--only", name, "--rows", str(options.rows)]
+        command += ["--warm"] if options.warm else []
         workers = {**os.environ, "PYSPARK_PYTHON": python}
         ran = subprocess.run(command, env=workers, capture_output=True, text=True, check=False)
         if ran.returncode:
