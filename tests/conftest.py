@@ -38,7 +38,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for a job in the bac
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """One worker runs all tests of Spark, since each that runs one starts a JVM; any other test, whoever is free."""
+    """One worker runs all tests whose name says Spark, since each that runs one starts a JVM; others, whoever is free.
+
+    Those that start a Spark in a process of their own do not say it: the other workers have more time.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):

@@ -1,7 +1,7 @@
 """A process that asks paid questions of a small Spark cluster, and kills executors in the middle of one.
 
-Called as: spark_killed.py LEDGER FOLDER FAILURES. The cluster's two executors are processes of their own; a task may
-fail FAILURES times. Where it may fail more than once, one executor is killed; where it may not, one after the other
+Called as: killed_executors.py LEDGER FOLDER FAILURES. The cluster's two executors are processes of their own; a task
+may fail FAILURES times. Where it may fail more than once, one executor is killed; where it may not, one after the other
 until the question is over, because Spark does not count a task against an executor that has not yet said it runs it:
 the death in that instant is made good, and the next one is not. Prints one line of JSON for each question: what came
 out (null if nothing did), what was said, who was killed, and what is charged by then.
@@ -66,7 +66,7 @@ def main(ledger: str, folder: str, failures: str) -> None:
     session = builder.getOrCreate()
     jvm = session.sparkContext._gateway.proc.pid
     # Item 0 is everybody's, item 1 that of every second user, and so on; a row takes a while.
-    slow = "size(filter(sequence(1, 8000), x -> hash(x, id) = 7)) >= 0"
+    slow = "size(filter(sequence(1, 5000), x -> hash(x, id) = 7)) >= 0"
     rows = session.range(0, USERS * ITEMS, 1, PARTS).where(slow)
     frame = rows.selectExpr(f"id DIV {ITEMS} AS user", f"id % {ITEMS} AS item").where("user % (item + 1) = 0")
     for verb in ("top_k", "union"):

@@ -27,7 +27,7 @@ def ask(rows: Path, **environment: str) -> tuple[int, str, str]:
     return ended.returncode, ended.stdout, ended.stderr
 
 
-def test_the_command_starts_its_own_spark_and_leaves_nothing(tmp_path):
+def test_the_command_starts_its_own_session_and_leaves_nothing(tmp_path):
     rows = tmp_path / "rows.csv"
     pairs = [(user, item) for item, users in {"a": 60, "b": 40, "c": 20}.items() for user in range(users)]
     rows.write_text("user,item\n" + "".join(f"{user},{item}\n" for user, item in pairs), "utf-8")
@@ -37,7 +37,7 @@ def test_the_command_starts_its_own_spark_and_leaves_nothing(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["rows.csv"]
 
 
-def test_a_spark_that_cannot_start_says_what_it_needs(tmp_path):
+def test_a_session_that_cannot_start_says_what_it_needs(tmp_path):
     rows = tmp_path / "rows.csv"
     rows.write_text("user,item\nu,secret\n", "utf-8")
     status, out, err = ask(rows, JAVA_HOME=str(tmp_path))

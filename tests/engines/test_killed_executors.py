@@ -12,7 +12,7 @@ import pytest
 import dpselect as dps
 from tests.engines import spark as local_spark
 
-SCRIPT = Path(__file__).with_name("spark_killed.py")
+SCRIPT = Path(__file__).with_name("killed_executors.py")
 pytestmark = pytest.mark.slow
 
 
