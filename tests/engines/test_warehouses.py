@@ -256,6 +256,24 @@ def test_releases_as_from_a_table(dialect):
     assert ages.quantile(0.5, bounds=(0, 100), step=1, epsilon=3).labels[0] in range(30, 60)
 
 
+def test_released_texts_and_their_users_come_in_the_order_of_bytes(dialect):
+    rows = [
+        ("u", "\U0001f600", 1),
+        ("v", "\U0001f600", 2),
+        ("u", "\uffff", 1),
+        ("u", "a", 1),
+        ("v", "a", 2),
+        ("w", "a", 3),
+    ]
+    source = warehouse(dialect, rows, [])
+    with open_engine(source, user="user_id", item="item", table="shop.events", key=KEY) as found:
+        pairs = found.pairs()
+        pairs.weigh(np.array([1, 1, 1], dtype=np.int64), KEY)
+        pairs.release(np.array([0, 1, 2], dtype=np.int64))
+        assert pairs.names() == ["a", "\uffff", "\U0001f600"]  # in UTF-16 the last two stand the other way round
+        assert pairs.users(3, KEY).tolist() == [3, 1, 2]
+
+
 def test_limited_domain_asks_one_query_and_few_rows_leave(dialect):
     queries: list[str] = []
     data = dps.Dataset(warehouse(dialect, AWKWARD, queries), user="user_id", item="item", table="shop.events")
@@ -272,13 +290,17 @@ def test_a_table_that_changes_between_two_questions_is_noticed_where_names_are_m
         types=TYPES,
     )
     with open_engine(source, user="user_id", item="item", table="shop.events", key=KEY) as found:
-        groups, pairs = found.grouped(), found.pairs()
-        pairs.weigh(np.array([1, 1], dtype=np.int64), KEY)
+        groups, pairs, released = found.grouped(), found.pairs(), found.pairs()
+        for one in (pairs, released):
+            one.weigh(np.array([1, 1], dtype=np.int64), KEY)
+        released.release(np.array([0], dtype=np.int64))
         connection.execute("DELETE FROM shop.events")
         with pytest.raises(DataError, match="the table changed"):
             groups.label(0, 0)
         with pytest.raises(DataError, match="the table changed"):
             pairs.release(np.array([0], dtype=np.int64))
+        with pytest.raises(DataError, match="the table changed"):
+            released.users(2, KEY)
 
 
 # ---- what is refused --------------------------------------------------------------------------------------

@@ -7,6 +7,9 @@ of the rows and of a key, so a step that a database runs again gives the same ag
 
 from __future__ import annotations
 
+from collections.abc import Sized
+from typing import TypeVar
+
 import numpy as np
 
 from dpselect.engines import sql_questions as questions
@@ -16,6 +19,8 @@ from dpselect.engines.sql_port import Database, SqlType, int64
 from dpselect.errors import DataError
 from dpselect.mechanisms.set_union.grouped import WeightGroups
 from dpselect.user_sets import Int64
+
+S = TypeVar("S", bound=Sized)
 
 
 class SqlPairs:
@@ -55,10 +60,7 @@ class SqlPairs:
         members = {"w": self._groups.weights[group], "r": places - starts[group]}
         sql = weights.members(self._weighed, self._database.put(members), self._database.dialect)
         found = self._database.rows(sql, progress=self._progress)
-        if len(found) != len(places):
-            hint = "ask a copy or a snapshot of the table that nobody writes to"
-            raise DataError("the table changed while it was asked", hint)
-        self._found += [str(row[0]) for row in found]
+        self._found += [str(row[0]) for row in _all_of(found, len(places))]
 
     def names(self) -> list[object]:
         """The released items, in their own order."""
@@ -67,7 +69,8 @@ class SqlPairs:
         if self._item_type.is_text:  # their order is that of their bytes in UTF-8, which is Python's
             return [self._item_type.label(text) for text in sorted(self._found)]
         sql = weights.named(self._pairs, self._released() or "", self._item_type, self._database.dialect)
-        return [self._item_type.label(row[0]) for row in self._database.rows(sql, progress=self._progress)]
+        found = self._database.rows(sql, progress=self._progress)
+        return [self._item_type.label(row[0]) for row in _all_of(found, len(self._found))]
 
     def users(self, most: int, key: bytes) -> Int64:
         """How many users have each of the names, when every user counts for at most `most` of them."""
@@ -76,7 +79,8 @@ class SqlPairs:
         theirs = weights.only(self._pairs, self._released() or "", self._database.dialect)
         kept = weights.kept(theirs, most, self._database.secret(key), self._database.dialect)
         sql = weights.users_of(theirs, kept)
-        return int64(self._database.columns(sql, ("n",), progress=self._progress)["n"])
+        found = self._database.columns(sql, ("n",), progress=self._progress)
+        return _all_of(int64(found["n"]), len(self._found))
 
     def lengths(self, most: int) -> tuple[Int64, Int64]:
         """How many users have how many items, more than `most` as `most`."""
@@ -85,3 +89,11 @@ class SqlPairs:
 
     def _released(self) -> str | None:
         return self._database.put({"x": self._found}) if self._found else None
+
+
+def _all_of(found: S, items: int) -> S:
+    """What was found of so many items, each of which was there before."""
+    if len(found) != items:
+        hint = "ask a copy or a snapshot of the table that nobody writes to"
+        raise DataError("the table changed while it was asked", hint)
+    return found
