@@ -168,7 +168,7 @@ def top(command: argparse.ArgumentParser) -> None:
     users_and_items(command, required=True)
     command.add_argument("-k", "--k", type=int, default=10, help="how many items at most (default 10)")
     price(command)
-    command.add_argument("--delta", default="1e-6", help=DELTA + "; with a domain, 0 is allowed)")
+    command.add_argument("--delta", help=DELTA + "; with a domain, 0)")
     command.add_argument(
         "--k-bar", type=int, metavar="N", help="look at the N items with most users (default 10 k, at least 1000)"
     )

@@ -15,7 +15,7 @@ from dpselect.engines.shown import shown
 from dpselect.engines.warehouse_source import is_warehouse
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure
-from dpselect.parameters import Number, rational, whole
+from dpselect.parameters import DELTA, Number, delta_or_default, whole
 from dpselect.payments import Answer, Where, purse
 from dpselect.privacy import ApproxDP, Neighbors
 from dpselect.questions import Question, question, source_of
@@ -142,8 +142,8 @@ class Dataset:
         `domain` the items are found by limited domain, which looks only at the `k_bar` + 1 items with most users, or,
         for a k that is large for epsilon, by "discover": a set union finds items that enough users share, peeling ranks
         the best of them by all of their users. Both need delta > 0 and may return fewer than k. With `domain` (a list,
-        a range, a number of items, a `Column` of another source) exactly k come back, by peeling, and delta may be left
-        out. `counts=True` adds noisy counts at the same total price. `method` is "auto", "limited-domain", "discover",
+        a range, a number of items, a `Column` of another source) exactly k come back, by peeling. A delta that is left out
+        is 1e-6 where it is needed, without a domain, and else 0. `counts=True` adds noisy counts at the same total price. `method` is "auto", "limited-domain", "discover",
         "chosen-k-bar", or, for users of few items, "limited-domain-laplace" or "limited-domain-gaussian"; with a domain
         "peeling", "joint-sequence", "one-shot-laplace", "gamma", or one of "joint-set", "canonical-set",
         "joint-permute-and-flip" and "canonical-permute-and-flip". These four choose a set in no order, which is often
@@ -168,7 +168,7 @@ class Dataset:
         asked = {
             "k": plan.selector.k,
             "epsilon": plan.privacy.epsilon,
-            "delta": None if delta is None else rational("delta", delta, "be a number"),
+            "delta": delta_or_default(delta, needed=known is None),
             "domain": known,
             "counts": counts,
             "k_bar": None if plan.rows is None else plan.rows - 1,
@@ -187,7 +187,7 @@ class Dataset:
         self,
         *,
         epsilon: Number,
-        delta: Number = "1e-6",
+        delta: Number = DELTA,
         max_items_per_user: int | str | None = None,
         method: str = unions.AUTO,
         counts: bool = False,

@@ -15,6 +15,9 @@ from dpselect.errors import ParameterError
 Number = Fraction | int | float | str | Decimal
 """What a caller may write for a real parameter; the mechanism keeps it as a Fraction."""
 
+DELTA = Fraction(1, 10**6)
+"""The delta of a question that needs one and was given none."""
+
 EXPONENT = 300  # decimal: inside of what floats hold
 
 
@@ -58,6 +61,13 @@ def probability(name: str, value: object, *, zero: bool = False) -> Fraction:
     if number >= 1 or number < 0 or (number == 0 and not zero):
         raise ParameterError(name, must, repr(value), "1e-6 is a common choice, well below 1 / number of users")
     return number
+
+
+def delta_or_default(value: object, *, needed: bool) -> Fraction:
+    """The delta that was given; where none was, `DELTA` if the question needs one, else 0."""
+    if value is None:
+        return DELTA if needed else Fraction(0)
+    return probability("delta", value, zero=not needed)
 
 
 def whole(name: str, value: object, *, least: int) -> int:

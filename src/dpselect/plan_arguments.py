@@ -78,7 +78,7 @@ def _crowd(question: argparse.ArgumentParser) -> None:
 
 def _price(question: argparse.ArgumentParser) -> None:
     question.add_argument("--epsilon", default="0.1,0.3,1,3", metavar="E,E", help="the budgets (default 0.1,0.3,1,3)")
-    question.add_argument("--delta", default="1e-6", metavar="D", help="the same for all (default 1e-6)")
+    question.add_argument("--delta", metavar="D", help="the same for all (default 1e-6; of a known domain, 0)")
     question.add_argument("--methods", metavar="A,B", help="only these mechanisms (default: all that apply)")
 
 

@@ -86,9 +86,9 @@ def plan_top_k(
     parameters.flag("ranked", ranked)
     epsilon = parameters.positive("epsilon", epsilon)
     method = _method(method, known=domain is not None)
+    share = parameters.delta_or_default(delta, needed=domain is None)
     if domain is not None:
         _check_known(k, k_bar, domain)
-        share = parameters.probability("delta", 0 if delta is None else delta, zero=True)
         why = ""
         if method == "auto":
             best = best_set_method(parameters.whole("k", k, least=1), epsilon, share)
@@ -98,23 +98,19 @@ def plan_top_k(
         if method in SETS:
             return _plan_set(k, epsilon, share, counts, max_items_per_user, method, ranked, why)
         return _plan_known(k, epsilon, share, counts, max_items_per_user, why)
-    if delta is None:
-        hint = "an item of an unknown domain can betray its user with probability delta; 1e-6 is a common choice"
-        raise ParameterError("delta", "be given where no domain is", "nothing", hint)
     why = ""
     if method == "auto" and k_bar is None:
-        share = parameters.probability("delta", delta)
         method = best_unknown_method(parameters.whole("k", k, least=1), epsilon, share, max_items_per_user)
         why = LARGE_K if method == DISCOVER else ""
     if method == DISCOVER:
         bound = max_items_per_user
         return plan_discovery(
-            k, epsilon=epsilon, delta=delta, counts=counts, k_bar=k_bar, max_items_per_user=bound, why=why
+            k, epsilon=epsilon, delta=share, counts=counts, k_bar=k_bar, max_items_per_user=bound, why=why
         )
     if method in NOISED:
-        return _plan_noised(k, epsilon, delta, counts, k_bar, max_items_per_user, method)
+        return _plan_noised(k, epsilon, share, counts, k_bar, max_items_per_user, method)
     named = "limited-domain" if method == "auto" else method
-    return _plan_unknown(k, epsilon, delta, counts, k_bar, max_items_per_user, named)
+    return _plan_unknown(k, epsilon, share, counts, k_bar, max_items_per_user, named)
 
 
 def _check_known(k: int, k_bar: int | None, domain: Domain) -> None:

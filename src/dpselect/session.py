@@ -362,11 +362,11 @@ def _terms(whole: Mapping[str, Number | None], pieces: Mapping[str, Number | Non
     given = [[name for name, value in group.items() if value is not None] for group in (whole, pieces)]
     if bool(given[0]) == bool(given[1]):
         came = f"{given[0][0]} with {given[1][0]}" if given[0] else "neither"
-        either = "be given, or epsilon_per_pick and delta_per_query in their place"
-        raise ParameterError("epsilon and delta", either, came)
+        either = "be given, or epsilon_per_pick and delta_per_query in its place"
+        raise ParameterError("epsilon", either, came)
     if given[0]:
         epsilon = parameters.positive("epsilon", whole["epsilon"])
-        delta = parameters.probability("delta", whole["delta"])
+        delta = parameters.delta_or_default(whole["delta"], needed=True)
         return by_total(epsilon, delta, k_star, l_star, default_k_bar(1))
     pick = parameters.positive("epsilon_per_pick", pieces["epsilon_per_pick"])
     query = parameters.probability("delta_per_query", pieces["delta_per_query"])

@@ -78,7 +78,7 @@ def test_choosing_the_bound_is_paid():
     [
         ({"method": "discover", "k_bar": 50}, "k_bar must be left out for discover"),
         ({"method": "discover", "domain": ["ant"]}, "method must be one of auto, peeling"),
-        ({"method": "discover", "delta": None}, "delta must be given where no domain is"),
+        ({"method": "discover", "delta": 0}, "delta must be between 0 and 1, both excluded"),
         (
             {"method": "discover", "epsilon": "0.001"},
             "epsilon must be larger for discover with max_items_per_user chosen",

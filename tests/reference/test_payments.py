@@ -286,9 +286,9 @@ def test_a_session_opened_by_the_price_of_a_pick_states_its_total():
 
 
 BAD_SESSIONS = [
-    ({}, "epsilon and delta must be given"),
-    ({"epsilon": 1, "delta_per_query": "1e-6"}, "epsilon and delta must be given.* got epsilon with delta_per_query"),
-    ({"epsilon": 1}, "delta must"),
+    ({}, "epsilon must be given"),
+    ({"epsilon": 1, "delta_per_query": "1e-6"}, "epsilon must be given.* got epsilon with delta_per_query"),
+    ({"delta": "1e-6"}, "epsilon must"),
     ({"epsilon_per_pick": 1}, "delta_per_query must"),
     ({"epsilon": 1, "delta": 0}, "delta must"),
     ({"epsilon": 1, "delta": "1e-6", "k_star": 0}, "k_star must"),

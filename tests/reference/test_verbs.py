@@ -117,7 +117,7 @@ def test_draws_for_tests_are_told(votes):
 
 
 BAD = [
-    ({"delta": None}, "delta must be given where no domain is"),
+    ({"delta": 0}, "delta must be between 0 and 1, both excluded"),
     (
         {"method": "peeling"},
         "method must be one of auto, limited-domain, chosen-k-bar, discover, limited-domain-laplace, "

@@ -45,7 +45,7 @@ def plan(
     counts: object = None,
     max_items_per_user: int | None = None,
     epsilon: Number | Iterable[Number] = EPSILONS,
-    delta: Number = "1e-6",
+    delta: Number | None = None,
     methods: str | Iterable[str] | None = None,
     domain_known: bool = False,
     k_bar: int | None = None,
@@ -74,7 +74,7 @@ def plan(
     """
     asked = _question(question)
     epsilons = _epsilons(epsilon)
-    share = parameters.probability("delta", delta, zero=asked == "top_k" and domain_known is True)
+    share = parameters.delta_or_default(delta, needed=asked == "union" or domain_known is not True)
     most = None if max_items_per_user is None else parameters.whole("max_items_per_user", max_items_per_user, least=1)
     crowd = _crowd(users, items, items_per_user, skew, counts, most)
     tell = progress or (lambda _: None)

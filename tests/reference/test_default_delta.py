@@ -1,0 +1,64 @@
+"""A delta that is left out is 1e-6 where a question needs one, and 0 elsewhere: in Python and in the command alike."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import dpselect as dps
+
+ROWS = {"user": list(range(400)), "item": ["tea", "milk"] * 200}
+NEEDED = ("top_k", "discover", "union")
+
+
+def promise(verb: str, **delta: object) -> dict[str, object]:
+    rows = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=1)
+    values = dps.Dataset({"user": ROWS["user"], "item": list(range(400))}, user="user", item="item")
+    ask = {
+        "top_k": lambda: rows.top_k(2, epsilon=1, **delta),
+        "discover": lambda: rows.top_k(2, epsilon=1, method="discover", **delta),
+        "union": lambda: rows.union(epsilon=1, **delta),
+        "domain": lambda: rows.top_k(1, epsilon=1, domain=["tea", "milk"], **delta),
+        "quantile": lambda: values.quantile(0.5, bounds=(0, 400), epsilon=1, **delta),
+    }
+    return json.loads(ask[verb]().to_json())["privacy"]
+
+
+@pytest.mark.parametrize("verb", NEEDED)
+def test_one_in_a_million_where_it_is_needed(verb):
+    assert promise(verb) == promise(verb, delta="1e-6")
+    assert promise(verb) != promise(verb, delta="1e-7")
+
+
+@pytest.mark.parametrize("verb", ["domain", "quantile"])
+def test_none_where_it_is_not(verb):
+    assert promise(verb) == promise(verb, delta=0)
+    assert promise(verb)["delta"] == 0
+
+
+def test_a_session_too():
+    assert dps.Session(epsilon=1).terms == dps.Session(epsilon=1, delta="1e-6").terms
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_forecast_too(known):
+    asked = {"users": 500, "items": 20, "k": 2, "epsilon": 1, "domain_known": known}
+    given = "1e-6" if not known else 0
+    told = [json.loads(dps.plan("top_k", **asked, **more).to_json()) for more in ({}, {"delta": given})]
+    assert told[0]["assumed"] == told[1]["assumed"]
+
+
+@pytest.mark.parametrize("options", [[], ["--domain", "tea,milk"]])
+def test_the_command_too(options, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("user,item\n" + "".join(f"{u},{i}\n" for u, i in zip(ROWS["user"], ROWS["item"], strict=True)))
+    command = [sys.executable, "-m", "dpselect", "top", path, *"--user user --item item -k 1 --epsilon 1".split()]
+    given = ["--delta", "0" if options else "1e-6"]
+    said = [
+        subprocess.run([*command, "--format", "json", *options, *more], check=True, capture_output=True).stdout
+        for more in ([], given)
+    ]
+    assert json.loads(said[0])["privacy"] == json.loads(said[1])["privacy"]
