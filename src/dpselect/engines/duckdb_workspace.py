@@ -28,9 +28,9 @@ _SETTINGS = (
     "SET TimeZone = 'UTC'",
     "SET pandas_analyze_sample = 0",
     "SET autoinstall_known_extensions = false",
-    "SET enable_progress_bar = true",
-    "SET enable_progress_bar_print = false",
 )
+# Progress is asked for, never printed by the engine. A notebook without ipywidgets refuses both: none is told there.
+_PROGRESS = ("SET enable_progress_bar_print = false", "SET enable_progress_bar = true")
 POLL = 0.2  # seconds between two reports of progress
 
 
@@ -43,6 +43,9 @@ class Workspace:
         self.connection = duckdb.connect(config={"temp_directory": folder})
         for setting in _SETTINGS:
             self.connection.execute(setting).fetchall()
+        with contextlib.suppress(duckdb.Error):
+            for setting in _PROGRESS:
+                self.connection.execute(setting).fetchall()
 
     def close(self) -> None:
         """Drop every table and the spilled files."""
