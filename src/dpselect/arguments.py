@@ -96,10 +96,16 @@ class Parser(argparse.ArgumentParser):
         unknown = re.match(r"unrecognized arguments: (--?[\w-]+)", message)
         choice = re.match(r"argument [^:]*: invalid choice: '([^']*)' \(choose from (.*)\)", message)
         if unknown:
-            return near_only(unknown[1], self.every_option())
+            return self.whose(unknown[1]) or near_only(unknown[1], self.every_option())
         if choice:
             return near_only(choice[1], re.findall(r"[\w-]+", choice[2]))
         return None
+
+    def whose(self, option: str) -> str | None:
+        """The commands that have this option, where the one that was typed has not."""
+        parsers = [action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction)]
+        having = [name for choices in parsers for name, one in choices.items() if option in one.every_option()]
+        return f"{option} belongs to {', '.join(f'{self.prog} {name}' for name in having)}" if having else None
 
     def every_option(self) -> list[str]:
         """The options of this command, or of all commands where none was understood."""

@@ -142,8 +142,9 @@ class Dataset:
         `domain` the items are found by limited domain, which looks only at the `k_bar` + 1 items with most users, or,
         for a k that is large for epsilon, by "discover": a set union finds items that enough users share, peeling ranks
         the best of them by all of their users. Both need delta > 0 and may return fewer than k. With `domain` (a list,
-        a range, a number of items, a `Column` of another source) exactly k come back, by peeling. A delta that is left out
-        is 1e-6 where it is needed, without a domain, and else 0. `counts=True` adds noisy counts at the same total price. `method` is "auto", "limited-domain", "discover",
+        a range, a number of items, a `Column` of another source) exactly k come back, by peeling. A delta that is left
+        out is 1e-6 where it is needed, which is without a domain, and else 0. `counts=True` adds noisy counts at the
+        same total price. `method` is "auto", "limited-domain", "discover",
         "chosen-k-bar", or, for users of few items, "limited-domain-laplace" or "limited-domain-gaussian"; with a domain
         "peeling", "joint-sequence", "one-shot-laplace", "gamma", or one of "joint-set", "canonical-set",
         "joint-permute-and-flip" and "canonical-permute-and-flip". These four choose a set in no order, which is often

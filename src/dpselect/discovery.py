@@ -19,7 +19,7 @@ from dpselect.plans import noise, stated
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.release import Item, Release, Statement
 from dpselect.union_answers import chosen_bound, users_for
-from dpselect.unions import BOUND_SHARE, MOST_ITEMS, bound_chooser
+from dpselect.unions import BOUND_SHARE, MOST_ITEMS, bound_chooser, without_curve
 from dpselect.user_sets import UserSets
 
 METHOD = "discover"
@@ -140,10 +140,10 @@ def plan_discovery(
         most=max_items_per_user,
         counted=counts,
     )
-    if not fits(asked.epsilon - asked.for_bound, asked.delta, asked.most):
-        items = "max_items_per_user chosen privately" if asked.most is None else f"{asked.most} items per user"
-        hint = "raise epsilon, lower max_items_per_user, or take limited-domain"
-        raise ParameterError("epsilon", f"be larger for {METHOD} with {items}", str(epsilon), hint)
+    left = asked.epsilon - asked.for_bound
+    if not fits(left, asked.delta, asked.most):
+        hint = "lower max_items_per_user, or take limited-domain"
+        raise without_curve(epsilon, left, asked.delta, asked.most, METHOD, hint)
     return TopFound(asked, None if asked.most is None else asked.mechanism(asked.most), REASON + why)
 
 

@@ -30,8 +30,8 @@ from dpselect.mechanisms import (
 )
 from dpselect.mechanisms.noisy_threshold import largest_rho
 from dpselect.mechanisms.quantile import Quantile
-from dpselect.mechanisms.set_union.renyi_shaped import has_curve
-from dpselect.parameters import Number
+from dpselect.mechanisms.set_union.renyi_shaped import has_curve, least_epsilon
+from dpselect.parameters import Number, rounded_up
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.release import Release
 
@@ -232,11 +232,22 @@ def _refuse_what_cannot_be_made(terms: UnionTerms) -> None:
     elif terms.method == "renyi-shaped":
         epsilon, delta = terms.for_union
         if not has_curve(epsilon, delta, MOST_ITEMS):
-            hint = "give max_items_per_user, raise epsilon, or take sips"
-            raise ParameterError("epsilon", "be larger where max_items_per_user is chosen privately", "less", hint)
+            hint = "give max_items_per_user, or take sips"
+            raise without_curve(terms.epsilon, epsilon, delta, None, "renyi-shaped", hint)
     elif terms.method != AUTO:
         terms.mechanisms(1)
         terms.mechanisms(MOST_ITEMS)
+
+
+def without_curve(
+    asked: Fraction, epsilon: Fraction, delta: Fraction, most: int | None, method: str, hint: str
+) -> ParameterError:
+    """The refusal where `epsilon`, the union's part of the price asked, is too small for a Renyi-shaped curve."""
+    items = "max_items_per_user chosen privately" if most is None else f"{most} items per user"
+    if delta < LEAST_DELTA:
+        return ParameterError("delta", f"be at least {rounded_up(LEAST_DELTA)} for {method}", rounded_up(delta), hint)
+    least = rounded_up(least_epsilon(delta, MOST_ITEMS if most is None else most) * asked / epsilon)
+    return ParameterError("epsilon", f"be at least {least} for {method} with {items}", rounded_up(asked), hint)
 
 
 def _bound(method: str, given: int | str | None, counted: bool) -> tuple[int | None, bool]:

@@ -29,7 +29,7 @@ def shown(client, cell: str) -> list[dict[str, object]]:
 if __name__ == "__main__":
     manager, client = start_new_kernel(kernel_name="python3", cwd=sys.argv[1])
     try:
-        print(json.dumps([shown(client, cell) for cell in json.load(sys.stdin)]))
+        json.dump([shown(client, cell) for cell in json.load(sys.stdin)], sys.stdout)
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)

@@ -63,6 +63,8 @@ def test_examples_are_understood(text: str) -> None:
         ("vocba x.csv", "did you mean vocab?"),
         ("union x.csv --user u --item i --epsilon 1 --format line", "did you mean lines?"),
         ("top x.csv --user u --item i --epsilon 1 --epsilom 2", "did you mean --epsilon?"),
+        ("top x.csv --user u --item i --epsilon 1 --label x", "--label belongs to dpselect choose"),
+        ("ledger verify x.sqlite --no-such --quiet", "dpselect --help shows examples"),
         ("top x.csv --user u --item i --epsilon 1 --max-item-per-user 2", "did you mean --max-items-per-user?"),
         ("top x.csv --user u --item i --epsilon 1 --format jsn", "did you mean json?"),
         ("top x.csv --user u --item i --eps 1", "dpselect top --help shows examples"),

@@ -81,7 +81,7 @@ def test_choosing_the_bound_is_paid():
         ({"method": "discover", "delta": 0}, "delta must be between 0 and 1, both excluded"),
         (
             {"method": "discover", "epsilon": "0.001"},
-            "epsilon must be larger for discover with max_items_per_user chosen",
+            r"epsilon must be at least 0\.\d+ for discover with max_items_per_user chosen",
         ),
         ({"method": "discover", "k": 0}, "k must be a whole number of at least 1"),
     ],

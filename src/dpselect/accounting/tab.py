@@ -40,6 +40,11 @@ class Prospect:
     at_least: int
     at_most: int
 
+    def __str__(self) -> str:
+        least = f"{self.at_least:,}"
+        many = least if self.at_least == self.at_most else f"{least} to {self.at_most:,}"
+        return f"{many} more {'question' if many == '1' else 'questions'} of this kind"
+
 
 class Tab:
     """Seed 003, Algorithm 2, without the data: a question takes its ceiling first, and gives back what it did not need.
@@ -68,7 +73,9 @@ class Tab:
                 raise BudgetError("the session is closed", "open another one")
             if picks > self._left.picks or cost.queries > self._left.queries:
                 asks = f"this question may take {rounded_up(picks)} picks and {cost.queries} queries"
-                raise BudgetError(f"the session has {self._left} left, {asks}", "lower k, or open another session")
+                short = "k_star, for picks" if picks > self._left.picks else "l_star, for queries"
+                hint = f"lower k, or open a session with a larger {short}"
+                raise BudgetError(f"the session has {self._left} left, {asks}", hint)
             self._touched = True
             self._add(cost.steps, picks, cost.queries)
 

@@ -96,10 +96,13 @@ class RenyiShaped:
 
 def has_curve(epsilon: Fraction, delta: Fraction, most: int) -> bool:
     """Are the curves made in a second or two, by what they were measured to be about?"""
-    if epsilon < LEAST_EPSILON or delta < LEAST_DELTA:
-        return False
+    return delta >= LEAST_DELTA and epsilon >= least_epsilon(delta, most)
+
+
+def least_epsilon(delta: Fraction, most: int) -> Fraction:
+    """The smallest epsilon that has a curve at this delta."""
     rare = -math.log(float(delta))
-    return (4 * math.sqrt(rare * most) + 2 * rare) / float(epsilon) <= LONGEST / 4
+    return max(LEAST_EPSILON, Fraction((4 * math.sqrt(rare * most) + 2 * rare) * 4 / LONGEST))
 
 
 def given(kept: UserSets, steps: tuple[tuple[int, int], ...]) -> Int64:
