@@ -13,7 +13,7 @@ from dpselect.engines.opening import Engine, open_engine
 from dpselect.engines.port import PerUser, Progress
 from dpselect.engines.shown import shown
 from dpselect.engines.warehouse_source import is_warehouse
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import DELTA, Number, delta_or_default, whole
 from dpselect.payments import Answer, Where, purse
@@ -74,7 +74,7 @@ class Dataset:
         for name in ("user", what):
             _text(name, getattr(self, name), "be the name of a column")
         if self.user == getattr(self, what):
-            raise ParameterError(what, "be another column than user", repr(self.user))
+            raise ParameterError(what, "be another column than user", came(self.user))
         self._check_text()
         if self.where is not None:
             _text("where", self.where, "be an SQL condition on one row")
@@ -104,7 +104,7 @@ class Dataset:
         for name in ("item", "split"):
             if getattr(self, name) is not None:
                 hint = "the tokens of the text are the items; tokenizer= says how it is cut"
-                raise ParameterError(name, "be left out where text is given", repr(getattr(self, name)), hint)
+                raise ParameterError(name, "be left out where text is given", came(getattr(self, name)), hint)
 
     @property
     def words(self) -> Words | None:
@@ -258,7 +258,7 @@ class Dataset:
         """Refuse a column of text where items are counted: every whole text would be an item."""
         if self.text is not None and verb != "union":
             hint = "for the words of a message use item= and split=' '"
-            raise ParameterError("text", f"be left out for {verb}, which counts items", repr(self.text), hint)
+            raise ParameterError("text", f"be left out for {verb}, which counts items", came(self.text), hint)
 
     def choose(
         self,
@@ -352,7 +352,7 @@ class Dataset:
         """Refuse what speaks of several items of a user, who takes part in a quantile with one value."""
         for name in ("split", "max_items_per_user"):
             if getattr(self, name) is not None:
-                raise ParameterError(name, "be left out for a quantile", repr(getattr(self, name)))
+                raise ParameterError(name, "be left out for a quantile", came(getattr(self, name)))
 
     def question(self, verb: str, asked: Mapping[str, object]) -> Question:
         """What is asked of which rows, as a ledger knows it again."""
@@ -397,4 +397,4 @@ class Dataset:
 
 def _text(name: str, value: object, must: str, *, blank: bool = False) -> None:
     if not isinstance(value, str) or not (value if blank else value.strip()):
-        raise ParameterError(name, must, repr(value))
+        raise ParameterError(name, must, came(value))

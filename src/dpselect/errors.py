@@ -2,19 +2,97 @@
 
 from __future__ import annotations
 
+import numbers
+from decimal import Decimal
+from fractions import Fraction
+
+LONGEST = 80  # characters of a wrong text that a message repeats
+SENTENCE = 300  # characters of all that is said of what came
+LARGEST = 256  # bits of a number whose digits are shown; Python refuses to write some of much more
+
+
+def came(value: object) -> str:
+    """A wrong value as a message shows it: a number or a text, cut where it is long, and of all else only the type.
+
+    An array, a frame or a list in the wrong place may hold private data, and a `repr` that is not ours says anything.
+
+    >>> print(came("Germany"), came(0.1), came(10**5000), came([1, 2]), sep=", ")
+    'Germany', 0.1, an integer of about 5001 digits, a value of type list
+    """
+    if value is None or isinstance(value, bool):
+        return repr(value)
+    if isinstance(value, (str, bytes)):
+        return _start(value)
+    if isinstance(value, Fraction):
+        return _fraction(value)
+    if isinstance(value, numbers.Integral):
+        return _integer(int(value))
+    if isinstance(value, float):
+        return float.__repr__(value)
+    if isinstance(value, Decimal):
+        return cut(Decimal.__repr__(value))
+    if isinstance(value, numbers.Real) and type(value).__module__ == "numpy":
+        return str(value)  # a float of another width, in its own digits
+    return cut(f"a value of type {type(value).__name__}")
+
+
+def cut(text: str) -> str:
+    """The text, or its start where it is long."""
+    return text if len(text) <= SENTENCE else f"{text[:SENTENCE]}..."
+
+
+def _start(value: str | bytes) -> str:
+    if isinstance(value, str):
+        shown = repr(str.__getitem__(value, slice(LONGEST)))
+    else:
+        shown = repr(bytes.__getitem__(value, slice(LONGEST)))
+    return shown if len(value) <= LONGEST else f"{shown}..."
+
+
+def _integer(value: int) -> str:
+    return int.__repr__(value) if value.bit_length() <= LARGEST else f"an integer of about {_digits(value)} digits"
+
+
+def _fraction(value: Fraction) -> str:
+    longest = max(value.numerator, value.denominator, key=int.bit_length)
+    small = longest.bit_length() <= LARGEST
+    return Fraction.__repr__(value) if small else f"a fraction of about {_digits(longest)} digits"
+
+
+def _digits(value: int) -> int:
+    return value.bit_length() * 30103 // 100000 + 1
+
 
 class DpselectError(Exception):
-    """Base of every error that dpselect raises on purpose."""
+    """Base of every error that dpselect raises on purpose. It can be pickled, so another process may raise it too."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Made anew from its text and attributes: what `__init__` takes differs from error to error."""
+        return _again, (type(self), str(self), self.__dict__)
+
+
+def _again(kind: type[DpselectError], text: str, attributes: dict[str, object]) -> DpselectError:
+    error = kind.__new__(kind)
+    error.args = (text,)
+    error.__dict__.update(attributes)
+    return error
 
 
 class ParameterError(DpselectError, ValueError):
-    """A parameter is not what it must be. Raised before any data is touched, so it costs nothing."""
+    """A parameter is not what it must be. Raised before any data is touched, so it costs nothing.
+
+    `came` is a text that says what came, or the wrong value itself, which is then shown as the function `came` does.
+    """
 
     def __init__(self, parameter: str, must: str, came: object, hint: str | None = None) -> None:
-        self.parameter, self.must, self.came = parameter, must, came
+        self.parameter, self.must, self.came = parameter, must, _said(came)
         self.hint = hint
-        message = f"{parameter} must {must}, got {came}"
+        message = f"{parameter} must {must}, got {self.came}"
         super().__init__(message if hint is None else f"{message}\nhint: {hint}")
+
+
+def _said(what: object) -> str:
+    return cut(what) if isinstance(what, str) else came(what)
 
 
 class DataError(DpselectError):

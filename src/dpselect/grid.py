@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.parameters import Number, positive, rational
 
 FINE = 10**9  # without a step, the range is cut into at least so many, and less than ten times as many
@@ -37,9 +37,9 @@ class Grid:
             return cls(low, high, _power_of_ten(size / FINE))
         width = positive("step", step, "be a positive, finite number, at most the distance of the bounds")
         if width > size:
-            raise ParameterError("step", "be at most the distance of the bounds", repr(step))
+            raise ParameterError("step", "be at most the distance of the bounds", came(step))
         if size / width >= MOST_POINTS:
-            raise ParameterError("step", f"cut the bounds into less than 2^50 = {MOST_POINTS:.2g} parts", repr(step))
+            raise ParameterError("step", f"cut the bounds into less than 2^50 = {MOST_POINTS:.2g} parts", came(step))
         return cls(low, high, width)
 
     @property
@@ -123,13 +123,15 @@ def _bounds(bounds: Any) -> tuple[Fraction, Fraction]:
     try:
         low, high = bounds
     except (TypeError, ValueError):
-        raise ParameterError("bounds", BOUNDS, repr(bounds)) from None
+        raise ParameterError("bounds", BOUNDS, came(bounds)) from None
     hint = "they must be chosen without looking at the data, for example 0 and 120 for an age"
     ends = rational("bounds", low, BOUNDS), rational("bounds", high, BOUNDS)
     if not ends[0] < ends[1]:
-        raise ParameterError("bounds", BOUNDS, f"{low!r}, {high!r}", hint)
+        raise ParameterError("bounds", BOUNDS, f"{came(low)}, {came(high)}", hint)
     if max(map(abs, ends)) > WIDEST or ends[1] - ends[0] < NARROWEST:
-        raise ParameterError("bounds", "be between -1e300 and 1e300, and 1e-280 or more apart", f"{low!r}, {high!r}")
+        raise ParameterError(
+            "bounds", "be between -1e300 and 1e300, and 1e-280 or more apart", f"{came(low)}, {came(high)}"
+        )
     return ends
 
 

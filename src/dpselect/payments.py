@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from dpselect.archive import archived, restored
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.ledger import Account, Balance, Charge, Ledger
 from dpselect.parameters import rounded_down, rounded_up
 from dpselect.privacy import ApproxDP, Neighbors
@@ -81,7 +81,7 @@ def purse(
     if not isinstance(where, (str, os.PathLike, Ledger)):
         raise ParameterError("ledger", "be a file, a postgresql:// address or a Ledger", type(where).__name__)
     if neighbors is not Neighbors.ADD_REMOVE:
-        raise ParameterError("neighbors", "be add-remove where a ledger pays", repr(str(neighbors)))
+        raise ParameterError("neighbors", "be add-remove where a ledger pays", came(neighbors))
     return Purse(where, Account(dataset=name, analyst=analyst))
 
 

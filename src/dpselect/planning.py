@@ -11,7 +11,7 @@ from dpselect.accounting.calibration import largest_epsilon, split_delta
 from dpselect.discovery import METHOD as DISCOVER
 from dpselect.discovery import TopFound, fits, plan_discovery
 from dpselect.engines.domain import Domain, most_items
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import (
     CanonicalSet,
     GammaMechanism,
@@ -126,7 +126,7 @@ def _method(method: str, *, known: bool) -> str:
     method = SHORT.get(method, method) if known else method
     if method not in allowed:
         where = "with a domain" if known else "without a domain"
-        raise ParameterError("method", f"be one of {', '.join(allowed)} {where}", repr(method))
+        raise ParameterError("method", f"be one of {', '.join(allowed)} {where}", came(method))
     return method
 
 
@@ -162,7 +162,7 @@ def _plan_set(
     reason = (KNOWN_SEQUENCE if method == "joint-sequence" else KNOWN_SET) + why
     if ranked and method != "joint-sequence":
         hint = "joint-sequence and peeling rank; or say ranked=False (--unordered)"
-        raise ParameterError("method", "rank the items, which a set does not", repr(method), hint)
+        raise ParameterError("method", "rank the items, which a set does not", came(method), hint)
     selector = make(k=k, epsilon=epsilon)
     if not counts:
         return TopSet(selector, None, selector.privacy, reason)

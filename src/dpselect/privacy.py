@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 
 
 class Neighbors(StrEnum):
@@ -26,7 +26,7 @@ def neighbors(value: Neighbors | str) -> Neighbors:
     try:
         return Neighbors(value)
     except ValueError:
-        raise ParameterError("neighbors", "be 'add-remove' or 'replace-one'", repr(value)) from None
+        raise ParameterError("neighbors", "be 'add-remove' or 'replace-one'", came(value)) from None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.engines.port import PerUser
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.parameters import Number
@@ -120,7 +120,7 @@ def chosen(per_user: PerUser | str) -> PerUser:
     try:
         return PerUser(per_user)
     except ValueError:
-        raise ParameterError("per_user", f"be one of {', '.join(PerUser)}", repr(per_user)) from None
+        raise ParameterError("per_user", f"be one of {', '.join(PerUser)}", came(per_user)) from None
 
 
 def asked(plan: ValuesAt, draws: Draws | None, per_user: PerUser | None = None) -> Mapping[str, object]:

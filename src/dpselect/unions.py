@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from dpselect import parameters
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import (
     SIPS,
     CountGaussian,
@@ -183,12 +183,12 @@ def plan_union(
         raise ParameterError("delta", "be at least 1e-100 for a union", "less")
     counted = parameters.flag("counts", counts)
     if method != AUTO and method not in METHODS:
-        raise ParameterError("method", f"be one of auto, {', '.join(METHODS)}", repr(method), near_method(method))
+        raise ParameterError("method", f"be one of auto, {', '.join(METHODS)}", came(method), near_method(method))
     listed = _popular(popular)
     if listed and method == AUTO:
         method = WITH_POPULAR
     if listed and "popular" not in fields(method):
-        raise ParameterError("method", "be greedy-pouring or shaped-pouring where popular is given", repr(method))
+        raise ParameterError("method", "be greedy-pouring or shaped-pouring where popular is given", came(method))
     most, chosen = _bound(method, max_items_per_user, counted)
     terms = UnionTerms(
         epsilon=epsilon,
@@ -254,12 +254,12 @@ def _bound(method: str, given: int | str | None, counted: bool) -> tuple[int | N
     """max_items_per_user, and whether it is to be chosen privately."""
     if method == ONE_ITEM:
         if given not in (None, AUTO, 1):
-            raise ParameterError("max_items_per_user", f"be 1 for {ONE_ITEM}", repr(given))
+            raise ParameterError("max_items_per_user", f"be 1 for {ONE_ITEM}", came(given))
         return 1, False
     if given is not None and given != AUTO:
         must = "be a whole number of at least 1, or 'auto'"
         if isinstance(given, str):
-            raise ParameterError("max_items_per_user", must, repr(given))
+            raise ParameterError("max_items_per_user", must, came(given))
         return parameters.whole("max_items_per_user", given, least=1), False
     needed = method == AUTO or fields(method).get("max_items_per_user") is inspect.Parameter.empty
     chosen = needed or counted or given == AUTO

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpselect import parameters
 from dpselect.draws import Draws
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import (
     ExponentialMechanism,
     Mechanism,
@@ -93,7 +93,7 @@ def plan_choice(
 ) -> BestOne:
     """Check every parameter and fix the mechanism; without `monotonic` the scores are counts of users."""
     if method not in CHOICES:
-        raise ParameterError("method", f"be one of {', '.join(CHOICES)}", repr(method))
+        raise ParameterError("method", f"be one of {', '.join(CHOICES)}", came(method))
     which = related(neighbors)
     counts = monotonic is None
     alike = which is Neighbors.ADD_REMOVE if monotonic is None else monotonic

@@ -8,7 +8,7 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.parameters import whole
 
 _PLAIN = (bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.time)
@@ -39,7 +39,7 @@ class Listed:
         items = tuple(_python(item) for item in self.items)
         strange = next((item for item in items if item is not None and not isinstance(item, _PLAIN)), None)
         if strange is not None:
-            raise ParameterError("domain", "hold plain values such as text, numbers or dates", repr(strange))
+            raise ParameterError("domain", "hold plain values such as text, numbers or dates", came(strange))
         if all(item is None for item in items):
             raise ParameterError("domain", "hold at least one item", "none")
         object.__setattr__(self, "items", items)
@@ -99,14 +99,14 @@ def domain_of(value: object) -> Domain:
         return value
     if isinstance(value, range):
         if value.step != 1:
-            raise ParameterError("domain", "be a range of step 1", repr(value), "write list(range(...)) instead")
+            raise ParameterError("domain", "be a range of step 1", came(value), "write list(range(...)) instead")
         return Span(value.start, value.stop)
     if isinstance(value, (str, bytes)):
-        raise ParameterError("domain", _MUST, repr(value), "write Column(path, column) to read the items from a file")
+        raise ParameterError("domain", _MUST, came(value), "write Column(path, column) to read the items from a file")
     if isinstance(value, Iterable) and not isinstance(value, dict):
         return Listed(tuple(value))
     if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
-        raise ParameterError("domain", _MUST, repr(value))
+        raise ParameterError("domain", _MUST, came(value))
     return Size(whole("domain", value, least=1))
 
 

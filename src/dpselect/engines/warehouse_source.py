@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 from dpselect.engines.port import Progress
 from dpselect.engines.sql_port import Row
 from dpselect.engines.warehouse_dialects import FLAVOURS
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError, ParameterError, came
 from dpselect.parameters import near
 
 Run = Callable[[str], Iterable[Sequence[object]]]
@@ -29,9 +29,9 @@ class Warehouse:
         if not callable(run):
             raise ParameterError("run", "be a function from one SQL query to its rows", type(run).__name__)
         if dialect not in FLAVOURS:
-            raise ParameterError("dialect", f"be one of {', '.join(FLAVOURS)}", repr(dialect))
+            raise ParameterError("dialect", f"be one of {', '.join(FLAVOURS)}", came(dialect))
         if name is not None and not _is_text(name):
-            raise ParameterError("name", "be a text that says which warehouse it is", repr(name))
+            raise ParameterError("name", "be a text that says which warehouse it is", came(name))
         self.flavour = FLAVOURS[dialect]
         self.types, self.name = _types(dialect, types), name
         self._run = run
@@ -68,16 +68,16 @@ class Warehouse:
 def _types(dialect: str, types: Mapping[str, str]) -> dict[str, str]:
     flavour = FLAVOURS[dialect]
     if not _is_mapping(types):
-        raise ParameterError("types", "say for each column what it holds", repr(types), 'types={"user_id": "text"}')
+        raise ParameterError("types", "say for each column what it holds", came(types), 'types={"user_id": "text"}')
     for column, kind in types.items():
         if not _is_text(column):
-            raise ParameterError("types", "have names of columns", repr(column))
+            raise ParameterError("types", "have names of columns", came(column))
         if kind not in flavour.kinds:
             hint = near(str(kind), tuple(flavour.kinds))
-            raise ParameterError("types", f"have one of {', '.join(flavour.kinds)} for {column!r}", repr(kind), hint)
+            raise ParameterError("types", f"have one of {', '.join(flavour.kinds)} for {column!r}", came(kind), hint)
         if column in flavour.hidden:
             hint = f"rename it in a view; {dialect} would take it for a name of ours"
-            raise ParameterError("types", f"have no column called {column!r}", repr(column), hint)
+            raise ParameterError("types", f"have no column called {column!r}", came(column), hint)
     return dict(types)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from dpselect import parameters
 from dpselect.accounting.calibration import largest_epsilon
 from dpselect.draws import Draws
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.peeling import Peeling
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.price import COUNT_SHARE, plan_of
@@ -90,7 +90,7 @@ class DiscoverThenPeel:
         given = usual if self.union_share is None else self.union_share
         share = parameters.positive("union_share", given, "be above 0 and below 1")
         if share >= 1:
-            raise ParameterError("union_share", "be above 0 and below 1", repr(self.union_share))
+            raise ParameterError("union_share", "be above 0 and below 1", came(self.union_share))
         epsilon, delta = parameters.positive("epsilon", self.epsilon), parameters.probability("delta", self.delta)
         settle(self, k=k, epsilon=epsilon, delta=delta, max_items_per_user=most, union_share=share)
         union, rest, privacy = (_of_one if most == 1 else _of_many)(epsilon, delta, most, share)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpselect.draws import Draws, Levels
 from dpselect.draws.levels import cuts
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import joint_terms
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.canonical_set import Classes
@@ -57,7 +57,7 @@ class JointPermuteAndFlip:
         try:
             object.__setattr__(self, "loss", Loss(self.loss))
         except ValueError:
-            raise ParameterError("loss", "be 'joint' or 'canonical'", repr(self.loss)) from None
+            raise ParameterError("loss", "be 'joint' or 'canonical'", came(self.loss)) from None
 
     @property
     def privacy(self) -> Privacy:

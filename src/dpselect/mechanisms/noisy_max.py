@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpselect.draws import Draws, Noise
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import choice
 from dpselect.mechanisms.candidates import Answer, Input, candidates
 from dpselect.mechanisms.port import secure
@@ -47,7 +47,7 @@ class ReportNoisyMax:
             object.__setattr__(self, "noise", Noise(self.noise))
         except ValueError:
             hint = "Gumbel noise is the exponential mechanism"
-            raise ParameterError("noise", "be 'laplace' or 'exponential'", repr(self.noise), hint) from None
+            raise ParameterError("noise", "be 'laplace' or 'exponential'", came(self.noise), hint) from None
 
     @property
     def privacy(self) -> Privacy:

@@ -9,7 +9,7 @@ from flint import ctx
 
 from dpselect import parameters
 from dpselect.draws import Draws
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, counted, enough
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import Number
@@ -110,7 +110,7 @@ class ApproxOneShotLaplace:
         hint = "the theorem is proved for epsilon < 0.2 and delta < 0.05; Peeling has no such range, and less noise"
         for name, value, below in (("epsilon", epsilon, LARGEST_EPSILON), ("delta", delta, LARGEST_DELTA)):
             if value >= below:
-                raise ParameterError(name, f"be below {float(below)} here", repr(getattr(self, name)), hint)
+                raise ParameterError(name, f"be below {float(below)} here", came(getattr(self, name)), hint)
         for name, settled in {"k": k, "epsilon": epsilon, "delta": delta, "neighbors": related}.items():
             object.__setattr__(self, name, settled)
 

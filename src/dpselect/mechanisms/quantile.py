@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.draws.weights import Weights
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.grid import Grid, UsersAt
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.price import plan_of, price
@@ -220,7 +220,7 @@ def shares(q: object) -> tuple[Fraction, ...]:
     several = list(q) if isinstance(q, Iterable) and not isinstance(q, str) else [q]
     found = [parameters.rational("q", one, SHARE).limit_denominator(FINEST) for one in several]
     if not found or not all(0 < one < 1 for one in found):
-        raise ParameterError("q", SHARE, repr(q), "0.5 is the median; the smallest q is 1e-6")
+        raise ParameterError("q", SHARE, came(q), "0.5 is the median; the smallest q is 1e-6")
     if any(one >= other for one, other in pairwise(found)):
-        raise ParameterError("q", "be in ascending order, each once", repr(q))
+        raise ParameterError("q", "be in ascending order, each once", came(q))
     return tuple(found)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpselect import forms, parameters
 from dpselect.draws import Draws
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import Number
 from dpselect.planning import NOISED
@@ -161,7 +161,7 @@ def _union(
 
 def _question(question: object) -> str:
     if question not in ("top_k", "union"):
-        raise ParameterError("question", "be 'top_k' or 'union'", repr(question))
+        raise ParameterError("question", "be 'top_k' or 'union'", came(question))
     return str(question)
 
 
@@ -183,10 +183,10 @@ def _methods(methods: Any, known: Sequence[str], hint: str | None = None) -> lis
         return list(known)
     named = [methods] if isinstance(methods, str) else list(methods) if isinstance(methods, Iterable) else []
     if not named:
-        raise ParameterError("methods", "name at least one method", repr(methods))
+        raise ParameterError("methods", "name at least one method", came(methods))
     for name in named:
         if name not in known:
-            raise ParameterError("methods", f"be among {', '.join(known)} here", repr(name), hint)
+            raise ParameterError("methods", f"be among {', '.join(known)} here", came(name), hint)
     return list(dict.fromkeys(named))
 
 
@@ -195,7 +195,7 @@ def _crowd(users: object, items: object, per_user: object, skew: object, counts:
         return _invented(users, items, per_user, skew)
     for name, value in (("users", users), ("skew", skew)):
         if value is not None:
-            raise ParameterError(name, "be left out where counts are given", repr(value))
+            raise ParameterError(name, "be left out where counts are given", came(value))
     known = _released(counts)
     size = len(known) if items is None else _items(items)
     if size < len(known):
@@ -212,11 +212,11 @@ def _invented(users: object, items: object, per_user: object, skew: object) -> Z
     usual = min(Fraction(ITEMS_PER_USER), Fraction(size, 2))
     has = usual if per_user is None else parameters.positive("items_per_user", per_user)
     if has > Fraction(9, 10) * size:
-        raise ParameterError("items_per_user", "be at most nine tenths of items", repr(per_user))
+        raise ParameterError("items_per_user", "be at most nine tenths of items", came(per_user))
     must = f"be a number from 0 to {STEEPEST}"
     falls = parameters.rational("skew", "1.1" if skew is None else skew, must)
     if not 0 <= falls <= STEEPEST:
-        raise ParameterError("skew", must, repr(skew))
+        raise ParameterError("skew", must, came(skew))
     return Zipf(users=people, items=size, items_per_user=float(has), skew=float(falls))
 
 
@@ -235,7 +235,7 @@ def _released(counts: Any) -> Floats:
             raise ParameterError("counts", must, "a Release without", "ask for them with counts=True")
         counts = [item.count for item in counts]
     if isinstance(counts, (str, bytes, dict)) or not isinstance(counts, Iterable):
-        raise ParameterError("counts", must, repr(counts))
+        raise ParameterError("counts", must, came(counts))
     whole = [parameters.whole("counts", one, least=-(2**53)) for one in counts]
     if not any(one > 0 for one in whole):
         raise ParameterError("counts", must, "none above 0")
@@ -247,7 +247,7 @@ def _released(counts: Any) -> Floats:
 def _only_of_a_top_k(**given: object) -> None:
     for name, value in given.items():
         if value is not None:
-            raise ParameterError(name, "be left out for a union", repr(value))
+            raise ParameterError(name, "be left out for a union", came(value))
 
 
 # ---- sentences --------------------------------------------------------------------------------------------------

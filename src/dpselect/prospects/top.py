@@ -11,7 +11,7 @@ import numpy as np
 from dpselect.discovery import TopFound
 from dpselect.draws import Draws
 from dpselect.engines.domain import Domain, Size
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.histogram import Histogram
 from dpselect.mechanisms.limited_domain import LimitedDomain
 from dpselect.mechanisms.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
@@ -55,7 +55,7 @@ class TopTerms:
             ranked=method not in SETS or method == SEQUENCE,
         )
         if isinstance(plan, TopFound):
-            raise ParameterError("methods", "be ones that need no users' sets", repr(method))
+            raise ParameterError("methods", "be ones that need no users' sets", came(method))
         return plan
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.parameters import Number, positive, whole
 
 
@@ -27,9 +27,9 @@ def level_shares(longest: int, shares: Sequence[Number] | None = None) -> tuple[
     parts: object = shares
     if isinstance(parts, str) or not isinstance(parts, Sequence) or len(parts) != levels:
         hint = "shorter n-grams are released first, so they need a share too"
-        raise ParameterError("shares", f"be {levels} numbers, one for each length from 1", repr(shares), hint)
+        raise ParameterError("shares", f"be {levels} numbers, one for each length from 1", came(shares), hint)
     dealt = tuple(positive("shares", share) for share in shares)
     if sum(dealt) > 1:
         hint = "write them as fractions or as text, such as '1/3'; floats like 0.1 are slightly more than they look"
-        raise ParameterError("shares", "add up to 1 at most", repr(list(shares)), hint)
+        raise ParameterError("shares", "add up to 1 at most", came(list(shares)), hint)
     return dealt

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.parameters import flag, whole
 
 WORDS, SPACES, SENTENCES = "words", "spaces", "sentences"
@@ -37,11 +37,11 @@ class Tokenizer:
         if callable(name):
             raise ParameterError("tokenizer", _MUST, "a Python function", _NO_FUNCTION)
         if not isinstance(name, str) or not (name in _BUILT_IN or name.startswith(_PREFIX)):
-            raise ParameterError("tokenizer", _MUST, repr(self.name))
+            raise ParameterError("tokenizer", _MUST, came(self.name))
         if self.name == _PREFIX:
-            raise ParameterError("tokenizer", "name a pattern after 're:'", repr(self.name))
+            raise ParameterError("tokenizer", "name a pattern after 're:'", came(self.name))
         if self.pattern is not None and "\\C" in re.findall(r"\\.", self.pattern, re.DOTALL):
-            raise ParameterError("tokenizer", "match whole characters", repr(self.name), _WHOLE_CHARACTERS)
+            raise ParameterError("tokenizer", "match whole characters", came(self.name), _WHOLE_CHARACTERS)
 
     @property
     def pattern(self) -> str | None:
@@ -54,13 +54,13 @@ def ngram_levels(value: int | Sequence[int], tokenizer: Tokenizer) -> tuple[int,
     must = "be a whole number or two of them, the smaller first, such as (1, 3)"
     pair: tuple[object, ...] = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
     if len(pair) != 2:
-        raise ParameterError("ngrams", must, repr(value))
+        raise ParameterError("ngrams", must, came(value))
     shortest = whole("ngrams", pair[0], least=1)
     longest = whole("ngrams", pair[1], least=1)
     if shortest > longest:
-        raise ParameterError("ngrams", must, repr(value))
+        raise ParameterError("ngrams", must, came(value))
     if longest > _MOST:
-        raise ParameterError("ngrams", f"be at most {_MOST} long", repr(value), "each length takes its own share")
+        raise ParameterError("ngrams", f"be at most {_MOST} long", came(value), "each length takes its own share")
     if tokenizer.name == SENTENCES and longest > 1:
-        raise ParameterError("ngrams", "be 1 where sentences are the items", repr(value))
+        raise ParameterError("ngrams", "be 1 where sentences are the items", came(value))
     return shortest, longest

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpselect import parameters
 from dpselect.draws import Draws, Rising
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.kernels.plain import Weights
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.set_union.ordering import bounded
@@ -106,7 +106,7 @@ def _at_least_0(name: str, value: object) -> Fraction:
     must = "be a finite number of at least 0"
     number = parameters.rational(name, value, must)
     if number < 0:
-        raise ParameterError(name, must, repr(value))
+        raise ParameterError(name, must, came(value))
     return number
 
 

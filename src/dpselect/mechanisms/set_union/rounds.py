@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect import parameters
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.set_union.port import settle
 from dpselect.user_sets import UserSets
 
@@ -36,7 +36,7 @@ def _at_most_1(name: str, value: object) -> Fraction:
     must = "be above 0 and at most 1"
     number = parameters.positive(name, value, must)
     if number > 1:
-        raise ParameterError(name, must, repr(value))
+        raise ParameterError(name, must, came(value))
     return number
 
 
