@@ -354,13 +354,13 @@ class Dataset:
             if getattr(self, name) is not None:
                 raise ParameterError(name, "be left out for a quantile", came(getattr(self, name)))
 
-    def question(self, verb: str, asked: Mapping[str, object]) -> Question:
-        """What is asked of which rows, as a ledger knows it again."""
+    def question(self, verb: str, asked: Mapping[str, object], engine: Engine) -> Question:
+        """What is asked of which rows, as a ledger knows it again; the engine is open for it."""
         source, pinned = source_of(self.source)
         names = ["user", "item", "where", "split", "table", "max_items_per_user", "snapshot"]
         names += [] if self.text is None else ["text", "ngrams", "tokenizer", "lower"]
         data = {"source": source} | {name: getattr(self, name) for name in names}
-        return question(verb, asked, data, pinned or self.snapshot is not None)
+        return question(verb, asked, data, (pinned and engine.fixed) or self.snapshot is not None)
 
     def _paid(
         self,
@@ -379,7 +379,7 @@ class Dataset:
             check(engine)
             if paying is None:
                 return ask(engine)[0]
-            return paying.pay(ceiling, self.question(verb, asked), lambda: ask(engine), fresh=fresh)
+            return paying.pay(ceiling, self.question(verb, asked, engine), lambda: ask(engine), fresh=fresh)
 
     def engine(self) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpselect.engines.domain import Column, Domain, Listed, Size, Span
-from dpselect.engines.files import find
+from dpselect.engines.files import Files, find
 from dpselect.engines.postgres_address import identity, is_postgres
 from dpselect.engines.spark_source import is_spark, place
 from dpselect.engines.warehouse_source import is_warehouse
@@ -36,7 +36,7 @@ class Question:
 def question(verb: str, asked: Mapping[str, object], data: Mapping[str, object], pinned: bool) -> Question:
     """The canonical text: keys in order, numbers as exact fractions."""
     domain = asked.get("domain")
-    known = not isinstance(domain, Column) or _fingerprint(domain.source) is not None
+    known = not isinstance(domain, Column) or _is_fixed(domain.source)
     body = {"form": FORM, "verb": verb, "asked": _canonical(asked), "data": _canonical(data)}
     text = json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return Question(text, pinned and known)
@@ -77,20 +77,37 @@ def _short(value: Json) -> str:
 
 
 def _fingerprint(source: object) -> Json:
-    """[path, inode, last write, last change] of every file; None for what is no file."""
+    """[path, inode, last write, last change] of every file; None for what is no file. None of them is opened."""
+    files = _files(source)
+    if files is None:
+        return None
+    # A database may have its newest rows beside it, under the name by which we open it.
+    beside = [os.path.realpath(path) + ".wal" for path in files.paths] if files.kind == "duckdb" else []
+    try:
+        return [_stamp(path) for path in (*files.paths, *beside) if os.path.exists(path)]
+    except OSError:
+        return None
+
+
+def _files(source: object) -> Files | None:
     if not isinstance(source, (str, os.PathLike, list, tuple)):
         return None
     try:
-        paths = find(source).paths
-        beside = [path + ".wal" for path in paths]  # a database may have its newest rows there
-        return [_stamp(path) for path in (*paths, *beside) if os.path.exists(path)]
+        return find(source)
     except (ParameterError, OSError):
         return None
 
 
+def _is_fixed(source: object) -> bool:
+    """Do files decide what a domain is? Of a database only who opens it knows whether it is a table or a view."""
+    files = _files(source)
+    return files is not None and files.kind != "duckdb"
+
+
 def _stamp(path: str) -> Json:
-    found = os.stat(path)
-    return [os.path.realpath(path), found.st_ino, found.st_mtime_ns, found.st_ctime_ns]
+    """A folder's name can be a column (`country=DE/`), so a path with a link in it is said as given too."""
+    found, given, real = os.stat(path), os.path.abspath(path), os.path.realpath(path)
+    return [*([given] if given != real else []), real, found.st_ino, found.st_mtime_ns, found.st_ctime_ns]
 
 
 def _canonical(value: object) -> Json:

@@ -119,7 +119,7 @@ class Session:
         with data.engine() as engine:
             if known is not None:
                 engine.check(known)
-            return self._ask("top_k", asked, data, cost, lambda: answer(engine), draws, fresh)
+            return self._ask("top_k", asked, (data, engine), cost, lambda: answer(engine), draws, fresh)
 
     def choose(
         self,
@@ -152,7 +152,9 @@ class Session:
 
         with source.engine() as engine:
             engine.check(known)
-            return self._ask("choose", asked, source, Cost(privacy.steps), lambda: answer(engine), draws, fresh)
+            return self._ask(
+                "choose", asked, (source, engine), Cost(privacy.steps), lambda: answer(engine), draws, fresh
+            )
 
     def quantile(
         self,
@@ -187,7 +189,7 @@ class Session:
             return self._ask(
                 "quantile",
                 asked,
-                source,
+                (source, engine),
                 Cost(steps),
                 lambda: (answers.values(plan, which, engine, progress, draws), steps),
                 draws,
@@ -223,7 +225,7 @@ class Session:
 
         with data.engine() as engine:
             answers.check_union(data.words, engine)
-            return self._ask("union", terms.asked, data, cost, lambda: answer(engine), draws, fresh)
+            return self._ask("union", terms.asked, (data, engine), cost, lambda: answer(engine), draws, fresh)
 
     def _choose_by_score(
         self,
@@ -254,7 +256,7 @@ class Session:
         self,
         verb: str,
         asked: Mapping[str, object],
-        data: Dataset | None,
+        rows: tuple[Dataset, Engine] | None,
         cost: Cost,
         answer: Callable[[], Answered],
         draws: Draws | None,
@@ -262,8 +264,8 @@ class Session:
     ) -> Release:
         """Take the ceiling, answer, give back what was not needed; a ledger keeps the answer."""
         parameters.flag("fresh", fresh)
-        if data is not None:
-            data.check_verb(verb)
+        if rows is not None:
+            rows[0].check_verb(verb)
 
         def ask() -> Release:
             release, steps = answer()
@@ -274,7 +276,8 @@ class Session:
             return ask()
         price = {"epsilon_per_pick": self.terms.epsilon_per_pick, "delta_per_query": self.terms.delta_per_query}
         whole = {**asked, **price, "secure": draws is None or draws.secure}
-        what = question(verb, whole, {"source": "scores"}, False) if data is None else data.question(verb, whole)
+        scores = {"source": "scores"}
+        what = question(verb, whole, scores, False) if rows is None else rows[0].question(verb, whole, rows[1])
         return self._purse.pay(NOTHING, what, lambda: (ask(), NOTHING), fresh=fresh, agree=lambda: self._tab.take(cost))
 
     def _receipt(self, spent: Cost) -> Receipt:

@@ -341,7 +341,8 @@ def test_one_snapshot_that_writes_nothing(awkward):
         assert tables == []
     run(
         awkward,
-        "CREATE FUNCTION noted() RETURNS text LANGUAGE sql AS $$ INSERT INTO t VALUES ('x', 'x', 1) RETURNING item $$",
+        "CREATE FUNCTION noted() RETURNS text LANGUAGE sql SET search_path FROM CURRENT "
+        "AS $$ INSERT INTO t VALUES ('x', 'x', 1) RETURNING item $$",
         'CREATE VIEW writing AS SELECT "user", noted() AS item FROM (VALUES (\'u\')) AS v ("user")',
     )
     with engine(awkward, table="writing") as found, pytest.raises(DataError, match="could not be read"):

@@ -74,10 +74,12 @@ def test_moments_of_a_zone_come_back_in_utc():
     assert items(zoned, pa.timestamp("us", tz="Asia/Tokyo"))[0].tzinfo == datetime.UTC
 
 
-def test_what_python_cannot_hold_is_text():
+def test_what_python_cannot_hold_is_text(tmp_path):
     assert items([1704110400000000001], pa.timestamp("ns")) == ["2024-01-01 12:00:00.000000001"]
-    relation = duckdb.connect().sql("SELECT 1 AS user, '101'::BIT AS item")
-    assert top(relation) == [("101", 1)]
+    file = str(tmp_path / "bits.duckdb")
+    with duckdb.connect(file) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS user, '101'::BIT AS item").fetchall()
+    assert top(file, table="t") == [("101", 1)]
 
 
 def test_the_ends_of_time_do_not_fail():
@@ -132,7 +134,7 @@ def test_categories_are_ordered_by_their_text():
 
 REFUSED = {
     "LIST": "[1]", "STRUCT": "{'a': 'CANARY'}", "MAP": "MAP {'CANARY': 1}", "INTERVAL": "INTERVAL 1 MONTH",
-    "TIME WITH TIME ZONE": "TIMETZ '12:00:00+00'", "UNION": "union_value(a := 1)",
+    "UNION": "union_value(a := 1)",
 }  # fmt: skip
 
 

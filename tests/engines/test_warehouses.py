@@ -381,7 +381,9 @@ def test_a_ledger_takes_no_warehouse_for_another():
 
     def question(name: str | None, **more: object) -> object:
         source = dps.Warehouse(nothing, dialect="trino", types=TYPES, name=name)
-        return dps.Dataset(source, user="user_id", item="item", table="t", **more).question("top_k", {"k": 1})
+        data = dps.Dataset(source, user="user_id", item="item", table="t", **more)
+        with data.engine() as engine:
+            return data.question("top_k", {"k": 1}, engine)
 
     assert not question(None).repeatable
     assert not question("ours").repeatable

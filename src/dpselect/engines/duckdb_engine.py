@@ -13,7 +13,6 @@ from dpselect.engines.domain import Column, Domain, Listed, Span
 from dpselect.engines.duckdb_domain import keep_domain
 from dpselect.engines.duckdb_filter import RowFilter
 from dpselect.engines.duckdb_pairs import user_sets
-from dpselect.engines.duckdb_row_rules import refuse
 from dpselect.engines.duckdb_scans import Scan, missing_column
 from dpselect.engines.duckdb_sources import open_scan
 from dpselect.engines.duckdb_tables import write_parquet, write_table
@@ -78,6 +77,11 @@ class DuckDBEngine:
     def close(self) -> None:
         """Forget everything. Labels cannot be asked for any more."""
         self._workspace.close()
+
+    @property
+    def fixed(self) -> bool:
+        """Do the files of the source alone decide what it says?"""
+        return self._scan.fixed
 
     def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
@@ -214,9 +218,6 @@ def _schema(
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
     columns = list(dict.fromkeys([user, item, *row_filter.needs(scan)]))
-    foreign = sorted(set(row_filter.functions) & scan.own_functions(workspace)) if row_filter.functions else []
-    if foreign:
-        refuse(f"the function {foreign[0]}", "somebody defined it in the source's database, so it may do anything")
     types = scan.types(workspace, columns)
     item_form(quoted(item), types[item])
     duckdb_filter.check(workspace, row_filter, {column: types[column] for column in columns})

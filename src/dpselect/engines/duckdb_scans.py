@@ -6,16 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 import duckdb
 
+from dpselect.engines.duckdb_types import kind
 from dpselect.engines.duckdb_workspace import Workspace, quoted
 from dpselect.engines.frames import Frame, Polars
-from dpselect.errors import ParameterError
+from dpselect.errors import DataError, ParameterError
 from dpselect.parameters import near
 
-_HERE = "dpselect_source"
 Select = Callable[[str], str]
 """From the name of what is read to the SELECT that narrows and filters it."""
 
@@ -26,6 +25,11 @@ class Scan(ABC):
 
     names: tuple[str, ...]
     """The columns; none where they cannot be known, and then every name is taken."""
+
+    @property
+    def fixed(self) -> bool:
+        """Do the files of the source alone decide what it says?"""
+        return False
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
@@ -52,10 +56,6 @@ class Scan(ABC):
         """
         return nullcontext()
 
-    def own_functions(self, workspace: Workspace) -> frozenset[str]:  # noqa: ARG002
-        """Functions that somebody defined in the source's own database: what they do is not known."""
-        return frozenset()
-
 
 @dataclass(frozen=True)
 class SqlScan(Scan):
@@ -63,6 +63,12 @@ class SqlScan(Scan):
 
     sql: Callable[[Sequence[str]], str]
     text: bool = False  # the names are from the first lines of text files
+    stored: bool = False  # the rows stand in the source's own files: a view may read anything else
+
+    @property
+    def fixed(self) -> bool:
+        """Do the files of the source alone decide what it says?"""
+        return self.stored
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
@@ -118,9 +124,13 @@ class FrameScan(Scan):
         return ", ".join(f"c{place} AS {quoted(column)}" for place, column in enumerate(columns))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RelationScan(Scan):
-    """A relation on the caller's own connection. It narrows and filters there and streams to us; nothing is left."""
+    """A relation on the caller's own connection, which hands on plain columns. All else is done here.
+
+    There the caller's macros may have any name, of operators and built-in functions too, and settings of theirs say
+    how things are read, compared and ordered. So nothing is called there, cast or compared, and nothing is left.
+    """
 
     relation: duckdb.DuckDBPyRelation
     known: Mapping[str, str]
@@ -133,24 +143,36 @@ class RelationScan(Scan):
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """The SQL types of some columns."""
-        return {column: self.known[column] for column in columns}
+        types = {column: self.known[column] for column in columns}
+        lost = next((kind(one) for one in types.values() if kind(one) in _LOST), None)
+        if lost is not None:
+            hint = "cast it to text in the relation, or in a view"
+            raise DataError(f"a column of type {lost} does not come out of a connection as it is", hint)
+        return types
 
     @contextmanager
-    def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:  # noqa: ARG002
+    def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
         """What stands after FROM for one query over the selected rows."""
+        narrow = self.relation.select(*map(duckdb.ColumnExpression, columns))
+        back = ", ".join(_as_it_was(quoted(column), kind(self.known[column])) for column in columns)
         # The stream is registered, not the relation: it runs once, and its schema comes with it.
-        with workspace.registered(self._queried(select(_HERE)).__arrow_c_stream__()) as name:
-            yield name
+        with workspace.registered(narrow.__arrow_c_stream__()) as name:
+            yield f"({select(f'(SELECT {back} FROM {name})')})"
 
-    def own_functions(self, workspace: Workspace) -> frozenset[str]:
-        """Functions that somebody defined in this database."""
-        # No function is called here: it could be one of those that are looked for.
-        sql = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal"
-        return frozenset(str(row[0]).lower() for row in workspace.guarded(lambda: self._queried(sql).fetchall()))
 
-    def _queried(self, sql: str) -> Any:
-        """A query of ours over the relation, under a name that exists in that query only."""
-        return self.relation.query(_HERE, sql)
+# How these travel is up to a setting of the connection (arrow_lossless_conversion). They become again what they were:
+# the bits of a large integer come as those of a signed one.
+_BACK = {
+    "HUGEINT": "CAST({} AS HUGEINT)",
+    "UHUGEINT": "CASE WHEN {} < 0 THEN (CAST({} AS HUGEINT) - (-170141183460469231731687303715884105728)::HUGEINT)"
+    "::UHUGEINT + 170141183460469231731687303715884105728 ELSE CAST({} AS UHUGEINT) END",
+    "UUID": "CAST({} AS UUID)",
+}
+_LOST = frozenset({"BIT", "TIME WITH TIME ZONE"})  # what these were cannot be told any more
+
+
+def _as_it_was(column: str, sort: str) -> str:
+    return f"{_BACK.get(sort, '{}').replace('{}', column)} AS {column}"
 
 
 def missing_column(parameter: str, column: str, scan: Scan) -> ParameterError:

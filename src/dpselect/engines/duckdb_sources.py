@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 import duckdb
 
+from dpselect.engines.duckdb_catalog import HERE, TABLES, chosen, tables_of
 from dpselect.engines.duckdb_files import file_scan_sql
 from dpselect.engines.duckdb_scans import FrameScan, RelationScan, Scan, SqlScan, described
 from dpselect.engines.duckdb_streams import StreamScan
-from dpselect.engines.duckdb_workspace import Workspace, literal, quoted
+from dpselect.engines.duckdb_workspace import Row, Workspace, literal
 from dpselect.engines.files import Files, find
 from dpselect.engines.frames import frame_of
 from dpselect.engines.narwhals_frames import native
 from dpselect.errors import DataError, ParameterError
-from dpselect.parameters import near
 
 __all__ = ["Scan", "open_scan"]
 
@@ -56,9 +55,9 @@ def _no_table(table: str | None) -> None:
 def _file_scan(workspace: Workspace, files: Files) -> Scan:
     names, sql = file_scan_sql(files)
     if names is not None:
-        return SqlScan(names, sql, text=True)
+        return SqlScan(names, sql, text=True, stored=True)
     try:
-        return SqlScan(tuple(described(workspace, f"SELECT * FROM {sql(())}")), sql)
+        return SqlScan(tuple(described(workspace, f"SELECT * FROM {sql(())}")), sql, stored=True)
     except DataError:
         pass
     shown = files.paths[0] if len(files.paths) == 1 else f"one of {len(files.paths)} files"
@@ -66,22 +65,12 @@ def _file_scan(workspace: Workspace, files: Files) -> Scan:
 
 
 def _database(workspace: Workspace, path: str, table: str | None) -> Scan:
-    try:
-        with open(path, "rb") as file:
-            known = file.read(12)[8:] == b"DUCK"
-    except OSError:
-        known = False
-    if not known:
-        raise DataError(f"{path} is not a DuckDB database that can be read")
-    database = _attached(workspace, os.path.realpath(path))
-    where = f"database_name = '{database}' AND NOT internal"
-    found = workspace.fetch(
-        f"SELECT schema_name, table_name FROM duckdb_tables() WHERE {where} "
-        f"UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE {where} ORDER BY ALL"
-    )
-    schema, name = _chosen(table, [(str(row[0]), str(row[1])) for row in found])
-    sql = f"{database}.{quoted(schema)}.{quoted(name)}"
-    return SqlScan(tuple(described(workspace, f"SELECT * FROM {sql}")), lambda _columns: sql)
+    """A table of a database file, which DuckDB alone opens: its lock would end with any other reader's descriptor."""
+    here = _attached(workspace, os.path.realpath(path)), "main"
+    tables = [one for one in tables_of(workspace.fetch(TABLES)) if one.database == here[0]]
+    found = chosen(table, tables, here, "a table of the database")
+    names = tuple(described(workspace, f"SELECT * FROM {found.sql}"))
+    return SqlScan(names, lambda _columns: found.sql, stored=found.stored)
 
 
 def _attached(workspace: Workspace, path: str) -> str:
@@ -91,45 +80,18 @@ def _attached(workspace: Workspace, path: str) -> str:
         return str(open_already[0][0])
     name = workspace.fresh()
     try:
-        workspace.fetch(f"ATTACH {literal(path)} AS {name} (READ_ONLY)")
+        workspace.fetch(f"ATTACH {literal(path)} AS {name} (TYPE duckdb, READ_ONLY)")
         return name
     except DataError:
         pass
     hint = "another program or connection may hold it open; close it, or give the connection itself as the source"
-    raise DataError(f"{path} cannot be opened", hint)
-
-
-def _chosen(table: str | None, found: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    """The table that is meant by `name` or `schema.name`."""
-    names = {name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in found}
-    if table is None:
-        raise ParameterError("table", "name a table of the database", "nothing", f"there is {', '.join(names)}")
-    exact = names.get(table) or names.get(table.removeprefix("main."))
-    if exact is None:
-        raise ParameterError("table", "be a table of the database", repr(table), near(table, names))
-    return exact
+    raise DataError(f"{path} cannot be opened as a DuckDB database", hint)
 
 
 def _connection(workspace: Workspace, connection: duckdb.DuckDBPyConnection, table: str | None) -> Scan:
-    if table is None:
-        raise ParameterError("table", "name a table or view of the connection", "nothing")
-    names = workspace.guarded(lambda: _tables(connection))
-    # DuckDB would also take a file or a Python variable of that name.
-    meant = {table.lower(), table.rpartition(".")[2].strip('"').lower()}
-    if meant & {name.lower() for name in names}:
-        scan = workspace.guarded(lambda: _table_scan(connection, table))
-        if scan is not None:
-            return scan
-    raise ParameterError("table", "be a table or view of the connection", repr(table), near(table, names))
+    def look() -> tuple[list[Row], Row]:
+        return connection.sql(TABLES).fetchall(), connection.sql(HERE).fetchall()[0]
 
-
-def _tables(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    sql = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
-    return [str(row[0]) for row in connection.sql(f"{sql} ORDER BY 1").fetchall()]
-
-
-def _table_scan(connection: duckdb.DuckDBPyConnection, table: str) -> RelationScan | None:
-    try:
-        return RelationScan.of(connection.table(table))
-    except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException, duckdb.InvalidInputException):
-        return None
+    rows, (database, schema) = workspace.guarded(look)
+    found = chosen(table, tables_of(rows), (str(database), str(schema)), "a table or view of the connection")
+    return workspace.guarded(lambda: RelationScan.of(connection.sql(f"FROM {found.sql}")))

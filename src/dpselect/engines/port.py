@@ -53,6 +53,14 @@ class Engine(Protocol):
         """Close it."""
         ...
 
+    @property
+    def fixed(self) -> bool:
+        """Do the files of the source alone decide what it says? A table or a view of a database may say another thing.
+
+        A table in a DuckDB file is as fixed as the file; a view there may read any other file, or a clock.
+        """
+        ...
+
     def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves.
 

@@ -15,7 +15,7 @@ Names = Callable[[Sequence[str]], Sequence[str]]
 
 # Tables, partitioned and foreign ones, views and materialised views.
 _TABLES = """
-SELECT c.oid::int8, n.nspname::text, c.relname::text, pg_table_is_visible(c.oid)
+SELECT c.oid::int8, n.nspname::text, c.relname::text
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND left(n.nspname, 3) <> 'pg_' AND n.nspname <> 'information_schema'
 ORDER BY 2, 3
@@ -50,19 +50,25 @@ def columns_of(
 
 
 def _meant(workspace: Workspace, table: str | None) -> tuple[int, str]:
-    """The table that is meant by `name`, seen from the user's search_path, or by `schema.name`."""
-    names: dict[str, Row] = {}
-    for row in workspace.fetch(_TABLES):
-        names.setdefault(f"{row[1]}.{row[2]}", row)
-    shown = {row[2] if row[3] else name: row for name, row in names.items()}
+    """The table that is meant by `schema.name`, or by a `name` that one schema only of the user's path has.
+
+    Of two tables the first on the path may be anybody's who may create one there: a view of theirs would run with the
+    user's rights. For the same reason `schema.name` is never a table of the path whose name has a dot.
+    """
+    every = [(f"{schema}.{name}", oid, schema, name) for oid, schema, name in workspace.fetch(_TABLES)]
+    seen = [one for one in every if one[2] in workspace.path]
+    shown = list(dict.fromkeys([*(one[3] for one in seen), *(one[0] for one in every if one not in seen)]))
     if table is None:
-        hint = f"there is {', '.join(list(shown)[:20])}" if shown else "this user sees none"
+        hint = f"there is {', '.join(shown[:20])}" if shown else "this user sees none"
         raise ParameterError("table", "name a table or view of the database", "nothing", hint)
-    known = names | shown
-    if table not in known:
-        raise ParameterError("table", "be a table or view of the database", repr(table), near(table, tuple(shown)))
-    row = known[table]
-    return row[0], f"{quoted(row[1])}.{quoted(row[2])}"
+    meant = [one for one in every if one[0] == table] or [one for one in seen if one[3] == table]
+    if not meant:
+        raise ParameterError("table", "be a table or view of the database", repr(table), near(table, shown))
+    if len(meant) > 1:
+        came = f"{table!r}, which is {' and '.join(one[0] for one in meant)}"
+        raise ParameterError("table", "be one table or view of the database", came, "write it with its schema")
+    _, oid, schema, name = meant[0]
+    return oid, f"{quoted(schema)}.{quoted(name)}"
 
 
 def _type(workspace: Workspace, column: Row) -> SqlType:

@@ -29,7 +29,11 @@ _READ = f"CASE WHEN {{}} ~ '^{NUMBER}$' AND length({{}}) < {LETTERS} THEN {_DOUB
 def pg_type(name: str, kind: str, modifier: int) -> SqlType:
     """The type of a column by its name, its kind ('b' base, 'e' enum) and its modifier (-1 without)."""
     text = '({})::text COLLATE "C"'
-    if name in _TEXTS or kind == "e":
+    if kind == "e":
+        # An enum has an owner, who may say how a cast of it reads; its own text has none.
+        own = '(CASE WHEN {} IS NOT NULL THEN concat({}) END) COLLATE "C"'
+        return SqlType(name, "text", own, "text", "VARCHAR", number=_READ)
+    if name in _TEXTS:
         return SqlType(name, "text", text, "text", "VARCHAR", number=_READ)
     if name == "uuid":
         return SqlType(name, "other", text, "text", "UUID")

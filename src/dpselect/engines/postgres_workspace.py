@@ -30,18 +30,25 @@ _CONNECTION = {
     "tcp_user_timeout": "60000",
     "application_name": "dpselect",
 }
+_BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# Where the user looks for tables. It is the one statement that runs while schemas of others may answer for a name, so
+# it uses none that is looked for.
+_LOOKS_IN = "SELECT pg_catalog.current_schemas(true)"
+# From then on every function, operator, type and collation is the server's own: whoever may create something in a
+# schema on the user's path (in `public` everybody, before PostgreSQL 15) could otherwise plant a `count`. Without its
+# name here the schema of temporary tables would come first (decision 0013).
 # Values are written and read in one way, however the server is set up. All rows of a cursor are read in the end.
 # Groups are made by sorting: the server cannot guess how many a column in its one form has, and a hash table that it
 # guessed too small may take many times as long (decision 0008).
 _SETTINGS = (
-    "SET client_encoding = 'UTF8'",
-    "SET DateStyle = 'ISO, YMD'",
-    "SET TimeZone = 'UTC'",
-    "SET extra_float_digits = 1",
-    "SET standard_conforming_strings = on",
-    "SET cursor_tuple_fraction = 1",
-    "SET enable_hashagg = off",
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    "SET LOCAL search_path = pg_catalog, pg_temp",
+    "SET LOCAL client_encoding = 'UTF8'",
+    "SET LOCAL DateStyle = 'ISO, YMD'",
+    "SET LOCAL TimeZone = 'UTC'",
+    "SET LOCAL extra_float_digits = 1",
+    "SET LOCAL standard_conforming_strings = on",
+    "SET LOCAL cursor_tuple_fraction = 1",
+    "SET LOCAL enable_hashagg = off",
 )
 _INT8 = 20  # the type of whole numbers in 64 bits, https://www.postgresql.org/docs/current/catalog-pg-type.html
 POLL = 0.2  # seconds between two reports of progress
@@ -68,6 +75,8 @@ class Workspace:
         self.place = place(address)
         self._connection = _connected(address, self.place)
         try:
+            self.fetch(_BEGIN)
+            self.path = tuple(map(str, self.fetch(_LOOKS_IN)[0][0]))  # the schemas where the user looks for a table
             for setting in _SETTINGS:
                 self.fetch(setting)
             if self.fetch("SELECT current_setting('server_encoding')") != [("UTF8",)]:

@@ -99,6 +99,11 @@ class SqlEngine:
             self._texts.close()
         self._database.close()
 
+    @property
+    def fixed(self) -> bool:
+        """Nobody can tell whether a table has changed."""
+        return False
+
     def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
         most = whole("rows", rows, least=0)

@@ -1,0 +1,162 @@
+"""A stored answer is free for the same question of the same rows and no others: what decides which rows those are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dpselect as dps
+from dpselect.questions import source_of
+from dpselect.testing import SeededDraws
+
+ANN = dps.Account("default", "ann")
+Ask = Callable[[], bool]
+"""Asks the question; was the answer free?"""
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with dps.Ledger.create(tmp_path / "budget.sqlite") as made:
+        made.grant(ANN, 1000, "1e-2")
+        yield made
+
+
+@pytest.fixture
+def asking(ledger) -> Callable[..., Ask]:
+    """From a source to its question."""
+
+    def make(source: object, **more: object) -> Ask:
+        def ask() -> bool:
+            data = dps.Dataset(str(source), user="user", item="item", ledger=ledger, analyst="ann", **more)
+            release = data.choose(domain=["a", "b"], epsilon=1, draws=SeededDraws(1))
+            assert release.charged is not None
+            return bool(release.charged.numbers["repeated"])
+
+        return ask
+
+    return make
+
+
+def write(path: Path, item: str) -> None:
+    """A file of always the same size."""
+    pq.write_table(pa.table({"user": [1, 2], "item": [item, item]}), path)
+
+
+def make(path: Path, *statements: str) -> Path:
+    with duckdb.connect(str(path)) as connection:
+        for statement in statements:
+            connection.execute(statement).fetchall()
+    return path
+
+
+def test_a_table_in_a_database_file_is_known_again(tmp_path, asking):
+    file = make(tmp_path / "rows.duckdb", "CREATE TABLE t AS SELECT 1 AS user, 'a' AS item")
+    ask = asking(file, table="t")
+    assert [ask(), ask()] == [False, True]
+    make(file, "INSERT INTO t VALUES (2, 'b')")
+    assert [ask(), ask()] == [False, True]
+
+
+@pytest.mark.parametrize("through", ["a view", "a view of a view", "an attached database"])
+def test_a_view_may_read_anything_else(tmp_path, asking, through):
+    rows, file = tmp_path / "rows.parquet", tmp_path / "rows.duckdb"
+    write(rows, "a")
+    make(file, f"CREATE VIEW t AS FROM '{rows}'")
+    if through == "a view of a view":
+        make(file, "ALTER VIEW t RENAME TO inner_one", "CREATE VIEW t AS FROM inner_one")
+    if through == "an attached database":
+        make(tmp_path / "other.duckdb", "CREATE TABLE t AS SELECT 1 AS user, 'a' AS item")
+        (tmp_path / "other.duckdb").rename(rows.with_suffix(".other"))
+        make(file, f"CREATE OR REPLACE VIEW t AS FROM read_duckdb('{rows.with_suffix('.other')}', table_name := 't')")
+    ask = asking(file, table="t")
+    assert [ask(), ask()] == [False, False]
+    named = asking(file, table="t", snapshot="monday")  # the owner says so
+    assert [named(), named()] == [False, True]
+
+
+def test_a_session_takes_a_table_for_the_same_and_a_view_not(tmp_path, ledger):
+    file = make(tmp_path / "rows.duckdb", 'CREATE TABLE t("user" INT, item INT)', "CREATE VIEW v AS FROM t")
+    with dps.Session(epsilon_per_pick=1, delta_per_query="1e-6", k_star=9, ledger=ledger, analyst="ann") as session:
+
+        def free(table: str) -> list[bool]:
+            data = dps.Dataset(str(file), user="user", item="item", table=table)
+            found = [session.choose(data, domain=[1, 2]) for _ in range(2)]
+            return [one.charged is not None and one.charged.numbers.get("repeated") is True for one in found]
+
+        assert free("t") == [False, True]
+        assert free("v") == [False, False]
+
+
+def test_a_domain_from_a_database_is_read_anew(tmp_path, ledger):
+    rows, file = tmp_path / "rows.parquet", tmp_path / "names.duckdb"
+    write(rows, "a")
+    make(file, f"CREATE VIEW v AS FROM '{rows}'", "CREATE TABLE t AS FROM v")
+    data = dps.Dataset(str(rows), user="user", item="item", ledger=ledger, analyst="ann")
+    for source, table, free in ((file, "v", False), (file, "t", False), (rows, None, True)):
+        domain = dps.Column(str(source), "item", table=table)
+        found = [data.choose(domain=domain, epsilon=1, draws=SeededDraws(1)) for _ in range(2)]
+        assert found[1].charged is not None
+        assert found[1].charged.numbers["repeated"] is free
+
+
+def test_a_link_to_a_database_has_the_newest_rows_of_the_database(tmp_path, asking):
+    """They may stand in a file beside the database, not beside the link."""
+    file, link = (
+        make(tmp_path / "rows.duckdb", "CREATE TABLE t AS SELECT 1 AS user, 'a' AS item"),
+        tmp_path / "l.duckdb",
+    )
+    link.symlink_to(file)
+    ask = asking(link, table="t")
+    assert [ask(), ask()] == [False, True]
+    beside = file.with_name(file.name + ".wal")
+    assert not beside.exists()
+    stamp = source_of(str(link))
+    beside.write_bytes(b"")  # only its stamp is looked at
+    assert source_of(str(link)) != stamp
+
+
+def test_a_file_with_its_old_time_is_another_file(tmp_path, asking):
+    rows = tmp_path / "rows.parquet"
+    write(rows, "a")
+    ask = asking(rows)
+    assert [ask(), ask()] == [False, True]
+    before = os.stat(rows)
+    write(rows, "b")  # the same size, in the same place
+    os.utime(rows, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert os.stat(rows).st_mtime_ns == before.st_mtime_ns
+    assert [ask(), ask()] == [False, True]
+    write(tmp_path / "other.parquet", "a")
+    os.utime(tmp_path / "other.parquet", ns=(before.st_atime_ns, before.st_mtime_ns))
+    os.replace(tmp_path / "other.parquet", rows)
+    assert [ask(), ask()] == [False, True]
+
+
+def test_a_glob_or_folder_that_holds_one_more_is_another_source(tmp_path, asking):
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    write(folder / "1.parquet", "a")
+    by_glob, by_folder = asking(folder / "*.parquet"), asking(folder)
+    assert [by_glob(), by_glob(), by_folder()] == [False, True, True]  # the same files are the same rows
+    write(folder / "2.parquet", "b")
+    assert [by_glob(), by_folder()] == [False, True]
+
+
+def test_a_folder_whose_name_is_a_column_is_known_by_the_name_it_was_given(tmp_path, asking):
+    """`country=DE` and `country=FR` are links to one folder: the column country holds what the link is called."""
+    (tmp_path / "real").mkdir()
+    write(tmp_path / "real" / "rows.parquet", "a")
+    link = tmp_path / "country=DE"
+    link.symlink_to(tmp_path / "real")
+    ask = asking(tmp_path / "*" / "rows.parquet", where="country = 'DE'")
+    (tmp_path / "real").rename(tmp_path / ".real")
+    link.unlink()
+    link.symlink_to(tmp_path / ".real")
+    assert [ask(), ask()] == [False, True]
+    link.rename(tmp_path / "country=FR")
+    assert [ask(), ask()] == [False, True]
