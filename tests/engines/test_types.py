@@ -82,17 +82,18 @@ def test_what_python_cannot_hold_is_text(tmp_path):
     assert top(file, table="t") == [("101", 1)]
 
 
-def test_the_ends_of_time_do_not_fail():
-    sql = "SELECT 1 AS user, unnest(['infinity', '-infinity', '290000-01-01', '0044-03-15 (BC)'])::{} AS item"
+def test_moments_that_python_does_not_have_are_missing():
+    sql = "SELECT 1 AS user, unnest(['infinity', '-infinity', '290000-01-01', '0044-03-15 (BC)', '2024-01-01'])::{} AS item"
     for name in ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_S"):
-        assert len(top(duckdb.connect().sql(sql.format(name)))) == 4
+        ((label, _),) = top(duckdb.connect().sql(sql.format(name)))
+        assert label.year == 2024
 
 
 def test_nan_is_null_and_zero_has_no_sign():
     rows = {"user": np.array([1, 2, 3, 4, np.nan]), "item": np.array([0.0, -0.0, np.nan, -np.nan, 0.0])}
     ((label, count),) = top(rows)
     assert (str(label), count) == ("0.0", 2)
-    assert str(top({"user": [1], "item": [-0.0]})[0][0]) == "0.0"
+    assert str(top({"user": [1], "item": [-0.0]})[0][0]) == "0"
 
 
 def test_users_who_are_floats_are_told_apart_by_value():
@@ -145,20 +146,10 @@ def test_types_that_cannot_name_an_item(name, value):
         top(relation)
 
 
-def test_an_object_column_is_text_whatever_it_holds():
-    mixed = [1, "1", 1.5, None, float("nan"), datetime.date(2024, 1, 1), b"x", True, pd.NA]
-    expected = [("1", 2), ("1.5", 1), ("2024-01-01", 1), ("True", 1), ("b'x'", 1)]
-    for source in (
-        {"user": np.arange(len(mixed)), "item": np.array(mixed, dtype=object)},
-        pd.DataFrame({"user": range(len(mixed)), "item": pd.Series(mixed, dtype=object)}),
-    ):
-        assert [(str(label).lower(), n) for label, n in top(source)] == [(label.lower(), n) for label, n in expected]
-
-
 ARRAYS = {
     "fixed text": (np.array(["b", "a"]), ["a", "b"]),
     "numpy text": (np.array(["b", "a"], dtype=np.dtypes.StringDType()), ["a", "b"]),
-    "bytes": (np.array([b"b", b"a"]), ["b'a'", "b'b'"]),
+    "bytes": (np.array([b"b", b"a"]), [b"a", b"b"]),
     "days": (np.array(["2024-01-02", "2024-01-01"], "M8[D]"), [datetime.datetime(2024, 1, d) for d in (1, 2)]),
     "half floats": (np.array([2.5, 1.5], np.float16), [1.5, 2.5]),
     "long floats": (np.array([2.5, 1.5], np.longdouble), [1.5, 2.5]),
@@ -187,7 +178,7 @@ def test_a_dict_must_be_a_table():
 def test_columns_that_are_not_needed_are_not_touched():
     frame = pl.DataFrame({"user": [1], "item": ["a"], "other": pl.Series([object()], dtype=pl.Object)})
     assert top(frame) == [("a", 1)]
-    with pytest.raises(DataError, match="Python objects"):
+    with pytest.raises(DataError, match="of type Object, which cannot be read"):
         top(frame.rename({"other": "item", "item": "was"}))
 
 

@@ -16,12 +16,27 @@ from dpselect.engines.duckdb_pairs import user_sets
 from dpselect.engines.duckdb_scans import Scan, missing_column
 from dpselect.engines.duckdb_sources import open_scan
 from dpselect.engines.duckdb_tables import write_parquet, write_table
-from dpselect.engines.duckdb_types import filter_form, is_text, item_form, kind, label, number_form, present, user_form
+from dpselect.engines.duckdb_types import (
+    OBJECT,
+    TEXTS,
+    filter_form,
+    filter_type,
+    has_text,
+    is_text,
+    item_form,
+    kind,
+    label,
+    number_form,
+    plain_form,
+    present,
+    user_form,
+)
 from dpselect.engines.duckdb_weights import DuckDBPairs
 from dpselect.engines.duckdb_workspace import Row, Workspace, quoted
 from dpselect.engines.grouping import histogram_of
+from dpselect.engines.objects import MARK
 from dpselect.engines.port import PerUser, Progress
-from dpselect.errors import ParameterError
+from dpselect.errors import DataError, ParameterError
 from dpselect.grid import Grid, UsersAt
 from dpselect.histogram import Histogram
 from dpselect.parameters import whole
@@ -58,10 +73,11 @@ class DuckDBEngine:
             row_filter = RowFilter() if where is None else duckdb_filter.parse(self._workspace, where)
             self._scan = open_scan(self._workspace, source, table)
             self._columns, self._types = _schema(self._workspace, self._scan, user, item, row_filter)
-            if split is not None and not is_text(self._types[item]):
+            if split is not None and not has_text(self._types[item]):
                 raise ParameterError(
                     "split", "go with an item column of text", f"a column of {kind(self._types[item])}"
                 )
+            self._item_type = filter_type(self._types[item]) if split is not None else self._types[item]
         except BaseException:
             self._workspace.close()
             raise
@@ -87,16 +103,16 @@ class DuckDBEngine:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
         most = whole("rows", rows, least=0)
         found = self._ask_counts(None, lambda counted: questions.top(counted, most), progress, most)
-        items = [label(item, self._types[self._item]) for item, _ in found]
+        items = [label(item, self._item_type) for item, _ in found]
         return Histogram.from_items(items, [count for _, count in found])
 
     def check(self, domain: Domain) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
-        item_type = self._types[self._item]
+        item_type = self._item_type
         if isinstance(domain, Span):
             questions.in_span("", domain, item_type)
         elif isinstance(domain, (Listed, Column)) and domain not in self._domains:
-            self._domains[domain] = keep_domain(self._workspace, domain, item_type)
+            self._domains[domain] = keep_domain(self._workspace, domain, item_type, untyped=self._scan.untyped)
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -105,7 +121,7 @@ class DuckDBEngine:
         table = self._workspace.fresh()
         self._ask_counts(domain, lambda counted: questions.keep_counts(table, counted), progress)
         found = self._workspace.fetch(questions.groups(table))
-        item_type = self._types[self._item]
+        item_type = self._item_type
 
         def item(place: int) -> object:
             return label(self._workspace.fetch(questions.item_at(table), [place])[0][0], item_type)
@@ -118,13 +134,15 @@ class DuckDBEngine:
         return histogram_of(found, domain, text=is_text(item_type), item=item, seen_before=seen_before)
 
     def check_values(self) -> None:
-        """Refuse an item column that holds no numbers."""
-        number_form("i", self._types[self._item])
+        """Refuse an item column that holds no numbers; text may hold some only where the source has no types."""
+        number_form("i", self._item_type)
+        if kind(self._item_type) in TEXTS | {"ENUM"} and not self._scan.untyped:
+            hint = "cast it to a number in the source, for example in a view or a data frame"
+            raise DataError(f"a column of type {kind(self._item_type)} holds no numbers", hint)
 
     def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
-        self.check_values()
-        item_type = self._types[self._item]
+        item_type = self._item_type
 
         def ask() -> UsersAt:
             with self._scan.rows(self._workspace, self._columns, self._select) as source:
@@ -139,7 +157,7 @@ class DuckDBEngine:
 
     def contributions(self, *, progress: Progress | None = None) -> UserSets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
-        types = self._types[self._user], self._types[self._item]
+        types = self._types[self._user], self._item_type
 
         def ask() -> UserSets:
             return user_sets(
@@ -153,13 +171,13 @@ class DuckDBEngine:
         return DuckDBPairs(
             self._workspace,
             lambda: self._scan.rows(self._workspace, self._columns, self._select),
-            self._types[self._item],
+            self._item_type,
             progress,
         )
 
     def check_text(self, tokenizer: Tokenizer) -> None:
         """Refuse an item column that holds no text, and a pattern that cannot be read."""
-        duckdb_text.check_text(self._workspace, self._types[self._item], tokenizer)
+        duckdb_text.check_text(self._workspace, self._item_type, tokenizer)
 
     def tokens(self, tokenizer: Tokenizer, *, progress: Progress | None = None) -> TokenStream:
         """The tokens of every text, whose words can be named until the engine is closed."""
@@ -167,14 +185,15 @@ class DuckDBEngine:
 
         def ask() -> TokenStream:
             with self._scan.rows(self._workspace, self._columns, self._select) as source:
-                return duckdb_text.token_stream(self._workspace, source, tokenizer)
+                rows = f"(SELECT u, {plain_form('i')} AS i FROM {source})" if self._item_type == OBJECT else source
+                return duckdb_text.token_stream(self._workspace, rows, tokenizer)
 
         return self._workspace.guarded(ask, progress=progress)
 
     def _counted(self, domain: Domain | None) -> Callable[[str], str]:
         """From the source to the counts of what the domain asks for."""
         if isinstance(domain, Span):
-            item_type = self._types[self._item]
+            item_type = self._item_type
             return lambda source: questions.counts(questions.in_span(source, domain, item_type), self._bound)
         if isinstance(domain, (Listed, Column)):
             kept = self._domains[domain]
@@ -201,10 +220,14 @@ class DuckDBEngine:
 
     def _select(self, source: str) -> str:
         """The users and items of the rows that count."""
-        columns = ", ".join(filter_form(column, self._types[column]) for column in self._columns)
-        user, item = ((quoted(name), self._types[name]) for name in (self._user, self._item))
+        columns = [filter_form(column, self._types[column]) for column in self._columns]
+        # The filter sees objects as plain text, so what stands for the value itself has a name that nothing else has.
+        named = {name: MARK + name if self._types[name] == OBJECT else name for name in (self._user, self._item)}
+        columns += [f"{quoted(name)} AS {quoted(own)}" for name, own in named.items() if own != name]
+        user = quoted(named[self._user]), self._types[self._user]
+        item = quoted(named[self._item] if self._split is None else self._item), self._item_type
         rows = (
-            f"SELECT {user_form(*user)} AS u, {item_form(*item)} AS i FROM (SELECT {columns} FROM {source}) "
+            f"SELECT {user_form(*user)} AS u, {item_form(*item)} AS i FROM (SELECT {', '.join(columns)} FROM {source}) "
             f"WHERE {self._where} AND {present(*user)} AND {present(*item)}"
         )
         return rows if self._split is None else questions.split(rows, self._split)
@@ -220,5 +243,5 @@ def _schema(
     columns = list(dict.fromkeys([user, item, *row_filter.needs(scan)]))
     types = scan.types(workspace, columns)
     item_form(quoted(item), types[item])
-    duckdb_filter.check(workspace, row_filter, {column: types[column] for column in columns})
+    duckdb_filter.check(workspace, row_filter, {column: filter_type(types[column]) for column in columns})
     return columns, types

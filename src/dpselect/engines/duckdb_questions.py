@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpselect.engines.domain import Span
-from dpselect.engines.duckdb_types import INTEGERS, is_text, kind, number_form
+from dpselect.engines.duckdb_types import INTEGERS, OBJECT, is_text, kind, number_form
 from dpselect.engines.duckdb_workspace import literal
+from dpselect.engines.objects import MARK
 from dpselect.engines.port import PerUser
 from dpselect.errors import ParameterError
 from dpselect.grid import Grid
@@ -92,7 +93,7 @@ def users_at(rows: str, grid: Grid, per_user: PerUser, key: bytes, item_type: st
         PerUser.MEAN: "CAST((2 * sum(p) + count(*)) // (2 * count(*)) AS BIGINT)",
     }
     values = f"SELECT u, {number_form('i', item_type)} AS v FROM {rows}"
-    places = f"SELECT u, {place(grid)} AS p FROM ({values}) WHERE v <> 'NaN'::DOUBLE"
+    places = f"SELECT u, {place(grid)} AS p FROM ({values}) WHERE NOT isnan(v)"
     users = f"SELECT {one[per_user]} AS p FROM ({places}) GROUP BY u"
     return f"SELECT p, count(*) AS n FROM ({users}) GROUP BY p ORDER BY p"
 
@@ -107,7 +108,12 @@ def place(grid: Grid) -> str:
 def in_span(rows: str, span: Span, item_type: str) -> str:
     """The rows whose item is one of the span's numbers; text counts where it is written as such a number."""
     name = kind(item_type)
-    if is_text(item_type):
+    if name == OBJECT:  # of such values the numbers, in the form of `objects.written`
+        is_number = f"starts_with(i, {literal(MARK)}) AND substr(i, 2, 1) > 'z'"
+        rows = (
+            f"(SELECT u, TRY_CAST(substr(i, 3) AS BIGINT) AS i FROM {rows} WHERE {is_number} AND NOT contains(i, '.'))"
+        )
+    elif is_text(item_type):
         number = "TRY_CAST(i AS BIGINT)"
         rows = f'(SELECT u, {number} AS i FROM {rows} WHERE CAST({number} AS VARCHAR) COLLATE "C" = i)'
     elif name not in INTEGERS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -9,9 +10,11 @@ from dataclasses import dataclass
 
 import duckdb
 
-from dpselect.engines.duckdb_types import kind
+from dpselect.engines.array_columns import HINT, Narrowed
+from dpselect.engines.duckdb_types import OBJECT, kind, sound_form
 from dpselect.engines.duckdb_workspace import Workspace, quoted
-from dpselect.engines.frames import Frame, Polars
+from dpselect.engines.frames import Frame
+from dpselect.engines.polars_frames import Polars
 from dpselect.errors import DataError, ParameterError
 from dpselect.parameters import near
 
@@ -29,6 +32,11 @@ class Scan(ABC):
     @property
     def fixed(self) -> bool:
         """Do the files of the source alone decide what it says?"""
+        return False
+
+    @property
+    def untyped(self) -> bool:
+        """Are all columns text because the source has no types?"""
         return False
 
     def hint(self, column: str) -> str:
@@ -70,6 +78,11 @@ class SqlScan(Scan):
         """Do the files of the source alone decide what it says?"""
         return self.stored
 
+    @property
+    def untyped(self) -> bool:
+        """Are all columns text because the source has no types?"""
+        return self.text
+
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
         hint = super().hint(column)
@@ -97,14 +110,39 @@ class FrameScan(Scan):
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
         """The SQL types of some columns."""
         empty = workspace.guarded(lambda: self.frame.narrow(self._places(columns), empty=True))
-        with workspace.registered(empty) as name:
-            return described(workspace, f"SELECT {self._renamed(columns)} FROM {name}")
+        with contextlib.suppress(DataError), self._registered(workspace, empty, columns) as (_, types):
+            return types
+        raise DataError("a column of this frame is of a type that cannot be read", HINT)
 
     @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
         """What stands after FROM for one query over the selected rows."""
-        with workspace.registered(self.frame.narrow(self._places(columns), empty=False)) as name:
-            yield f"({select(f'(SELECT {self._renamed(columns)} FROM {name})')})"
+        all_rows = self.frame.narrow(self._places(columns), empty=False)
+        with self._registered(workspace, all_rows, columns) as (name, types):
+            forms = [
+                f"{sound_form(_scanned(place, sort), sort)} AS {quoted(column)}"
+                for place, (column, sort) in enumerate(types.items())
+            ]
+            inner = ", ".join(forms)
+            yield f"({select(f'(SELECT {inner} FROM {name})')})"
+
+    @contextmanager
+    def _registered(
+        self, workspace: Workspace, rows: Narrowed, columns: Sequence[str]
+    ) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """The name of narrowed rows, and the types of their columns by the names that the caller knows."""
+        name = workspace.guarded(lambda: workspace.register(rows.rows))
+        try:
+            found = described(workspace, f"FROM {name}")
+            yield (
+                name,
+                {
+                    column: OBJECT if f"c{place}" in rows.loose else found[f"c{place}"]
+                    for place, column in enumerate(columns)
+                },
+            )
+        finally:
+            workspace.connection.unregister(name)
 
     @contextmanager
     def counts(self, workspace: Workspace, columns: Sequence[str], most: int | None) -> Iterator[str | None]:
@@ -119,9 +157,6 @@ class FrameScan(Scan):
 
     def _places(self, columns: Sequence[str]) -> list[int]:
         return [self.names.index(column) for column in columns]
-
-    def _renamed(self, columns: Sequence[str]) -> str:
-        return ", ".join(f"c{place} AS {quoted(column)}" for place, column in enumerate(columns))
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,6 +218,10 @@ def missing_column(parameter: str, column: str, scan: Scan) -> ParameterError:
 def described(workspace: Workspace, select: str) -> dict[str, str]:
     """The columns of a SELECT and their types; nothing runs."""
     return {str(row[0]): str(row[1]) for row in workspace.fetch(f"DESCRIBE {select}")}
+
+
+def _scanned(place: int, sql_type: str) -> str:
+    return f"CAST(c{place} AS VARCHAR)" if sql_type == OBJECT else f"c{place}"
 
 
 def _listed(columns: Sequence[str]) -> str:

@@ -9,7 +9,6 @@ import duckdb
 from dpselect.engines.duckdb_catalog import HERE, TABLES, chosen, tables_of
 from dpselect.engines.duckdb_files import file_scan_sql
 from dpselect.engines.duckdb_scans import FrameScan, RelationScan, Scan, SqlScan, described
-from dpselect.engines.duckdb_streams import StreamScan
 from dpselect.engines.duckdb_workspace import Row, Workspace, literal
 from dpselect.engines.files import Files, find
 from dpselect.engines.frames import frame_of
@@ -41,8 +40,6 @@ def open_scan(workspace: Workspace, source: object, table: str | None) -> Scan:
     frame = frame_of(source)
     if frame is not None:
         return FrameScan(workspace.guarded(lambda: frame.names), frame)
-    if hasattr(type(source), "__arrow_c_stream__"):
-        return StreamScan.of(workspace, source)
     raise ParameterError("source", _MUST, f"an object of type {type(source).__name__}")
 
 

@@ -12,8 +12,8 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from dpselect.engines.array_columns import array_of
 from dpselect.engines.duckdb_workspace import literal, quoted
-from dpselect.engines.frames import array_of
 from dpselect.errors import OutputError
 
 Codes = tuple[npt.NDArray[np.integer[Any]], Sequence[str]]

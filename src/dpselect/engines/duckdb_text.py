@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import numpy as np
 
-from dpselect.engines.duckdb_types import is_text, kind
+from dpselect.engines.duckdb_types import has_text, kind
 from dpselect.engines.duckdb_workspace import Workspace, literal
 from dpselect.engines.memory import available, does_not_fit
 from dpselect.errors import DataError, ParameterError
@@ -34,7 +34,7 @@ _SENTENCES = rf"[^{_LINE_END}]*?(?:{_STOP}(?:[{_WHITE}]|$)|{_WIDE_STOP}|[{_LINE_
 
 def check_text(workspace: Workspace, item_type: str, tokenizer: Tokenizer) -> None:
     """Refuse a column that is no text, and a pattern that RE2 cannot read; no row is looked at."""
-    if not is_text(item_type):
+    if not has_text(item_type):
         raise ParameterError("text", "be a column of text", f"a column of {kind(item_type)}")
     problem = ""
     try:

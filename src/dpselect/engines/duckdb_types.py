@@ -9,9 +9,13 @@ from __future__ import annotations
 import datetime
 import re
 
-from dpselect.engines.duckdb_workspace import quoted
+from dpselect.engines import objects
+from dpselect.engines.duckdb_workspace import literal, quoted
 from dpselect.engines.written import LETTERS, NUMBER
 from dpselect.errors import DataError
+
+OBJECT = "OBJECT"
+"""A column without a declared type: its values are in the form of `objects.written`, as text."""
 
 INTEGERS = frozenset(
     {
@@ -27,7 +31,22 @@ _PLAIN = INTEGERS | {"BOOLEAN", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIM
 # Counted as text, because Python has no type that holds every value of these.
 _NAMES = frozenset({"ENUM"})
 _NOTHING = frozenset({'"NULL"', "NULL"})  # a column of nulls only, as polars and PyArrow have it
-_AS_TEXT = _NAMES | _NOTHING | {"UUID", "BIT", "BIGNUM", "TIMESTAMP_NS", "TIME_NS"}
+_AS_TEXT = _NAMES | _NOTHING | {"UUID", "BIT", "BIGNUM", "TIMESTAMP_NS", "TIMESTAMPTZ_NS", "TIME_NS"}
+# Of these the years that Python has too; beyond them DuckDB itself fails where it writes or converts a value.
+_YEARS = {
+    "DATE": ("0001-01-01", "9999-12-31"),
+    "TIMESTAMP_S": ("0001-01-01", "9999-12-31 23:59:59"),
+    "TIMESTAMP_MS": ("0001-01-01", "9999-12-31 23:59:59.999"),
+    "TIMESTAMP": ("0001-01-01", "9999-12-31 23:59:59.999999"),
+    ZONED: ("0001-01-01 00:00:00+00", "9999-12-31 23:59:59.999999+00"),
+    "TIMESTAMP_NS": ("1677-09-22", "2262-04-11"),
+    "TIMESTAMPTZ_NS": ("1677-09-22 00:00:00+00", "2262-04-11 00:00:00+00"),
+    "TIME": ("00:00:00", "23:59:59.999999"),
+    "TIME_NS": ("00:00:00", "23:59:59.999999999"),
+}
+
+
+_ENDS = {objects.INFINITY: "'inf'", objects.LESS_INFINITY: "'-inf'"}
 
 
 def kind(sql_type: str) -> str:
@@ -42,10 +61,15 @@ def is_text(sql_type: str) -> bool:
     return kind(sql_type) in TEXTS | _NAMES | _NOTHING
 
 
+def has_text(sql_type: str) -> bool:
+    """Can an item of this type be a text?"""
+    return is_text(sql_type) or sql_type == OBJECT
+
+
 def item_form(expression: str, sql_type: str) -> str:
     """The SQL of an item in its one form."""
     name = kind(sql_type)
-    if name in TEXTS:
+    if name in TEXTS or name == OBJECT:
         return f'({expression})::VARCHAR COLLATE "C"'
     if name in _AS_TEXT:
         return f'CAST({expression} AS VARCHAR) COLLATE "C"'
@@ -63,6 +87,9 @@ def item_form(expression: str, sql_type: str) -> str:
 def number_form(expression: str, sql_type: str) -> str:
     """The SQL of a value in its one form, a DOUBLE; null for text that is no number."""
     name = kind(sql_type)
+    if name == OBJECT:
+        ends = " ".join(f"WHEN {literal(end)} THEN {number}::DOUBLE" for end, number in _ENDS.items())
+        return f"CASE {expression} {ends} ELSE {number_form(plain_form(expression), 'VARCHAR')} END"
     if is_text(sql_type):
         written = f"regexp_full_match({expression}, '{NUMBER}') AND length({expression}) < {LETTERS}"
         return f"CASE WHEN {written} THEN TRY_CAST({expression} AS DOUBLE) END"
@@ -72,29 +99,62 @@ def number_form(expression: str, sql_type: str) -> str:
     raise DataError(f"a column of type {name} holds no numbers", hint)
 
 
+def plain_form(expression: str) -> str:
+    """The SQL of the plain text of a value in a column without a declared type; null for bytes, which have none."""
+    mark, plain = literal(objects.MARK), f"substr({expression}, 3)"
+    bytes_ = f"WHEN starts_with({expression}, {literal(objects.MARK + objects.BYTES)}) THEN NULL"
+    return f"CASE {bytes_} WHEN starts_with({expression}, {mark}) THEN {plain} ELSE {expression} END"
+
+
+def sound_form(expression: str, sql_type: str) -> str:
+    """A value that was never checked, as memory that another library filled holds it: null where it can be none.
+
+    Invalid text and moments beyond the years 1 to 9999 are let in by DuckDB, and make it fail later.
+    """
+    name = kind(sql_type)
+    if name in TEXTS:
+        return f"TRY(decode(encode(CAST({expression} AS VARCHAR))))"
+    if name in _YEARS:
+        return f"CASE WHEN {present(expression, sql_type)} THEN {expression} END"
+    return expression
+
+
 def user_form(expression: str, sql_type: str) -> str:
     """The SQL of a user; anything that DuckDB can group will do, for a user is never named."""
     name = kind(sql_type)
-    if name in TEXTS or name == "ENUM":
+    if name in TEXTS or name in ("ENUM", OBJECT):
         return item_form(expression, sql_type)
     return expression
 
 
 def present(expression: str, sql_type: str) -> str:
-    """The SQL condition that a user or an item is there; NaN is null, as it is for pandas."""
+    """The SQL condition that a user or an item is there; NaN is null, as it is for pandas, and so are odd years."""
     name = kind(sql_type)
-    missing = f" AND {expression} <> 'NaN'::{name}" if name in FLOATS else ""
+    if name in _YEARS:
+        first, last = (f"{literal(end)}::{name}" for end in _YEARS[name])
+        return f"{expression} BETWEEN {first} AND {last}"
+    # Not a comparison with NaN: that is true of all, and left out, where a file says that its largest value is less.
+    missing = f" AND NOT isnan({expression})" if name in FLOATS else ""
     return f"{expression} IS NOT NULL{missing}"
 
 
 def filter_form(column: str, sql_type: str) -> str:
-    """A column as the filter sees it: an ENUM as text, whose members no message can then quote."""
+    """A column as the filter sees it: an ENUM as text, whose members no message can then quote, and objects as text."""
     name = quoted(column)
+    if sql_type == OBJECT:
+        return f"{plain_form(name)} AS {name}"
     return f"CAST({name} AS VARCHAR) AS {name}" if kind(sql_type) == "ENUM" else name
+
+
+def filter_type(sql_type: str) -> str:
+    """The type of a column as the filter sees it."""
+    return "VARCHAR" if sql_type == OBJECT else sql_type
 
 
 def label(value: object, sql_type: str) -> object:
     """A counted item as a plain Python value."""
+    if sql_type == OBJECT and isinstance(value, str):
+        return objects.read(value)
     if kind(sql_type) == ZONED and isinstance(value, datetime.datetime):
         return value.replace(tzinfo=datetime.UTC)
     return value

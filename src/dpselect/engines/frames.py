@@ -1,23 +1,26 @@
-"""Frames: pandas, polars (eager and lazy), PyArrow, what narwhals reads, and dicts of arrays, narrowed to some columns.
+"""Frames: pandas, polars, PyArrow, what narwhals reads, streams of Arrow data, and dicts of columns, narrowed to some.
 
-A frame is handed on as something that DuckDB scans where it lies, with columns c0, c1, ... An object column
-(pandas, NumPy) is read as text, whatever it holds: its type could only be guessed from the rows.
+A frame is handed on as something that DuckDB scans where it lies, with columns c0, c1, ... What a value is read as
+depends on that value and on the declared type of its column, never on other rows.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from dpselect.engines import polars_counts
+from dpselect.engines.array_columns import Narrowed, column_of, narrowed
+from dpselect.engines.arrow_columns import readable
 from dpselect.engines.narwhals_frames import understood
+from dpselect.engines.pandas_frames import Pandas
+from dpselect.engines.polars_frames import Polars
 from dpselect.engines.text_files import unique
-from dpselect.errors import DataError
+from dpselect.errors import DataError, ParameterError
+
+_ANEW = "every question reads the rows anew"
 
 
 class Frame(Protocol):
@@ -28,7 +31,7 @@ class Frame(Protocol):
         """The columns, told apart without letter case."""
         ...
 
-    def narrow(self, places: Sequence[int], *, empty: bool) -> object:
+    def narrow(self, places: Sequence[int], *, empty: bool) -> Narrowed:
         """These columns as c0, c1, ... in a form that DuckDB scans; no rows if `empty`."""
         ...
 
@@ -41,72 +44,74 @@ def frame_of(source: object) -> Frame | None:
         module = sys.modules.get(package)
         if module is not None and isinstance(source, tuple(getattr(module, name) for name in classes)):
             return frame(source)
-    return understood(source)
-
-
-@dataclass(frozen=True, repr=False)
-class Pandas:
-    """A pandas DataFrame; the index is not a column."""
-
-    frame: Any
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns."""
-        return tuple(unique(str(column) for column in self.frame.columns))
-
-    def narrow(self, places: Sequence[int], *, empty: bool) -> object:
-        """Some of the columns, as DuckDB scans them."""
-        narrowed = self.frame.iloc[: 0 if empty else None, list(places)]
-        return narrowed.set_axis([f"c{place}" for place in range(len(places))], axis="columns")
-
-
-@dataclass(frozen=True, repr=False)
-class Polars:
-    """A polars DataFrame or LazyFrame. A lazy one is collected for each question, these columns only."""
-
-    frame: Any
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns."""
-        return tuple(unique(self.frame.collect_schema().names()))
-
-    def narrow(self, places: Sequence[int], *, empty: bool) -> object:
-        """Some of the columns, as DuckDB scans them."""
-        polars = sys.modules["polars"]
-        narrowed = self.frame.lazy().select(polars.nth(at).alias(f"c{place}") for place, at in enumerate(places))
-        if polars.Object in narrowed.collect_schema().dtypes():
-            raise DataError("a column of Python objects cannot be counted", "cast it to text")
-        # A stream of Arrow data needs no PyArrow, which DuckDB would use to read a polars frame.
-        return (narrowed.clear() if empty else narrowed).collect().__arrow_c_stream__()
-
-    def counts(self, user: int, item: int, most: int | None) -> object | None:
-        """The items i and how many users n each has, as DuckDB scans them; None where DuckDB must count."""
-        found = polars_counts.counted(self.frame, user, item, most)
-        return None if found is None else found.collect().__arrow_c_stream__()
+    found = understood(source)
+    return Stream.of(source) if found is None and hasattr(type(source), "__arrow_c_stream__") else found
 
 
 @dataclass(frozen=True, repr=False)
 class Arrow:
-    """A PyArrow Table."""
+    """A PyArrow Table or RecordBatch."""
 
     table: Any
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns."""
-        return tuple(unique(self.table.column_names))
+        return tuple(unique(self.table.schema.names))
 
-    def narrow(self, places: Sequence[int], *, empty: bool) -> object:
+    def narrow(self, places: Sequence[int], *, empty: bool) -> Narrowed:
         """Some of the columns, as DuckDB scans them."""
-        narrowed = self.table.select(list(places)).rename_columns([f"c{place}" for place in range(len(places))])
-        return narrowed.slice(0, 0) if empty else narrowed
+        return Narrowed(Arrow(self.table.slice(0, 0) if empty else self.table).narrowed(places))
+
+    def narrowed(self, places: Sequence[int]) -> Any:
+        """These columns of all rows, as a Table."""
+        columns = {f"c{place}": readable(self.table.column(at), self.names[at]) for place, at in enumerate(places)}
+        return sys.modules["pyarrow"].table(columns)
+
+
+@dataclass(frozen=True, repr=False)
+class Stream:
+    """An object with `__arrow_c_stream__`, read through PyArrow. Its schema stands before the rows."""
+
+    source: Any
+
+    @classmethod
+    def of(cls, source: Any) -> Stream:
+        """The frame of an object that can be read more than once."""
+        if hasattr(source, "read_all") or hasattr(source, "__next__"):  # a reader, as PyArrow and others have it
+            hint = f"{_ANEW}; give reader.read_all()"
+            raise ParameterError("source", "give its rows more than once", f"a {type(source).__name__}", hint)
+        with contextlib.suppress(ImportError):
+            import pyarrow  # noqa: F401
+        if "pyarrow" not in sys.modules:
+            came = f"a {type(source).__name__}, which streams Arrow data"
+            raise ParameterError("source", "be a frame that is read without PyArrow", came, "pip install pyarrow")
+        return cls(source)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(unique(self._reader().schema.names))
+
+    def narrow(self, places: Sequence[int], *, empty: bool) -> Narrowed:
+        """Some of the columns, as DuckDB scans them; batch after batch, as they come."""
+        arrow, reader = sys.modules["pyarrow"], self._reader()
+        nothing = Arrow(reader.schema.empty_table()).narrowed(places)
+        if empty:
+            return Narrowed(nothing)
+        batches = (batch for rows in reader for batch in Arrow(rows).narrowed(places).to_batches())
+        return Narrowed(arrow.RecordBatchReader.from_batches(nothing.schema, batches))
+
+    def _reader(self) -> Any:
+        """A new stream of all rows, of which none is read yet."""
+        with contextlib.suppress(Exception):  # whatever it is: its text may quote rows
+            return sys.modules["pyarrow"].RecordBatchReader.from_stream(self.source)
+        raise DataError("the source gives no stream of Arrow tables", f"{_ANEW}, so it must give them more than once")
 
 
 @dataclass(frozen=True, repr=False)
 class Arrays:
-    """A dict of columns: NumPy arrays, or lists, which become arrays as NumPy makes them."""
+    """A dict of columns: NumPy arrays, whose dtype is their type, or lists, whose values are read one by one."""
 
     columns: Mapping[object, object]
 
@@ -115,40 +120,17 @@ class Arrays:
         """The columns."""
         return tuple(unique(str(name) for name in self.columns))
 
-    def narrow(self, places: Sequence[int], *, empty: bool) -> object:
+    def narrow(self, places: Sequence[int], *, empty: bool) -> Narrowed:
         """Some of the columns, as DuckDB scans them."""
         values = list(self.columns.values())
-        arrays = [array_of(values[at]) for at in places]
-        if len({len(array) for array in arrays}) > 1:
+        columns = [column_of(values[at], empty=empty) for at in places]
+        if len({len(column.values) for column in columns}) > 1 or len({_size(values[at]) for at in places}) > 1:
             raise DataError("the columns of a dict must have the same length")
-        return {f"c{place}": array[:0] if empty else array for place, array in enumerate(arrays)}
+        return narrowed(columns)
 
 
-def array_of(values: object) -> npt.NDArray[Any]:
-    """A one-dimensional array of a type that DuckDB scans: numbers, booleans, moments, or objects read as text."""
-    array = values if isinstance(values, np.ndarray) else _listed(values)
-    if array.ndim != 1:
-        raise DataError("a column must be an array of one dimension")
-    kind = array.dtype.kind
-    if kind in "biuO" or array.dtype in (np.float32, np.float64):
-        return array
-    if kind == "f":
-        return array.astype(np.float64)
-    if kind == "M":
-        return array if np.datetime_data(array.dtype)[0] in ("s", "ms", "us", "ns") else array.astype("datetime64[us]")
-    # Arrays of fixed-width text: DuckDB would sort all of it first to make an ENUM, seven times the work.
-    return array.astype(object)
-
-
-def _listed(values: object) -> npt.NDArray[Any]:
-    items = list(values) if isinstance(values, (list, tuple)) else values
-    array = np.asarray(items)
-    if (array.dtype.kind in "biufM" and array.size) or not isinstance(items, list):
-        return array
-    objects = np.empty(len(items), dtype=object)
-    for place, item in enumerate(items):
-        objects[place] = item
-    return objects
+def _size(values: object) -> int:
+    return len(values) if hasattr(values, "__len__") else -1
 
 
 _KINDS: tuple[tuple[str, tuple[str, ...], Callable[[Any], Frame]], ...] = (

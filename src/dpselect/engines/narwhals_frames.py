@@ -9,10 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dpselect.engines.array_columns import Narrowed
+from dpselect.engines.arrow_columns import readable
+from dpselect.engines.pandas_frames import Pandas
 from dpselect.engines.text_files import unique
 from dpselect.errors import ParameterError
 
 _OTHERS = frozenset({"cudf", "dask", "ibis", "modin", "sqlframe"})
+# Their columns are those of pandas. PyArrow would guess the type of an object column from its rows.
+_OF_PANDAS = frozenset({"DASK", "MODIN", "PANDAS"})
 
 
 def native(source: object) -> object:
@@ -49,9 +54,13 @@ class Narwhals:
         """The columns."""
         return tuple(unique(self.frame.collect_schema().names()))
 
-    def narrow(self, places: Sequence[int], *, empty: bool) -> object:
+    def narrow(self, places: Sequence[int], *, empty: bool) -> Narrowed:
         """Some of the columns, as DuckDB scans them."""
         names, column = self.frame.collect_schema().names(), sys.modules["narwhals"].col
-        narrowed = self.frame.select(column(names[at]).alias(f"c{place}") for place, at in enumerate(places))
-        narrowed = narrowed.head(0) if empty else narrowed
-        return narrowed.lazy().collect("pyarrow").to_native()
+        some = self.frame.select(column(names[at]).alias(f"c{place}") for place, at in enumerate(places))
+        some = (some.head(0) if empty else some).lazy()
+        if self.frame.implementation.name in _OF_PANDAS:
+            return Pandas(some.collect("pandas").to_native()).narrow(range(len(places)), empty=empty)
+        rows = some.collect("pyarrow").to_native()
+        columns = {f"c{place}": readable(rows.column(place), self.names[at]) for place, at in enumerate(places)}
+        return Narrowed(sys.modules["pyarrow"].table(columns))

@@ -21,7 +21,8 @@ from dpselect.user_sets import Int64
 
 # Items of all users together from which on a loop is faster compiled, numba's start included (benchmarks/README.md)
 WORTH = {"pour": 5_000_000, "level": 1_000_000, "descend": 1_250_000}
-USERS = 1 << 16  # users between two words of progress
+PARTS = 20  # words of progress, however many users there are: their number is private
+USERS = 1 << 16  # users between two moments at which Ctrl-C is heard
 
 Compiled = Callable[..., None]
 
@@ -44,10 +45,12 @@ def run(
     _check(offsets, codes, size)
     weights: Weights = np.zeros(size) if name == "descend" else np.zeros(size, dtype=np.int64)
     users = len(offsets) - 1
-    for first in range(0, users, USERS):
+    for part in range(PARTS):
         if progress is not None:
-            progress(first / users)
-        loop(offsets[first : first + USERS + 1], codes, weights, *terms)
+            progress(part / PARTS)
+        end = users * (part + 1) // PARTS
+        for first in range(users * part // PARTS, end, USERS):
+            loop(offsets[first : min(first + USERS, end) + 1], codes, weights, *terms)
     return weights
 
 
