@@ -15,6 +15,7 @@ from dpselect.mechanisms.noisy_threshold import gaussian_height, laplace_height,
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.ranking import largest
 from dpselect.mechanisms.top_rows import TopRows, top_rows
+from dpselect.mechanisms.widths import gaussian_width, laplace_width
 from dpselect.parameters import Number
 from dpselect.privacy import ZCDP, Neighbors, Privacy, PureDP, Steps
 
@@ -60,6 +61,10 @@ class LimitedDomainLaplace:
     def privacy(self) -> Privacy:
         """One pure step for what neighbours share, and delta for what they do not."""
         return _privacy(Fraction(self.epsilon), Fraction(self.delta), "limited domain, Laplace")
+
+    def width(self, beta: float) -> int:
+        """All counts, and bottom, lie within so many users of the true ones at once, but with probability beta."""
+        return laplace_width(self.rate, beta, k_bar_of(self) + 1)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """At most k indices or labels, best first."""
@@ -128,6 +133,10 @@ class LimitedDomainGaussian:
     def privacy(self) -> Privacy:
         """The whole call as one step that is pure but for a failure of probability delta (Kairouz et al. 2015)."""
         return _privacy(Fraction(self.epsilon), Fraction(self.delta), "limited domain, Gaussian")
+
+    def width(self, beta: float) -> int:
+        """All counts, and bottom, lie within so many users of the true ones at once, but with probability beta."""
+        return gaussian_width(self.variance, beta, k_bar_of(self) + 1)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """At most k indices or labels, best first."""
