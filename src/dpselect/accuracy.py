@@ -9,16 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 from dpselect import forms
 from dpselect.forms import Json
-from dpselect.mechanisms import RenyiShaped
-from dpselect.mechanisms.gaps import whole
 
 TIMES = 95  # of 100 answers
 BETA = 1 - TIMES / 100
-FURTHEST = 2**40  # users that an item of a union may need; beyond, there is nothing to say
 
 
 @dataclass(frozen=True)
@@ -40,40 +36,45 @@ class Accuracy:
 NOTHING = Accuracy()
 
 
+def whole(gap: Fraction) -> int:
+    """Counts are whole: a gap that is below t is at most the largest whole number below t."""
+    return max(0, gap.__ceil__() - 1)
+
+
 # ---- what was chosen --------------------------------------------------------------------------------------
 
 
 def best_of(gap: Fraction, *, users: bool) -> Accuracy:
     """Of one that was chosen."""
     if users:
-        return Accuracy((f"No other item has over {_users(whole(gap))} more than this one.",), {"gap": whole(gap)})
+        return Accuracy((f"No other item has over {said_users(whole(gap))} more than this one.",), {"gap": whole(gap)})
     return Accuracy((f"No other score is over {forms.price(gap)} higher than that of this one.",), {"gap": gap})
 
 
 def ranking(gap: int, *, discovered: bool = False) -> Accuracy:
     """Of items best first, of all that there are or of those that were discovered."""
     what = "A discovered item" if discovered else "An item"
-    said = f"{what} that is left out, or stands below another, has at most {_users(gap)} more than that other."
+    said = f"{what} that is left out, or stands below another, has at most {said_users(gap)} more than that other."
     return Accuracy((said,), {"gap": gap})
 
 
 def of_set(gap: int) -> Accuracy:
     """Of a set of items."""
-    return Accuracy((f"An item that is left out has at most {_users(gap)} more than any one here.",), {"gap": gap})
+    return Accuracy((f"An item that is left out has at most {said_users(gap)} more than any one here.",), {"gap": gap})
 
 
 def by_place(gap: int, *, ranked: bool) -> Accuracy:
     """Of items compared with the true ones, place by place."""
     first = "At every rank" if ranked else "Put both in order: at every place"
-    said = f"{first} the item here has at most {_users(gap)} less than the true one."
+    said = f"{first} the item here has at most {said_users(gap)} less than the true one."
     return Accuracy((said,), {"gap": gap})
 
 
 def ends_early(reach: int, after: int) -> Accuracy:
     """Of a list that may come back shorter than k."""
     said = (
-        f"Should fewer come back than asked for: no item that is missing has more than {_users(reach)} more than the "
-        f"item at rank {after:,} (or {_users(reach)} in all, where there are not so many items)."
+        f"Should fewer come back than asked for: no item that is missing has over {said_users(reach)} more than the "
+        f"item at rank {after:,} (over {said_users(reach)} in all, where there are not so many items)."
     )
     return Accuracy((said,), {"reach": reach, "rank_of_reach": after})
 
@@ -81,8 +82,8 @@ def ends_early(reach: int, after: int) -> Accuracy:
 def ranks(gap: Fraction, several: bool) -> Accuracy:
     """Of quantiles."""
     whom = "each answer" if several else "the answer"
-    said = f"No more than {_users(gap.__floor__())} lie between {whom} and the true value of that rank."
-    return Accuracy((said,), {"gap": gap.__floor__()})
+    said = f"No more than {said_users(gap.__ceil__())} lie between {whom} and the true value of that rank."
+    return Accuracy((said,), {"gap": gap.__ceil__()})
 
 
 # ---- counts -----------------------------------------------------------------------------------------------
@@ -123,67 +124,16 @@ def counts_of_takers(widths: Sequence[int], most: int) -> Accuracy:
     return Accuracy((said,), {"width_of_counts": width})
 
 
-# ---- what a union finds -----------------------------------------------------------------------------------
-
-
-def found_by(mechanism: Any, most: int | None, longest: int = 1) -> Accuracy:
-    """From how many users on an item of a union is found."""
-    what = "an item" if longest == 1 else f"a candidate of {longest} tokens"
-    sure = users_for(mechanism, TIMES / 100, 1)
-    if sure is None:
-        return Accuracy(("How many users an item needs to be found cannot be said beforehand.",))
-    half = users_for(mechanism, 0.5, 1)
-    numbers = {"found_with_users": sure, "half_found_with_users": half}
-    said = f"{what.capitalize()} is found if {_users(sure)} or more have it and no other item"
-    said += f" (with {half:,} its chance is about one half)"
-    if most is None or looks_at_others(mechanism):
-        more = "What users of several items lend to it depends on others, so of them nothing can be said."
-    else:
-        more = f"A user of more than {_items(most)} takes part with {most:,} of them, at random."
-        many = None if most == 1 else users_for(mechanism, TIMES / 100, most)
-        if many is not None:
-            said += f", or {_users(many)} of at most {_items(most)} each"
-            numbers |= {"found_with_users_of_many": many, "items_of_many": most}
-    return Accuracy((f"{said}. {more} What is missing here is rare or unlucky, not absent.",), numbers)
-
-
-def users_for(mechanism: Any, chance: float, items: int) -> int | None:
-    """How many users of at most so many items each an item needs to be released with this chance; None if none do."""
-    if isinstance(mechanism, RenyiShaped):
-        likely = mechanism.curves[-1].chances[-1] >= chance
-        return max(1, mechanism.users_for(chance, items)) if likely else None
-    law = mechanism.laws[-1] if hasattr(mechanism, "laws") else mechanism.law
-    share, cutoff = mechanism.share(items), getattr(mechanism, "cutoff", None)
-
-    def enough(users: int) -> bool:
-        weight = users * share if cutoff is None else min(users * share, cutoff)
-        return bool(law.at(weight).ball(64) >= chance)
-
-    high = 1
-    while not enough(high):
-        high *= 2
-        if high > FURTHEST:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def looks_at_others(mechanism: Any) -> bool:
-    """Do its users give by what others have given?"""
-    return getattr(mechanism, "cutoff", None) is not None
-
-
 def _of(most: int | None) -> str:
     """Whom a count counts."""
-    return "" if most is None else f"; every user is counted for at most {_items(most)}"
+    return "" if most is None else f"; every user is counted for at most {said_items(most)}"
 
 
-def _items(number: int) -> str:
+def said_items(number: int) -> str:
+    """So many items."""
     return f"{number:,} item{'' if number == 1 else 's'}"
 
 
-def _users(number: int) -> str:
+def said_users(number: int) -> str:
+    """So many users."""
     return f"{number:,} user{'' if number == 1 else 's'}"

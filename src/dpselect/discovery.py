@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpselect import accuracy, parameters
-from dpselect.accuracy import BETA
+from dpselect.accuracy import BETA, whole
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.discover import DiscoverThenPeel, best, picks, users_of
 from dpselect.mechanisms.gaps import each as gaps_each
-from dpselect.mechanisms.gaps import exponential, others, whole
+from dpselect.mechanisms.gaps import exponential, others
 from dpselect.mechanisms.noisy_counts import NoisyCounts
 from dpselect.mechanisms.price import COUNT_SHARE
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
@@ -20,6 +20,7 @@ from dpselect.parameters import Number
 from dpselect.plans import fresh_counts, noise, stated
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.release import Item, Release, Statement
+from dpselect.union_accuracy import found_by
 from dpselect.union_answers import chosen_bound
 from dpselect.unions import BOUND_SHARE, MOST_ITEMS, bound_chooser
 from dpselect.user_sets import UserSets
@@ -91,7 +92,7 @@ class TopFound:
         told = fresh_counts(counter, users_of(sets, codes).tolist(), draws)
         items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(sets.labels(codes)))
         statement = self.statement(mechanism, len(found), each)
-        good = accuracy.found_by(mechanism.union, mechanism.max_items_per_user)
+        good = found_by(mechanism.union, mechanism.max_items_per_user)
         if (made := picks(asked.k, found)) and len(found) > 1:
             gap = exponential(each, others(len(found)), gaps_each(BETA, made))
             good += accuracy.ranking(whole(gap), discovered=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpselect import accuracy, forms
 from dpselect.accounting.composition import basic
-from dpselect.accuracy import BETA, Accuracy
+from dpselect.accuracy import BETA, Accuracy, whole
 from dpselect.draws import Draws
 from dpselect.histogram import Histogram
 from dpselect.mechanisms import (
@@ -25,10 +25,10 @@ from dpselect.mechanisms import (
     Mechanism,
     NoisyCounts,
     OneShotLaplace,
+    noisy_limited_domain,
 )
 from dpselect.mechanisms.candidates import Input, candidates
 from dpselect.mechanisms.chosen_k_bar import ChosenKBar
-from dpselect.mechanisms.gaps import whole
 from dpselect.mechanisms.joint_permute_and_flip import Loss
 from dpselect.mechanisms.limited_domain import LimitedDomain
 from dpselect.mechanisms.noisy_limited_domain import k_bar_of
@@ -219,9 +219,8 @@ class TopNoisy:
         else:
             rows = top_rows(histogram, k_bar_of(s) + 1)
             names, (picks, noisy) = rows.names, s.picks_with_counts(rows, draws)
-            width = s.width(BETA)
-            told, good = self._told(noisy, width), accuracy.ranking(2 * width)
-            good += accuracy.ends_early(s.height + 2 * width, k_bar_of(s) + 1)
+            told, good = self._told(noisy, s.width(BETA)), accuracy.ranking(noisy_limited_domain.gap(s, BETA))
+            good += accuracy.ends_early(noisy_limited_domain.reach(s, BETA), k_bar_of(s) + 1)
         labels = list(names(picks)) if picks else []
         items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels))
         return Release(

@@ -24,6 +24,7 @@ from dpselect.plans import stated
 from dpselect.release import Item, Release, Statement
 from dpselect.texts.text_levels import level_by_level
 from dpselect.texts.token_stream import TokenStream
+from dpselect.union_accuracy import found_by
 from dpselect.unions import AUTO, BOUND_SHARE, BOUNDS, LARGE_DELTA, METHODS, UnionTerms
 from dpselect.user_sets import Int64, UserSets
 
@@ -114,7 +115,7 @@ class Run:
     def accuracy(self) -> Accuracy:
         """From how many users on an item is found, and how near the counts are."""
         levels = range(self.terms.first, len(self.terms.shares))
-        good = accuracy.found_by(self.mechanisms[-1], self.most, len(self.terms.shares))
+        good = found_by(self.mechanisms[-1], self.most, len(self.terms.shares))
         if self.terms.counted and self.most is not None:
             good += accuracy.counts_of_takers([self._width(place) for place in levels], self.most)
         return good

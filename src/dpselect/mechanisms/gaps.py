@@ -50,7 +50,7 @@ def flipped(rate: Fraction, many: float, beta: float) -> Fraction:
 
 
 def laplace(rate: Fraction, many: float, beta: float) -> Fraction:
-    """The largest of scores with Laplace noise: the least t with many (2 + rate t) e^(-rate t) / 4 <= beta."""
+    """Scores with Laplace noise, in so many pairs: the least t with many (2 + rate t) e^(-rate t) / 4 <= beta."""
     if many == NONE:
         return Fraction(0)
     low, high = 0.0, 2 * (many - math.log(beta)) + 4
@@ -58,16 +58,6 @@ def laplace(rate: Fraction, many: float, beta: float) -> Fraction:
         x = (low + high) / 2
         low, high = (x, high) if many + math.log((2 + x) / 4) - x > math.log(beta) else (low, x)
     return _over(high, rate)
-
-
-def one_shot(scale: Fraction, items: int, k: int, beta: float) -> Fraction:
-    """The k largest of so many scores with Laplace noise of this scale: t = scale (ln(items / beta) + ln(k / beta))."""
-    return _over(math.log(items) + math.log(k) - 2 * math.log(beta), 1 / scale)
-
-
-def whole(gap: Fraction) -> int:
-    """Counts are whole: a gap that is below t is at most the largest whole number below t."""
-    return max(0, gap.__ceil__() - 1)
 
 
 def logarithm(number: Fraction) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -71,7 +72,7 @@ class OneShotLaplace:
 
     def gap(self, beta: float, candidates: int) -> Fraction:
         """No item of a lower rank, or of none, has more users by more than this, but with probability beta."""
-        return gaps.one_shot(self.scale, candidates, self.k, beta)
+        return gaps.laplace(1 / self.scale, math.log(self.k) + gaps.others(candidates), beta)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices or labels, best first."""
