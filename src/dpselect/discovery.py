@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-from dpselect import parameters
+from dpselect import accuracy, parameters
+from dpselect.accuracy import BETA, whole
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.discover import DiscoverThenPeel, best, picks, users_of
+from dpselect.mechanisms.gaps import each as gaps_each
+from dpselect.mechanisms.gaps import exponential, others
 from dpselect.mechanisms.noisy_counts import NoisyCounts
 from dpselect.mechanisms.price import COUNT_SHARE
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.parameters import Number
-from dpselect.plans import noise, stated
+from dpselect.plans import fresh_counts, noise, stated
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.release import Item, Release, Statement
-from dpselect.union_answers import chosen_bound, users_for
+from dpselect.union_accuracy import found_by
+from dpselect.union_answers import chosen_bound
 from dpselect.unions import BOUND_SHARE, MOST_ITEMS, bound_chooser, without_curve
 from dpselect.user_sets import UserSets
 
@@ -85,13 +88,21 @@ class TopFound:
         size = min(asked.k, len(found))
         each = mechanism.epsilon_per_pick(picks(asked.k, found), size if asked.counted else 0)
         codes = best(asked.k, found, users_of(sets, found), each, draws)
-        noisy: list[Any] = [None] * size
         counter = NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE) if asked.counted and size else None
-        if counter is not None:
-            noisy = counter(users_of(sets, codes), draws=draws)
-        items = tuple(Item(label, i + 1, noisy[i]) for i, label in enumerate(sets.labels(codes)))
+        told = fresh_counts(counter, users_of(sets, codes).tolist(), draws)
+        items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(sets.labels(codes)))
         statement = self.statement(mechanism, len(found), each)
-        return Release(items=items, complete=size == asked.k, privacy=statement, secure=draws.secure)
+        good = found_by(mechanism.union, mechanism.max_items_per_user)
+        if (made := picks(asked.k, found)) and len(found) > 1:
+            gap = exponential(each, others(len(found)), gaps_each(BETA, made))
+            good += accuracy.ranking(whole(gap), discovered=True)
+        return Release(
+            items=items,
+            complete=size == asked.k,
+            privacy=statement,
+            secure=draws.secure,
+            accuracy=good + told.accuracy,
+        )
 
     def charge(self, _found: int) -> ApproxDP:
         """All of it, whatever came back."""
@@ -108,7 +119,7 @@ class TopFound:
             **({"order": mechanism.union.order} if isinstance(mechanism.union, RenyiShaped) else {}),
             "epsilon_per_pick": each,
         }
-        sentences = [self.reason, _bound(mechanism.max_items_per_user, asked), _support(mechanism)]
+        sentences = [self.reason, _bound(mechanism.max_items_per_user, asked)]
         ranked = f"the best {asked.k} of them are" if found > asked.k else "all of them are"
         sentences.append(
             f"Items discovered: {found:,}; {ranked} ranked by the numbers of all their users: "
@@ -159,13 +170,3 @@ def _bound(most: int, asked: Discovery) -> str:
         if asked.most is not None
         else f"{said}; that number was chosen privately, for 1/{1 / BOUND_SHARE} of epsilon."
     )
-
-
-def _support(mechanism: DiscoverThenPeel) -> str:
-    """From how many users on an item is likely to be discovered."""
-    union, most = mechanism.union, mechanism.max_items_per_user
-    few = users_for(union, 1)
-    said = f"An item is discovered with probability 1/2 if it has about {few:,} users of one item each"
-    if most > 1:
-        said += f", or {users_for(union, most):,} of {most} items"
-    return f"{said}. What is missing here is rare or unlucky, not absent."

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpselect.accuracy import BETA, interval
 from dpselect.draws import Draws, fresh_key
 from dpselect.errors import ParameterError
 from dpselect.grid import UsersAt
 from dpselect.mechanisms.set_union.grouped import GROUPED, MOST_SHARES, PairsElsewhere, release_elsewhere
+from dpselect.mechanisms.widths import gaussian_width
 from dpselect.release import Item, Release
 from dpselect.union_answers import Progress, Run
 from dpselect.unions import AUTO, BOUNDS, METHODS, UnionTerms
@@ -40,10 +42,13 @@ def union_of_pairs(pairs: PairsElsewhere, terms: UnionTerms, draws: Draws, progr
     release_elsewhere(run.mechanisms[0], pairs, draws=draws, progress=progress)
     labels = pairs.names()
     counts: list[int | None] = [None] * len(labels)
+    width = None
     if terms.counted:
         variance = terms.noise(0, most)
+        width = gaussian_width(variance, BETA)
         counts = [int(n) + draws.gaussian(variance) for n in pairs.users(most, fresh_key())]
-    items = dict(enumerate(Item(label, None, n) for label, n in zip(labels, counts, strict=True)))
+    told = zip(labels, counts, strict=True)
+    items = dict(enumerate(Item(label, None, n, *interval(n, width)) for label, n in told))
     release = run.release([items])
     said = release.privacy
     parameters = {**said.parameters, "in_engine": True}

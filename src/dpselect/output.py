@@ -8,18 +8,15 @@ file is printed in its stead.
 from __future__ import annotations
 
 import contextlib
-import csv
 import errno
-import io
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TextIO
 
-from dpselect import forms
+from dpselect import forms, saving
 from dpselect.errors import OutputError, ParameterError
 from dpselect.release import Release
 
@@ -47,38 +44,15 @@ def format_of(chosen: str | None, path: Path | None, by: Mapping[str, str] = BY_
 
 
 def rendered(release: Release, form: str) -> bytes:
-    """The release as the bytes of a file."""
+    """The release as the bytes of a file: a table with all of its rows, since it cannot be made again for free."""
     if form == "parquet":
-        return parquet(release)
-    write = {"csv": csv_text, "json": Release.to_json, "lines": lines}.get(form, str)
-    text = write(release)
-    return (text if text.endswith("\n") or form == "lines" else text + "\n").encode("utf-8", "backslashreplace")
-
-
-def lines(release: Release) -> str:
-    """One item a line and nothing else, for other tools. A line break in an item is an escape, as in a table."""
-    return "".join(forms.text(label) + "\n" for label in release.labels)
-
-
-def csv_text(release: Release) -> str:
-    """rank,item and, where counts were released, count; an unseen item is an empty field."""
-    columns = release.to_columns()
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    columns["item"] = [forms.plain(value) for value in columns["item"]]
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
-
-
-def parquet(release: Release) -> bytes:
-    """The columns as a Parquet file, written by the engine."""
-    from dpselect.engines.duckdb_engine import write_table
-
-    with tempfile.TemporaryDirectory(prefix="dpselect-") as folder:
-        path = Path(folder, "release.parquet")
-        write_table(release.to_columns(), path)
-        return path.read_bytes()
+        return saving.parquet_bytes(release.to_columns())
+    if form == "lines":
+        text = "".join(forms.text(label) + "\n" for label in release.labels)  # a line break in an item is an escape
+    else:
+        text = {"csv": release.to_csv, "json": release.to_json}.get(form, lambda: release.text)()
+        text = text if text.endswith("\n") else text + "\n"
+    return text.encode("utf-8", "backslashreplace")
 
 
 # ---- where it is written ----------------------------------------------------------------------------------

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
-from dpselect import forms
+from dpselect import accuracy, forms
 from dpselect.accounting.composition import basic
+from dpselect.accuracy import BETA, Accuracy, whole
 from dpselect.draws import Draws
 from dpselect.histogram import Histogram
 from dpselect.mechanisms import (
@@ -24,9 +25,11 @@ from dpselect.mechanisms import (
     Mechanism,
     NoisyCounts,
     OneShotLaplace,
+    noisy_limited_domain,
 )
 from dpselect.mechanisms.candidates import Input, candidates
 from dpselect.mechanisms.chosen_k_bar import ChosenKBar
+from dpselect.mechanisms.joint_permute_and_flip import Loss
 from dpselect.mechanisms.limited_domain import LimitedDomain
 from dpselect.mechanisms.noisy_limited_domain import k_bar_of
 from dpselect.mechanisms.peeling import Peeling
@@ -36,22 +39,32 @@ from dpselect.mechanisms.top_rows import top_rows
 from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.release import Item, Release, Statement
 
-BETA = 0.05  # accuracy is stated for 95 of 100 answers
+
+class Chooser(Mechanism, Protocol):
+    """A mechanism that chooses one, and knows how far the best may be above it."""
+
+    def gap(self, beta: float, candidates: int) -> Fraction:
+        """No candidate has a score that is larger by more than this, but with probability beta."""
+        ...
 
 
 @dataclass(frozen=True)
 class BestOne:
-    """A plan for choosing one."""
+    """A plan for choosing one. `users` says whether scores are whole numbers of users."""
 
-    chooser: Mechanism
+    chooser: Chooser
     sentence: str
+    users: bool
 
     def select(self, scores: Input, draws: Draws) -> Release:
         """Run on the scores."""
         label = next(iter(self.chooser(scores, draws=draws)))
         label = int(label) if isinstance(label, np.integer) else label
         statement = stated(self.chooser.privacy, type(self.chooser).__name__, {"k": 1}, (self.sentence,))
-        return Release(items=(Item(label, 1, None),), complete=True, privacy=statement, secure=draws.secure)
+        among = sum(scores.sizes) if isinstance(scores, Histogram) else len(scores)  # type: ignore[arg-type]
+        good = accuracy.best_of(self.chooser.gap(BETA, int(among)), users=self.users)
+        items = (Item(label, 1, None),)
+        return Release(items=items, complete=True, privacy=statement, secure=draws.secure, accuracy=good)
 
 
 @dataclass(frozen=True)
@@ -73,16 +86,20 @@ class TopK:
         if isinstance(self.selector, Peeling):
             among = candidates(histogram)
             picks, counts, names = self.selector.picks(among, draws), among.scores, among.names
+            good = accuracy.ranking(whole(self.selector.gap(BETA, among.count)))
         else:
             rows = top_rows(histogram, self.selector.terms.k_bar + 1)
             picks, counts, names = self.selector.picks(rows, draws), rows.counts, rows.names
-        noisy: list[Any] = [None] * len(picks)
-        if self.counter is not None:
-            noisy = self.counter([int(counts[g]) for g, _ in picks], draws=draws)
+            good = _among_the_first(self.selector)
+        told = fresh_counts(self.counter, [int(counts[g]) for g, _ in picks], draws)
         labels = names(picks) if picks else []
-        items = tuple(Item(label, i + 1, noisy[i]) for i, label in enumerate(labels))
+        items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels))
         return Release(
-            items=items, complete=len(items) == self.selector.k, privacy=self.statement(), secure=draws.secure
+            items=items,
+            complete=len(items) == self.selector.k,
+            privacy=self.statement(),
+            secure=draws.secure,
+            accuracy=good + told.accuracy,
         )
 
     def taken(self, found: int) -> tuple[Steps, ...]:
@@ -133,13 +150,21 @@ class TopSet:
         labels = list(among.names(ranks))
         sequence = isinstance(self.selector, JointSequence)
         order = list(range(len(labels))) if sequence else sorted(range(len(labels)), key=lambda i: fixed(labels[i]))
-        noisy: list[Any] = [None] * len(labels)
-        if self.counter is not None:
-            noisy = self.counter([among.count(rank) for rank in ranks], draws=draws)
-            order = order if sequence else sorted(order, key=lambda i: -noisy[i])
+        told = fresh_counts(self.counter, [among.count(rank) for rank in ranks], draws)
+        if self.counter is not None and not sequence:
+            order.sort(key=lambda i: -(told.of[i][0] or 0))
         places = [place + 1 if sequence else None for place in range(len(order))]
-        items = tuple(Item(labels[i], place, noisy[i]) for i, place in zip(order, places, strict=True))
-        return Release(items=items, complete=True, privacy=self.statement(), secure=draws.secure)
+        items = tuple(Item(labels[i], place, *told.of[i]) for i, place in zip(order, places, strict=True))
+        gap = whole(self.selector.gap(BETA, among.items))
+        canonical = isinstance(self.selector, CanonicalSet) or getattr(self.selector, "loss", "") == Loss.CANONICAL
+        good = accuracy.of_set(gap) if canonical else accuracy.by_place(gap, ranked=sequence)
+        return Release(
+            items=items,
+            complete=True,
+            privacy=self.statement(),
+            secure=draws.secure,
+            accuracy=good + told.accuracy,
+        )
 
     def charge(self, _found: int) -> ApproxDP:
         """All of it: exactly k items always come back."""
@@ -181,23 +206,37 @@ class TopNoisy:
     def select(self, histogram: Histogram, draws: Draws) -> Release:
         """Run on the engine's answer."""
         s = self.selector
-        if isinstance(s, OneShotLaplace | GammaMechanism):
+        if isinstance(s, OneShotLaplace):
             among = candidates(histogram)
-            names = among.names
-            if isinstance(s, GammaMechanism):
-                picks, noisy = s.picks_with_counts(among, draws)
-            else:
-                picks = s.picks(among, draws)
-                found = [int(among.scores[g]) for g, _ in picks]
-                noisy = list[int]() if self.counter is None else self.counter(found, draws=draws)
+            names, picks = among.names, s.picks(among, draws)
+            told = fresh_counts(self.counter, [int(among.scores[g]) for g, _ in picks], draws)
+            good = accuracy.ranking(whole(s.gap(BETA, among.count)))
+        elif isinstance(s, GammaMechanism):
+            among = candidates(histogram)
+            names, (picks, noisy) = among.names, s.picks_with_counts(among, draws)
+            width = s.width(BETA, among.count)
+            told, good = self._told(noisy, width), accuracy.ranking(2 * width)
         else:
             rows = top_rows(histogram, k_bar_of(s) + 1)
-            names = rows.names
-            picks, noisy = s.picks_with_counts(rows, draws)
+            names, (picks, noisy) = rows.names, s.picks_with_counts(rows, draws)
+            told, good = self._told(noisy, s.width(BETA)), accuracy.ranking(noisy_limited_domain.gap(s, BETA))
+            good += accuracy.ends_early(noisy_limited_domain.reach(s, BETA), k_bar_of(s) + 1)
         labels = list(names(picks)) if picks else []
-        shown: list[Any] = list(noisy) if self.counts else [None] * len(labels)
-        items = tuple(Item(label, i + 1, count) for i, (label, count) in enumerate(zip(labels, shown, strict=True)))
-        return Release(items=items, complete=len(items) == s.k, privacy=self.statement(), secure=draws.secure)
+        items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels))
+        return Release(
+            items=items,
+            complete=len(items) == s.k,
+            privacy=self.statement(),
+            secure=draws.secure,
+            accuracy=good + told.accuracy,
+        )
+
+    def _told(self, noisy: Sequence[int], width: int) -> Counts:
+        """The counts that chose the items, if they were asked for."""
+        if not self.counts:
+            return Counts.none(len(noisy))
+        most = getattr(self.selector, "max_items_per_user", None)
+        return Counts.within(noisy, width, accuracy.counts_together(width, most))
 
     def charge(self, _found: int) -> ApproxDP:
         """All of it, whatever came back."""
@@ -210,15 +249,48 @@ class TopNoisy:
         if isinstance(s, LimitedDomainLaplace | LimitedDomainGaussian):
             used |= {"k_bar": k_bar_of(s), "max_items_per_user": s.max_items_per_user, "height": s.height}
             sentences.append(
-                f"One user touches at most {s.max_items_per_user} items. An item comes out only if its noisy count is "
-                f"above noisy bottom, which stands {s.height} users above the count of rank {k_bar_of(s) + 1}."
+                f"One user counts for at most {s.max_items_per_user} items. An item comes out only if its noisy count "
+                f"is above noisy bottom, which stands {s.height} users above the count of rank {k_bar_of(s) + 1:,}."
             )
         if self.counter is not None:
             used["epsilon_per_count"] = self.counter.epsilon_per_count
             sentences.append(noise(Fraction(self.counter.epsilon_per_count)))
-        elif self.counts:
-            sentences.append("Counts are the noisy ones that selected the items, so luck has raised them a little.")
         return stated(self.privacy, type(s).__name__, used, tuple(sentences))
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Noisy counts with their intervals, and how good they are."""
+
+    of: Sequence[tuple[int | None, int | None, int | None]]
+    accuracy: Accuracy
+
+    @classmethod
+    def none(cls, items: int) -> Counts:
+        """None were asked for."""
+        return cls([(None, None, None)] * items, accuracy.NOTHING)
+
+    @classmethod
+    def within(cls, noisy: Sequence[int], width: int, said: Accuracy) -> Counts:
+        """Each is so near to the true one."""
+        return cls([(n, *accuracy.interval(n, width)) for n in noisy], said)
+
+
+def fresh_counts(counter: NoisyCounts | None, counts: Sequence[int], draws: Draws) -> Counts:
+    """Counts with noise of their own, where they were asked for."""
+    if counter is None:
+        return Counts.none(len(counts))
+    width = counter.width(BETA)
+    noisy = counter(counts, draws=draws) if counts else []
+    return Counts.within(noisy, width, accuracy.counts_apart(width, counter.max_items_per_user))
+
+
+def _among_the_first(selector: LimitedDomain | ChosenKBar) -> Accuracy:
+    """Of items picked among the k_bar with most users. Where k_bar is chosen nobody knows where the list would end."""
+    good = accuracy.ranking(whole(selector.terms.gap(BETA)))
+    if isinstance(selector, LimitedDomain):
+        good += accuracy.ends_early(whole(selector.terms.reach(BETA)), selector.terms.k_bar + 1)
+    return good
 
 
 def noise(epsilon_per_count: Fraction) -> str:
@@ -238,7 +310,8 @@ class ValuesAt:
         """Run on one value of each user, or on their numbers at the points of the grid."""
         found = self.mechanism(values, draws=draws)
         items = tuple(Item(value, i + 1, None) for i, value in enumerate(found))
-        return Release(items=items, complete=True, privacy=self.statement(), secure=draws.secure)
+        good = accuracy.ranks(self.mechanism.gap(BETA), several=len(items) > 1)
+        return Release(items=items, complete=True, privacy=self.statement(), secure=draws.secure, accuracy=good)
 
     def statement(self) -> Statement:
         """What is promised, in numbers and in sentences."""
@@ -251,7 +324,6 @@ class ValuesAt:
             self.one_each,
             f"Values below {low} count as {low} and those above {high} as {high}. Every value moves to the nearest of "
             f"the points in steps of {step} from {low}, and so does the answer.",
-            f"With probability {1 - BETA:.0%} every quantile is within {m.accuracy(BETA):.4g} users of its rank.",
         )
         used: dict[str, object] = {"q": m.shares, "bounds": (m.grid.low, m.grid.high), "step": m.grid.step}
         return stated(m.privacy, "Quantile", used | {"epsilon_per_pick": m.epsilon_per_pick}, sentences)
@@ -260,15 +332,11 @@ class ValuesAt:
 def _limited_domain_sentences(s: LimitedDomain | ChosenKBar) -> list[str]:
     touched = "any number of items" if s.max_items_per_user is None else f"at most {s.max_items_per_user} items"
     if isinstance(s, ChosenKBar):
-        return [f"One user touches {touched}; the cut-off k_bar is chosen privately between {s.k} and {s.k_bar}."]
-    alpha, gap = s.accuracy(BETA)
+        return [f"One user counts for {touched}; the cut-off k_bar is chosen privately between {s.k} and {s.k_bar}."]
     return [
-        f"One user touches {touched}.",
+        f"One user counts for {touched}.",
         f"An item comes out only if it beats bottom, which stands {s.height:.4g} users above the count of rank "
-        f"k_bar + 1 = {s.terms.k_bar + 1}.",
-        f"With probability {1 - BETA:.0%} every item's true count is at least the k-th largest less {alpha:.4g}; all "
-        f"{s.k} items come back with probability {1 - BETA:.0%} if the k-th count is {gap:.4g} or more above the "
-        f"count of rank k_bar + 1 (Lemma 3.1).",
+        f"k_bar + 1 = {s.terms.k_bar + 1:,}.",
     ]
 
 

@@ -1,92 +1,37 @@
-"""A release: what was found, and what it cost. Everything in it is safe to publish."""
+"""A release: what was found, how good it is, and what it cost. Everything in it is safe to publish."""
 
 from __future__ import annotations
 
-import html
 import json
 import os
-import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
-from dpselect import forms, plots
+from dpselect import forms, plots, release_json, saving
+from dpselect.accuracy import NOTHING, TIMES, Accuracy
 from dpselect.errors import ParameterError
 from dpselect.forms import Json
-from dpselect.parameters import shown
-from dpselect.privacy import Neighbors
+from dpselect.leaflet import HEAD, Leaflet
+from dpselect.statement import Item, Receipt, Statement
 
 if TYPE_CHECKING:
     import polars
     from matplotlib.figure import Figure
 
+__all__ = ["Accuracy", "Item", "Receipt", "Release", "Statement"]
 
-@dataclass(frozen=True)
-class Item:
-    """One released item, its place (1 is the best; None in a set) and its noisy count where counts were asked for."""
-
-    item: object
-    rank: int | None
-    count: int | None
-
-
-@dataclass(frozen=True)
-class Statement:
-    """What is promised: (epsilon, delta)-DP for one `unit` against `neighbors`, by which mechanism and theorem.
-
-    `sentences` say in plain English what was assumed, what the threshold was, how near the answer is and why
-    this method was taken.
-    """
-
-    epsilon: Fraction
-    delta: Fraction
-    neighbors: Neighbors
-    mechanism: str
-    parameters: Mapping[str, object]
-    bound: str
-    sentences: tuple[str, ...]
-    unit: str = "user"
-
-    @property
-    def promise(self) -> str:
-        """The guarantee in one line; its numbers never understate the exact ones."""
-        price = f"({forms.price(self.epsilon)}, {forms.price(self.delta)})-DP"
-        return f"{price} per {self.unit}, {self.neighbors} neighbours"
-
-    def to_dict(self) -> dict[str, Json]:
-        """JSON types only."""
-        return {
-            "epsilon": shown(self.epsilon),
-            "delta": shown(self.delta),
-            "neighbors": str(self.neighbors),
-            "unit": self.unit,
-            "mechanism": self.mechanism,
-            "parameters": {name: forms.plain(value) for name, value in self.parameters.items()},
-            "bound": self.bound,
-            "statement": list(self.sentences),
-        }
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """What a budget was charged for a release: one sentence, and the numbers in it."""
-
-    sentence: str
-    numbers: Mapping[str, object]
-
-    def to_dict(self) -> dict[str, Json]:
-        """JSON types only."""
-        return {name: forms.plain(value) for name, value in self.numbers.items()}
+GOOD = f"how good it is (each line {TIMES} times of 100):"
+Place = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
 class Release:
-    """The items that were selected, best first, and the privacy statement.
+    """The items that were selected, best first, how good they are, and the privacy statement.
 
     `complete` is False where bottom, or a lack of discovered items, ended the list before k items were found. `secure`
     is False where the draws were made for tests. `charged` is the receipt of a ledger or a session, which may be less
-    than the statement's price. A release is iterable over its items and has their number as its length.
+    than the statement's price. A release is a sequence of its items.
     """
 
     items: tuple[Item, ...]
@@ -94,12 +39,20 @@ class Release:
     privacy: Statement
     secure: bool
     charged: Receipt | None = None
+    accuracy: Accuracy = NOTHING
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self.items)
 
     def __len__(self) -> int:
         return len(self.items)
+
+    @overload
+    def __getitem__(self, place: int) -> Item: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Item, ...]: ...
+    def __getitem__(self, place: int | slice) -> Item | tuple[Item, ...]:
+        return self.items[place]
 
     @property
     def labels(self) -> list[Any]:
@@ -120,30 +73,53 @@ class Release:
     # ---- other forms --------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Json]:
-        """The release in JSON types: items, complete, privacy, secure, and charged where a budget was."""
-        items: list[Json] = []
-        for item in self.items:
-            row: dict[str, Json] = {"item": forms.plain(item.item), "rank": item.rank}
-            items.append(row if item.count is None else {**row, "count": item.count})
-        found: dict[str, Json] = {
-            "items": items,
-            "complete": self.complete,
-            "privacy": self.privacy.to_dict(),
-            "secure": self.secure,
-        }
-        return found if self.charged is None else {**found, "charged": self.charged.to_dict()}
+        """The release in JSON types: items, complete, accuracy, privacy, secure, exact, and charged by a budget."""
+        return release_json.to_dict(self.items, self.privacy, self.accuracy, self.charged, self.complete, self.secure)
 
-    def to_json(self) -> str:
-        """The release as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+    @overload
+    def to_json(self, path: None = None) -> str: ...
+    @overload
+    def to_json(self, path: Place) -> None: ...
+    def to_json(self, path: Place | None = None) -> str | None:
+        """The release as JSON, in a file or as text; `from_json` reads either."""
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        if path is None:
+            return text
+        saving.save(path, f"{text}\n")
+        return None
+
+    @classmethod
+    def from_json(cls, text: Place) -> Release:
+        """The release that `to_json` wrote: its text, or the path of a file with it."""
+        found = release_json.parsed(text)
+        return cls(**found)
+
+    @overload
+    def to_csv(self, path: None = None) -> str: ...
+    @overload
+    def to_csv(self, path: Place) -> None: ...
+    def to_csv(self, path: Place | None = None) -> str | None:
+        """The table as comma-separated values, in a file or as text. A spreadsheet may take a label for a formula."""
+        text = saving.csv_text(self.to_columns())
+        if path is None:
+            return text
+        saving.save(path, text)
+        return None
+
+    def to_parquet(self, path: Place) -> None:
+        """The table as a Parquet file."""
+        saving.save(path, saving.parquet_bytes(self.to_columns()))
 
     def to_columns(self) -> dict[str, list[object]]:
-        """Columns rank (but of a set), item and, where counts were released, count."""
-        columns: dict[str, list[object]] = {"item": forms.column(self.labels)}
+        """Columns rank (but of a set), item and, where counts were released, count, low, high; quantiles: q, value."""
+        columns: dict[str, list[object]] = {self._name: forms.column(self.labels)}
+        if self._asked:
+            return {"q": [float(q) for q in self._asked], **columns}
         if self.ranked:
             columns = {"rank": [item.rank for item in self.items], **columns}
         if self.has_counts:
             columns["count"] = [item.count for item in self.items]
+            columns |= {name: [getattr(item, name) for item in self.items] for name in self._ends}
         return columns
 
     def to_polars(self) -> polars.DataFrame:
@@ -159,57 +135,80 @@ class Release:
         """A pyarrow table."""
         return forms.optional("pyarrow", "pyarrow").table(self.to_columns())
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """A bar plot of the noisy counts, as a matplotlib figure; saved where a path is given."""
+    def plot(self, path: Place | None = None) -> Figure:
+        """A bar plot of the noisy counts, a matplotlib figure that a notebook shows; saved where a path is given."""
         if not self.has_counts:
             raise ParameterError(
                 "counts", "be released for a plot", "a release without", "ask for them with counts=True"
             )
-        labels = [forms.text(label) for label in self.labels]
-        return plots.bars(labels, [item.count or 0 for item in self.items], self.privacy.promise, path)
+        bars = [plots.Bar(forms.text(i.item), i.count or 0, i.low, i.high) for i in self.items]
+        return plots.bars(bars, self.privacy.promise, path)
 
     # ---- for people ---------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        table = [forms.text_table(self._shown())] if self.items else []
-        return "\n".join([*table, *self._outcome(), "", *self._promise()])
+        return self._leaflet().text(HEAD)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self._leaflet().html()
+
+    @property
+    def text(self) -> str:
+        """What `print` shows, with every item."""
+        return self._leaflet().text()
 
     @property
     def notes(self) -> list[str]:
         """All that must be said beside the items, as lines for a person."""
-        return [*self._outcome(), *self._promise()]
+        return self._leaflet().notes
 
-    def _promise(self) -> list[str]:
-        """The price and the statement."""
-        said = [textwrap.fill(s, 100, initial_indent="  ", subsequent_indent="    ") for s in self.privacy.sentences]
-        return [*self._price(), *said]
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        table = forms.html_table(self._shown()) if self.items else ""
-        lines = [*self._outcome(), *self._price(), *self.privacy.sentences]
-        return table + "".join(f"<p>{html.escape(line)}</p>" for line in lines)
-
-    def _price(self) -> list[str]:
-        """The promise, and what a budget was charged for it."""
+    def _leaflet(self) -> Leaflet:
+        """For a person, who is told what an unseen item is."""
         if self.charged is None:
-            return [f"spent: {self.privacy.promise}"]
-        return [f"promise: {self.privacy.promise}", f"charged: {self.charged.sentence}"]
-
-    def _shown(self) -> dict[str, list[object]]:
-        """Columns for a person, who is told what an unseen item is."""
-        return {**self.to_columns(), "item": [forms.text(label) for label in self.labels]}
+            price = [f"spent: {self.privacy.promise}"]
+        else:
+            price = [f"promise: {self.privacy.promise}", f"charged: {self.charged.sentence}"]
+        names = [forms.text(label) for label in self.labels]
+        return Leaflet(
+            table={**self.to_columns(), self._name: names},
+            left=() if self._asked else (self._name,),
+            outcome=self._outcome(),
+            good=GOOD,
+            accuracy=self.accuracy.sentences,
+            price=price,
+            how=self.privacy.sentences,
+        )
 
     def _outcome(self) -> list[str]:
-        """What the reader must know beside the table."""
-        lines = []
+        """What the reader must know beside the table. It depends on how many items came back, and on nothing else."""
+        lines: list[str] = []
+        wanted = self.privacy.parameters.get("k")
         if not self.complete:
-            wanted = self.privacy.parameters.get("k")
             found = f"{len(self)} items" if wanted is None else f"{len(self)} of at most {wanted} items"
-            ended = "no more were discovered" if "discovered" in self.privacy.parameters else "bottom was drawn"
-            lines.append(f"{found}: {ended}, so the rest is not far enough above the threshold to tell")
+            lines.append(f"{found}: no other has enough users to tell")
         elif not self.items:
             lines.append("no items: none is shared by enough users to tell")
+        if not self.items:
+            fewer = ", fewer k" if wanted is not None else ""
+            lines.append(f"what to look at: the filter and the column of items, a larger epsilon or delta{fewer}")
         if not self.secure:
             lines.append("NOT SECURE: made with draws for tests, do not publish")
         return lines
+
+    # ---- what kind of table it is -------------------------------------------------------------------------
+
+    @property
+    def _asked(self) -> tuple[Any, ...]:
+        """The q of every item, where the items are quantiles."""
+        q = self.privacy.parameters.get("q") if self.privacy.mechanism == "Quantile" else None
+        return q if isinstance(q, tuple) and len(q) == len(self.items) else ()
+
+    @property
+    def _name(self) -> str:
+        return "value" if self._asked else "item"
+
+    @property
+    def _ends(self) -> tuple[str, ...]:
+        """The columns of intervals; releases made before there were any have none."""
+        return ("low", "high") if "width_of_counts" in self.accuracy.numbers else ()

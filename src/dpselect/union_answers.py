@@ -13,16 +13,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect import forms
+from dpselect import accuracy, forms
+from dpselect.accuracy import BETA, Accuracy
 from dpselect.draws import Draws
-from dpselect.mechanisms import RenyiShaped
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.ordering import bounded
 from dpselect.mechanisms.set_union.rounds import without
+from dpselect.mechanisms.widths import gaussian_width
 from dpselect.plans import stated
 from dpselect.release import Item, Release, Statement
 from dpselect.texts.text_levels import level_by_level
 from dpselect.texts.token_stream import TokenStream
+from dpselect.union_accuracy import found_by
 from dpselect.unions import AUTO, BOUND_SHARE, BOUNDS, LARGE_DELTA, METHODS, UnionTerms
 from dpselect.user_sets import Int64, UserSets
 
@@ -76,9 +78,16 @@ class Run:
         codes = self.mechanisms[place](sets, draws=self.draws, progress=self.progress)
         labels = sets.labels(codes)
         counts: list[int | None] = [None] * len(labels)
+        width = None
         if self.terms.counted and self.most is not None and place >= self.terms.first:
             counts = list(self._counts(sets, codes, self.terms.noise(place, self.most)))
-        return {int(c): Item(label, None, n) for c, label, n in zip(codes, labels, counts, strict=True)}
+            width = self._width(place)
+        told = zip(codes, labels, counts, strict=True)
+        return {int(c): Item(label, None, n, *accuracy.interval(n, width)) for c, label, n in told}
+
+    def _width(self, place: int) -> int:
+        """How near the counts of a level are."""
+        return gaussian_width(self.terms.noise(place, self.most or 1), BETA)
 
     def _counts(self, sets: UserSets, codes: Int64, variance: Fraction) -> Iterator[int]:
         """Noisy numbers of users. Every user counts for a random few of the released items that they have."""
@@ -99,7 +108,17 @@ class Run:
             parameters = {**statement.parameters, "items_by_length": sizes}
             sentences = (*statement.sentences, f"Items by number of tokens: {said}.")
             statement = replace(statement, parameters=parameters, sentences=sentences)
-        return Release(items=tuple(items), complete=True, privacy=statement, secure=self.draws.secure)
+        return Release(
+            items=tuple(items), complete=True, privacy=statement, secure=self.draws.secure, accuracy=self.accuracy()
+        )
+
+    def accuracy(self) -> Accuracy:
+        """From how many users on an item is found, and how near the counts are."""
+        levels = range(self.terms.first, len(self.terms.shares))
+        good = found_by(self.mechanisms[-1], self.most, len(self.terms.shares))
+        if self.terms.counted and self.most is not None:
+            good += accuracy.counts_of_takers([self._width(place) for place in levels], self.most)
+        return good
 
     def statement(self) -> Statement:
         """What is promised, in numbers and in sentences."""
@@ -111,7 +130,7 @@ class Run:
         }
         epsilon, delta = t.for_union
         used |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
-        sentences = [_why(name, t), *_levels(t.shares), _bound(self.most, t), _support(last, self.most, len(t.shares))]
+        sentences = [_why(name, t), *_levels(t.shares), _bound(self.most, t), NEVER]
         if len(t.shares) > 1:
             used["shares"] = t.shares
         if t.counted and self.most is not None:
@@ -145,6 +164,9 @@ def plainly(label: object) -> tuple[str, bool, Any]:
     return kind, False, label
 
 
+NEVER = "An item that only a single user has appears with a probability of at most delta."
+
+
 def _own(mechanism: Any, name: str) -> Any:
     return getattr(mechanism, name, None)
 
@@ -174,21 +196,3 @@ def _bound(most: int | None, terms: UnionTerms) -> str:
 
 def _items(number: int, kind: str) -> str:
     return f"{number} {kind} item{'' if number == 1 else 's'}"
-
-
-def _support(mechanism: Any, most: int | None, longest: int) -> str:
-    """From how many users on an item is likely to appear."""
-    what = "An item" if longest == 1 else f"A candidate of {longest} tokens"
-    said = f"{what} appears with probability 1/2 if it has about {users_for(mechanism, 1):,} users of that item only"
-    if most is not None and most > 1:
-        said += f", or {users_for(mechanism, most):,} users of {most} items each"
-    never = "one that only a single user has appears with a probability of at most delta"
-    return f"{said}; {never}. What is missing here is rare or unlucky, not absent."
-
-
-def users_for(mechanism: Any, items: int) -> int:
-    """How many users of this many items an item needs for an even chance, when nobody's gifts are refused."""
-    if isinstance(mechanism, RenyiShaped):
-        return max(1, mechanism.users_for(0.5, items))
-    many: Fraction = mechanism.threshold / mechanism.share(items)
-    return max(1, math.ceil(many))  # with a large delta even one user is more than enough

@@ -10,7 +10,6 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import (
     ExponentialMechanism,
-    Mechanism,
     PermuteAndFlip,
     ReportNoisyMax,
 )
@@ -18,13 +17,13 @@ from dpselect.mechanisms.candidates import Input
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import Number
 from dpselect.payments import Answer, Where, purse
-from dpselect.plans import BestOne
+from dpselect.plans import BestOne, Chooser
 from dpselect.privacy import Neighbors
 from dpselect.privacy import neighbors as related
 from dpselect.questions import question
 from dpselect.release import Release
 
-CHOICES: dict[str, Callable[..., Mechanism]] = {
+CHOICES: dict[str, Callable[..., Chooser]] = {
     "exponential": ExponentialMechanism,
     "permute-and-flip": PermuteAndFlip,
     "noisy-max": ReportNoisyMax,
@@ -101,4 +100,4 @@ def plan_choice(
     scores = "Scores are counts of distinct users" if counts else "Scores are the caller's"
     how = "all scores the same way (monotonic)" if alike else "scores in either direction (factor 2)"
     moved = float(Fraction(sensitivity))
-    return BestOne(chooser, f"{scores}; one user moves each by at most {moved:g}, and {how}.")
+    return BestOne(chooser, f"{scores}; one user moves each by at most {moved:g}, and {how}.", users=counts)

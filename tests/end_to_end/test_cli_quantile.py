@@ -40,9 +40,10 @@ def test_the_real_command(people: Path) -> None:
     ended = process(*ask(people, "--q", "0.5", "--step", 1))
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
-    rank, item = ended.stdout.splitlines()[1].split()
-    assert rank == "1"
-    assert abs(int(item) - 500) < 5
+    assert ended.stdout.splitlines()[0].split() == ["q", "value"]
+    q, value = ended.stdout.splitlines()[1].split()
+    assert q == "0.5"
+    assert abs(int(value) - 500) < 5
     assert "spent: (20, 0)-DP per user, add-remove neighbours" in ended.stdout
 
 
@@ -65,8 +66,8 @@ def test_bounds_below_zero_and_numbers_in_a_table(tmp_path: Path, dpselect: Comm
 def test_csv_and_parquet(people: Path, tmp_path: Path, dpselect: Command) -> None:
     for name in ("out.csv", "out.parquet"):
         assert dpselect(*ask(people, "--q", "0.25,0.75", "-o", tmp_path / name)).status == 0
-    assert (tmp_path / "out.csv").read_text().splitlines()[0] == "rank,item"
-    assert polars.read_parquet(tmp_path / "out.parquet").shape == (2, 2)
+    assert (tmp_path / "out.csv").read_text().splitlines()[0] == "q,value"
+    assert polars.read_parquet(tmp_path / "out.parquet")["q"].to_list() == [0.25, 0.75]
 
 
 def test_paid_from_a_ledger(people: Path, tmp_path: Path, dpselect: Command) -> None:

@@ -27,7 +27,7 @@ def test_the_real_command(events: Path) -> None:
 
 def test_json_form(events: Path, dpselect: Command) -> None:
     found = json.loads(dpselect(*ask(events, "--format", "json", "--epsilon", "30.1", "--delta", "1e-6")).out)
-    assert set(found) == {"items", "complete", "privacy", "secure"}
+    assert set(found) == {"items", "complete", "accuracy", "privacy", "secure", "exact"}
     assert found["items"] == [{"item": animal, "rank": rank} for rank, animal in enumerate(ANIMALS, 1)]
     assert found["complete"] is True
     privacy = found["privacy"]
@@ -63,7 +63,7 @@ def test_csv(events: Path, dpselect: Command) -> None:
     rows = list(csv.reader(io.StringIO(dpselect(*ask(events, "--format", "csv")).out)))
     assert rows == [["rank", "item"], *([str(rank), name] for rank, name in enumerate(ANIMALS, 1))]
     with_counts = dpselect(*ask(events, "--format", "csv", "--counts")).out
-    assert with_counts.splitlines()[0] == "rank,item,count"
+    assert with_counts.splitlines()[0] == "rank,item,count,low,high"
 
 
 @pytest.mark.parametrize("name", ["top.txt", "top.csv", "top.json", "top.parquet"])
@@ -78,7 +78,7 @@ def test_the_extension_decides_the_format(name: str, events: Path, tmp_path: Pat
         assert path.read_text("utf-8").startswith("rank")
     else:
         frame = polars.read_parquet(path) if name == "top.parquet" else polars.read_csv(path)
-        assert frame.columns == ["rank", "item", "count"]
+        assert frame.columns == ["rank", "item", "count", "low", "high"]
         assert frame["item"].to_list() == ANIMALS
 
 
@@ -145,7 +145,7 @@ def test_domain_size_can_answer_with_an_unseen_item(events: Path, dpselect: Comm
 def test_bottom_ends_the_list(events: Path, dpselect: Command) -> None:
     ended = dpselect(*ask(events, "-k", 5))
     assert ended.status == 0
-    assert "3 of at most 5 items: bottom was drawn" in ended.out
+    assert "3 of at most 5 items: no other has enough users to tell" in ended.out
     assert json.loads(dpselect(*ask(events, "-k", 5, "--format", "json")).out)["complete"] is False
 
 

@@ -18,7 +18,8 @@ PACKAGE = ROOT / "src" / "dpselect"
 ROOMS = (
     "errors", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "user_sets", "texts", "grid",
     "kernels", "mechanisms", "engines",
-    "forms", "plots", "release", "archive", "plans", "unions", "union_answers", "engine_unions", "discovery",
+    "forms", "plots", "accuracy", "statement", "typed", "release_json", "leaflet", "saving", "release", "archive",
+    "plans", "union_accuracy", "unions", "union_answers", "engine_unions", "discovery",
     "planning", "answers", "prospects", "questions", "ledger", "payments", "verbs", "quantiles", "dataset", "session",
     "dpselect", "demo",
     "options", "ledger_arguments", "union_arguments", "plan_arguments", "arguments",

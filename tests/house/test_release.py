@@ -100,6 +100,16 @@ def test_json_form() -> None:
             "statement": list(STATEMENT.sentences),
         },
         "secure": True,
+        "accuracy": {"times_of_100": 95, "statement": []},
+        "exact": {
+            "epsilon": "1/3",
+            "delta": "1/1000000",
+            "parameters": [
+                "mapping",
+                [["k", 10], ["epsilon_per_pick", ["fraction", "1/30"]], ["max_items_per_user", None]],
+            ],
+            "accuracy": ["mapping", []],
+        },
     }
     assert found == release(["a", "b"], [12, -3], complete=False).to_dict()
 
@@ -113,7 +123,7 @@ def test_empty_release_keeps_the_columns_that_were_asked_for() -> None:
     asked = Statement(**{**vars(STATEMENT), "parameters": {"k": 3, "epsilon_per_count": Fraction(1)}})
     empty = Release(items=(), complete=False, privacy=asked, secure=True)
     assert list(empty.to_columns()) == ["rank", "item", "count"]
-    assert "0 of at most 3 items: bottom was drawn" in str(empty)
+    assert "0 of at most 3 items: no other has enough users to tell" in str(empty)
     assert empty.to_polars().shape == (0, 3)
 
 
@@ -176,14 +186,15 @@ def test_table() -> None:
         "   2  Björk           678",
         "",
         "spent: (0.3334, 1e-06)-DP per user, add-remove neighbours",
+        "how it was found:",
         "  One user touches any number of items.",
         "  Bottom stands 30 users above <the rest>.",
     ]
 
 
-def test_bottom_has_a_line_of_its_own() -> None:
-    assert "2 of at most 10 items: bottom was drawn, so the rest" in str(release(["a", "b"], complete=False))
-    assert "bottom was drawn" not in str(release(["a", "b"]))
+def test_a_short_answer_has_a_line_of_its_own() -> None:
+    assert "2 of at most 10 items: no other has enough users to tell" in str(release(["a", "b"], complete=False))
+    assert "at most 10 items" not in str(release(["a", "b"]))
 
 
 def test_insecure_draws_are_said() -> None:

@@ -101,7 +101,7 @@ def test_the_rank_is_as_near_as_the_release_says(step):
     q = (0.1, 0.5, 0.95)
     mechanism = Quantile(q=q, bounds=(0, 120), step=step, epsilon=1)
     moved = np.floor((VALUES.clip(0, 120)) / float(mechanism.step) + 0.5) * float(mechanism.step)
-    bound, far = mechanism.accuracy(0.05), 0
+    bound, far = mechanism.gap(0.05), 0
     for seed in range(50):
         found = mechanism(VALUES, draws=SeededDraws(seed))
         assert found == sorted(found)
@@ -111,7 +111,9 @@ def test_the_rank_is_as_near_as_the_release_says(step):
         ]
         far += max(near) > bound
     assert far <= 8  # more would come by chance less than once in 1,000 times, were 5 % the truth
-    assert f"within {bound:.4g} users" in str(dps.quantile(VALUES, q, bounds=(0, 120), step=step, epsilon=1))
+    assert f"more than {bound.__ceil__():,} users lie" in str(
+        dps.quantile(VALUES, q, bounds=(0, 120), step=step, epsilon=1)
+    )
 
 
 def test_the_forms_of_an_array_agree():
@@ -155,8 +157,8 @@ def test_bounds_far_out_and_fine_steps():
 def test_the_release_says_it_all(people):
     release = people.quantile(["0.25", 0.5], bounds=(-5, "99.5"), step="0.5", epsilon=2, delta="1e-6", per_user="max")
     found = json.loads(release.to_json())
-    assert list(found) == ["items", "complete", "privacy", "secure"]
-    assert [list(item) for item in found["items"]] == [["item", "rank"]] * 2
+    assert list(found) == ["items", "complete", "accuracy", "privacy", "secure", "exact"]
+    assert [list(item) for item in found["items"]] == [["item", "rank", "q"]] * 2
     used = found["privacy"]["parameters"]
     assert used["q"] == [0.25, 0.5]
     assert used["bounds"] == [-5, 99.5]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpselect.draws import Draws
-from dpselect.mechanisms import choice
+from dpselect.mechanisms import choice, gaps
 from dpselect.mechanisms.candidates import Answer, Input, candidates
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import Number
@@ -44,6 +44,10 @@ class ExponentialMechanism:
     def privacy(self) -> Privacy:
         """One epsilon-bounded-range step."""
         return one_step(BoundedRange(Fraction(self.epsilon)), self.neighbors)
+
+    def gap(self, beta: float, candidates: int) -> Fraction:
+        """No candidate has a score that is larger by more than this, but with probability beta."""
+        return gaps.exponential(choice.rate(self), gaps.others(candidates), beta)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """The chosen candidate, as one index or label."""

@@ -11,6 +11,7 @@ from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, cou
 from dpselect.mechanisms.cube import cube_radius
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.ranking import largest
+from dpselect.mechanisms.widths import cube_width
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy, PureDP, neighbors, one_step
 
@@ -52,6 +53,10 @@ class GammaMechanism:
     def privacy(self) -> Privacy:
         """One pure step."""
         return one_step(PureDP(Fraction(self.epsilon)), self.neighbors)
+
+    def width(self, beta: float, candidates: int) -> int:
+        """All noise lies within so many users of 0 at once, but with probability beta."""
+        return cube_width(candidates, Fraction(self.epsilon), beta)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices or labels, best first."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpselect.draws import Draws, Levels
 from dpselect.draws.levels import cuts
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms import joint_terms
+from dpselect.mechanisms import gaps, joint_terms
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.canonical_set import Classes
 from dpselect.mechanisms.paths import SetWays
@@ -63,6 +63,10 @@ class JointPermuteAndFlip:
     def privacy(self) -> Privacy:
         """One pure step."""
         return one_step(PureDP(Fraction(self.epsilon)), self.neighbors)
+
+    def gap(self, beta: float, items: int) -> Fraction:
+        """The loss is at most this, but with probability beta."""
+        return gaps.flipped(joint_terms.rate(self), gaps.log_sets(items, self.k), beta)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices in ascending order, or k labels in an order of their own."""

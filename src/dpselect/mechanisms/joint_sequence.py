@@ -11,7 +11,7 @@ from flint import arb, ctx
 
 from dpselect.draws import Draws, Levels
 from dpselect.draws.levels import cuts
-from dpselect.mechanisms import joint_terms
+from dpselect.mechanisms import gaps, joint_terms
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.ranked import Ranked, ranked
@@ -49,6 +49,10 @@ class JointSequence:
     def privacy(self) -> Privacy:
         """One epsilon-bounded-range step."""
         return one_step(BoundedRange(Fraction(self.epsilon)), self.neighbors)
+
+    def gap(self, beta: float, items: int) -> Fraction:
+        """The loss is at most this, but with probability beta."""
+        return gaps.exponential(joint_terms.rate(self), gaps.log_sequences(items, self.k), beta)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices or labels, best first."""

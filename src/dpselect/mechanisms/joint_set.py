@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpselect.draws import Draws, Levels
 from dpselect.draws.levels import cuts
-from dpselect.mechanisms import joint_terms
+from dpselect.mechanisms import gaps, joint_terms
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.paths import SetWays
 from dpselect.mechanisms.port import secure
@@ -47,6 +47,10 @@ class JointSet:
     def privacy(self) -> Privacy:
         """One epsilon-bounded-range step."""
         return one_step(BoundedRange(Fraction(self.epsilon)), self.neighbors)
+
+    def gap(self, beta: float, items: int) -> Fraction:
+        """The loss is at most this, but with probability beta."""
+        return gaps.exponential(joint_terms.rate(self), gaps.log_sets(items, self.k), beta)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices in ascending order, or k labels in an order of their own."""

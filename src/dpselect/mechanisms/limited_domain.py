@@ -13,6 +13,7 @@ from dpselect import parameters
 from dpselect.accounting.calibration import split_delta
 from dpselect.draws import Draws, Weights
 from dpselect.errors import ParameterError
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input, Picks
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.price import one_price, plan_of, price
@@ -35,6 +36,19 @@ class Terms:
     def swaps(self, k_bar: int) -> int:
         """How many of the k_bar best items can be exchanged for others when one user comes or goes."""
         return k_bar if self.max_items_per_user is None else min(self.max_items_per_user, k_bar)
+
+    def gap(self, beta: float) -> Fraction:
+        """No item that is picked later, or never, has more users by more than this, but with probability beta."""
+        return gaps.exponential(self.epsilon_per_pick, gaps.others(self.k_bar), gaps.each(beta, self.k))
+
+    def reach(self, beta: float) -> Fraction:
+        """While an item has more users than the one at rank k_bar + 1 by more than this, the list does not end early.
+
+        But with probability beta. The items of count 0 weigh k_bar at most, bottom at least as much as one.
+        """
+        steepness = self.bottom(self.k_bar)
+        ends = gaps.logarithm(steepness) + math.log1p(float(self.k_bar / steepness))
+        return 1 + gaps.exponential(self.epsilon_per_pick, ends, gaps.each(beta, self.k))
 
     def bottom(self, k_bar: int) -> Fraction:
         """What multiplies exp(epsilon_per_pick (h_(k_bar + 1) + 1)) in the weight of bottom."""
@@ -95,15 +109,6 @@ class LimitedDomain:
     def height(self) -> float:
         """How far bottom stands above h_(k_bar + 1): 1 + ln(swaps / delta_threshold) / epsilon_per_pick."""
         return 1 + math.log(self.terms.bottom(self.terms.k_bar)) / float(self.terms.epsilon_per_pick)
-
-    def accuracy(self, beta: float) -> tuple[float, float]:
-        """Lemma 3.1 as (alpha, gap). With probability 1 - beta every item's count is at least h_(k) - alpha;
-
-        k items come back with probability 1 - beta where h_(k) >= h_(k_bar + 1) + gap.
-        """
-        k, k_bar, pick = self.terms.k, self.terms.k_bar, float(self.terms.epsilon_per_pick)
-        bottom = math.log(self.terms.bottom(k_bar) + k_bar)  # the items of count 0 weigh k_bar at most
-        return math.log(k * k_bar / beta) / pick, 1 + (bottom + math.log(k / beta)) / pick
 
 
 class Settled(Protocol):

@@ -13,6 +13,7 @@ from dpselect.accounting.composition import frugal
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.top_rows import whole
+from dpselect.mechanisms.widths import laplace_width
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps, neighbors
 
@@ -56,6 +57,10 @@ class NoisyCounts:
         settled = {"k": k, "epsilon_per_count": each, "delta": delta, "neighbors": related, "privacy": privacy}
         for name, value in settled.items():
             object.__setattr__(self, name, value)
+
+    def width(self, beta: float) -> int:
+        """A count lies within so many users of the true one, but with probability beta."""
+        return laplace_width(Fraction(self.epsilon_per_count), beta)
 
     def __call__(self, counts: npt.ArrayLike, *, draws: Draws | None = None) -> list[int]:
         """The noisy counts, in the order given; noise can take a small count below 0."""

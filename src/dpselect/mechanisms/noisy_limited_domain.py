@@ -11,10 +11,11 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Input, Picks
 from dpselect.mechanisms.limited_domain import default_k_bar
-from dpselect.mechanisms.noisy_threshold import gaussian_height, laplace_height, largest_rho
+from dpselect.mechanisms.noisy_threshold import SAID, gaussian_height, laplace_height, largest_rho
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.ranking import largest
 from dpselect.mechanisms.top_rows import TopRows, top_rows
+from dpselect.mechanisms.widths import gaussian_width, laplace_width
 from dpselect.parameters import Number
 from dpselect.privacy import ZCDP, Neighbors, Privacy, PureDP, Steps
 
@@ -60,6 +61,14 @@ class LimitedDomainLaplace:
     def privacy(self) -> Privacy:
         """One pure step for what neighbours share, and delta for what they do not."""
         return _privacy(Fraction(self.epsilon), Fraction(self.delta), "limited domain, Laplace")
+
+    def width(self, beta: float) -> int:
+        """All counts, and bottom, lie within so many users of the true ones at once, but with probability beta."""
+        return laplace_width(self.rate, beta, k_bar_of(self) + 1)
+
+    def behind(self, beta: float, pairs: int) -> int:
+        """In so many pairs, a count plus this stays above another of equal noise, but with probability beta."""
+        return laplace_height(self.rate, pairs, Fraction(beta), SAID)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """At most k indices or labels, best first."""
@@ -129,6 +138,14 @@ class LimitedDomainGaussian:
         """The whole call as one step that is pure but for a failure of probability delta (Kairouz et al. 2015)."""
         return _privacy(Fraction(self.epsilon), Fraction(self.delta), "limited domain, Gaussian")
 
+    def width(self, beta: float) -> int:
+        """All counts, and bottom, lie within so many users of the true ones at once, but with probability beta."""
+        return gaussian_width(self.variance, beta, k_bar_of(self) + 1)
+
+    def behind(self, beta: float, pairs: int) -> int:
+        """In so many pairs, a count plus this stays above another of equal noise, but with probability beta."""
+        return gaussian_height(self.variance, pairs, Fraction(beta), SAID)
+
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """At most k indices or labels, best first."""
         return self.with_counts(counts, draws=draws)[0]
@@ -168,6 +185,19 @@ def _parse(mechanism: NoisyLimitedDomain) -> None:
 def k_bar_of(mechanism: NoisyLimitedDomain) -> int:
     """Its k_bar, which `_parse` has settled."""
     return default_k_bar(mechanism.k) if mechanism.k_bar is None else mechanism.k_bar
+
+
+def gap(mechanism: NoisyLimitedDomain, beta: float) -> int:
+    """No item of a lower rank, or of none, has more users by more than this, but with probability beta."""
+    return mechanism.behind(beta, mechanism.k * max(1, k_bar_of(mechanism) - 1))
+
+
+def reach(mechanism: NoisyLimitedDomain, beta: float) -> int:
+    """Fewer than k come back only if no other has more users, by more than this, than the item at rank k_bar + 1.
+
+    But with probability beta.
+    """
+    return mechanism.height + mechanism.behind(beta, mechanism.k)
 
 
 def _privacy(epsilon: Fraction, delta: Fraction, bound: str) -> Privacy:

@@ -17,6 +17,7 @@ from dpselect.reals import enclose, upper
 
 PRECISION = 128
 HIGHEST = 2**62  # heights and counts stay in 64 bits
+SAID = 2**200  # what is only said may be larger
 FINEST = Fraction(1, 2**40)  # rho is a multiple of this part of its power of two
 
 
@@ -44,21 +45,21 @@ def gaussian_tail(variance: Fraction, t: int) -> Fraction:
         return upper((t / (2 * v.sqrt())).erfc() / 2 * (1 + 2 * x / (1 - x)))
 
 
-def laplace_height(rate: Fraction, swaps: int, delta: Fraction) -> int:
+def laplace_height(rate: Fraction, swaps: int, delta: Fraction, highest: int = HIGHEST) -> int:
     """The least T >= 0 with swaps P(W > T) <= delta."""
-    return _least(lambda t: swaps * laplace_tail(rate, t) <= delta, "epsilon")
+    return _least(lambda t: swaps * laplace_tail(rate, t) <= delta, "epsilon", highest)
 
 
-def gaussian_height(variance: Fraction, swaps: int, delta: Fraction) -> int:
+def gaussian_height(variance: Fraction, swaps: int, delta: Fraction, highest: int = HIGHEST) -> int:
     """The least T >= 0 for which the bound says swaps P(W > T) <= delta."""
-    return _least(lambda t: swaps * gaussian_tail(variance, t) <= delta, "epsilon")
+    return _least(lambda t: swaps * gaussian_tail(variance, t) <= delta, "epsilon", highest)
 
 
-def _least(holds: Callable[[int], bool], parameter: str) -> int:
+def _least(holds: Callable[[int], bool], parameter: str, highest: int) -> int:
     high = 1
     while not holds(high):
         high *= 2
-        if high > HIGHEST:
+        if high > highest:
             raise ParameterError(parameter, "be large enough for a threshold below 2^62", "a smaller value")
     low = -1 if high == 1 else high // 2  # the least is above low, at most high
     while high - low > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ from flint import ctx
 from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, counted, enough
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import Number
@@ -67,6 +69,10 @@ class OneShotLaplace:
     def scale(self) -> Fraction:
         """2k / epsilon, or k / epsilon for counts that all move the same way."""
         return (1 if self.monotonic else 2) * self.k / Fraction(self.epsilon)
+
+    def gap(self, beta: float, candidates: int) -> Fraction:
+        """No item of a lower rank, or of none, has more users by more than this, but with probability beta."""
+        return gaps.laplace(1 / self.scale, math.log(self.k) + gaps.others(candidates), beta)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices or labels, best first."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, candidates
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.price import plan_of, price
@@ -54,10 +55,18 @@ class Peeling:
         among = candidates(counts)
         return among.names(self.picks(among, secure(draws)))
 
+    def gap(self, beta: float, candidates: int) -> Fraction:
+        """No item that is picked later, or never, has more users by more than this, but with probability beta."""
+        return gaps.exponential(self._rate, gaps.others(candidates), gaps.each(beta, self.k))
+
+    @property
+    def _rate(self) -> Fraction:
+        """One candidate weighs exp(rate count)."""
+        return self._pick / (2 if self.neighbors is Neighbors.REPLACE_ONE else 1)
+
     def picks(self, among: Candidates, draws: Draws) -> Picks:
         """k candidates as (group, member), best first."""
         if self.k > among.count:
             hint = "lower k, or give a larger domain"
             raise ParameterError("k", "be at most the number of candidates in the domain", self.k, hint)
-        halved = 2 if self.neighbors is Neighbors.REPLACE_ONE else 1
-        return draws.peel(among.weights(self._pick / halved), self.k)
+        return draws.peel(among.weights(self._rate), self.k)

@@ -17,6 +17,7 @@ from dpselect.draws import Draws
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError, came
 from dpselect.grid import Grid, UsersAt
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.price import plan_of, price
 from dpselect.parameters import Number
@@ -100,13 +101,10 @@ class Quantile:
         reach = Fraction(math.log(self.grid.points) + BEYOND) / self.rate(q)
         return Near.rank(places, self.grid.points, q, reach.__ceil__())
 
-    def accuracy(self, beta: float) -> float:
-        """So many users at most are all quantiles away from their ranks, with probability 1 - beta.
-
-        Some point has miss 0, so P(miss > t) <= points x exp(-rate t) for each quantile.
-        """
-        spread = math.log(self.grid.points) + math.log(len(self.shares) / beta)
-        return max(spread / float(self.rate(q)) for q in self.shares)
+    def gap(self, beta: float) -> Fraction:
+        """No quantile misses its rank by more users than this, but with probability beta. Some point has miss 0."""
+        many, miss = gaps.others(self.grid.points), gaps.each(beta, len(self.shares))
+        return max(gaps.exponential(self.rate(q), many, miss) for q in self.shares)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

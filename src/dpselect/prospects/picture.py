@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpselect.forms import optional
-from dpselect.plots import GREY, save
+from dpselect.plots import GREY, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +19,7 @@ MARKS = "osD^v<>PX*"
 
 def prospects(lines: Mapping[str, Sequence[Point]], caption: str, path: str | os.PathLike[str] | None) -> Figure:
     """Three panels that share epsilon, one line for each method; saved where a path is given."""
-    figure: Figure = optional("matplotlib.figure", "plots").Figure(figsize=(11, 4.5), layout="constrained")
+    figure = new_figure((11, 4.5))
     panels = figure.subplots(1, 3)
     for place, (name, points) in enumerate(lines.items()):
         epsilons, items, error, smallest = zip(*points, strict=True)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpselect.accuracy import BETA
 from dpselect.discovery import TopFound
 from dpselect.draws import Draws
 from dpselect.engines.domain import Domain, Size
@@ -16,7 +17,7 @@ from dpselect.histogram import Histogram
 from dpselect.mechanisms.limited_domain import LimitedDomain
 from dpselect.mechanisms.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
 from dpselect.planning import NOISED, ONE_SHOT, SETS, UNKNOWN, plan_top_k
-from dpselect.plans import BETA, TopK, TopNoisy, TopSet
+from dpselect.plans import TopK, TopNoisy, TopSet
 from dpselect.prospects.answers import Prospect
 from dpselect.prospects.chances import smallest_likely
 from dpselect.prospects.crowd import Crowd, expected_counts
@@ -118,7 +119,7 @@ def promised(plan: Plan, counts: Int64) -> tuple[float | None, float | None]:
     """Where bottom stands, and what is proved about an item's count."""
     s = plan.selector
     if isinstance(s, LimitedDomain):
-        return after(counts, s.terms.k_bar) + s.height, s.accuracy(BETA)[0]
+        return after(counts, s.terms.k_bar) + s.height, float(s.terms.gap(BETA))
     if isinstance(s, LimitedDomainLaplace | LimitedDomainGaussian):
         return float(after(counts, k_bar_of(s)) + s.height), None
     return None, None

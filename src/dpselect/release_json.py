@@ -1,0 +1,118 @@
+"""A release as JSON that every parser takes, and back with the types that its values had.
+
+Dates, decimals and bytes are text in JSON: such an item says its `type` beside. Numbers are floats for whoever reads
+the JSON; what they were exactly stands under `exact`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dpselect import forms, typed
+from dpselect.accuracy import Accuracy
+from dpselect.engines.domain import UNSEEN
+from dpselect.errors import DataError, ParameterError
+from dpselect.forms import Json
+from dpselect.privacy import Neighbors
+from dpselect.statement import Item, Receipt, Statement
+
+MUST = "be the JSON of a release, or the path of a file with it"
+HINT = "Release.to_json makes it"
+
+
+def to_dict(
+    items: Sequence[Item],
+    privacy: Statement,
+    accuracy: Accuracy,
+    charged: Receipt | None,
+    complete: bool,
+    secure: bool,
+) -> dict[str, Json]:
+    """JSON types only."""
+    exact: dict[str, Json] = {
+        "epsilon": str(privacy.epsilon),
+        "delta": str(privacy.delta),
+        "parameters": typed.written(privacy.parameters),
+        "accuracy": typed.written(accuracy.numbers),
+    }
+    found: dict[str, Json] = {
+        "items": [_row(item, q) for item, q in zip(items, _shares(privacy, len(items)), strict=True)],
+        "complete": complete,
+        "accuracy": accuracy.to_dict(),
+        "privacy": privacy.to_dict(),
+        "secure": secure,
+    }
+    if charged is not None:
+        found["charged"] = charged.to_dict()
+        exact["charged"] = [charged.sentence, typed.written(charged.numbers)]
+    return {**found, "exact": exact}
+
+
+def parsed(text: str | os.PathLike[str]) -> dict[str, Any]:
+    """The fields of the release that `to_dict` wrote, from its text or the path of a file."""
+    try:
+        found = json.loads(_content(text))
+        return _fields(found)
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        raise ParameterError("text", MUST, "something else", HINT) from None
+
+
+def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
+    said, exact, charged = found["privacy"], found["exact"], found["exact"].get("charged")
+    return {
+        "items": tuple(_item(row) for row in found["items"]),
+        "complete": bool(found["complete"]),
+        "privacy": Statement(
+            epsilon=Fraction(exact["epsilon"]),
+            delta=Fraction(exact["delta"]),
+            neighbors=Neighbors(said["neighbors"]),
+            mechanism=said["mechanism"],
+            parameters=typed.names(exact["parameters"]),
+            bound=said["bound"],
+            sentences=tuple(said["statement"]),
+            unit=said["unit"],
+        ),
+        "secure": bool(found["secure"]),
+        "charged": None if charged is None else Receipt(charged[0], typed.names(charged[1])),
+        "accuracy": Accuracy(tuple(found["accuracy"]["statement"]), typed.names(exact["accuracy"])),
+    }
+
+
+def _content(text: str | os.PathLike[str]) -> str:
+    if isinstance(text, str) and text.lstrip().startswith("{"):
+        return text
+    if not isinstance(text, (str, os.PathLike)):
+        raise ParameterError("text", MUST, type(text).__name__, HINT)
+    try:
+        return Path(text).read_text("utf-8")
+    except UnicodeDecodeError:
+        raise ParameterError("text", MUST, "a file of something else", HINT) from None
+    except OSError as error:
+        raise DataError(f"the release cannot be read: {error.strerror}") from None
+
+
+def _row(item: Item, q: float | None) -> dict[str, Json]:
+    row: dict[str, Json] = {"item": forms.plain(item.item), "rank": item.rank}
+    label = item.item if item.item is UNSEEN else forms.scalar(item.item)
+    if (kind := typed.kind_of(label)) is not None:
+        row["type"] = kind
+    for name in ("count", "low", "high"):
+        if (number := getattr(item, name)) is not None:
+            row[name] = number
+    return row if q is None else {**row, "q": q}
+
+
+def _item(row: Mapping[str, Any]) -> Item:
+    label = typed.of_kind(row.get("type"), row["item"])
+    return Item(label, row["rank"], row.get("count"), row.get("low"), row.get("high"))
+
+
+def _shares(privacy: Statement, items: int) -> Sequence[float | None]:
+    """The q of every item of a quantile's release."""
+    q = privacy.parameters.get("q") if privacy.mechanism == "Quantile" else None
+    return [float(one) for one in q] if isinstance(q, tuple) and len(q) == items else [None] * items
