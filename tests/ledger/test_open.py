@@ -152,7 +152,7 @@ def test_a_file_that_may_not_be_read(file: Path) -> None:
 
 # ---- versions ---------------------------------------------------------------------------------------------
 
-NEXT = Step(2, ("CREATE TABLE news (at TEXT)",))
+NEXT = Step(3, ("CREATE TABLE news (at TEXT)",))
 
 
 def test_an_older_ledger_is_brought_up(where: str, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ def test_an_older_ledger_is_brought_up(where: str, ann: Account, monkeypatch: py
             head = ledger.head
             assert ledger.verify() == []
     monkeypatch.undo()
-    with pytest.raises(LedgerError, match="has form 2, this dpselect knows forms up to 1\nhint: use the newer"):
+    with pytest.raises(LedgerError, match="has form 3, this dpselect knows forms up to 2\nhint: use the newer"):
         Ledger(where)
 
 
@@ -175,7 +175,7 @@ def test_a_step_that_fails_changes_nothing(where: str, ann: Account, monkeypatch
     with Ledger.create(where) as ledger:
         ledger.grant(ann, 1, 0)
     with monkeypatch.context() as newer:
-        newer.setattr(migrations, "STEPS", [*migrations.STEPS, Step(2, (*NEXT.everywhere, "CREATE TABLE ("))])
+        newer.setattr(migrations, "STEPS", [*migrations.STEPS, Step(3, (*NEXT.everywhere, "CREATE TABLE ("))])
         with pytest.raises(LedgerError, match="failed"):
             Ledger(where)
     with monkeypatch.context() as newer:
