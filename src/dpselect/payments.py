@@ -61,11 +61,13 @@ class Purse:
                 if stored is not None:
                     return replace(restored(stored), charged=_repeated(ledger.balance(self.account)))
             with agree or nullcontext():
-                reservation = ledger.reserve(self.account, Charge.up(ceiling.epsilon, ceiling.delta), question.text)
+                reservation = None
                 try:
+                    reservation = ledger.reserve(self.account, Charge.up(ceiling.epsilon, ceiling.delta), question.text)
                     ledger.start(reservation)
                 except BaseException:
-                    ledger.abandon(reservation)
+                    if reservation is not None:
+                        ledger.abandon(reservation)
                     raise
                 release, spent = ask()
                 charge = Charge.up(spent.epsilon, spent.delta)

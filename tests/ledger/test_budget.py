@@ -146,7 +146,7 @@ def test_accounts_are_apart(ledger: Ledger, ann: Account) -> None:
         ledger.grant(account, 1, 0)
     ask(ledger, ann, charge("1"))
     assert [(b.account, b.left.epsilon) for b in ledger.balances()] == [(ann, 0), (BOB, 1), (other, 1)]
-    assert [entry.number for entry in ledger.entries(ann)] == [2, 4, 5]
+    assert [entry.number for entry in ledger.entries(ann)] == [2, 4, 5, 6]
 
 
 def test_an_unknown_analyst_is_named_with_those_near(ledger: Ledger, ann: Account) -> None:

@@ -176,7 +176,7 @@ def check_after_full(ledger: Ledger, path: Path, account: Account) -> None:
     ask(ledger, account, charge("0.0001"))
     assert ledger.balance(account).spent == spent + charge("0.0001")
     assert state(path).problems == []
-    assert ledger.count == count + 2
+    assert ledger.count == count + 3
 
 
 def test_no_more_pages(file: Path, ann: Account) -> None:

@@ -24,7 +24,7 @@ def test_a_release_is_given_again(ledger: Ledger, ann: Account) -> None:
     assert ledger.repeat(ann, QUESTION) == "[2]"
     assert ledger.balance(ann) == before
     last = list(ledger.entries())[-1]
-    assert (last.kind, last.charge, last.question, last.refers_to) == (Kind.REPEAT, ZERO, QUESTION, 5)
+    assert (last.kind, last.charge, last.question, last.refers_to) == (Kind.REPEAT, ZERO, QUESTION, 7)
     assert ledger.verify() == []
 
 
@@ -44,12 +44,13 @@ def test_entries_say_what_happened(ledger: Ledger, ann: Account) -> None:
     ledger.grant(ann, 1, "1e-6")
     start = ledger.head
     ledger.settle(started(ledger, ann, charge("0.5"), QUESTION), charge("0.25"), "[1]")
-    grant, reserve, settle = ledger.entries()
+    grant, hold, read, settle = ledger.entries()
     assert (grant.kind, grant.charge, grant.number, grant.digest) == (Kind.GRANT, charge("1", "1e-6"), 1, start)
-    assert (reserve.kind, reserve.charge, reserve.question) == (Kind.RESERVE, charge("0.5"), QUESTION)
+    assert (hold.kind, hold.charge, hold.question) == (Kind.HOLD, charge("0.5"), QUESTION)
+    assert (read.kind, read.charge, read.refers_to) == (Kind.READ, ZERO, 2)
     assert (settle.kind, settle.charge, settle.refers_to, settle.release) == (Kind.SETTLE, charge("0.25"), 2, "[1]")
-    assert (reserve.previous, settle.previous) == (grant.digest, reserve.digest)
-    assert (ledger.head, ledger.count) == (settle.digest, 3)
+    assert (hold.previous, read.previous, settle.previous) == (grant.digest, hold.digest, read.digest)
+    assert (ledger.head, ledger.count) == (settle.digest, 4)
 
 
 def test_many_entries_come_in_pages(ledger: Ledger, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,7 @@ def others_may_enter(tmp_path: Path) -> None:
 def test_a_file_that_may_only_be_read(file: Path, ann: Account) -> None:
     with nobody(), Ledger(file) as ledger:
         assert ledger.balance(ann).spent == charge("0.25")
-        assert len(list(ledger.entries())) == 3
+        assert len(list(ledger.entries())) == 4
         assert ledger.verify(ledger.head) == []
         for write in (lambda: ledger.grant(ann, 1, 0), lambda: ledger.repeat(ann, "q")):
             with pytest.raises(LedgerError, match="may not be written by this user\nhint: ask its owner"):
