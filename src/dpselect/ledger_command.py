@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -135,10 +136,15 @@ def export(args: argparse.Namespace) -> None:
                 print(line)
             return
         try:
-            with Path(args.output).open("x", encoding="utf-8") as file:
+            with open(args.output, "x", encoding="utf-8", opener=_for_its_owner) as file:
                 file.writelines(line + "\n" for line in lines)
         except OSError as error:
             raise OutputError(f"{args.output} cannot be written: {error.strerror}") from None
+
+
+def _for_its_owner(path: str, flags: int) -> int:
+    """An export holds what the ledger holds, and is no more for others than the ledger is."""
+    return os.open(path, flags, 0o600)
 
 
 # ---- what it shows ----------------------------------------------------------------------------------------

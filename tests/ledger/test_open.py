@@ -20,6 +20,7 @@ from dpselect.ledger.migrations import Step
 from tests.ledger.amounts import ask, charge
 
 NOBODY = 65534
+for_everybody = pytest.mark.filterwarnings("ignore:.* may be read by every user:dpselect.errors.LedgerWarning")
 as_another_user = pytest.mark.skipif(
     sys.platform == "win32" or os.geteuid() != 0, reason="needs root, to become a user without rights"
 )
@@ -43,6 +44,7 @@ def test_no_file(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
+@for_everybody
 def test_files_that_are_no_ledger(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"")
@@ -105,12 +107,15 @@ def nobody() -> Iterator[None]:
 
 
 @pytest.fixture
-def others_may_enter(tmp_path: Path) -> None:
+def others_may_enter(tmp_path: Path, file: Path) -> None:
+    """Its owner lets everybody read the ledger."""
+    file.chmod(0o644)
     ours = (path for path in (tmp_path, *tmp_path.parents) if path.owner() == getpass.getuser())
     for folder in itertools.takewhile(lambda path: path.name.startswith(("test_", "popen-", "pytest-")), ours):
         folder.chmod(0o755)
 
 
+@for_everybody
 @as_another_user
 @pytest.mark.usefixtures("others_may_enter")
 def test_a_file_that_may_only_be_read(file: Path, ann: Account) -> None:
@@ -124,6 +129,7 @@ def test_a_file_that_may_only_be_read(file: Path, ann: Account) -> None:
     assert sorted(path.name for path in file.parent.iterdir()) == [file.name]
 
 
+@for_everybody
 @as_another_user
 @pytest.mark.usefixtures("others_may_enter")
 def test_a_file_that_others_write_meanwhile(file: Path, ann: Account) -> None:
@@ -184,6 +190,7 @@ def test_a_step_that_fails_changes_nothing(where: str, ann: Account, monkeypatch
             assert ledger.count == 1
 
 
+@for_everybody
 @as_another_user
 @pytest.mark.usefixtures("others_may_enter")
 def test_an_older_ledger_that_may_only_be_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dpselect.errors import LedgerError
 from dpselect.ledger.port import PATIENCE, Cell, Dialect, Row
+from dpselect.ledger.rights import check_folder, warn_of_others
 from dpselect.ledger.sqlite_errors import said_plainly
 from dpselect.processes import leave_to_parent
 
@@ -97,9 +98,10 @@ class SqliteStore:
 
 
 def create_sqlite(path: Path) -> SqliteStore:
-    """A new, empty file. The tables are for the caller to make."""
+    """A new, empty file, for this user alone. The tables are for the caller to make."""
+    check_folder(path.resolve())
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # SQLite makes its log with the same rights
     except FileExistsError:
         raise LedgerError(f"{path} is already there", "a ledger is never overwritten: name another file") from None
     except OSError as error:
@@ -114,6 +116,7 @@ def open_sqlite(path: Path) -> SqliteStore:
     """An existing file, read-only where this user may not write to it."""
     _check_file(path)
     path = path.resolve()  # the log lies beside the file itself, not beside a link to it
+    warn_of_others(path)
     if _may(path, os.W_OK) and _may(path.parent, os.W_OK):
         return SqliteStore(path, _connect(path, "mode=rw"), writable=True)
     return _open_to_read(path)
