@@ -47,7 +47,9 @@ def pairs(ledger: Ledger, seconds: float) -> float:
     """Questions per second: one reserve and one settle each."""
 
     def one(number: int) -> None:
-        ledger.settle(ledger.reserve(ACCOUNT, PRICE, f"{QUESTION}{number}"), PRICE, RELEASE)
+        reservation = ledger.reserve(ACCOUNT, PRICE, f"{QUESTION}{number}")
+        ledger.start(reservation)
+        ledger.settle(reservation, PRICE, RELEASE)
 
     return per_second(one, seconds)
 

@@ -121,3 +121,7 @@ class LedgerError(DpselectError):
     def __init__(self, message: str, hint: str | None = None) -> None:
         self.hint = hint
         super().__init__(message if hint is None else f"{message}\nhint: {hint}")
+
+
+class LedgerWarning(UserWarning):
+    """A ledger lies where others can read or replace it."""

@@ -16,6 +16,8 @@ examples:
       Who has how much left.
   dpselect ledger history budget.sqlite --analyst ann --plot spending.png
       What was asked and paid when, as a table and as a picture.
+  dpselect ledger pending budget.sqlite
+      Which questions died, or are at work; with --give-back, free those that surely read no row.
   dpselect ledger verify budget.sqlite
       Check every entry; note the head it prints, and give it to --head another time.
 
@@ -55,6 +57,16 @@ def fill(command: argparse.ArgumentParser, formatter: type[argparse.HelpFormatte
         _whose(shown, required=False)
         shown.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
         shown.add_argument("--plot", metavar="PICTURE", help="draw the spending too, into this .png, .svg or .pdf")
+    pending = action(
+        "pending", "reservations of questions that died or are at work, and whether they may have read rows"
+    )
+    _whose(pending, required=False)
+    pending.add_argument(
+        "--give-back",
+        action="store_true",
+        help="free those that surely read no row; a question that still lives is refused when it comes to read",
+    )
+    pending.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
     verify = action("verify", "check every entry, sum and digest; exit status 0 only when all is clean")
     verify.add_argument("--head", metavar="DIGEST", help="a head noted earlier, which must still be in the ledger")
     export = action("export", "write every entry as a line of JSON")

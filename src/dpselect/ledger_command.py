@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from dpselect.errors import LedgerError, OutputError
 
 if TYPE_CHECKING:
     from dpselect.forms import Json
-    from dpselect.ledger import Account, Balance, Charge, Entry, Ledger
+    from dpselect.ledger import Account, Balance, Charge, Entry, Ledger, Pending
 
 # ---- what it does -----------------------------------------------------------------------------------------
 
@@ -25,6 +26,7 @@ def run(args: argparse.Namespace) -> None:
         "grant": grant,
         "show": show,
         "history": history,
+        "pending": pending,
         "verify": verify,
         "export": export,
     }
@@ -81,6 +83,36 @@ def history(args: argparse.Namespace) -> None:
         print(_table(rows) if rows else "no entries")
 
 
+def pending(args: argparse.Namespace) -> None:
+    """What is reserved and neither settled nor given back; those that surely read no row go back where that is asked."""
+    with _opened(args) as ledger:
+        found = [one for one in ledger.pending() if _meant(args, one.entry.account)]
+        freed = [one for one in found if args.give_back and _given_back(ledger, one)]
+    rows = [_pending_row(one, given_back=one in freed) for one in found]
+    if args.format == "json":
+        print(json.dumps({"reservations": rows}, indent=2, ensure_ascii=False))
+        return
+    print(_table(rows) if rows else "nothing is reserved")
+    unread = sum(not one.may_have_read for one in found) - len(freed)
+    if freed:
+        print(f"\ngave back {len(freed)}: no row had been read")
+    elif unread:
+        print(f"\n{unread} of them read no row: --give-back frees what they reserve")
+
+
+def _given_back(ledger: Ledger, one: Pending) -> bool:
+    """Whether it could be: its question may have come to read, or may have ended, since it was looked at."""
+    if one.may_have_read:
+        return False
+    try:
+        ledger.give_back(one)
+    except LedgerError:
+        if one in ledger.pending():
+            raise
+        return False
+    return True
+
+
 def verify(args: argparse.Namespace) -> None:
     """Every problem on a line of its own, or how clean it is."""
     from dpselect.ledger import Ledger
@@ -104,10 +136,15 @@ def export(args: argparse.Namespace) -> None:
                 print(line)
             return
         try:
-            with Path(args.output).open("x", encoding="utf-8") as file:
+            with open(args.output, "x", encoding="utf-8", opener=_for_its_owner) as file:
                 file.writelines(line + "\n" for line in lines)
         except OSError as error:
             raise OutputError(f"{args.output} cannot be written: {error.strerror}") from None
+
+
+def _for_its_owner(path: str, flags: int) -> int:
+    """An export holds what the ledger holds, and is no more for others than the ledger is."""
+    return os.open(path, flags, 0o600)
 
 
 # ---- what it shows ----------------------------------------------------------------------------------------
@@ -193,6 +230,23 @@ def _told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
         yield row, entry
 
 
+def _pending_row(one: Pending, *, given_back: bool) -> dict[str, Json]:
+    from dpselect.questions import summary
+
+    entry = one.entry
+    state = "given back" if given_back else "may have been read" if one.may_have_read else "none was read"
+    return {
+        "number": entry.number,
+        "when": entry.at[:19].replace("T", " "),
+        "analyst": entry.account.analyst,
+        "dataset": entry.account.dataset,
+        "rows": state,
+        "epsilon": float(entry.charge.epsilon),
+        "delta": float(entry.charge.delta),
+        "question": None if entry.question is None else summary(entry.question),
+    }
+
+
 def _exported(entry: Entry) -> dict[str, Json]:
     from dpselect.ledger.charge import decimal
 
@@ -215,7 +269,7 @@ def _exported(entry: Entry) -> dict[str, Json]:
 def _table(rows: Sequence[Mapping[str, object]]) -> str:
     from dpselect import forms
 
-    left = ("analyst", "dataset", "what", "question")
+    left = ("analyst", "dataset", "what", "rows", "question")
     return forms.text_table({name: [_brief(row[name]) for row in rows] for name in rows[0]}, left=left)
 
 

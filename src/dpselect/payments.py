@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 from dpselect.archive import archived, restored
@@ -12,6 +12,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.ledger import Account, Balance, Charge, Ledger
 from dpselect.parameters import rounded_down, rounded_up
 from dpselect.privacy import ApproxDP, Neighbors
+from dpselect.processes import refuse_copy
 from dpselect.questions import Question
 from dpselect.release import Receipt, Release
 
@@ -26,6 +27,8 @@ class Purse:
 
     where: Where
     account: Account
+
+    __reduce_ex__ = refuse_copy
 
     @contextmanager
     def ledger(self) -> Iterator[Ledger]:
@@ -43,24 +46,32 @@ class Purse:
         ask: Callable[[], Answer],
         *,
         fresh: bool,
-        agree: Callable[[], None] = lambda: None,
+        agree: AbstractContextManager[object] | None = None,
     ) -> Release:
         """The answer, paid. A stored answer to the same question is free, unless a `fresh` one is wanted.
 
-        The ceiling is reserved before `ask` touches data; the answer leaves only after the ledger holds it. Whatever
-        ends this in between leaves the ceiling reserved: too much is charged then, never too little. `agree` may
-        refuse, before anything is reserved, what is not free.
+        The ceiling is reserved, and the ledger knows that rows are read, before `ask` touches data; the answer leaves
+        only after the ledger holds it. Whatever ends this before `ask` gives the whole ceiling back, and whatever ends
+        it later leaves the ceiling reserved: too much is charged then, never too little. What is not free is asked
+        within `agree`, which may refuse it before anything is reserved.
         """
         with self.ledger() as ledger:
             if question.repeatable and not fresh:
                 stored = ledger.repeat(self.account, question.text)
                 if stored is not None:
                     return replace(restored(stored), charged=_repeated(ledger.balance(self.account)))
-            agree()
-            reservation = ledger.reserve(self.account, Charge.up(ceiling.epsilon, ceiling.delta), question.text)
-            release, spent = ask()
-            charge = Charge.up(spent.epsilon, spent.delta)
-            balance = ledger.settle(reservation, charge, archived(release))
+            with agree or nullcontext():
+                reservation = None
+                try:
+                    reservation = ledger.reserve(self.account, Charge.up(ceiling.epsilon, ceiling.delta), question.text)
+                    ledger.start(reservation)
+                except BaseException:
+                    if reservation is not None:
+                        ledger.abandon(reservation)
+                    raise
+                release, spent = ask()
+                charge = Charge.up(spent.epsilon, spent.delta)
+                balance = ledger.settle(reservation, charge, archived(release))
         return replace(release, charged=release.charged or _charged(charge, balance))
 
 

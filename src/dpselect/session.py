@@ -10,11 +10,11 @@ from dpselect import answers, forms, parameters, planning, quantiles, unions, ve
 from dpselect.accounting.filters import Terms, by_pick, by_total
 from dpselect.accounting.tab import Cost, Prospect, Remaining, Tab
 from dpselect.dataset import Dataset
+from dpselect.deposits import Deposit
 from dpselect.draws import Draws
 from dpselect.engines.domain import domain_of
 from dpselect.engines.port import Engine, PerUser, Progress
 from dpselect.errors import ParameterError
-from dpselect.ledger import Charge, Reservation
 from dpselect.mechanisms.candidates import Input
 from dpselect.mechanisms.limited_domain import default_k_bar
 from dpselect.mechanisms.port import secure
@@ -22,6 +22,7 @@ from dpselect.mechanisms.price import plan_of
 from dpselect.parameters import Number, rounded_down, rounded_up
 from dpselect.payments import Purse, Where, purse
 from dpselect.privacy import ApproxDP, Neighbors, Steps
+from dpselect.processes import refuse_copy
 from dpselect.questions import question
 from dpselect.release import Receipt, Release, Statement
 
@@ -50,7 +51,8 @@ class Session:
     may use of delta; as much as the queries together, unless it is given.
 
     With `ledger` and `analyst` the total is reserved there when the session opens, each answer is kept there, and
-    `close` gives back what surely was not spent. Use it in a `with` block. It may be shared by threads.
+    `close` gives back what surely was not spent. Use it in a `with` block. It may be shared by threads, and belongs to
+    the process that opened it: a forked child can neither ask, nor close it, nor give anything back.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class Session:
         self.terms = _terms(whole, pieces, k_star, l_star)
         self._tab = Tab(self.terms)
         self._purse = purse(ledger, analyst, name)
-        self._reservation = None if self._purse is None else self._reserve(self._purse)
+        self._deposit = None if self._purse is None else self._set_aside(self._purse)
 
     # ---- questions ------------------------------------------------------------------------------------------
 
@@ -266,19 +268,23 @@ class Session:
         parameters.flag("fresh", fresh)
         if rows is not None:
             rows[0].check_verb(verb)
+        taking = self._tab.question(cost)
 
         def ask() -> Release:
+            if self._deposit is not None:
+                self._deposit.start()
+            taking.start()
             release, steps = answer()
-            return replace(release, charged=self._receipt(self._tab.give_back(cost, Cost(steps, cost.queries))))
+            return replace(release, charged=self._receipt(taking.settle(steps)))
 
         if self._purse is None:
-            self._tab.take(cost)
-            return ask()
+            with taking:
+                return ask()
         price = {"epsilon_per_pick": self.terms.epsilon_per_pick, "delta_per_query": self.terms.delta_per_query}
         whole = {**asked, **price, "secure": draws is None or draws.secure}
         scores = {"source": "scores"}
         what = question(verb, whole, scores, False) if rows is None else rows[0].question(verb, whole, rows[1])
-        return self._purse.pay(NOTHING, what, lambda: (ask(), NOTHING), fresh=fresh, agree=lambda: self._tab.take(cost))
+        return self._purse.pay(NOTHING, what, lambda: (ask(), NOTHING), fresh=fresh, agree=taking)
 
     def _receipt(self, spent: Cost) -> Receipt:
         picks, left = self._tab.picks(spent.steps), self.remaining
@@ -324,27 +330,26 @@ class Session:
 
     # ---- the ledger ---------------------------------------------------------------------------------------
 
-    def _reserve(self, paying: Purse) -> Reservation:
-        """The whole promise, set aside until the session is closed."""
+    def _set_aside(self, paying: Purse) -> Deposit:
+        """The whole promise, until the session is closed."""
         t = self.terms
         asked = {"epsilon": t.epsilon, "delta": t.delta, "k_star": t.k_star, "l_star": t.l_star}
-        with paying.ledger() as ledger:
-            what = question("session", asked, {}, False)
-            return ledger.reserve(paying.account, Charge.up(t.epsilon, t.delta), what.text)
+        return Deposit(paying, ApproxDP(t.epsilon, t.delta), question("session", asked, {}, False))
 
     def close(self) -> None:
         """No more questions; a ledger gets back what was surely not spent."""
         spent = self._tab.close()
-        if self._purse is not None and self._reservation is not None:
-            with self._purse.ledger() as ledger:
-                ledger.settle(self._reservation, Charge.up(spent.epsilon, spent.delta), None)
-            self._reservation = None
+        if self._deposit is not None:
+            self._deposit.close(spent)
 
     def __enter__(self) -> Session:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        if self._tab.is_here:  # a forked child leaves the block as well, and settles nothing
+            self.close()
+
+    __reduce_ex__ = refuse_copy
 
     def __repr__(self) -> str:
         price = f"epsilon={forms.number(self.terms.epsilon)}, delta={forms.number(self.terms.delta)}"

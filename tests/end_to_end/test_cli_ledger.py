@@ -54,7 +54,7 @@ def test_show_in_json_has_the_sums_of_every_analyst(dpselect, events, book):
     assert ann["spent_delta"] == pytest.approx(1e-6)
     assert ann["reserved_delta"] == 0
     assert [b["dataset"] for b in ann["budgets"]] == ["default", "other"]
-    assert found["entries"] == 4
+    assert found["entries"] == 5
     assert len(found["head"]) == 64
 
 
@@ -64,10 +64,10 @@ def test_show_and_history_for_people(dpselect, events, book):
     assert table[0].split() == ["analyst", "dataset", "granted", "spent", "reserved", "left"]
     assert table[1].split("  ")[0] == "ann"
     lines = dpselect("ledger", "history", book).out.splitlines()
-    assert [line.split()[5] for line in lines[1:]] == ["grant", "reserve", "settle"]
+    assert [line.split()[5] for line in lines[1:]] == ["grant", "hold", "read", "settle"]
     assert lines[2].endswith("top_k k=3 epsilon=30 delta=1e-06 from user=user item=animal where=weather = 'dry'")
     rows = json.loads(dpselect("ledger", "history", book, "--analyst", "ann", "--format", "json").out)["entries"]
-    assert [row["left_epsilon"] for row in rows] == [70, 40, 40]
+    assert [row["left_epsilon"] for row in rows] == [70, 40, 40, 40]
 
 
 def test_an_empty_ledger_and_names_it_does_not_know(dpselect, tmp_path, book):
@@ -91,7 +91,7 @@ def test_the_spending_as_a_picture(dpselect, events, book, tmp_path):
 def test_verify_is_clean_or_names_every_problem(dpselect, events, book):
     dpselect(*paid(events, book))
     clean = dpselect("ledger", "verify", book)
-    assert (clean.status, clean.out[:17]) == (0, "clean: 3 entries,")
+    assert (clean.status, clean.out[:17]) == (0, "clean: 4 entries,")
     head = clean.out.split()[-1]
     dpselect(*paid(events, book, "--fresh"))
     assert dpselect("ledger", "verify", book, "--head", head).status == 0
@@ -105,7 +105,7 @@ def test_verify_is_clean_or_names_every_problem(dpselect, events, book):
             for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             if "entr" in name and "sqlite" not in name
         )
-        file.execute(f"DELETE FROM {table} WHERE number = 3")
+        file.execute(f"DELETE FROM {table} WHERE number = 4")
     broken = dpselect("ledger", "verify", book)
     assert broken.status == 6
     assert broken.out
@@ -116,7 +116,7 @@ def test_export_writes_every_entry_and_never_over_a_file(dpselect, events, book,
     dpselect(*paid(events, book))
     out = dpselect("ledger", "export", book).out.splitlines()
     entries = [json.loads(line) for line in out]
-    assert [entry["kind"] for entry in entries] == ["grant", "reserve", "settle"]
+    assert [entry["kind"] for entry in entries] == ["grant", "hold", "read", "settle"]
     assert [entry["previous"] for entry in entries[1:]] == [entry["digest"] for entry in entries[:-1]]
     target = tmp_path / "entries.jsonl"
     assert dpselect("ledger", "export", book, "-o", target).status == 0

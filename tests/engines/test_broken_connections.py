@@ -56,14 +56,14 @@ def killed(address: str, running: str) -> bool:
 def check_asked_again(book: str, ask: Callable[[], Release], ceiling: list[Fraction]) -> None:
     """The lost question stays reserved for good; the same one is asked and paid anew, and its answer is then free."""
     before, reserved, told = used(book)
-    assert (before, reserved, told) == ([0, 0], ceiling, [Kind.GRANT, Kind.RESERVE])
+    assert (before, reserved, told) == ([0, 0], ceiling, [Kind.GRANT, Kind.HOLD, Kind.READ])
     again = ask()
     assert set(again.labels) == {"much", "some"}
     assert again.charged is not None
     assert again.charged.numbers["repeated"] is False
     spent, reserved, told = used(book)
     assert (spent, reserved) == (ceiling, ceiling)
-    assert told == [Kind.GRANT, Kind.RESERVE, Kind.RESERVE, Kind.SETTLE]
+    assert told == [Kind.GRANT, *2 * [Kind.HOLD, Kind.READ], Kind.SETTLE]
     free = ask()
     assert free.items == again.items
     assert used(book) == (spent, reserved, [*told, Kind.REPEAT])

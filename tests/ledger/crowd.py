@@ -27,6 +27,7 @@ def main(where: str, questions: int) -> None:
             except BudgetError:
                 told["refused"] += 1
             else:
+                ledger.start(reservation)
                 ledger.settle(reservation, PRICE, "[]")
                 told["answered"] += 1
     sys.stdout.write(json.dumps(told))

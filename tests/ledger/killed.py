@@ -40,21 +40,35 @@ def die_at(line: int) -> None:
 
 
 def live(where: str, account: Account, line: int, released: int) -> None:
-    """Ask one question; say so when its answer is out."""
+    """Ask one question; say so when it reads rows, and when its answer is out."""
     with Ledger(where) as ledger:
         die_at(line)
         reservation = ledger.reserve(account, CEILING, "{}")
+        ledger.start(reservation)
+        os.write(released, b"r")  # a row was read
         ledger.settle(reservation, PRICE, "[1]")
         os.write(released, b"!")
 
 
-def left_behind(where: str, account: Account, released: bytes) -> dict[str, object]:
-    """What the next process finds."""
+def left_behind(where: str, account: Account, said: bytes) -> dict[str, object]:
+    """What the next process finds, and what is left once it has given back what surely read no row."""
     with Ledger(where) as ledger:
         problems = ledger.verify()
-        balance = ledger.balance(account)
-    used = [str(balance.spent.epsilon), str(balance.reserved.epsilon)]
-    return {"used": used, "released": bool(released), "problems": problems}
+        used = amounts(ledger, account)
+        pending = [one for one in ledger.pending() if one.entry.account == account]
+        for one in pending:
+            if not one.may_have_read:
+                ledger.give_back(one)
+        problems += ledger.verify()
+        after = amounts(ledger, account)
+    unread = [not one.may_have_read for one in pending]
+    return {"used": used, "unread": unread, "after": after, "said": said.decode(), "problems": problems}
+
+
+def amounts(ledger: Ledger, account: Account) -> list[str]:
+    """The epsilon that is spent, and the epsilon that is reserved."""
+    balance = ledger.balance(account)
+    return [str(balance.spent.epsilon), str(balance.reserved.epsilon)]
 
 
 def main(where: str, step: int, copy: str | None = None) -> None:

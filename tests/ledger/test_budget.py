@@ -9,7 +9,7 @@ import pytest
 
 from dpselect.errors import BudgetError, LedgerError, ParameterError
 from dpselect.ledger import ZERO, Account, Charge, Kind, Ledger, Reservation
-from tests.ledger.amounts import ask, charge
+from tests.ledger.amounts import ask, charge, started
 
 BOB = Account("plays", "bob")
 
@@ -104,7 +104,7 @@ def test_delta_alone_runs_out(ledger: Ledger, ann: Account) -> None:
 
 def test_a_settle_gives_the_rest_back(ledger: Ledger, ann: Account) -> None:
     ledger.grant(ann, 1, "1e-6")
-    reservation = ledger.reserve(ann, charge("0.75", "1e-6"), "{}")
+    reservation = started(ledger, ann, charge("0.75", "1e-6"), "{}")
     assert (reservation.account, reservation.ceiling) == (ann, charge("0.75", "1e-6"))
     assert ledger.balance(ann).left == charge("0.25")
     after = ledger.settle(reservation, charge("0.5"), "[]")
@@ -114,7 +114,7 @@ def test_a_settle_gives_the_rest_back(ledger: Ledger, ann: Account) -> None:
 
 def test_a_settle_for_more_is_a_bug(ledger: Ledger, ann: Account) -> None:
     ledger.grant(ann, 1, "1e-6")
-    reservation = ledger.reserve(ann, charge("0.5"), "{}")
+    reservation = started(ledger, ann, charge("0.5"), "{}")
     for more in (charge("0.6"), charge("0.1", "1e-9")):
         with pytest.raises(ValueError, match="must not cost more than what was reserved"):
             ledger.settle(reservation, more, None)
@@ -123,7 +123,7 @@ def test_a_settle_for_more_is_a_bug(ledger: Ledger, ann: Account) -> None:
 
 def test_a_settle_happens_once(ledger: Ledger, ann: Account) -> None:
     ledger.grant(ann, 1, 0)
-    reservation = ledger.reserve(ann, charge("0.5"), "{}")
+    reservation = started(ledger, ann, charge("0.5"), "{}")
     ledger.settle(reservation, ZERO, None)
     with pytest.raises(LedgerError, match="reservation 2 was settled already"):
         ledger.settle(reservation, ZERO, None)
@@ -133,10 +133,10 @@ def test_a_settle_happens_once(ledger: Ledger, ann: Account) -> None:
 def test_a_reservation_cannot_be_made_up(ledger: Ledger, ann: Account) -> None:
     ledger.grant(ann, 1, 0)
     ledger.grant(BOB, 1, 0)
-    real = ledger.reserve(ann, charge("0.5"), "{}")
+    real = started(ledger, ann, charge("0.5"), "{}")
     for number, account, ceiling in [(1, ann, "1"), (99, ann, "1"), (real.number, BOB, "0.5"), (real.number, ann, "1")]:
         with pytest.raises(LedgerError, match="holds no such reservation"):
-            ledger.settle(Reservation(number, account, charge(ceiling)), ZERO, None)
+            ledger.settle(Reservation(number, account, charge(ceiling), real.digest), ZERO, None)
     assert ledger.verify() == []
 
 
@@ -146,7 +146,7 @@ def test_accounts_are_apart(ledger: Ledger, ann: Account) -> None:
         ledger.grant(account, 1, 0)
     ask(ledger, ann, charge("1"))
     assert [(b.account, b.left.epsilon) for b in ledger.balances()] == [(ann, 0), (BOB, 1), (other, 1)]
-    assert [entry.number for entry in ledger.entries(ann)] == [2, 4, 5]
+    assert [entry.number for entry in ledger.entries(ann)] == [2, 4, 5, 6]
 
 
 def test_an_unknown_analyst_is_named_with_those_near(ledger: Ledger, ann: Account) -> None:

@@ -38,7 +38,8 @@ def test_eight_processes(where: str, ann: Account) -> None:
         kinds = Counter(entry.kind for entry in ledger.entries())
         assert kinds == {
             Kind.GRANT: 1,
-            Kind.RESERVE: AFFORDABLE,
+            Kind.HOLD: AFFORDABLE,
+            Kind.READ: AFFORDABLE,
             Kind.SETTLE: AFFORDABLE,
             Kind.REFUSED: PROCESSES * QUESTIONS - AFFORDABLE,
         }
@@ -60,7 +61,7 @@ def careless_reserve(ledger: Ledger, account: Account, ceiling: Charge, meanwhil
         raise BudgetError("too much")
     with ledger._writing() as (journal, end):
         after = replace(before, reserved=before.reserved + ceiling)
-        journal.append(end, Draft(Kind.RESERVE, account, ceiling, "{}"), after)
+        journal.append(end, Draft(Kind.HOLD, account, ceiling, "{}"), after)
 
 
 def interleaved(where: str, ann: Account, *, careless: bool) -> tuple[list[str], list[str]]:
@@ -93,7 +94,7 @@ def interleaved(where: str, ann: Account, *, careless: bool) -> tuple[list[str],
                 assert waiting.is_alive()
                 journal = first._journal
                 before = journal.balance(ann)
-                draft = Draft(Kind.RESERVE, ann, charge("0.75"), "{}")
+                draft = Draft(Kind.HOLD, ann, charge("0.75"), "{}")
                 journal.append(journal.end(), draft, replace(before, reserved=charge("0.75")))
                 told.append("granted")
         waiting.join(60)

@@ -9,7 +9,7 @@ import pytest
 
 from dpselect.errors import LedgerError
 from dpselect.ledger import ZERO, Account, Charge, Kind, Ledger, entry, sql
-from tests.ledger.amounts import ask, charge
+from tests.ledger.amounts import ask, charge, started
 
 QUESTION = '{"k": 10}'
 
@@ -24,7 +24,7 @@ def test_a_release_is_given_again(ledger: Ledger, ann: Account) -> None:
     assert ledger.repeat(ann, QUESTION) == "[2]"
     assert ledger.balance(ann) == before
     last = list(ledger.entries())[-1]
-    assert (last.kind, last.charge, last.question, last.refers_to) == (Kind.REPEAT, ZERO, QUESTION, 5)
+    assert (last.kind, last.charge, last.question, last.refers_to) == (Kind.REPEAT, ZERO, QUESTION, 7)
     assert ledger.verify() == []
 
 
@@ -43,13 +43,14 @@ def test_only_the_same_question_of_the_same_account(ledger: Ledger, ann: Account
 def test_entries_say_what_happened(ledger: Ledger, ann: Account) -> None:
     ledger.grant(ann, 1, "1e-6")
     start = ledger.head
-    ledger.settle(ledger.reserve(ann, charge("0.5"), QUESTION), charge("0.25"), "[1]")
-    grant, reserve, settle = ledger.entries()
+    ledger.settle(started(ledger, ann, charge("0.5"), QUESTION), charge("0.25"), "[1]")
+    grant, hold, read, settle = ledger.entries()
     assert (grant.kind, grant.charge, grant.number, grant.digest) == (Kind.GRANT, charge("1", "1e-6"), 1, start)
-    assert (reserve.kind, reserve.charge, reserve.question) == (Kind.RESERVE, charge("0.5"), QUESTION)
+    assert (hold.kind, hold.charge, hold.question) == (Kind.HOLD, charge("0.5"), QUESTION)
+    assert (read.kind, read.charge, read.refers_to) == (Kind.READ, ZERO, 2)
     assert (settle.kind, settle.charge, settle.refers_to, settle.release) == (Kind.SETTLE, charge("0.25"), 2, "[1]")
-    assert (reserve.previous, settle.previous) == (grant.digest, reserve.digest)
-    assert (ledger.head, ledger.count) == (settle.digest, 3)
+    assert (hold.previous, read.previous, settle.previous) == (grant.digest, hold.digest, read.digest)
+    assert (ledger.head, ledger.count) == (settle.digest, 4)
 
 
 def test_many_entries_come_in_pages(ledger: Ledger, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +66,7 @@ def test_many_entries_come_in_pages(ledger: Ledger, ann: Account, monkeypatch: p
 def test_it_is_there_when_opened_again(where: str, ann: Account) -> None:
     with Ledger.create(where) as ledger:
         ledger.grant(ann, 1, 0)
-        open_one = ledger.reserve(ann, charge("0.5"), QUESTION)
+        open_one = started(ledger, ann, charge("0.5"), QUESTION)
         head = ledger.head
     with Ledger(where) as ledger:
         assert ledger.head == head

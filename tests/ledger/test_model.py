@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dpselect.errors import BudgetError
 from dpselect.ledger import Account, Balance, Charge, Ledger, Reservation
+from tests.ledger.amounts import started
 
 amounts = st.builds(
     Charge.up,
@@ -39,7 +40,7 @@ def test_any_life(life: list[tuple[str, int, Charge]]) -> None:
             elif what == "reserve":
                 fits = (spent + reserved + amount).fits(granted)
                 try:
-                    open_ones.append(ledger.reserve(account, amount, "{}"))
+                    open_ones.append(started(ledger, account, amount, "{}"))
                 except BudgetError:
                     assert not fits
                 else:

@@ -20,6 +20,7 @@ from dpselect.ledger.migrations import Step
 from tests.ledger.amounts import ask, charge
 
 NOBODY = 65534
+for_everybody = pytest.mark.filterwarnings("ignore:.* may be read by every user:dpselect.errors.LedgerWarning")
 as_another_user = pytest.mark.skipif(
     sys.platform == "win32" or os.geteuid() != 0, reason="needs root, to become a user without rights"
 )
@@ -43,6 +44,7 @@ def test_no_file(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
+@for_everybody
 def test_files_that_are_no_ledger(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"")
@@ -105,18 +107,21 @@ def nobody() -> Iterator[None]:
 
 
 @pytest.fixture
-def others_may_enter(tmp_path: Path) -> None:
+def others_may_enter(tmp_path: Path, file: Path) -> None:
+    """Its owner lets everybody read the ledger."""
+    file.chmod(0o644)
     ours = (path for path in (tmp_path, *tmp_path.parents) if path.owner() == getpass.getuser())
     for folder in itertools.takewhile(lambda path: path.name.startswith(("test_", "popen-", "pytest-")), ours):
         folder.chmod(0o755)
 
 
+@for_everybody
 @as_another_user
 @pytest.mark.usefixtures("others_may_enter")
 def test_a_file_that_may_only_be_read(file: Path, ann: Account) -> None:
     with nobody(), Ledger(file) as ledger:
         assert ledger.balance(ann).spent == charge("0.25")
-        assert len(list(ledger.entries())) == 3
+        assert len(list(ledger.entries())) == 4
         assert ledger.verify(ledger.head) == []
         for write in (lambda: ledger.grant(ann, 1, 0), lambda: ledger.repeat(ann, "q")):
             with pytest.raises(LedgerError, match="may not be written by this user\nhint: ask its owner"):
@@ -124,6 +129,7 @@ def test_a_file_that_may_only_be_read(file: Path, ann: Account) -> None:
     assert sorted(path.name for path in file.parent.iterdir()) == [file.name]
 
 
+@for_everybody
 @as_another_user
 @pytest.mark.usefixtures("others_may_enter")
 def test_a_file_that_others_write_meanwhile(file: Path, ann: Account) -> None:
@@ -152,7 +158,7 @@ def test_a_file_that_may_not_be_read(file: Path) -> None:
 
 # ---- versions ---------------------------------------------------------------------------------------------
 
-NEXT = Step(2, ("CREATE TABLE news (at TEXT)",))
+NEXT = Step(3, ("CREATE TABLE news (at TEXT)",))
 
 
 def test_an_older_ledger_is_brought_up(where: str, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +173,7 @@ def test_an_older_ledger_is_brought_up(where: str, ann: Account, monkeypatch: py
             head = ledger.head
             assert ledger.verify() == []
     monkeypatch.undo()
-    with pytest.raises(LedgerError, match="has form 2, this dpselect knows forms up to 1\nhint: use the newer"):
+    with pytest.raises(LedgerError, match="has form 3, this dpselect knows forms up to 2\nhint: use the newer"):
         Ledger(where)
 
 
@@ -175,7 +181,7 @@ def test_a_step_that_fails_changes_nothing(where: str, ann: Account, monkeypatch
     with Ledger.create(where) as ledger:
         ledger.grant(ann, 1, 0)
     with monkeypatch.context() as newer:
-        newer.setattr(migrations, "STEPS", [*migrations.STEPS, Step(2, (*NEXT.everywhere, "CREATE TABLE ("))])
+        newer.setattr(migrations, "STEPS", [*migrations.STEPS, Step(3, (*NEXT.everywhere, "CREATE TABLE ("))])
         with pytest.raises(LedgerError, match="failed"):
             Ledger(where)
     with monkeypatch.context() as newer:
@@ -184,6 +190,7 @@ def test_a_step_that_fails_changes_nothing(where: str, ann: Account, monkeypatch
             assert ledger.count == 1
 
 
+@for_everybody
 @as_another_user
 @pytest.mark.usefixtures("others_may_enter")
 def test_an_older_ledger_that_may_only_be_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def kinds(ledger):
 
 def test_an_answer_is_reserved_settled_and_kept(votes, ledger):
     release = votes.top_k(2, epsilon=4, delta="1e-6")
-    assert kinds(ledger) == ["grant", "reserve", "settle"]
+    assert kinds(ledger) == ["grant", "hold", "read", "settle"]
     assert ledger.balance(ANN).spent.epsilon == 4
     assert release.charged.numbers["epsilon_left"] == 6
     assert "charged: (4, 1e-06) to ann, who has (6, 9.9e-05) left" in str(release)
@@ -50,7 +50,7 @@ def test_the_same_question_is_answered_from_the_ledger(votes, ledger):
     assert again.items == first.items  # the noise too
     assert again.privacy == first.privacy
     assert again.charged.numbers["repeated"] is True
-    assert kinds(ledger) == ["grant", "reserve", "settle", "repeat"]
+    assert kinds(ledger) == ["grant", "hold", "read", "settle", "repeat"]
     assert ledger.balance(ANN).spent.epsilon == 2
     paid = votes.top_k(3, epsilon=2, delta="1e-6", counts=True, fresh=True)
     assert paid.charged.numbers["repeated"] is False
@@ -66,7 +66,7 @@ def test_another_question_is_paid(votes, ledger, other):
     usual = {"k": 3, "epsilon": 2, "delta": "1e-6"}
     votes.top_k(**usual)
     votes.top_k(**usual | other)
-    assert kinds(ledger)[3:] == ["reserve", "settle"]
+    assert kinds(ledger)[4:] == ["hold", "read", "settle"]
 
 
 def test_other_rows_another_analyst_or_no_snapshot_are_paid(votes, ledger):

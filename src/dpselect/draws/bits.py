@@ -9,6 +9,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dpselect.processes import here
+
 _BLOCK = 512
 
 
@@ -29,12 +31,12 @@ class SystemBits:
 
     def __init__(self) -> None:
         self._block: list[int] = []
-        self._process = os.getpid()
+        self._home = here()
 
     def word(self) -> int:
         """One word; words handed out are forgotten."""
-        if not self._block or self._process != os.getpid():
-            self._process = os.getpid()
+        if not self._block or self._home != here():
+            self._home = here()
             self._block = list(unpack(f"<{_BLOCK}Q", os.urandom(8 * _BLOCK)))
         return self._block.pop()
 

@@ -2,7 +2,7 @@
 
 from dpselect.ledger.account import Account, Balance
 from dpselect.ledger.charge import ZERO, Charge
-from dpselect.ledger.entry import Entry, Kind, Reservation
+from dpselect.ledger.entry import Entry, Kind, Pending, Reservation
 from dpselect.ledger.ledger import Ledger
 
-__all__ = ["ZERO", "Account", "Balance", "Charge", "Entry", "Kind", "Ledger", "Reservation"]
+__all__ = ["ZERO", "Account", "Balance", "Charge", "Entry", "Kind", "Ledger", "Pending", "Reservation"]

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
 from dpselect.ledger.account import Account
 from dpselect.ledger.charge import Charge, decimal
+from dpselect.processes import here, refuse_copy
 
 
 class Kind(StrEnum):
     """What an entry says happened."""
 
     GRANT = "grant"
-    RESERVE = "reserve"
+    RESERVE = "reserve"  # by earlier versions, which read rows without a further word
+    HOLD = "hold"
+    READ = "read"
     SETTLE = "settle"
+    RETURN = "return"
     REFUSED = "refused"
     REPEAT = "repeat"
 
@@ -26,9 +30,10 @@ class Kind(StrEnum):
 class Entry:
     """One line of the ledger, never changed once it is written.
 
-    `charge` is, by kind: grant, the account's total from now on; reserve and refused, the most the question may
-    cost; settle, what it cost; repeat, nothing. A settle refers to its reserve and holds the release; a repeat
-    refers to the settle whose release was given again. `at` is information only and decides nothing.
+    `charge` is, by kind: grant, the account's total from now on; hold and refused, the most the question may cost;
+    settle, what it cost; the others, nothing. A read says that rows may be read from now on, a return that none was;
+    both refer to their hold, as does a settle, which has the release. A repeat refers to the settle whose release was
+    given again. `at` is information only and decides nothing.
     """
 
     number: int
@@ -45,11 +50,31 @@ class Entry:
 
 @dataclass(frozen=True)
 class Reservation:
-    """A right to ask one question that costs at most `ceiling`: the number of its entry, and whose it is."""
+    """A right to ask one question that costs at most `ceiling`: the entry that holds it, and whose it is.
+
+    It belongs to the process that made it. A forked child that settled it would free what its parent still spends.
+    """
 
     number: int
     account: Account
     ceiling: Charge
+    digest: str
+    home: tuple[int, int] = field(default_factory=here, init=False, repr=False, compare=False)
+
+    __reduce_ex__ = refuse_copy
+
+    @staticmethod
+    def of(entry: Entry) -> Reservation:
+        """What a hold sets aside."""
+        return Reservation(entry.number, entry.account, entry.charge, entry.digest)
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A reservation that nobody has settled: of a question at work, or of one that died."""
+
+    entry: Entry
+    may_have_read: bool
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TypeVar
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
 from dpselect.ledger.account import Account, Balance
-from dpselect.ledger.entry import Draft, Entry, chained, hash_of
+from dpselect.ledger.entry import Draft, Entry, Kind, Pending, chained, hash_of
 from dpselect.ledger.port import Row, Store
 from dpselect.ledger.rows import (
     DamagedRowError,
@@ -86,9 +86,19 @@ class Journal:
         rows = self._store.run(sql.ONE_ENTRY, (number,))
         return self._parsed(f"entry {number}", intact_entry_from, rows[0]) if rows else None
 
-    def is_settled(self, number: int) -> bool:
-        """Was this reservation settled?"""
-        return bool(self._store.run(sql.SETTLED, (number,)))
+    def closed(self, number: int) -> Kind | None:
+        """How this reservation ended; None while it is open."""
+        rows = self._store.run(sql.CLOSED, (number,))
+        return Kind(str(rows[0][1])) if rows else None
+
+    def may_have_read(self, entry: Entry) -> bool:
+        """May rows have been read under this reservation? Earlier versions never said that none was."""
+        return entry.kind is Kind.RESERVE or bool(self._store.run(sql.READ, (entry.number,)))
+
+    def pending(self, after: int) -> list[Pending]:
+        """The next reservations after that number that nobody closed."""
+        entries = [self._parsed("an entry", intact_entry_from, row) for row in self._store.run(sql.PENDING, (after,))]
+        return [Pending(entry, self.may_have_read(entry)) for entry in entries]
 
     def released(self, account: Account, question: str) -> Entry | None:
         """The latest settle with a release of exactly this question of exactly this account."""

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from fractions import Fraction
 from types import TracebackType
 
-from dpselect.errors import BudgetError, LedgerError, ParameterError
+from dpselect.errors import BudgetError, LedgerError
 from dpselect.ledger.account import Account, Balance
 from dpselect.ledger.audit import audit
-from dpselect.ledger.charge import ZERO, Charge, short
-from dpselect.ledger.entry import Draft, Entry, Kind, Reservation
+from dpselect.ledger.charge import ZERO, Charge
+from dpselect.ledger.checks import amount_granted, check_text, check_total, told
+from dpselect.ledger.entry import Draft, Entry, Kind, Pending, Reservation
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.migrations import bring_up, build
 from dpselect.ledger.port import Store
 from dpselect.ledger.rows import Meta
 from dpselect.ledger.stores import Where, create_store, open_store
-from dpselect.parameters import Number, probability, rational, rounded_down, rounded_up
+from dpselect.parameters import Number, rounded_down, rounded_up
+from dpselect.processes import here, refuse_copy
 
 _FIND_OUT = "run `dpselect ledger verify`, then take it from a backup"
 _FOR_RIGHTS = "ask its owner for the right to write to it"
@@ -29,10 +29,12 @@ _FOR_RIGHTS = "ask its owner for the right to write to it"
 class Ledger:
     """Budgets, charges and releases, kept for good in a SQLite file or in PostgreSQL (postgresql://...).
 
-    Entries are only ever appended, each bound to all before it. A question reserves its highest price before
-    any data is read and settles what it really cost; a crash in between leaves the price reserved. Usable from
-    several threads; a forked process must open the ledger anew.
+    Entries are only ever appended, each bound to all before it. A question reserves its highest price, says that it
+    now reads rows, and settles what it really cost. What dies before it reads can be given back; what dies later stays
+    reserved. Usable from several threads; a forked process must open the ledger anew.
     """
+
+    __reduce_ex__ = refuse_copy
 
     def __init__(self, where: Where) -> None:
         """Open the ledger that is there."""
@@ -54,65 +56,107 @@ class Ledger:
         self._store: Store | None = store
         self._journal = Journal(store)
         self._lock = threading.RLock()
-        self._process = os.getpid()
+        self._home = here()
         self._place = store.place
 
     # ---- budgets and charges ------------------------------------------------------------------------------
 
     def grant(self, account: Account, epsilon: Number, delta: Number, *, total: bool = False) -> Balance:
         """Add to what the account may spend; with `total`, set its sum, never below what is used."""
-        amount = _granted(epsilon, delta)
+        amount = amount_granted(epsilon, delta)
         with self._writing() as (journal, end):
             before = journal.find_balance(account) or Balance(account, ZERO, ZERO, ZERO)
             granted = amount if total else before.granted + amount
-            _check_total(granted, before.used)
+            check_total(granted, before.used)
             after = replace(before, granted=granted)
             journal.append(end, Draft(Kind.GRANT, account, granted), after)
             return after
 
     def reserve(self, account: Account, ceiling: Charge, question: str) -> Reservation:
-        """Set aside the most that a question may cost, or record that it was refused and raise BudgetError."""
-        _check_text("question", question)
+        """Set aside the most that a question may cost, or record that it was refused and raise BudgetError.
+
+        No row may be read before `start`. So this entry need not be on the disk yet: it is, when `start` returns.
+        """
+        check_text("question", question)
+        entry = None
+        try:
+            with self._writing(durable=False) as (journal, end):
+                before = journal.balance(account)
+                if ceiling.fits(before.left):
+                    after = replace(before, reserved=before.reserved + ceiling)
+                    entry = journal.append(end, Draft(Kind.HOLD, account, ceiling, question), after)
+            if entry is not None:
+                return Reservation.of(entry)
+        except BaseException:  # it may have been written all the same
+            if entry is not None:
+                self.abandon(Reservation.of(entry))
+            raise
         with self._writing() as (journal, end):
-            before = journal.balance(account)
-            fits = ceiling.fits(before.left)
-            draft = Draft(Kind.RESERVE if fits else Kind.REFUSED, account, ceiling, question)
-            after = replace(before, reserved=before.reserved + ceiling) if fits else None
-            entry = journal.append(end, draft, after)
-        if not fits:
-            raise BudgetError(
-                f"the question costs up to {_told(ceiling, rounded_up)}, and {account} has "
-                f"{_told(before.left, rounded_down)} left",
-                "ask for less, or ask who keeps the ledger for a larger budget",
-            )
-        return Reservation(entry.number, account, ceiling)
+            journal.append(end, Draft(Kind.REFUSED, account, ceiling, question))
+        raise BudgetError(
+            f"the question costs up to {told(ceiling, rounded_up)}, and {account} has "
+            f"{told(before.left, rounded_down)} left",
+            "ask for less, or ask who keeps the ledger for a larger budget",
+        )
+
+    def start(self, reservation: Reservation) -> None:
+        """Record that rows may be read from now on, so that the ceiling can no longer be given back. Twice is once."""
+        self._check_home(reservation)
+        with self._writing() as (journal, end):
+            entry = self._open_entry(journal, reservation)
+            if not journal.may_have_read(entry):
+                journal.append(end, Draft(Kind.READ, entry.account, ZERO, refers_to=entry.number))
 
     def settle(self, reservation: Reservation, spent: Charge, release: str | None) -> Balance:
         """Record what the question cost and what was released; the rest of the reservation is free again."""
+        self._check_home(reservation)
         if not spent.fits(reservation.ceiling):
             raise ValueError("a question must not cost more than what was reserved for it")
         if release is not None:
-            _check_text("release", release)
+            check_text("release", release)
         with self._writing() as (journal, end):
-            account = reservation.account
-            entry = journal.entry(reservation.number)
-            if entry is None or (entry.kind, entry.account, entry.charge) != (
-                Kind.RESERVE, account, reservation.ceiling,
-            ):  # fmt: skip
-                raise LedgerError(f"the ledger at {self._place} holds no such reservation")
-            if journal.is_settled(entry.number):
-                raise LedgerError(f"reservation {entry.number} was settled already")
-            before = journal.balance(account)
-            if not entry.charge.fits(before.reserved):
-                raise LedgerError(f"the ledger at {self._place} is damaged: {account} has less reserved", _FIND_OUT)
+            entry = self._open_entry(journal, reservation)
+            if not journal.may_have_read(entry):
+                raise ValueError("a question is started before it is settled")
+            before = self._before(journal, entry)
             after = replace(before, spent=before.spent + spent, reserved=before.reserved - entry.charge)
-            draft = Draft(Kind.SETTLE, account, spent, refers_to=entry.number, release=release)
+            draft = Draft(Kind.SETTLE, entry.account, spent, refers_to=entry.number, release=release)
             journal.append(end, draft, after)
             return after
 
+    def pending(self) -> Iterator[Pending]:
+        """Every reservation that nobody has closed, oldest first: of questions at work, and of those that died."""
+        after = 0
+        while True:
+            with self._reading() as journal:
+                page = journal.pending(after)
+            if not page:
+                return
+            yield from page
+            after = page[-1].entry.number
+
+    def give_back(self, reservation: Reservation | Pending) -> Balance:
+        """Free a reservation under which no row was read. If its question still lives, `start` will refuse it."""
+        if isinstance(reservation, Pending):
+            reservation = Reservation.of(reservation.entry)
+        self._check_home(reservation)
+        with self._writing() as (journal, end):
+            entry = self._open_entry(journal, reservation)
+            if journal.may_have_read(entry):
+                raise LedgerError(f"under reservation {entry.number} rows may have been read", "it stays spent")
+            before = self._before(journal, entry)
+            after = replace(before, reserved=before.reserved - entry.charge)
+            journal.append(end, Draft(Kind.RETURN, entry.account, ZERO, refers_to=entry.number), after)
+            return after
+
+    def abandon(self, reservation: Reservation) -> None:
+        """`give_back` on the way out of an error: where it cannot be done, the reservation stays as it is."""
+        with suppress(LedgerError):
+            self.give_back(reservation)
+
     def repeat(self, account: Account, question: str) -> str | None:
         """The latest release of exactly this question of this account, given again for free; None without one."""
-        _check_text("question", question)
+        check_text("question", question)
         with self._reading() as journal:
             if journal.released(account, question) is None:
                 return None
@@ -166,10 +210,12 @@ class Ledger:
     # ---- lifetime -----------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Give the file or the connection back; closing twice does nothing."""
+        """Give the file or the connection back; closing twice, or in a forked child, does nothing."""
+        if self._home != here():  # and take no lock: a fork may have copied it locked
+            return
         with self._lock:
             store, self._store = self._store, None
-            if store is not None and self._process == os.getpid():
+            if store is not None:
                 store.close()
 
     def __enter__(self) -> Ledger:
@@ -187,54 +233,51 @@ class Ledger:
         """The store, for the process that opened it: SQLite's locks and sockets do not survive a fork."""
         if self._store is None:
             raise LedgerError(f"the ledger at {self._place} is closed", "open it again")
-        if self._process != os.getpid():
-            raise LedgerError(f"the ledger at {self._place} was opened in another process", "open it again in this one")
+        self._check_process()
         return self._store
+
+    def _check_process(self) -> None:
+        """Before any lock: a fork may have copied it locked."""
+        if self._home != here():
+            raise LedgerError(f"the ledger at {self._place} was opened in another process", "open it again in this one")
+
+    def _check_home(self, reservation: Reservation) -> None:
+        """A reservation is used by the process that made it, whichever opened the ledger."""
+        if reservation.home != here():
+            raise LedgerError(f"reservation {reservation.number} was made in another process", "make one in this one")
+
+    def _open_entry(self, journal: Journal, reservation: Reservation) -> Entry:
+        """The reservation, as it is written; LedgerError unless it is there and open."""
+        entry = journal.entry(reservation.number)
+        if entry is None or entry.kind not in (Kind.HOLD, Kind.RESERVE) or Reservation.of(entry) != reservation:
+            raise LedgerError(f"the ledger at {self._place} holds no such reservation")
+        match journal.closed(entry.number):
+            case Kind.SETTLE:
+                raise LedgerError(f"reservation {entry.number} was settled already")
+            case Kind.RETURN:
+                raise LedgerError(f"reservation {entry.number} was given back already", "ask again")
+        return entry
+
+    def _before(self, journal: Journal, entry: Entry) -> Balance:
+        """How the account stands, which holds at least this reservation."""
+        before = journal.balance(entry.account)
+        if not entry.charge.fits(before.reserved):
+            raise LedgerError(f"the ledger at {self._place} is damaged: {entry.account} has less reserved", _FIND_OUT)
+        return before
 
     @contextmanager
     def _reading(self) -> Iterator[Journal]:
+        self._check_process()
         with self._lock:
             self._opened()
             yield self._journal
 
     @contextmanager
-    def _writing(self) -> Iterator[tuple[Journal, Meta]]:
+    def _writing(self, *, durable: bool = True) -> Iterator[tuple[Journal, Meta]]:
+        self._check_process()
         with self._lock:
             store = self._opened()
             if not store.writable:
                 raise LedgerError(f"the ledger at {self._place} may not be written by this user", _FOR_RIGHTS)
-            with store.transaction():
+            with store.transaction(durable=durable):
                 yield self._journal, self._journal.end()
-
-
-def _told(charge: Charge, rounded: Callable[[Fraction], str]) -> str:
-    """An amount in a few digits."""
-    return f"epsilon {rounded(charge.epsilon)} and delta {rounded(charge.delta)}"
-
-
-def _granted(epsilon: Number, delta: Number) -> Charge:
-    """The amount of a grant. It is rounded as charges are, so that a question may cost all of it."""
-    least = "be a finite number of at least 0"
-    number = rational("epsilon", epsilon, least)
-    if number < 0:
-        raise ParameterError("epsilon", least, repr(epsilon))
-    amount = Charge.up(number, probability("delta", delta, zero=True))
-    if amount == ZERO:
-        raise ParameterError("epsilon", "be above 0 where delta is 0", repr(epsilon))
-    return amount
-
-
-def _check_total(granted: Charge, used: Charge) -> None:
-    """A total covers what is spent and reserved, and its delta still promises something."""
-    for name, total, least in (("epsilon", granted.epsilon, used.epsilon), ("delta", granted.delta, used.delta)):
-        if total < least:
-            raise ParameterError(name, f"be at least the {short(least)} that is spent or reserved", short(total))
-    if granted.delta >= 1:
-        raise ParameterError("delta", "be less than 1 in total", short(granted.delta), "1 would allow everything")
-
-
-def _check_text(parameter: str, text: object) -> None:
-    """Text that every store can keep."""
-    must = "be a text without NUL characters and lone surrogates"
-    if not isinstance(text, str) or "\0" in text or any("\ud800" <= one <= "\udfff" for one in text):
-        raise ParameterError(parameter, must, type(text).__name__)

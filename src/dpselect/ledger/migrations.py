@@ -58,7 +58,18 @@ _ONE = Step(
         ),
     },
 )
-STEPS = [_ONE]
+# A reservation is closed once, by a settle or by a return, and read under once.
+_TWO = Step(
+    version=2,
+    everywhere=(
+        "CREATE UNIQUE INDEX entry_closes ON entry (refers_to) WHERE kind IN ('settle', 'return')",
+        "CREATE UNIQUE INDEX entry_reads ON entry (refers_to) WHERE kind = 'read'",
+        "DROP INDEX entry_settles",
+        "DROP INDEX entry_asked",
+        "CREATE INDEX entry_asked ON entry (question_hash) WHERE question_hash IS NOT NULL",
+    ),
+)
+STEPS = [_ONE, _TWO]
 _WHOLE = {Dialect.SQLITE: "INTEGER", Dialect.POSTGRES: "BIGINT"}
 
 

@@ -42,8 +42,11 @@ class Store(Protocol):
     def creation(self) -> AbstractContextManager[None]:
         """The one transaction that makes the tables."""
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """A transaction that writes: one at a time over all processes, durable when it ends."""
+    def transaction(self, *, durable: bool = True) -> AbstractContextManager[None]:
+        """A transaction that writes: one at a time over all processes, and on the disk when it ends.
+
+        One that is not `durable` need not be there yet, but is at the latest with the next durable one.
+        """
 
     def snapshot(self) -> AbstractContextManager[None]:
         """A transaction that only reads and sees one moment."""

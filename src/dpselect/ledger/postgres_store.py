@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dpselect.errors import LedgerError
 from dpselect.ledger.port import PATIENCE, Cell, Dialect, Row
 from dpselect.ledger.postgres_errors import said_plainly
+from dpselect.processes import leave_to_parent
 
 if TYPE_CHECKING:
     import psycopg
@@ -43,6 +44,7 @@ class PostgresStore:
     def __init__(self, place: str, connection: psycopg.Connection) -> None:
         self.place = place
         self._connection = connection
+        leave_to_parent(self)
         for setting in _SETTINGS:
             self.run(setting)
 
@@ -74,9 +76,10 @@ class PostgresStore:
             yield
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, *, durable: bool = True) -> Iterator[None]:
         """Waits for its turn first, so that what it reads is still true when it writes."""
-        with self._between(_WRITING, "SELECT id FROM meta WHERE id = 1 FOR UPDATE"):
+        soon = () if durable else ("SET LOCAL synchronous_commit = off",)
+        with self._between(_WRITING, *soon, "SELECT id FROM meta WHERE id = 1 FOR UPDATE"):
             yield
 
     @contextmanager

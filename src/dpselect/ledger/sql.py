@@ -17,12 +17,18 @@ ONE_ENTRY = f"SELECT {ENTRY} FROM entry WHERE number = ?"
 ONE_BALANCE = f"SELECT {BALANCE} FROM balance WHERE dataset = ? AND analyst = ?"
 BALANCES = f"SELECT {BALANCE} FROM balance"
 ANALYSTS = "SELECT analyst FROM balance WHERE dataset = ?"
-SETTLED = "SELECT number FROM entry WHERE kind = 'settle' AND refers_to = ?"
+CLOSED = "SELECT number, kind FROM entry WHERE kind IN ('settle', 'return') AND refers_to = ?"
+READ = "SELECT number FROM entry WHERE kind = 'read' AND refers_to = ?"
 ENTRIES = f"SELECT {ENTRY} FROM entry WHERE number > ? ORDER BY number LIMIT {PAGE}"
 ENTRIES_OF = f"SELECT {ENTRY} FROM entry WHERE number > ? AND dataset = ? AND analyst = ? ORDER BY number LIMIT {PAGE}"
+PENDING = f"""
+SELECT {ENTRY} FROM entry WHERE number > ? AND kind IN ('reserve', 'hold') AND NOT EXISTS (
+    SELECT 1 FROM entry AS later WHERE later.kind IN ('settle', 'return') AND later.refers_to = entry.number
+) ORDER BY number LIMIT {PAGE}
+"""
 RELEASED = """
 SELECT s.number FROM entry r JOIN entry s ON s.kind = 'settle' AND s.refers_to = r.number
-WHERE r.kind = 'reserve' AND r.question_hash = ? AND r.dataset = ? AND r.analyst = ? AND r.question = ?
+WHERE r.kind IN ('reserve', 'hold') AND r.question_hash = ? AND r.dataset = ? AND r.analyst = ? AND r.question = ?
 AND s.release IS NOT NULL ORDER BY s.number DESC LIMIT 1
 """
 

@@ -10,16 +10,21 @@ from pathlib import Path
 
 from dpselect.errors import LedgerError
 from dpselect.ledger.port import PATIENCE, Cell, Dialect, Row
+from dpselect.ledger.rights import check_folder, warn_of_others
 from dpselect.ledger.sqlite_errors import said_plainly
+from dpselect.processes import leave_to_parent
 
 _SETTINGS = (
-    "synchronous=FULL",  # in the write-ahead log: one sync per commit, so that what was committed stays
     "fullfsync=ON",  # macOS: through the disk's own cache as well
     "checkpoint_fullfsync=ON",
     "foreign_keys=ON",
     "trusted_schema=OFF",
     "cell_size_check=ON",
 )
+
+# Write-ahead log: one sync per commit, so that what was committed stays; or none, so that it stays with the next sync.
+_DURABLE = ("PRAGMA synchronous=FULL", "BEGIN IMMEDIATE")
+_SOON = ("PRAGMA synchronous=NORMAL", "BEGIN IMMEDIATE")
 
 
 class SqliteStore:
@@ -33,6 +38,7 @@ class SqliteStore:
         self._file = _identity(path)
         self.writable = writable
         self._connection = connection
+        leave_to_parent(self)
 
     def run(self, sql: str, values: Sequence[Cell] = ()) -> list[Row]:
         """All rows of one statement."""
@@ -43,7 +49,7 @@ class SqliteStore:
     def creation(self) -> Iterator[None]:
         """The transaction that makes the tables, then the write-ahead log for all that follows."""
         try:
-            with self._between("BEGIN IMMEDIATE"):
+            with self._between(*_DURABLE):
                 yield
             self.run("PRAGMA journal_mode=WAL")
         except BaseException:
@@ -52,13 +58,13 @@ class SqliteStore:
             raise
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, *, durable: bool = True) -> Iterator[None]:
         """Waits for its turn first, so that what it reads is still true when it writes."""
         if _identity(self._path) != self._file:
             raise LedgerError(
                 f"the ledger at {self.place} was removed or replaced while it was open", "close it and open it again"
             )
-        with self._between("BEGIN IMMEDIATE"):
+        with self._between(*(_DURABLE if durable else _SOON)):
             yield
 
     @contextmanager
@@ -78,9 +84,10 @@ class SqliteStore:
             self._connection.close()
 
     @contextmanager
-    def _between(self, begin: str) -> Iterator[None]:
+    def _between(self, *begin: str) -> Iterator[None]:
         try:
-            self.run(begin)
+            for statement in begin:
+                self.run(statement)
             yield
             self.run("COMMIT")
         except BaseException:
@@ -91,9 +98,10 @@ class SqliteStore:
 
 
 def create_sqlite(path: Path) -> SqliteStore:
-    """A new, empty file. The tables are for the caller to make."""
+    """A new, empty file, for this user alone. The tables are for the caller to make."""
+    check_folder(path.resolve())
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # SQLite makes its log with the same rights
     except FileExistsError:
         raise LedgerError(f"{path} is already there", "a ledger is never overwritten: name another file") from None
     except OSError as error:
@@ -108,6 +116,7 @@ def open_sqlite(path: Path) -> SqliteStore:
     """An existing file, read-only where this user may not write to it."""
     _check_file(path)
     path = path.resolve()  # the log lies beside the file itself, not beside a link to it
+    warn_of_others(path)
     if _may(path, os.W_OK) and _may(path.parent, os.W_OK):
         return SqliteStore(path, _connect(path, "mode=rw"), writable=True)
     return _open_to_read(path)

@@ -16,6 +16,7 @@ class Sums:
     def __init__(self) -> None:
         self._balances: dict[Account, Balance] = {}
         self._open: dict[int, tuple[Account, Charge]] = {}
+        self._unread: set[int] = set()
         self._settles: dict[int, Account] = {}
 
     def accounts(self) -> Iterable[Account]:
@@ -32,11 +33,17 @@ class Sums:
         match entry.kind:
             case Kind.GRANT:
                 yield from self._put(replace(before, granted=entry.charge))
-            case Kind.RESERVE:
+            case Kind.RESERVE | Kind.HOLD:
+                if entry.kind is Kind.HOLD:
+                    self._unread.add(entry.number)
                 self._open[entry.number] = (entry.account, entry.charge)
                 yield from self._put(replace(before, reserved=before.reserved + entry.charge))
             case Kind.SETTLE:
                 yield from self._settle(entry, before)
+            case Kind.READ:
+                yield from self._read(entry)
+            case Kind.RETURN:
+                yield from self._return(entry, before)
             case Kind.REPEAT:
                 if entry.charge != ZERO:
                     yield "repeats a release and charges for it"
@@ -44,6 +51,26 @@ class Sums:
                     yield "repeats a release that this account never had"
             case Kind.REFUSED:
                 pass
+
+    def _read(self, entry: Entry) -> Iterator[str]:
+        if entry.charge != ZERO:
+            yield "marks a question as reading and charges for it"
+        if not self._is_unread(entry):
+            yield "marks as reading what is no open reservation of this account, or was marked before"
+        self._unread.discard(entry.refers_to or 0)
+
+    def _return(self, entry: Entry, before: Balance) -> Iterator[str]:
+        if entry.charge != ZERO:
+            yield "gives a reservation back and charges for it"
+        if not self._is_unread(entry):
+            yield "gives back what is no open reservation of this account, or under which rows may have been read"
+        account, ceiling = self._open.pop(entry.refers_to or 0, (None, ZERO))
+        if account == entry.account and ceiling.fits(before.reserved):
+            yield from self._put(replace(before, reserved=before.reserved - ceiling))
+
+    def _is_unread(self, entry: Entry) -> bool:
+        number = entry.refers_to or 0
+        return number in self._unread and self._open.get(number, (None, ZERO))[0] == entry.account
 
     def _settle(self, entry: Entry, before: Balance) -> Iterator[str]:
         self._settles[entry.number] = entry.account
@@ -54,6 +81,8 @@ class Sums:
             yield "settles a reservation of another account"
         elif not entry.charge.fits(ceiling):
             yield "settles for more than what was reserved"
+        if entry.refers_to in self._unread:
+            yield "settles a question that was never marked as reading"
         if account == entry.account and ceiling.fits(before.reserved):
             before = replace(before, reserved=before.reserved - ceiling)
         yield from self._put(replace(before, spent=before.spent + entry.charge))

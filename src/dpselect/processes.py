@@ -1,0 +1,52 @@
+"""Which process this is, and what a forked child must leave alone. A fork is noticed by more than its process id."""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn, SupportsIndex
+from weakref import WeakSet
+
+from dpselect.errors import BudgetError
+
+_forks = 0
+_open: WeakSet[object] = WeakSet()
+
+
+def here() -> tuple[int, int]:
+    """This process: its id, and the forks since this module was loaded.
+
+    In a new namespace of process ids, as containers have them, a child can have the id of its parent.
+    """
+    return os.getpid(), _forks
+
+
+def leave_to_parent(thing: object) -> None:
+    """From now on a forked child never frees `thing`.
+
+    SQLite's locks belong to a process and a socket's other end knows one client: a child that closes them, were it only
+    because nobody refers to them any more, breaks them for its parent.
+    """
+    import ctypes  # noqa: F401 - so that a child, which may hold anybody's locks, finds it loaded
+
+    _open.add(thing)
+
+
+def refuse_copy(thing: object, _protocol: SupportsIndex) -> NoReturn:
+    """As `__reduce_ex__` of a class: neither pickle nor copy makes a second one of it."""
+    name = type(thing).__name__
+    raise BudgetError(f"a {name} cannot be copied or pickled: it could be spent twice", "make one where it is needed")
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+    things = list(_open)
+    if things:
+        import ctypes
+
+        for thing in things:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_forked)

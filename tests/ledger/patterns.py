@@ -1,0 +1,409 @@
+"""A script: named ways to fork, share, copy, kill and abandon a session, each in a process of its own.
+
+usage: patterns.py KIND WHERE [WORDS]    KIND is none, path or object; WHERE is the ledger's address, made before, or
+"-"; WORDS are in the names of those patterns that are wanted
+
+Every actor of a pattern is greedy: it asks until it is refused, closes, opens another session and goes on. A line of
+JSON for each pattern says how many answers came out of which session, what the ledger holds, and what it finds wrong.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+import dpselect as dps
+from dpselect.draws import SecureDraws
+
+TOTAL, DELTA, PICKS = Fraction(1), "1e-6", 4
+SCORES = {"ant": 3, "bee": 1}
+PATIENCE = 30  # seconds until a pattern counts as hanging
+
+
+class Meddled(SecureDraws):
+    """Draws that do something else in the middle of a question."""
+
+    def __init__(self, meddle: Callable[[], object]) -> None:
+        super().__init__()
+        self.meddle = meddle
+
+    def categorical(self, weights: Any) -> tuple[int, int]:
+        self.meddle()
+        return super().categorical(weights)
+
+
+class World:
+    """Where a pattern runs: the ledger and account that pay, and the pipe into which every answer is told."""
+
+    def __init__(self, kind: str, where: str, analyst: str, out: int) -> None:
+        self.kind, self.where, self.analyst, self.out = kind, where, analyst, out
+        self.ledger = dps.Ledger(where) if kind == "object" else None
+        self.names: dict[int, str] = {}
+        self.kept: list[dps.Session] = []  # so that no two have the same id
+
+    def open(self) -> dps.Session:
+        paying: Any = {} if self.kind == "none" else {"ledger": self.ledger or self.where, "analyst": self.analyst}
+        session = dps.Session(epsilon=TOTAL, delta=DELTA, k_star=PICKS, l_star=1, **paying)
+        self.kept.append(session)
+        self.names[id(session)] = f"{os.getpid()}.{len(self.kept)}"
+        return session
+
+    def ask(self, session: dps.Session, meddle: Callable[[], object] = lambda: None) -> None:
+        """One question; told only when its answer is out. A copy counts as what it was copied from."""
+        session.choose(SCORES, draws=Meddled(meddle), fresh=True)
+        self.tell(self.names.get(id(session)) or next(iter(self.names.values())))
+
+    def tell(self, name: str) -> None:
+        os.write(self.out, f"{name}\n".encode())
+
+    def greedy(self, session: dps.Session | None) -> None:
+        """All that can be had, from this session and from those that can be opened after it."""
+        with suppress(dps.DpselectError):
+            for _ in range(2 * PICKS):
+                if session is None:
+                    session = self.open()
+                self.ask(session)
+        if session is not None:
+            with suppress(dps.DpselectError):
+                session.close()
+        if self.kind != "none":  # without a ledger, another session is another promise
+            with suppress(dps.DpselectError):
+                other = self.open()
+                for _ in range(2 * PICKS):
+                    self.ask(other)
+
+
+Pattern = Callable[[World], None]
+
+
+# ---- forks ------------------------------------------------------------------------------------------------
+
+
+def forked(when: str, does: str, first: str) -> Pattern:
+    """A fork before the first question, between two or inside of one; who comes first, and what the child does."""
+
+    def run(world: World) -> None:
+        session = world.open()
+        reading, writing = os.pipe()
+        child = 0
+
+        def fork() -> None:
+            nonlocal child
+            child = os.fork()
+            if child == 0 and first == "parent":
+                os.close(writing)
+                os.read(reading, 1)  # ends when the parent has done all it does
+            elif child and first == "child":
+                os.waitpid(child, 0)
+
+        with suppress(dps.DpselectError), session:
+            if when != "fresh":
+                world.ask(session, fork if when == "inside" else lambda: None)
+            if when != "inside":
+                fork()
+            if child == 0 and does == "asks":
+                world.greedy(session)
+            elif child == 0 and does == "closes":
+                session.close()
+            elif child == 0 and does == "forks":
+                if os.fork():
+                    os.wait()
+            elif child:
+                world.greedy(session)
+        if child == 0:
+            world.greedy(session)
+            os._exit(0)
+        os.close(writing)
+        if first == "parent":
+            os.waitpid(child, 0)
+        world.greedy(session)
+
+    return run
+
+
+def forked_beside_a_thread(world: World) -> None:
+    """The child must not wait for a lock that a thread held which it does not have."""
+    session, inside, go = world.open(), threading.Event(), threading.Event()
+
+    def meddle() -> None:
+        inside.set()
+        go.wait(PATIENCE)
+
+    thread = threading.Thread(target=lambda: world.ask(session, meddle))
+    thread.start()
+    inside.wait(PATIENCE)
+    session._tab._lock.acquire()
+    child = os.fork()
+    if not child:
+        with suppress(dps.DpselectError), session:
+            world.ask(session)
+        with suppress(dps.DpselectError):
+            session.close()
+        gc.collect()
+        os._exit(0)
+    session._tab._lock.release()
+    os.waitpid(child, 0)
+    go.set()
+    thread.join()
+    world.greedy(session)
+
+
+def forked_and_ended_by_the_interpreter(world: World) -> None:
+    """The child's interpreter frees all that it inherited, as it ends."""
+    session = world.open()
+    world.ask(session)
+    child = os.fork()
+    if not child:
+        world.kept.clear()
+        del session
+        gc.collect()
+        sys.exit(0)
+    os.waitpid(child, 0)
+    world.greedy(session)
+
+
+# ---- threads ----------------------------------------------------------------------------------------------
+
+
+def many_threads(world: World) -> None:
+    session = world.open()
+    threads = [threading.Thread(target=world.greedy, args=(session,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def closed_while_a_thread_asks(world: World) -> None:
+    session, inside, go = world.open(), threading.Event(), threading.Event()
+
+    def meddle() -> None:
+        inside.set()
+        go.wait(PATIENCE)
+
+    def asks() -> None:
+        with suppress(dps.DpselectError):
+            world.ask(session, meddle)
+
+    thread = threading.Thread(target=asks)
+    thread.start()
+    inside.wait(PATIENCE)
+    session.close()
+    world.greedy(None)
+    go.set()
+    thread.join()
+    world.greedy(session)
+
+
+def closed_by_many_threads(world: World) -> None:
+    session = world.open()
+    world.ask(session)
+
+    def close() -> None:
+        with suppress(dps.LedgerError):
+            session.close()
+
+    threads = [threading.Thread(target=close) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    world.greedy(session)
+
+
+def a_daemon_thread_is_left(world: World) -> None:
+    session, inside = world.open(), threading.Event()
+
+    def meddle() -> None:
+        inside.set()
+        threading.Event().wait()
+
+    threading.Thread(target=lambda: world.ask(session, meddle), daemon=True).start()
+    inside.wait(PATIENCE)
+    world.greedy(session)
+
+
+# ---- copies -----------------------------------------------------------------------------------------------
+
+
+def copied(how: str, when: str) -> Pattern:
+    ways: dict[str, Callable[[Any], Any]] = {
+        "pickle": lambda thing: pickle.loads(pickle.dumps(thing)),
+        "copy": copy.copy,
+        "deepcopy": copy.deepcopy,
+    }
+
+    def run(world: World) -> None:
+        session = world.open()
+        if when == "asked":
+            world.ask(session)
+        for part in (session, session._tab):
+            with suppress(dps.DpselectError, TypeError, pickle.PicklingError):
+                twin: Any = ways[how](part)
+                if part is not session:
+                    twin, twin_tab = object.__new__(dps.Session), twin
+                    twin.__dict__ |= session.__dict__ | {"_tab": twin_tab}
+                world.greedy(twin)
+        world.greedy(session)
+
+    return run
+
+
+# ---- kills, exceptions, what is never finished ------------------------------------------------------------
+
+
+def killed(when: str) -> Pattern:
+    def run(world: World) -> None:
+        child = os.fork()
+        if not child:
+            if world.ledger is not None:
+                world.ledger = dps.Ledger(world.where)
+            session = world.open()
+            if when != "fresh":
+                world.ask(session)
+            if when == "inside":
+                world.ask(session, lambda: os.kill(os.getpid(), signal.SIGKILL))
+            os.kill(os.getpid(), signal.SIGKILL)
+        os.waitpid(child, 0)
+        if world.kind != "none":
+            give_back(world)
+        world.greedy(None)
+
+    return run
+
+
+def give_back(world: World) -> None:
+    """As `dpselect ledger pending --give-back` does."""
+    with dps.Ledger(world.where) as ledger:
+        for one in getattr(ledger, "pending", list)():
+            if one.entry.account.analyst == world.analyst and not one.may_have_read:
+                ledger.give_back(one)
+
+
+def given_back_under_its_hands(when: str) -> Pattern:
+    """The owner gives back what has read nothing, while the session lives."""
+
+    def run(world: World) -> None:
+        session = world.open()
+        if when == "asked":
+            world.ask(session)
+        if world.kind != "none":
+            give_back(world)
+        world.greedy(None)
+        world.greedy(session)
+
+    return run
+
+
+def broken_off(error: type[BaseException]) -> Pattern:
+    def run(world: World) -> None:
+        def meddle() -> None:
+            raise error
+
+        for _ in range(2):
+            with suppress(error, dps.DpselectError), world.open() as session:
+                world.ask(session, meddle)
+        world.greedy(None)
+
+    return run
+
+
+def a_generator_is_never_finished(world: World) -> None:
+    def answers() -> Iterator[None]:
+        with world.open() as session:
+            for _ in range(PICKS):
+                yield world.ask(session)
+
+    going = answers()
+    next(going)
+    child = os.fork()
+    if not child:
+        del going
+        gc.collect()
+        sys.exit(0)
+    os.waitpid(child, 0)
+    with suppress(dps.DpselectError):
+        next(going)
+    del going
+    gc.collect()
+    world.greedy(None)
+
+
+PATTERNS: dict[str, Pattern] = {
+    f"fork: {when}, the child {does}, the {first} first": forked(when, does, first)
+    for when in ("fresh", "asked", "inside")
+    for does in ("asks", "closes", "leaves", "forks")
+    for first in ("child", "parent")
+}
+PATTERNS |= {
+    f"copy: {how}, {when}": copied(how, when) for how in ("pickle", "copy", "deepcopy") for when in ("fresh", "asked")
+}
+PATTERNS |= {f"kill: {when}": killed(when) for when in ("fresh", "asked", "inside")}
+PATTERNS |= {f"given back: {when}": given_back_under_its_hands(when) for when in ("fresh", "asked")}
+PATTERNS |= {
+    f"broken off: {e.__name__}": broken_off(e) for e in (KeyError, KeyboardInterrupt, SystemExit, GeneratorExit)
+}
+PATTERNS |= {
+    one.__name__.replace("_", " "): one
+    for one in (
+        forked_beside_a_thread, forked_and_ended_by_the_interpreter, many_threads, closed_while_a_thread_asks,
+        closed_by_many_threads, a_daemon_thread_is_left, a_generator_is_never_finished,
+    )
+}  # fmt: skip
+
+
+def main(kind: str, where: str, words: str = "") -> None:
+    """Each pattern in a fork of its own, which starts clean."""
+    pick = dps.Session(epsilon=TOTAL, delta=DELTA, k_star=PICKS, l_star=1).terms.epsilon_per_pick
+    for number, (name, pattern) in enumerate(PATTERNS.items()):
+        if words not in name:
+            continue
+        analyst = f"{kind}{number}"
+        account = dps.Account("default", analyst)
+        if kind != "none":
+            with dps.Ledger(where) as ledger:
+                ledger.grant(account, TOTAL, DELTA)
+        reading, writing = os.pipe()
+        runner = os.fork()
+        if not runner:
+            os.close(reading)
+            signal.alarm(PATIENCE)
+            try:
+                pattern(World(kind, where, analyst, writing))
+            except SystemExit:
+                raise  # a child that the interpreter ends, with all that it frees
+            except BaseException as error:
+                os.write(writing, f"!{type(error).__name__}: {str(error)[:200]}\n".encode())
+            os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            told = pipe.read().splitlines()
+        _, status = os.waitpid(runner, 0)
+        found: dict[str, Any] = {
+            "name": name,
+            "status": status,
+            "pick": str(pick),
+            "errors": [t for t in told if t.startswith("!")],
+        }
+        found["answers"] = Counter(t for t in told if not t.startswith("!"))
+        if kind != "none":
+            with dps.Ledger(where) as ledger:
+                balance = ledger.balance(account)
+                found |= {"used": str(balance.used.epsilon), "problems": ledger.verify()}
+        sys.stdout.write(json.dumps(found) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

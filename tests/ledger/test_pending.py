@@ -1,0 +1,251 @@
+"""Questions that ended before a row was read give everything back; of others the ledger knows that it cannot."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import dpselect
+from dpselect.errors import LedgerError
+from dpselect.ledger import ZERO, Account, Kind, Ledger, Reservation, migrations
+from dpselect.ledger.entry import Draft
+from dpselect.ledger.journal import Journal
+from dpselect.ledger.sums import Sums
+from dpselect.payments import Purse
+from dpselect.privacy import ApproxDP
+from dpselect.questions import Question
+from tests.ledger.amounts import ask, charge, started
+
+HALF = charge("0.5", "1e-6")
+
+
+def test_what_is_held_can_be_given_back_once(ledger: Ledger, ann: Account) -> None:
+    ledger.grant(ann, 1, "1e-6")
+    reservation = ledger.reserve(ann, HALF, "{}")
+    (pending,) = ledger.pending()
+    assert (pending.entry.number, pending.may_have_read) == (2, False)
+    assert ledger.give_back(pending).left == charge("1", "1e-6")
+    assert list(ledger.pending()) == []
+    for late in (lambda: ledger.give_back(pending), lambda: ledger.start(reservation)):
+        with pytest.raises(LedgerError, match="reservation 2 was given back already"):
+            late()
+    assert [entry.kind for entry in ledger.entries()] == [Kind.GRANT, Kind.HOLD, Kind.RETURN]
+    assert ledger.verify() == []
+
+
+def test_what_may_have_read_stays_spent(ledger: Ledger, ann: Account) -> None:
+    ledger.grant(ann, 1, "1e-6")
+    reservation = started(ledger, ann, HALF)
+    ledger.start(reservation)  # twice is once
+    (pending,) = ledger.pending()
+    assert pending.may_have_read
+    for which in (pending, reservation):
+        with pytest.raises(LedgerError, match="under reservation 2 rows may have been read\nhint: it stays spent"):
+            ledger.give_back(which)
+    ledger.abandon(reservation)
+    assert ledger.balance(ann).reserved == HALF
+    ledger.settle(reservation, ZERO, None)
+    with pytest.raises(LedgerError, match="was settled already"):
+        ledger.give_back(pending)
+    assert [entry.kind for entry in ledger.entries()] == [Kind.GRANT, Kind.HOLD, Kind.READ, Kind.SETTLE]
+    assert ledger.verify() == []
+
+
+def test_nothing_is_settled_that_was_not_started(ledger: Ledger, ann: Account) -> None:
+    ledger.grant(ann, 1, "1e-6")
+    reservation = ledger.reserve(ann, HALF, "{}")
+    with pytest.raises(ValueError, match="is started before it is settled"):
+        ledger.settle(reservation, HALF, "[]")
+    assert ledger.balance(ann).reserved == HALF
+
+
+# ---- earlier versions -------------------------------------------------------------------------------------
+
+
+def test_reservations_of_earlier_versions_may_have_read(
+    where: str, ann: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They wrote `reserve`, read rows without a further word, and may do so still, in a process that goes on."""
+    with monkeypatch.context() as earlier:
+        earlier.setattr(migrations, "STEPS", migrations.STEPS[:1])
+        with Ledger.create(where) as ledger:
+            ledger.grant(ann, 2, "1e-5")
+            answered = reserve_as_before(ledger, ann, "answered")
+            ledger.settle(answered, HALF, "[1]")
+            reserve_as_before(ledger, ann, "died")
+            head = ledger.head
+    with Ledger(where) as ledger:
+        (pending,) = ledger.pending()
+        assert (pending.entry.question, pending.may_have_read) == ("died", True)
+        with pytest.raises(LedgerError, match="rows may have been read"):
+            ledger.give_back(pending)
+        assert ledger.repeat(ann, "answered") == "[1]"
+        ask(ledger, ann, HALF)
+        with pytest.raises(LedgerError, match="was settled already"):
+            ledger.settle(answered, HALF, "[1]")
+        late = reserve_as_before(ledger, ann, "a process that was running all the time")
+        assert [one.may_have_read for one in ledger.pending()] == [True, True]
+        ledger.settle(late, HALF, "[2]")
+        assert ledger.verify(head) == []
+
+
+def reserve_as_before(ledger: Ledger, account: Account, question: str) -> Reservation:
+    """What the first form of ledgers did: one entry, and rows at once."""
+    with ledger._writing() as (journal, end):
+        before = journal.balance(account)
+        after = replace(before, reserved=before.reserved + HALF)
+        return Reservation.of(journal.append(end, Draft(Kind.RESERVE, account, HALF, question), after))
+
+
+@pytest.mark.parametrize("second", [Kind.SETTLE, Kind.RETURN])
+def test_the_tables_themselves_close_a_reservation_once(ledger: Ledger, ann: Account, second: Kind) -> None:
+    ledger.grant(ann, 1, "1e-6")
+    reservation = ledger.reserve(ann, HALF, "{}")
+    ledger.give_back(reservation)
+    with pytest.raises(LedgerError, match="refused a change that no ledger makes"), ledger._writing() as (journal, end):
+        journal.append(end, Draft(second, ann, ZERO, refers_to=reservation.number))
+
+
+# ---- what verify says -------------------------------------------------------------------------------------
+
+IMPOSSIBLE = {
+    "read twice": ([(Kind.READ, 2), (Kind.READ, 2)], "entry 4 marks as reading what is no open reservation"),
+    "read after the return": ([(Kind.RETURN, 2), (Kind.READ, 2)], "entry 4 marks as reading what is no open"),
+    "returned after reading": ([(Kind.READ, 2), (Kind.RETURN, 2)], "entry 4 gives back what is no open reservation"),
+    "returned twice": ([(Kind.RETURN, 2), (Kind.RETURN, 2)], "entry 4 gives back what is no open reservation"),
+    "a grant returned": ([(Kind.RETURN, 1)], "entry 3 gives back what is no open reservation"),
+    "settled unread": ([(Kind.SETTLE, 2)], "entry 3 settles a question that was never marked as reading"),
+    "settled after the return": ([(Kind.RETURN, 2), (Kind.SETTLE, 2)], "entry 4 settles no open reservation"),
+}
+
+
+@pytest.mark.parametrize(("entries", "found"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_entries_that_no_ledger_writes_are_named(
+    tmp_path: Path, ann: Account, entries: list[tuple[Kind, int]], found: str
+) -> None:
+    """With sound digests, as somebody writes them who knows how: what they say does not add up."""
+    with Ledger.create(tmp_path / "x") as ledger:
+        ledger.grant(ann, 1, "1e-6")
+        ledger.reserve(ann, HALF, "{}")
+        run = ledger._opened().run
+        run("DROP INDEX entry_closes")
+        run("DROP INDEX entry_reads")
+        for kind, number in entries:
+            with ledger._writing() as (journal, end):
+                journal.append(end, Draft(kind, ann, ZERO, refers_to=number))
+        assert any(problem.startswith(found) for problem in ledger.verify())
+
+
+def test_a_return_of_somebody_elses_reservation_is_named(ledger: Ledger, ann: Account) -> None:
+    ledger.grant(ann, 1, "1e-6")
+    ledger.reserve(ann, HALF, "{}")
+    with ledger._writing() as (journal, end):
+        journal.append(end, Draft(Kind.RETURN, Account("plays", "bob"), ZERO, refers_to=2))
+    assert "entry 3 gives back what is no open reservation of this account" in ledger.verify()[0]
+
+
+class ForgetfulSums(Sums):
+    """The broken twin of what verify adds up: it lets a reservation go back after rows were read."""
+
+    def _is_unread(self, entry: Any) -> bool:
+        return entry.refers_to in self._open
+
+
+def test_a_twin_that_gives_back_after_reading_would_free_what_was_spent(ledger: Ledger, ann: Account) -> None:
+    ledger.grant(ann, 1, "1e-6")
+    reservation = started(ledger, ann, HALF)
+    with ledger._writing() as (journal, end):
+        journal.append(end, Draft(Kind.RETURN, ann, ZERO, refers_to=reservation.number))
+    honest, twin = Sums(), ForgetfulSums()
+    found = [[p for entry in ledger.entries() for p in sums.problems(entry)] for sums in (honest, twin)]
+    assert found[0] == [
+        "gives back what is no open reservation of this account, or under which rows may have been read"
+    ]
+    assert found[1] == []
+
+
+# ---- Ctrl-C at every line ---------------------------------------------------------------------------------
+
+WATCHED = (str(Path(dpselect.__file__).parent / "ledger"), str(Path(dpselect.__file__).parent / "payments.py"))
+
+
+def interrupted_at(line: int, purse: Purse, read: list[int]) -> bool:
+    """Ask one question, with Ctrl-C at the n-th line that it runs in what pays; whether it came to its end."""
+    left = itertools.count(line, -1)
+
+    def each_line(_frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line" and next(left) == 1:
+            raise KeyboardInterrupt
+        return each_line
+
+    def each_call(frame: FrameType, *_: Any) -> Any:
+        return each_line if frame.f_code.co_filename.startswith(WATCHED) else None
+
+    def answer() -> Any:
+        read.append(line)
+        raise KeyError("rows were read")
+
+    before = sys.gettrace()
+    sys.settrace(each_call)
+    try:
+        purse.pay(ApproxDP(HALF.epsilon, HALF.delta), Question("{}", repeatable=False), answer, fresh=False)
+    except KeyError:
+        return True
+    except KeyboardInterrupt:
+        return False
+    finally:
+        sys.settrace(before)
+    raise AssertionError("the question cannot be answered")
+
+
+def test_an_interruption_at_any_line_before_rows_are_read_gives_all_back(tmp_path: Path, ann: Account) -> None:
+    empty = tmp_path / "empty"
+    with Ledger.create(empty) as ledger:
+        ledger.grant(ann, 1, "1e-5")
+    given_back = 0
+    for line in itertools.count(1):
+        path, read = tmp_path / f"{line}", list[int]()
+        shutil.copy(empty, path)
+        ended = interrupted_at(line, Purse(path, ann), read)
+        with Ledger(path) as ledger:
+            kinds = {entry.kind for entry in ledger.entries()}
+            assert ledger.verify() == []
+            # What the ledger says is what happened: reserved if and only if rows may have been read.
+            assert (ledger.balance(ann).reserved == HALF) == (Kind.READ in kinds), line
+            assert [one.may_have_read for one in ledger.pending()] == [True] * (Kind.READ in kinds)
+        assert not read or Kind.READ in kinds
+        given_back += Kind.RETURN in kinds
+        if ended:
+            break
+    assert line > 150
+    assert given_back > 20
+
+
+def test_a_ledger_that_cannot_take_the_mark_gives_back_in_time(
+    tmp_path: Path, ann: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark fails, no row is read, and all is free again."""
+    real = Journal.append
+
+    def full(journal: Journal, end: Any, draft: Draft, *more: Any) -> Any:
+        if draft.kind is Kind.READ:
+            raise LedgerError("the disk is full")
+        return real(journal, end, draft, *more)
+
+    path = tmp_path / "x"
+    with Ledger.create(path) as ledger:
+        ledger.grant(ann, 1, "1e-5")
+    monkeypatch.setattr(Journal, "append", full)
+    question, price = Question("{}", repeatable=False), ApproxDP(HALF.epsilon, HALF.delta)
+    with pytest.raises(LedgerError, match="the disk is full"):
+        Purse(path, ann).pay(price, question, lambda: pytest.fail("a row was read"), fresh=False)
+    with Ledger(path) as ledger:
+        assert ledger.balance(ann).used == ZERO
+        assert ledger.verify() == []
