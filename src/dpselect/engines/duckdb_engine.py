@@ -7,21 +7,31 @@ from types import TracebackType
 
 import numpy as np
 
-from dpselect.engines import duckdb_filter, duckdb_text
 from dpselect.engines import duckdb_questions as questions
+from dpselect.engines import duckdb_text, row_filter
 from dpselect.engines.domain import Column, Domain, Listed, Span
 from dpselect.engines.duckdb_domain import keep_domain
-from dpselect.engines.duckdb_filter import RowFilter
 from dpselect.engines.duckdb_pairs import user_sets
-from dpselect.engines.duckdb_row_rules import refuse
 from dpselect.engines.duckdb_scans import Scan, missing_column
 from dpselect.engines.duckdb_sources import open_scan
 from dpselect.engines.duckdb_tables import write_parquet, write_table
-from dpselect.engines.duckdb_types import filter_form, is_text, item_form, kind, label, number_form, present, user_form
+from dpselect.engines.duckdb_types import (
+    filter_form,
+    filter_type,
+    is_text,
+    item_form,
+    kind,
+    label,
+    number_form,
+    present,
+    user_form,
+)
 from dpselect.engines.duckdb_weights import DuckDBPairs
 from dpselect.engines.duckdb_workspace import Row, Workspace, quoted
+from dpselect.engines.filters.engines import DUCKDB
 from dpselect.engines.grouping import histogram_of
 from dpselect.engines.port import PerUser, Progress
+from dpselect.engines.row_filter import RowFilter
 from dpselect.errors import ParameterError
 from dpselect.grid import Grid, UsersAt
 from dpselect.histogram import Histogram
@@ -51,14 +61,15 @@ class DuckDBEngine:
         table: str | None = None,
         key: bytes,
     ) -> None:
+        condition = None if where is None else row_filter.parse(where)
         self._workspace = Workspace()
         self._domains: dict[Domain, str] = {}
         self._key = key
         self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
         try:
-            row_filter = RowFilter() if where is None else duckdb_filter.parse(self._workspace, where)
             self._scan = open_scan(self._workspace, source, table)
-            self._columns, self._types = _schema(self._workspace, self._scan, user, item, row_filter)
+            self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition)
+            self._where = "true" if condition is None else _written(condition, self._types)
             if split is not None and not is_text(self._types[item]):
                 raise ParameterError(
                     "split", "go with an item column of text", f"a column of {kind(self._types[item])}"
@@ -66,7 +77,7 @@ class DuckDBEngine:
         except BaseException:
             self._workspace.close()
             raise
-        self._user, self._item, self._where, self._split = user, item, row_filter.sql(), split
+        self._user, self._item, self._split = user, item, split
         self._every_row = where is None and split is None and max_items_per_user is None
 
     def __enter__(self) -> DuckDBEngine:
@@ -201,23 +212,25 @@ class DuckDBEngine:
         user, item = ((quoted(name), self._types[name]) for name in (self._user, self._item))
         rows = (
             f"SELECT {user_form(*user)} AS u, {item_form(*item)} AS i FROM (SELECT {columns} FROM {source}) "
-            f"WHERE {self._where} AND {present(*user)} AND {present(*item)}"
+            f"WHERE ({self._where}) AND {present(*user)} AND {present(*item)}"
         )
         return rows if self._split is None else questions.split(rows, self._split)
 
 
 def _schema(
-    workspace: Workspace, scan: Scan, user: str, item: str, row_filter: RowFilter
+    workspace: Workspace, scan: Scan, user: str, item: str, condition: RowFilter | None
 ) -> tuple[list[str], Mapping[str, str]]:
     """The columns that are read and their types; whatever the caller named must be there and fit."""
     for parameter, name in (("user", user), ("item", item)):
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
-    columns = list(dict.fromkeys([user, item, *row_filter.needs(scan)]))
-    foreign = sorted(set(row_filter.functions) & scan.own_functions(workspace)) if row_filter.functions else []
-    if foreign:
-        refuse(f"the function {foreign[0]}", "somebody defined it in the source's database, so it may do anything")
+    more = [] if condition is None else condition.needs(scan.names or condition.columns, scan.hint)
+    columns = list(dict.fromkeys([user, item, *more]))
     types = scan.types(workspace, columns)
     item_form(quoted(item), types[item])
-    duckdb_filter.check(workspace, row_filter, {column: types[column] for column in columns})
     return columns, types
+
+
+def _written(condition: RowFilter, types: Mapping[str, str]) -> str:
+    """The filter as DuckDB's SQL."""
+    return condition.sql({column: filter_type(types[column]) for column in types}, quoted, DUCKDB)

@@ -52,10 +52,6 @@ class Scan(ABC):
         """
         return nullcontext()
 
-    def own_functions(self, workspace: Workspace) -> frozenset[str]:  # noqa: ARG002
-        """Functions that somebody defined in the source's own database: what they do is not known."""
-        return frozenset()
-
 
 @dataclass(frozen=True)
 class SqlScan(Scan):
@@ -141,12 +137,6 @@ class RelationScan(Scan):
         # The stream is registered, not the relation: it runs once, and its schema comes with it.
         with workspace.registered(self._queried(select(_HERE)).__arrow_c_stream__()) as name:
             yield name
-
-    def own_functions(self, workspace: Workspace) -> frozenset[str]:
-        """Functions that somebody defined in this database."""
-        # No function is called here: it could be one of those that are looked for.
-        sql = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal"
-        return frozenset(str(row[0]).lower() for row in workspace.guarded(lambda: self._queried(sql).fetchall()))
 
     def _queried(self, sql: str) -> Any:
         """A query of ours over the relation, under a name that exists in that query only."""

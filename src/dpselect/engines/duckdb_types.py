@@ -10,6 +10,7 @@ import datetime
 import re
 
 from dpselect.engines.duckdb_workspace import quoted
+from dpselect.engines.sql_port import SqlType
 from dpselect.engines.written import LETTERS, NUMBER
 from dpselect.errors import DataError
 
@@ -85,6 +86,26 @@ def present(expression: str, sql_type: str) -> str:
     name = kind(sql_type)
     missing = f" AND {expression} <> 'NaN'::{name}" if name in FLOATS else ""
     return f"{expression} IS NOT NULL{missing}"
+
+
+def filter_type(sql_type: str) -> SqlType:
+    """A column as the filter compares it; a type that it does not know has IS NULL alone."""
+    name = kind(sql_type)
+    if is_text(sql_type):
+        return SqlType(name, "text", '({})::VARCHAR COLLATE "C"', "VARCHAR", "VARCHAR")
+    if name in INTEGERS and name != "UHUGEINT":
+        return SqlType(name, "integer", "{}", name, name)
+    if name in FLOATS:
+        return SqlType(name, "number", "{}" if name == "DOUBLE" else "CAST({} AS DOUBLE)", "DOUBLE", name)
+    if name == "DECIMAL":
+        return SqlType(sql_type, "number", "{}", sql_type, sql_type)
+    if name in ("BOOLEAN", "DATE", "TIMESTAMP"):
+        return SqlType(name, name.lower(), "{}", name, name)
+    if name in ("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
+        return SqlType(name, "timestamp", "TRY_CAST({} AS TIMESTAMP)", "TIMESTAMP", "TIMESTAMP")
+    if name == ZONED:
+        return SqlType(name, "timestamp", "(({}) AT TIME ZONE 'UTC')", "TIMESTAMP", ZONED)
+    return SqlType(name, "other", "{}", name, None)
 
 
 def filter_form(column: str, sql_type: str) -> str:
