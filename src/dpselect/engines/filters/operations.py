@@ -19,6 +19,7 @@ from dpselect.engines.filters.values import Value, alike, as_exact, as_moment, t
 
 _LONGEST = 400_000  # characters of a filter as it is written; some operations write what they work on several times
 _WHOLE = 10**15  # whole numbers up to this one are exact in a double, with a half beside them
+_WIDE = 19  # digits of a decimal that DuckDB holds in 128 bits; a product of two shorter ones must fit in 64
 _HELD = 300  # powers of ten that a double has
 
 
@@ -142,16 +143,15 @@ class Writer:
             return self._of_doubles("*", parts, lambda a, b: (a.low + b.low - 1, a.high + b.high + 1))
         left, right = parts
         most, scale = _scaled(left, left.scale) * _scaled(right, right.scale), left.scale + right.scale
-        result = values.exact_type(most, scale, self.spelling)
-        if result == self.spelling.integer:
-            sqls = [f"CAST({part.used} AS {result})" for part in parts]
+        if values.exact_type(most, scale, self.spelling) == self.spelling.integer:
+            sqls = [f"CAST({part.used} AS {self.spelling.integer})" for part in parts]
         else:
-            sqls = [self._own_decimal(part) for part in parts]
+            sizes = [values.digits(part.most or 0, part.scale) for part in parts]
+            if max(sizes) < _WIDE <= values.digits(most, scale):
+                sizes[0] = _WIDE
+            types = [self.spelling.decimal(size, part.scale) for size, part in zip(sizes, parts, strict=True)]
+            sqls = [f"CAST({part.used} AS {name})" for part, name in zip(parts, types, strict=True)]
         return Value("exact", f"({' * '.join(sqls)})", most=most, scale=scale)
-
-    def _own_decimal(self, part: Value) -> str:
-        most = part.most or 0
-        return f"CAST({part.used} AS {self.spelling.decimal(values.digits(most, part.scale), part.scale)})"
 
     def _quotient(self, node: Operation, parts: Sequence[Value]) -> Value:
         """Of doubles; null where the divisor is 0."""
