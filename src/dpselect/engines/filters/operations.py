@@ -76,7 +76,7 @@ class Writer:
     def _like(self, node: Operation, parts: Sequence[Value]) -> Value:
         pattern = node.fixed[0]
         assert isinstance(pattern, Pattern)
-        return _boolean(self.spelling.fits(_text(parts[0], "LIKE").sql, pattern))
+        return _boolean(self.spelling.fits(_text(parts[0], node.sort).sql, pattern))
 
     # ---- choices ------------------------------------------------------------------------------------------
 

@@ -197,7 +197,7 @@ def as_moment(value: Value, spelling: Spelling) -> Value:
 
 def misfit(values: Sequence[Value], must: str = "") -> NoReturn:
     """Refuse values that do not go together, in words for the kind of the first that is no constant."""
-    first = next((value for value in values if value.constant is None), values[0])
-    other = next(value for value in (*values, first) if value is not first)
+    place = next((place for place, value in enumerate(values) if value.constant is None), 0)
+    first, other = values[place], values[0 if place else -1]
     may = must or _KINDS.get(first.kind, "a number" if first.kind in ("exact", "double") else "IS NULL alone")
     refuse(f"{other.shown} beside {first.shown}", f"there may stand {may}; CAST(x AS DOUBLE) and the like make one")
