@@ -1,10 +1,11 @@
-"""Awkward rows in a DuckDB table and as another engine has them, and the rows that a filter keeps on DuckDB."""
+"""Awkward rows in a DuckDB table and as another engine has them, what a filter keeps of them, and what it should keep."""
 
 from __future__ import annotations
 
-from dpselect.engines import duckdb_filter
-from dpselect.engines.duckdb_types import filter_form
+from dpselect.engines.duckdb_types import filter_type
 from dpselect.engines.duckdb_workspace import Workspace, quoted
+from dpselect.engines.filters.engines import DUCKDB
+from dpselect.engines.row_filter import parse
 
 # A column, its type in DuckDB, its values; lists of different lengths, so that pairs of columns meet in many ways.
 COLUMNS: dict[str, tuple[str, list[str | None]]] = {
@@ -27,31 +28,52 @@ COLUMNS: dict[str, tuple[str, list[str | None]]] = {
     "zone": ("TIMESTAMPTZ", ["2024-01-31 00:00:00+00", "2024-01-31 01:00:00+02", None, "2024-03-31 02:30:00+00"]),
     "other zone": ("TIMESTAMPTZ", ["2024-01-31 00:00:00+00", "2024-03-31 04:30:00+02", None]),
     'O"dd %s {}': ("INTEGER", ["1", "2", None]),
+    "written": ("VARCHAR", ["5", " 5 ", "+5", "-5", "5.", "5.5", ".5", "-0", "0x10", "1_000", "inf", "NaN", "1e5", "1E-3",
+                            "1e999", "1e-999", "9" * 18, "9" * 19, "9" * 40, "9" * 41, "7" * 1200, "", " ", "+", "e5",
+                            "5\n", "\t5", "\u0663", "5d", "1e05", "1e0100", "2024-02-29", "2023-02-29", "1900-02-29",
+                            "2000-02-29", "0000-01-01", "0001-01-01", "9999-12-31", "2024-1-1", "2024-04-31",
+                            "2024-01-31 10:00", "2024-01-31T10:00:00.123456", "2024-01-31 24:00:00", "10000-01-01",
+                            "2024-01-31 10:00:00+02", "2024-01-31 10:00:60", "infinity", "epoch", "now", "true", "TRUE",
+                            "t", "F", "yes", "1", "0", None, " true", "0.10", "123.45", "1234.5", "20240131", "-.5"]),
+    "far day": ("DATE", ["infinity", "-infinity", "99999-01-01", None, "0001-01-01", "9999-12-31", "10000-01-01",
+                         "2024-12-29", "2024-12-30", "2024-02-29"]),
+    "far moment": ("TIMESTAMP", ["infinity", None, "-infinity", "99999-01-01 00:00:00", "0001-01-01 00:00:00",
+                                 "9999-12-31 23:59:59.999999", "10000-01-01 00:00:00", "1969-12-31 23:59:59.999999",
+                                 "2024-12-29 12:34:56.5"]),
+    "ints": ("INTEGER", ["2147483647", "-2147483648", "0", "-1", "1", "7", None, "-7", "2"]),
+    "wild": ("DOUBLE", ["1.7976931348623157e308", "-1.7976931348623157e308", "5e-324", "1e100", "1.0000000000000002e100",
+                        "1e-100", "9e-101", "NaN", "Infinity", "-Infinity", "-0.0", "0.1", "-2.5", "1e15", "1e16",
+                        "0.49999999999999994", None, "3"]),
+    "long": ("VARCHAR", ["a" * 5000, "ab" * 3000, "\U0001f600" * 1000, None, "  x ", "\u00a0x", "ABC\u00c4\u0130\u00df"]),
 }  # fmt: skip
-ROWS = [[number, *(values[number % len(values)] for _, values in COLUMNS.values())] for number in range(120)]
+ROWS = [[number, *(values[number % len(values)] for _, values in COLUMNS.values())] for number in range(180)]
+TYPES = {name: filter_type(sql_type.replace("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"))
+         for name, (sql_type, _) in COLUMNS.items()}  # fmt: skip
 
 
-def filled() -> Workspace:
-    """A DuckDB of its own with the table t."""
+def filled(*, infinite: bool = True) -> Workspace:
+    """A DuckDB of its own with the table t; Spark has no infinite dates."""
     workspace = Workspace()
     columns = ", ".join(f"{quoted(name)} {sql_type}" for name, (sql_type, _) in COLUMNS.items())
     workspace.rows(f"CREATE TABLE t (id INTEGER, {columns})")
-    workspace.connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(ROWS[0]))})", ROWS).fetchall()
+    rows = ROWS if infinite else [[None if str(v).lstrip("-") == "infinity" else v for v in row] for row in ROWS]
+    workspace.connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(ROWS[0]))})", rows).fetchall()
     return workspace
 
 
 def kept(workspace: Workspace, where: str) -> list[int]:
-    """The rows that DuckDB's own filter keeps, checked as an engine checks it."""
-    found = duckdb_filter.parse(workspace, where)
-    types = {name: sql_type for name, (sql_type, _) in COLUMNS.items()}
-    by_lower = {name.lower(): name for name in types}
-    meant = {"text", *(by_lower[column.lower()] for column in found.columns)}  # an engine always reads some
-    duckdb_filter.check(workspace, found, {name: types[name] for name in meant})
-    assert all(filter_form(name, types[name]) == quoted(name) for name in meant)
-    return [row[0] for row in workspace.rows(f"SELECT id FROM t WHERE {found.sql()} ORDER BY id")]
+    """The rows that a filter keeps on DuckDB."""
+    found = parse(where)
+    condition = found.sql({name: TYPES[name] for name in found.needs(tuple(TYPES))}, quoted, DUCKDB)
+    return [row[0] for row in workspace.rows(f"SELECT id FROM t WHERE ({condition}) ORDER BY id")]
 
 
-# Here \n stands for the end of a line.
+def meant(workspace: Workspace, sql: str) -> list[int]:
+    """The rows that a condition in DuckDB's own SQL keeps, without a row for which it fails."""
+    return [row[0] for row in workspace.rows(f"SELECT id FROM t WHERE TRY(({sql})) ORDER BY id")]
+
+
+# They mean what DuckDB's own SQL means by them. Here \n stands for the end of a line.
 CONDITIONS = [
     line.replace("\\n", "\n")
     for line in """
@@ -109,14 +131,9 @@ double = big
 double < small
 double > 9007199254740993
 double = 5e-324
-float = 0.1
-float > 0.1
-float <= 0.3
 float = double
 double > float
 float = 16777216
-float IN (0.1, 7, 0.5)
-float BETWEEN -0.5 AND 0.3
 float <> 0.5
 NOT float > 1000000
 money = 0.1
@@ -167,5 +184,155 @@ NOT NOT yes
 text = 'a' or TEXT = 'A' and not Yes
 NOT text IN ('a') AND NOT small BETWEEN 0 AND 7
 NOT text IS NULL
+yes IS TRUE OR no IS NOT FALSE
+yes IS FALSE
+yes IS DISTINCT FROM no
+small IS NOT DISTINCT FROM big
+CASE WHEN yes THEN small WHEN no THEN 7 END = 7
+CASE text WHEN 'a' THEN 1 WHEN 'b' THEN 2 ELSE 3 END < 3
+COALESCE(small, big, 1) > 0
+COALESCE(text, other) = 'a'
+NULLIF(text, 'a') IS NULL
+small + 1 > 0
+money * 2 = 5
+money + 0.5 >= 3
+-small = 5
+-big < 0
+big % 7 = 0
+ints % 2 = -1
+ints % small = 0
+floor(money) = 2
+ceil(money) = 1
+floor(money) % 2 = 0
+ints::DOUBLE / 2 = 3.5
+money::DOUBLE > 2.4
+wide::DOUBLE > 1e30
+big::DOUBLE = 9007199254740992e0
+money = 0.1e0
+lower(text) = 'a' AND text <> 'é'
+length(text) > 4
+length(long) = 1000
+length(trim(text)) < length(text)
+ltrim(text) = 'a '
+rtrim(text) = 'a'
+left(text, 2) = 'a_'
+right(text, 1) = 'h'
+right(long, 2) = '😀😀'
+substring(text, 2, 1) = '_'
+substring(text, 3) = 'b'
+left(text, 0) = ''
+text || other = 'ab'
+text || '!' = 'a!'
+starts_with(text, 'a')
+ends_with(text, '%')
+contains(text, '_')
+contains(text, 's {')
+text LIKE 'a_b%'
+text LIKE '%_\\n_%'
+text LIKE '%a%\\n%b'
+long LIKE '%a_a%a'
+long LIKE 'a%b%a%b'
+long LIKE '%😀_😀%'
+CAST(day AS TIMESTAMP) = moment
+moment::DATE = '2024-01-31'
+day = moment
+day < moment
+year(day) = 2024
+month(moment) = 1
+extract(day FROM day) = 31
+date_part('hour', moment) = 23
+minute(moment) = 59
+second(moment) = 59
+isodow(day) = 3
+date_part('dow', day) = 0
+date_trunc('month', day) = '2024-01-01'
+date_trunc('year', moment) = '2024-01-01'
+date_trunc('week', day) = '2024-02-26'
+date_trunc('day', moment) = '2024-01-31'
+day::TEXT LIKE '2024-%'
+small::TEXT = '-5'
+yes::TEXT = 'false'
+"far day" > '9999-12-31'
+"far day" <= '0001-01-01'
+"far moment" > '2024-01-01'
+"far day" IS NOT NULL
+wild > 1e300
+wild < -1e300
+wild = 5e-324
+wild = 0
 """.strip().splitlines()
 ]
+
+
+_NUMBER = r" *[+-]?[0-9]{1,18} *"
+_RANGED = "(abs(wild) BETWEEN 1e-100 AND 1e100 OR wild = 0)"
+_FAR = "(\"far day\" BETWEEN '0001-01-01' AND '9999-12-31')"
+_THEN = "(\"far moment\" BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999')"
+_DOUBLE = r" *[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?0?[0-9]{1,2})? *"
+# Where ours is not DuckDB's: what it means, in DuckDB's SQL.
+OTHERS = {
+    "written::INT = 5": f"regexp_full_match(written, '{_NUMBER}') AND TRY_CAST(written AS BIGINT) = 5",
+    "CAST(written AS BIGINT) > 5": f"regexp_full_match(written, '{_NUMBER}') AND TRY_CAST(written AS BIGINT) > 5",
+    "written::BIGINT IS NULL": f"NOT regexp_full_match(written, '{_NUMBER}') OR written IS NULL",
+    "TRY_CAST(written AS DOUBLE) >= 5": f"regexp_full_match(written, '{_DOUBLE}') AND TRY_CAST(written AS DOUBLE) >= 5",
+    "written::DOUBLE < 1": f"regexp_full_match(written, '{_DOUBLE}') AND TRY_CAST(written AS DOUBLE) < 1",
+    "written::DOUBLE IS NOT NULL": f"regexp_full_match(written, '{_DOUBLE}')",
+    "written::DOUBLE * 2 > 9": f"regexp_full_match(written, '{_DOUBLE}') AND TRY_CAST(written AS DOUBLE) * 2 > 9",
+    "written::DECIMAL(5,2) > 0": r"regexp_full_match(written, ' *[+-]?[0-9]{1,3}(\.[0-9]{1,2})? *') "
+    "AND TRY_CAST(written AS DECIMAL(5,2)) > 0",
+    "written::DECIMAL(38,0) IS NOT NULL": "regexp_full_match(written, ' *[+-]?[0-9]{1,38} *')",
+    "written::DATE >= '2000-01-01'": "regexp_full_match(written, '[0-9]{4}-[0-9]{2}-[0-9]{2}') "
+    "AND TRY_CAST(written AS DATE) >= '2000-01-01'",
+    "written::DATE IS NOT NULL": "regexp_full_match(written, '[0-9]{4}-[0-9]{2}-[0-9]{2}') AND written > '0001' "
+    "AND TRY_CAST(written AS DATE) IS NOT NULL",
+    "written::TIMESTAMP > '2000-01-01'": "regexp_full_match(written, '[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]*)?') "
+    "AND written NOT LIKE '%24:00%' AND TRY_CAST(written AS TIMESTAMP) > '2000-01-01'",
+    "written::BOOLEAN": "lower(written) IN ('true', 't', '1')",
+    "NOT written::BOOLEAN": "lower(written) IN ('false', 'f', '0')",
+    "lower(long) LIKE 'abc%'": "long LIKE 'ABC%'",
+    "upper(text) = 'A'": "text IN ('a', 'A')",
+    "text ILIKE 'A%'": "text LIKE 'a%' OR text LIKE 'A%'",
+    "upper(long) = 'ABC\u00c4\u0130\u00df'": "starts_with(long, 'ABC')",
+    "trim(long) = 'x'": "long = '  x '",
+    "small + ints * 3 - 2 > small": "small IS NOT NULL AND ints * 3::HUGEINT > 2",
+    "ints * ints > 1000000000000000000": "ints * ints::HUGEINT > 1000000000000000000",
+    "ints - big > 0": "ints > big",
+    "big * ints < 0": "(big > 0 AND ints < 0) OR (big < 0 AND ints > 0)",
+    "abs(ints) = 2147483648": "ints = -2147483648",
+    "abs(big) > 9000000000000000000": "big > 9000000000000000000 OR big < -9000000000000000000",
+    "money * money > 6.2": "money > 2.49 OR money < -2.49",
+    "1 / ints = -1": "ints = -1",
+    "1 / ints IS NULL": "ints IS NULL OR ints = 0",
+    "ints / ints = 1": "ints <> 0",
+    "ints % (small - small) IS NULL": "true",
+    "7 / (ints - ints) IS NULL": "true",
+    "wild + 1 > 1": f"{_RANGED} AND wild + 1 > 1",
+    "wild * wild >= 0": _RANGED,
+    "wild * wild * wild * wild > 1e-300": f"{_RANGED} AND (abs(wild * wild) BETWEEN 1e-100 AND 1e100) "
+    "AND wild * wild * wild * wild > 1e-300",
+    "wild - wild = 0": _RANGED,
+    "wild / wild = 1": f"{_RANGED} AND wild <> 0",
+    "1 / wild IS NULL": f"NOT {_RANGED} OR wild = 0 OR wild IS NULL",
+    "-wild < 0": f"{_RANGED} AND wild > 0",
+    "abs(wild) > 2": f"{_RANGED} AND abs(wild) > 2",
+    "floor(wild) = -3": "wild = -2.5",
+    "ceil(wild) = 1": "wild > 0 AND wild <= 1",
+    "floor(wild) IS NULL": "wild IS NULL OR NOT wild BETWEEN -1e15 AND 1e15",
+    "double + big > 10": "(abs(double) BETWEEN 1e-100 AND 1e100 OR double = 0) AND double + big::DOUBLE > 10",
+    "COALESCE(wild, 3) = 3": f"wild = 3 OR wild IS NULL OR NOT {_RANGED}",
+    "year(\"far day\") > 0": _FAR,
+    "month(\"far moment\") = 12": f"{_THEN} AND month(\"far moment\") = 12",
+    "date_trunc('week', \"far day\") = '2024-12-30'": "\"far day\" = '2024-12-30'",
+    "date_trunc('month', \"far moment\") >= '2024-01-01'": f"{_THEN} AND \"far moment\" >= '2024-01-01'",
+    "\"far day\"::TIMESTAMP IS NULL": f"\"far day\" IS NULL OR NOT {_FAR}",
+    "\"far moment\"::DATE > '2000-01-01'": f"{_THEN} AND \"far moment\" > '2000-01-02'",
+    "\"far day\" = \"far moment\"": f"{_FAR} AND \"far day\" = \"far moment\"",
+    "\"far day\"::TEXT = '0001-01-01'": "\"far day\" = '0001-01-01'",
+    "second(\"far moment\") = 59": f"{_THEN} AND second(\"far moment\") = 59",
+    "zone::DATE = '2024-01-30'": "zone = '2024-01-30 23:00:00+00'",
+    "hour(zone) = 2": "zone = '2024-03-31 02:30:00+00'",
+    "float = 0.5 OR float > 0.1": "float::DOUBLE > 0.1 OR float::DOUBLE = 0.5",
+    "CASE WHEN yes THEN 1 ELSE 1 / 0 END = 1": "yes",
+    "CASE WHEN yes THEN wild ELSE 1 END = 1": "yes IS NOT TRUE",
+    "CASE WHEN TRUE THEN 'a' ELSE 'b' END < 'B'": "false",
+}  # fmt: skip

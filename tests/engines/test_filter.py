@@ -1,8 +1,9 @@
-"""Filters: what is one condition on one row, what is not, and that a row for which it fails is simply left out."""
+"""Filters as an engine asks them: what is one condition on one row, what is not, and that no row makes one fail."""
 
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -18,9 +19,9 @@ ROWS = pa.table(
         "n": pa.array([1, 2, 0, None, 4], pa.int64()),
         "text": ["1", "2", "CANARY", None, "5"],
         "day": [datetime.date(2024, 1, day) for day in (1, 2, 3, 4, 5)],
-        "j": ['{"a": 1}', "{bad CANARY", "{}", None, '{"a": [2]}'],
         "list": [[1, 2], [], None, [3], [4]],
         "order": ["k", "l", "m", "n", "o"],
+        "flag": [True, False, None, True, False],
     }
 )
 
@@ -44,42 +45,44 @@ MEANS = {
     "n > 1 AND n < 4": "b",
     "n > 1 OR n < 1": "bce",
     "n IN (1, 2)": "ab",
-    "n BETWEEN 1 AND 2": "ab",
+    "n NOT IN (1, 2)": "ce",
+    "n BETWEEN 1 AND 1 + 1": "ab",
+    "n NOT BETWEEN 1 AND 2": "ce",
     "n IS NULL": "d",
+    "list IS NULL": "c",
     "NOT n = 1": "bce",
-    "N = 1": "a",
+    "N == 1": "a",
+    "1 = 1": "abcde",
     "\"order\" = 'k' OR \"ORDER\" = 'l'": "ab",
     "user = 'a'": "a",
     "item LIKE 'x%' AND true": "ad",
+    "item ILIKE 'X'": "ad",
     "lower(upper(item)) = 'x'": "ad",
-    "item.upper() = 'X'": "ad",
     "text::INT > 1": "be",
-    "text = 5": "e",
+    "text = '5'": "e",
     "1 / n > 0.6 AND n > 0": "a",
-    "10 // n >= 5": "ab",
+    "n * 2 - 1 = 3": "b",
+    "2 + 3 * n = 8": "b",
+    "(2 + 3) * n = 10": "b",
+    "-n = -2": "b",
+    "n % 2 = 0": "bce",
+    "10 - 4 - 3 = 3": "abcde",
     "CASE WHEN n = 1 THEN text::INT ELSE 1 / 0 END = 1": "a",
+    "CASE item WHEN 'x' THEN n WHEN 'y' THEN 0 END = 1": "a",
     "day >= '2024-01-04'": "de",
-    "day + INTERVAL 1 DAY > DATE '2024-01-05'": "e",
+    "DATE '2024-01-02' > day": "a",
     "extract(day FROM day) = 2": "b",
-    "day < today() AND day < current_date AND day < now()": "abcde",
-    "j ->> '$.a' = '1'": "a",
-    "json_extract_string(j, '$.a') = '1'": "a",
-    "list_contains(list, 3)": "d",
-    "list_sum(list) = 3": "ad",
-    "list_transform(list, lambda x: x + n)[1] = 8": "e",
-    "[x for x in list if x > 2] = [3]": "d",
-    "len(list) = 0": "b",
-    "split_part(item || '-' || user, '-', 2) = 'c'": "c",
-    "regexp_matches(item, '[xz]')": "acd",
-    "item COLLATE NOCASE = 'X'": "ad",
+    "day(day) = 2": "b",
+    "date_trunc('month', day) = day": "a",
+    "length(item || user) = 2 AND item || '-' || user = 'z-c'": "c",
     "try_cast(text AS INT) IS NULL": "cd",
     "coalesce(n, 9) = 9": "d",
-    "(n, item) = (1, 'x')": "a",
-    "n = 1 -- a remark": "a",
-    "n /* a remark */ = 1": "a",
-    "$$x$$ = item": "ad",
-    "lpad(item, 3, '.') = '..x'": "ad",
-    "item LIKE 'x' ESCAPE '!'": "ad",
+    "nullif(n, 1) IS NULL": "ad",
+    "flag": "ad",
+    "flag IS NOT TRUE": "bce",
+    "n IS DISTINCT FROM 1": "bcde",
+    "not n = 1 and flag is false or n = 0": "bce",
+    "starts_with(text, 'CAN') OR ends_with(text, '5') OR contains(item, 'w')": "ce",
 }
 
 
@@ -88,156 +91,195 @@ def test_filter_means_what_sql_means(where, users):
     assert kept(where) == users
 
 
-FAILS_FOR_A_ROW = {
+NO_VALUE = {
     "text::INT >= 1": "abe",
     "CAST(text AS DOUBLE) + 1 > 0": "abe",
-    "n::UTINYINT - 1::UTINYINT >= 0": "abe",
-    "json_extract(j, '$.a') IS NOT NULL": "ae",
-    "list[n] IS NULL": "bcde",
-    "regexp_matches(text, text || '(') IS NULL": "d",
-    "strptime(text, '%d') > '1000-01-01'": "abe",
-    "make_date(2024, n::INT, 1) > '2000-01-01'": "abe",
-    "chr((n - 1)::INT) IS NOT NULL": "abe",
-    "text::INT > 0 OR n = 0": "abe",
+    "1 / n > 0": "abe",
+    "7 % n >= 0": "abe",
+    "text::INT > 0 OR n = 0": "abce",
+    "text::DATE IS NULL": "abcde",
+    "CASE WHEN text::INT = 1 THEN TRUE END": "a",
 }
 
 
-@pytest.mark.parametrize(("where", "users"), FAILS_FOR_A_ROW.items(), ids=list(FAILS_FOR_A_ROW))
-def test_a_row_for_which_it_fails_is_left_out(where, users):
+@pytest.mark.parametrize(("where", "users"), NO_VALUE.items(), ids=list(NO_VALUE))
+def test_where_there_is_no_value_there_is_null(where, users):
     assert kept(where) == users
 
 
 REFUSED = {
-    "1=1; DROP TABLE x": "syntax error",
-    "1=1) UNION SELECT ('a', 'b'": "syntax error",
-    "1=1) OR (1=1": "syntax error",
-    "n = 1) --": "syntax error",
-    "(n = 1": "syntax error",
-    "n = 1)": "syntax error",
-    "n = 1 /*": "unterminated",
-    "n = 1;": "syntax error",
-    "n = 1; SELECT 1": "syntax error",
-    "DROP TABLE t": "syntax error",
-    "n = 'a": "unterminated",
-    "": "syntax error",
-    "   -- nothing": "syntax error",
-    "n = 1, item = 'x'": "syntax error",
-    "n = 1 LIMIT 1": "syntax error",
-    "n = 1 ORDER BY n": "syntax error",
-    "n = 1 GROUP BY user": "syntax error",
-    "true QUALIFY true": "syntax error",
-    "true UNION SELECT 1": "syntax error",
-    "item IN (SELECT item FROM t)": "a subquery",
-    "EXISTS (SELECT 1)": "a subquery",
-    "(SELECT true)": "a subquery",
-    "n = ANY([1, 2])": "a subquery",
-    "n = ALL (SELECT 1)": "a subquery",
-    "list_contains(ARRAY(SELECT 1), 1)": "a subquery",
-    "row_number() OVER () = 1": "a window function",
-    "sum(n) OVER (PARTITION BY user) > 1": "a window function",
-    "count(*) > 1": "the aggregate count_star",
-    "max(n) = 1": "the aggregate max",
-    '"max"(n) = 1': "the aggregate max",
-    "MAX(n) = 1": "the aggregate max",
-    "first(n ORDER BY n) = 1": "the aggregate first",
-    "count(DISTINCT n) = 1": "the aggregate count",
-    "sum(n) FILTER (WHERE n > 1) = 1": "the aggregate sum",
-    "weighted_avg(n, n) > 1": "the aggregate",
+    "": "ends too early",
+    "   ": "ends too early",
+    "n =": "ends too early",
+    "(n = 1": "ends too early",
+    "n = 1)": "cannot be read at character 6: ')'",
+    "1=1) OR (1=1": "cannot be read at character 4",
+    "1=1) UNION SELECT ('a', 'b'": "cannot be read at character 4",
+    "n = 1, item = 'x'": "cannot be read",
+    "n = 1 LIMIT 1": "cannot be read at character 7: 'LIMIT 1'",
+    "n = 1 ORDER BY n": "cannot be read",
+    "true UNION SELECT 1": "cannot be read",
+    "DROP TABLE t": "cannot be read at character 6",
+    "n = 'a": "a text without an end at character 5",
+    '"n = 1': "a name without an end",
+    'n = ""': "a name without an end",
+    "n = 1; SELECT 1": "more than one statement at character 6",
+    "n = 1 -- ": "a remark at character 7",
+    "n /* 1 */ = 1": "a remark",
     "n = ?": "a placeholder",
     "n = $1": "a placeholder",
-    "n = $name": "a placeholder",
-    "#1 = 'a'": "a column by its number",
-    "COLUMNS(*) = 1": "a star",
-    "COLUMNS('n') = 1": "a star",
-    "*": "a star",
-    "DEFAULT": "default",
-    "random() < 0.5": "the function random",
-    "setseed(0.5) IS NULL": "the function setseed",
-    "nextval('s') = 1": "the function nextval",
+    "n = :x": "a placeholder",
+    "#1 = 'a'": "a placeholder",
+    "n = {x}": "a placeholder",
+    "item IN (SELECT item FROM t)": "a subquery at character 10\nhint: it would let other rows decide",
+    "EXISTS (SELECT 1)": "a subquery",
+    "(SELECT true)": "a subquery",
+    "n = ANY([1, 2])": "a list",
+    "n = ALL (SELECT 1)": "a subquery",
+    "SELECT 1": "a subquery",
+    "row_number() OVER () = 1": "the function row_number",
+    "length(item) OVER () = 1": "a window function",
+    "sum(n) > 1": "the aggregate sum",
+    "count(*) > 1": "the aggregate count",
+    "count(DISTINCT n) = 1": "the aggregate count",
+    '"max"(n) = 1': "cannot be read",
+    "lower(*) = 'a'": "the function lower of 0 values",
+    "lower(item, item) = 'a'": "the function lower of 2 values",
+    "now() > day": "the function now\nhint: write the day itself",
+    "day < current_date": "use columns of the source, got 'current_date'",
+    "random() < 0.5": "the function random\nhint: docs/filters.md",
     "getenv('HOME') = 'x'": "the function getenv",
-    "current_setting('threads') = '1'": "the function current_setting",
-    "getvariable('x') = 1": "the function getvariable",
-    "current_user = 'x'": "'current_user'",
-    "error('CANARY') IS NULL": "the function error",
     "error(user) IS NULL": "the function error",
-    "assert_true(n = 1) IS NULL": "the function error",
-    "sleep_ms(1) IS NULL": "the function sleep_ms",
-    "pg_sleep(1) IS NULL": "the function sleep_ms",
-    "write_log('x') IS NULL": "the function write_log",
-    "read_text('x') = 'a'": "the function read_text",
-    "content IN (FROM read_text('x'))": "a subquery",
-    "unnest(list) = 1": "the function unnest",
-    "pg_get_viewdef(1) = 'x'": "a subquery",
-    "no_such_function(n) = 1": "the function no_such_function",
-    "main.lower(item) = 'x'": "'main'",
-    '"!="(n, 1)': "the function '!='",
-    "__internal_barrier(n) = 1": "the function '__internal_barrier'",
+    "regexp_matches(item, '[xz]')": "the function regexp_matches",
+    "repeat(item, 100000000) = 'x'": "the function repeat",
+    "replace(item, 'x', 'xx') = 'x'": "the function replace",
+    "main.lower(item) = 'x'": "a dot outside of a number at character 5",
+    "item.upper() = 'X'": "a dot",
+    "t.n = 1": "a dot",
+    "n = .5": "a dot",
+    "n = 1.": "the number 1.",
+    "n = 0x10": "the number 0x10",
+    "n = 1 x": "cannot be read",
     "rowid = 1": "'rowid'",
     "filename = 'x'": "'filename'",
-    "file_row_number = 1": "'file_row_number'",
-    "t.n = 1": "'t'",
-    "lambda x: x": "",
-    "n -> n + 1": "the arrow",
-    "n": "a value of type BIGINT",
-    "n + 1": "a value of type BIGINT",
-    "text": "a value of type VARCHAR",
-    "'true'": "a value of type VARCHAR",
-    "NULL": "a value of type",
-    "n > 'abc'": "Could not convert",
-    "list > 1": "",
-    "lower(n, 1) = 'x'": "",
-    "item LIKE text ESCAPE text": "like_escape with a size or pattern taken from a column",
-    "lpad(item, n::INT, '.') = 'x'": "lpad with a size or pattern taken from a column",
-    "repeat(item, n) = 'x'": "repeat with a size or pattern taken from a column",
-    "len(range(n)) = 1": "range with a size or pattern taken from a column",
-    "time_bucket(to_days(n::INT), day) = '2024-01-01'": "time_bucket with a size or pattern taken from a column",
-    "list_transform(list, lambda x: missing + x) = [1]": "'missing'",
-    "list_transform([1], lambda x: x) = x": "'x'",
-    "(" * 4000 + "n = 1" + ")" * 4000: "",
+    "lambda x: x": "a placeholder",
+    "n -> n + 1": "cannot be read",
+    "n ->> 'a' = 1": "cannot be read",
+    "list[1] = 1": "a list",
+    "text ~ 'a'": "the sign '~'",
+    "n @ 1": "the sign '@'",
+    "text COLLATE NOCASE = 'a'": "cannot be read",
+    "text = E'a'": "cannot be read",
+    "text = 'a' 'b'": "cannot be read",
+    "text = $$a$$": "a placeholder",
+    "text LIKE item": "LIKE with something other than a text",
+    "text LIKE 'a\\%'": "LIKE with a backslash",
+    "text LIKE 'a' ESCAPE '!'": "LIKE with ESCAPE",
+    "text = 'a\0'": "not every engine can hold",
+    "text = '\ud800'": "not every engine can hold",
+    "text = NULL": "a comparison with NULL",
+    "text NOT IN ('a', NULL)": "a comparison with NULL",
+    "text IN ()": "cannot be read",
+    "n < text < 5": "a comparison of a comparison",
+    "n = n = n": "a comparison of a comparison",
+    "n BETWEEN 1": "ends too early",
+    "n NOT NULL": "cannot be read",
+    "CASE END": "cannot be read",
+    "CASE ELSE n END": "cannot be read",
+    "CASE WHEN flag n END": "cannot be read",
+    "n = 9223372036854775808": "does not fit in 64 bits",
+    "n = " + "9" * 5000: "does not fit in 64 bits",
+    "n = 0.123456789012345678": "more than 17 digits",
+    "n = 1e999": "too large",
+    "n = 1e-999": "too small",
+    "day = DATE '2024-02-30'": "'2024-02-30' for a date",
+    "day = '20240131'": "'20240131' for a date",
+    "day = 'yesterday'": "'yesterday' for a date",
+    "CAST('2023-02-29' AS DATE) = day": "'2023-02-29' for a date",
+    "day = TIMESTAMP '2024-01-31 24:00:00'": "for a date",
+    "n": "'n', a column of BIGINT as a condition",
+    "text": "'text', a column of VARCHAR as a condition",
+    "n + 1": "a value as a condition",
+    "'true'": "'true' as a condition",
+    "text = 5": "5 beside 'text', a column of VARCHAR",
+    "n > 'abc'": "'abc' beside 'n', a column of BIGINT",
+    "n = TRUE": "TRUE beside 'n'",
+    "flag = 1": "1 beside 'flag'",
+    "list > 1": "1 beside 'list', a column of LIST",
+    "list = list": "IS NULL alone",
+    "text + 1 = 2": "'text', a column of VARCHAR where + takes numbers",
+    "day + 1 > day": "where + takes numbers",
+    "n || 'a' = '1a'": "where || takes a text",
+    "lower(n) = '1'": "where lower takes a text",
+    "n LIKE '1'": "where like takes a text",
+    "year(text) = 2024": "where year takes a date\nhint: a text becomes one by CAST",
+    "CASE WHEN flag THEN n ELSE 'a' END = 1": "'a' beside 'n'",
+    "COALESCE(list, list) IS NULL": "'list', a column of LIST here",
+    "left(item, n) = 'x'": "left with a size that is no constant",
+    "left(item, -1) = 'x'": "left with a size that is no constant",
+    "substring(item, 0) = 'x'": "write a whole number from 1 on",
+    "starts_with(item, text)": "starts_with with something other than a text",
+    "date_part(item, day) = 1": "date_part of something else",
+    "date_trunc('hour', day) = day": "date_trunc of something else",
+    "n * n * n > 0": "more than 38 digits\nhint: write CAST(x AS DOUBLE)",
+    "n::FLOAT = 1": "a cast to FLOAT\nhint: there may stand INTEGER, BIGINT, DOUBLE",
+    "text::DECIMAL = 1": "a cast to DECIMAL\nhint: say its digits",
+    "text::DECIMAL(39,0) = 1": "a cast to DECIMAL",
+    "text::DECIMAL(3,4) = 1": "a cast to DECIMAL",
+    "(n / 2)::INT = 1": "in a cast to an exact number\nhint: floor(x)",
+    "(n / 2)::TEXT = '1'": "in a cast to TEXT",
+    "0.5::INT = 1": "in a cast that rounds",
+    "day > TIMESTAMPTZ '2024-01-01'": "cannot be read",
+    "(" * 61 + "flag" + ")" * 61: "nested too deep",
+    "NOT " * 10_000 + "flag": "nested too deep",
+    "n = 1" + " + 1" * 101: "nested too deep",
+    "flag OR " * 20_000 + "flag": "one of 160004 characters",
+    "n = " + "1 / abs(" * 25 + "n" + ")" * 25: "too large",
 }
 
 
-@pytest.mark.parametrize(("where", "reason"), REFUSED.items(), ids=[name[:60] for name in REFUSED])
+@pytest.mark.parametrize(("where", "reason"), REFUSED.items(), ids=[repr(name)[:60] for name in REFUSED])
 def test_refused(where, reason):
     error = refused(where)
     assert reason in str(error), str(error)
-    assert "CANARY" not in str(error).replace("error('CANARY')", "")
+    assert "CANARY" not in str(error)
+
+
+def test_a_long_condition_is_not_a_deep_one():
+    assert kept(" OR ".join(f"NOT (NOT n = {number})" for number in range(1000))) == "abce"
 
 
 def test_a_wrong_column_gives_near_names():
     assert "hint: did you mean item or text?" in str(refused("texd = 'x'"))
-    assert "hint: there is user, item, n, text, day, j, list, order" in str(refused("rowid = 1"))
+    assert "hint: there is user, item, n, text, day, list, order, flag" in str(refused("rowid = 1"))
 
 
-def test_no_filter_costs_nothing():
-    with DuckDBEngine(ROWS, user="user", item="item", key=b"k") as engine:
-        assert "TRY" not in engine._select("t")
+def test_columns_of_a_text_file_are_texts(tmp_path: Path):
+    """And what is no number, date or truth value there is null."""
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        "order,user,age,day,paid\nk,a,31,2024-01-31,true\nl,b,0x20,2024-02-30,yes\nm,c,,,\nn,d,1e999,infinity,1\n"
+    )
+    assert kept("age::INT > 30", path) == "a"
+    assert kept("age::INT IS NULL", path) == "bcd"
+    assert kept("day >= '2024-01-31'", path) == "abd"
+    assert kept("CAST(day AS DATE) >= '2024-01-31'", path) == "a"
+    assert kept("CAST(day AS TIMESTAMP) < '2024-02-01'", path) == "a"
+    assert kept("paid::BOOLEAN", path) == "ad"
 
 
-def test_conditions_stand_alone_so_that_they_can_be_pushed_down():
-    with DuckDBEngine(ROWS, user="user", item="item", where="n > 1 AND item = 'x' AND n < 4", key=b"k") as engine:
-        assert engine._select("t").count("TRY((") == 3
-
-
-def test_the_clock_may_be_asked_but_a_column_of_that_name_comes_first():
-    rows = ROWS.append_column("current_date", pa.array(["a", "b", "c", "d", "e"]))
-    assert kept("\"current_date\" = 'b'", rows) == "b"
-
-
-def test_functions_of_the_callers_database_are_not_called():
-    connection = duckdb.connect()
-    connection.execute('CREATE TABLE t("user" VARCHAR, item VARCHAR, n BIGINT, "order" VARCHAR)').fetchall()
-    connection.execute("INSERT INTO t VALUES ('a', 'x', 1, 'k')").fetchall()
-    connection.execute("CREATE MACRO lower(x) AS (SELECT 'y' FROM t)").fetchall()
-    connection.execute("CREATE MACRO mine(x) AS (SELECT count(*) FROM t)").fetchall()
-    connection.execute('CREATE MACRO "+"(x, y) AS 7').fetchall()
-    assert kept("lower(item) = 'x' AND n + 1 = 2", connection, table="t") == "a"
-    assert "the function mine" in str(refused("mine(item) = 1", connection, table="t"))
+def test_conditions_stand_alone_so_that_they_can_be_pushed_down(tmp_path: Path):
+    path = tmp_path / "rows.parquet"
+    duckdb.sql(f"COPY (SELECT 'u' AS u, i::VARCHAR AS i, i AS n FROM range(9) AS t(i)) TO '{path}'")
+    with DuckDBEngine(path, user="u", item="i", where="n > 1 AND i = '5' AND n < 7", key=b"k") as engine:
+        plan = engine._workspace.rows(f"EXPLAIN {engine._select(engine._scan.sql(engine._columns))}")[0][1]
+        assert "FILTER" not in plan.replace("Filters", "")
+        assert engine.top(9).counts.tolist() == [1]
 
 
 def test_members_of_an_enum_are_not_shown():
     frame = ROWS.set_column(1, "item", ROWS.column("item")).to_pandas()
     frame["item"] = frame["item"].replace("z", "CANARY").astype("category")
     assert kept("item > 'x'", frame) == "be"
-    for where in ("item > 1 + 'x'", "item + [1] = 2", "item(1) = 1"):
+    for where in ("item > 1", "item + 1 = 2", "item(1) = 1"):
         assert "CANARY" not in str(refused(where, frame))

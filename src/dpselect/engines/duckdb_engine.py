@@ -7,11 +7,10 @@ from types import TracebackType
 
 import numpy as np
 
-from dpselect.engines import duckdb_filter, duckdb_text
 from dpselect.engines import duckdb_questions as questions
+from dpselect.engines import duckdb_text, row_filter
 from dpselect.engines.domain import Column, Domain, Listed, Span
 from dpselect.engines.duckdb_domain import keep_domain
-from dpselect.engines.duckdb_filter import RowFilter
 from dpselect.engines.duckdb_pairs import user_sets
 from dpselect.engines.duckdb_scans import Scan, missing_column
 from dpselect.engines.duckdb_sources import open_scan
@@ -28,14 +27,17 @@ from dpselect.engines.duckdb_types import (
     label,
     number_form,
     plain_form,
+    plain_type,
     present,
     user_form,
 )
 from dpselect.engines.duckdb_weights import DuckDBPairs
 from dpselect.engines.duckdb_workspace import Row, Workspace, quoted
+from dpselect.engines.filters.engines import DUCKDB
 from dpselect.engines.grouping import histogram_of
 from dpselect.engines.objects import MARK
 from dpselect.engines.port import PerUser, Progress
+from dpselect.engines.row_filter import RowFilter
 from dpselect.errors import DataError, ParameterError
 from dpselect.grid import Grid, UsersAt
 from dpselect.histogram import Histogram
@@ -65,23 +67,24 @@ class DuckDBEngine:
         table: str | None = None,
         key: bytes,
     ) -> None:
+        condition = None if where is None else row_filter.parse(where)
         self._workspace = Workspace()
         self._domains: dict[Domain, str] = {}
         self._key = key
         self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
         try:
-            row_filter = RowFilter() if where is None else duckdb_filter.parse(self._workspace, where)
             self._scan = open_scan(self._workspace, source, table)
-            self._columns, self._types = _schema(self._workspace, self._scan, user, item, row_filter)
+            self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition)
+            self._where = "true" if condition is None else _written(condition, self._types)
             if split is not None and not has_text(self._types[item]):
                 raise ParameterError(
                     "split", "go with an item column of text", f"a column of {kind(self._types[item])}"
                 )
-            self._item_type = filter_type(self._types[item]) if split is not None else self._types[item]
+            self._item_type = plain_type(self._types[item]) if split is not None else self._types[item]
         except BaseException:
             self._workspace.close()
             raise
-        self._user, self._item, self._where, self._split = user, item, row_filter.sql(), split
+        self._user, self._item, self._split = user, item, split
         self._every_row = where is None and split is None and max_items_per_user is None
 
     def __enter__(self) -> DuckDBEngine:
@@ -228,20 +231,25 @@ class DuckDBEngine:
         item = quoted(named[self._item] if self._split is None else self._item), self._item_type
         rows = (
             f"SELECT {user_form(*user)} AS u, {item_form(*item)} AS i FROM (SELECT {', '.join(columns)} FROM {source}) "
-            f"WHERE {self._where} AND {present(*user)} AND {present(*item)}"
+            f"WHERE ({self._where}) AND {present(*user)} AND {present(*item)}"
         )
         return rows if self._split is None else questions.split(rows, self._split)
 
 
 def _schema(
-    workspace: Workspace, scan: Scan, user: str, item: str, row_filter: RowFilter
+    workspace: Workspace, scan: Scan, user: str, item: str, condition: RowFilter | None
 ) -> tuple[list[str], Mapping[str, str]]:
     """The columns that are read and their types; whatever the caller named must be there and fit."""
     for parameter, name in (("user", user), ("item", item)):
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
-    columns = list(dict.fromkeys([user, item, *row_filter.needs(scan)]))
+    more = [] if condition is None else condition.needs(scan.names or condition.columns, scan.hint)
+    columns = list(dict.fromkeys([user, item, *more]))
     types = scan.types(workspace, columns)
     item_form(quoted(item), types[item])
-    duckdb_filter.check(workspace, row_filter, {column: filter_type(types[column]) for column in columns})
     return columns, types
+
+
+def _written(condition: RowFilter, types: Mapping[str, str]) -> str:
+    """The filter as DuckDB's SQL."""
+    return condition.sql({column: filter_type(types[column]) for column in types}, quoted, DUCKDB)

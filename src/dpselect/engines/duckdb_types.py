@@ -11,6 +11,7 @@ import re
 
 from dpselect.engines import objects
 from dpselect.engines.duckdb_workspace import literal, quoted
+from dpselect.engines.sql_port import SqlType
 from dpselect.engines.written import LETTERS, NUMBER
 from dpselect.errors import DataError
 
@@ -138,6 +139,26 @@ def present(expression: str, sql_type: str) -> str:
     return f"{expression} IS NOT NULL{missing}"
 
 
+def filter_type(sql_type: str) -> SqlType:
+    """A column as the filter compares it; a type that it does not know has IS NULL alone."""
+    name = kind(sql_type)
+    if has_text(sql_type):
+        return SqlType(name, "text", '({})::VARCHAR COLLATE "C"', "VARCHAR", "VARCHAR")
+    if name in INTEGERS and name != "UHUGEINT":
+        return SqlType(name, "integer", "{}", name, name)
+    if name in FLOATS:
+        return SqlType(name, "number", "{}" if name == "DOUBLE" else "CAST({} AS DOUBLE)", "DOUBLE", name)
+    if name == "DECIMAL":
+        return SqlType(sql_type, "number", "{}", sql_type, sql_type)
+    if name in ("BOOLEAN", "DATE", "TIMESTAMP"):
+        return SqlType(name, name.lower(), "{}", name, name)
+    if name in ("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
+        return SqlType(name, "timestamp", "TRY_CAST({} AS TIMESTAMP)", "TIMESTAMP", "TIMESTAMP")
+    if name == ZONED:
+        return SqlType(name, "timestamp", "(({}) AT TIME ZONE 'UTC')", "TIMESTAMP", ZONED)
+    return SqlType(name, "other", "{}", name, None)
+
+
 def filter_form(column: str, sql_type: str) -> str:
     """A column as the filter sees it: an ENUM as text, whose members no message can then quote, and objects as text."""
     name = quoted(column)
@@ -146,8 +167,8 @@ def filter_form(column: str, sql_type: str) -> str:
     return f"CAST({name} AS VARCHAR) AS {name}" if kind(sql_type) == "ENUM" else name
 
 
-def filter_type(sql_type: str) -> str:
-    """The type of a column as the filter sees it."""
+def plain_type(sql_type: str) -> str:
+    """The type of a column whose objects are read as plain text."""
     return "VARCHAR" if sql_type == OBJECT else sql_type
 
 

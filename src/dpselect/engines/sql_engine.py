@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import TracebackType
 
-from dpselect.engines import sql_filter, sql_sets
+from dpselect.engines import row_filter, sql_sets
 from dpselect.engines import sql_questions as questions
 from dpselect.engines.domain import Column, Domain, Listed, Span
+from dpselect.engines.filters.engines import of_dialect
 from dpselect.engines.grouping import histogram_of
 from dpselect.engines.port import PerUser, Progress
+from dpselect.engines.row_filter import RowFilter
 from dpselect.engines.sql_domain import domain_values
-from dpselect.engines.sql_filter import SqlFilter
 from dpselect.engines.sql_pairs import SqlPairs
 from dpselect.engines.sql_port import Database, int64
 from dpselect.errors import DataError, ParameterError
@@ -38,7 +39,7 @@ class SqlEngine:
         *,
         user: str,
         item: str,
-        where: SqlFilter | None = None,
+        where: RowFilter | None = None,
         max_items_per_user: int | None = None,
         split: str | None = None,
         key: bytes,
@@ -51,7 +52,7 @@ class SqlEngine:
         if split is not None and not self._item.is_text:
             raise ParameterError("split", "go with an item column of text", f"a column of {self._item.name}")
         columns = [(self._dialect.quote(name), database.types[name]) for name in (user, item)]
-        condition = None if where is None else where.sql(database.types, self._dialect)
+        condition = None if where is None else where.sql(database.types, self._dialect.quote, of_dialect(self._dialect))
         rows = questions.rows(database.source, columns[0], columns[1], condition)
         self._rows = rows if split is None else questions.parts(rows, split, self._dialect)
 
@@ -70,7 +71,7 @@ class SqlEngine:
         key: bytes,
     ) -> SqlEngine:
         """An engine over a database that is opened for it, and closed again where the question does not fit it."""
-        condition = None if where is None else sql_filter.parse(where)
+        condition = None if where is None else row_filter.parse(where)
         needs = None if condition is None else condition.needs
         database = open_database(source, table, user=user, item=item, needs=needs)
         try:

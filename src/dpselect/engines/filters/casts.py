@@ -1,0 +1,116 @@
+"""Casts: from each type to each other for which every engine can be made to say the same.
+
+A text is read only where it matches a pattern whose every text all engines read alike; no engine's own reading of odd
+text (inf, 1_000, 0x10, yesterday) is asked for. The patterns are matched in linear time: no two parts of one can take
+the same letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpselect.engines.filters.constants import day, moment
+from dpselect.engines.filters.spelling import Spelling
+from dpselect.engines.filters.tree import refuse
+from dpselect.engines.filters.values import Value, as_exact, as_moment, constant, digits, exact_type, to_double
+
+_YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+_LEAP = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)"
+DAY = (
+    f"({_YEAR}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
+    f"|02-(0[1-9]|1[0-9]|2[0-8]))|{_LEAP}-02-29)"
+)
+MOMENT = f"{DAY}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,6}})?)?)?"
+DOUBLE = "[ ]*[+-]?([0-9]{1,40}([.][0-9]{0,40})?|[.][0-9]{1,40})([eE][+-]?0?[0-9]{1,2})?[ ]*"
+WHOLE = "[ ]*[+-]?[0-9]{1,18}[ ]*"
+_LETTERS = 1000  # what is longer is no number and no date, and no engine need read it
+_FLOOR = "floor(x) makes a whole number"
+
+
+def cast(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
+    """A value as another type, which is a kind and for exact numbers the least, the largest and the scale."""
+    kind = str(to[0])
+    if value.kind == "null":
+        return value
+    if value.kind == "text" and kind != "text":
+        return _from_text(value, to, spelling)
+    if kind == "exact" and value.kind == "exact":
+        return _resized(value, to, spelling)
+    if value.kind == kind:
+        return Value(kind, value.used, low=value.low, high=value.high)
+    if (value.kind, kind) == ("exact", "double"):
+        return to_double(value, spelling)
+    if (value.kind, kind) == ("date", "timestamp"):
+        return as_moment(value, spelling)
+    if (value.kind, kind) == ("timestamp", "date"):
+        return Value("date", f"CAST({value.used} AS {spelling.date})")
+    if kind == "text" and (found := _as_text(value, spelling)):
+        return Value("text", found)
+    hint = _FLOOR if kind == "exact" else "CASE WHEN ... THEN ... END says what each value becomes"
+    return refuse(f"{value.shown} in a cast to {_name(kind)}", hint)
+
+
+def _name(kind: str) -> str:
+    return "an exact number" if kind == "exact" else kind.upper()
+
+
+def _as_text(value: Value, spelling: Spelling) -> str:
+    if value.kind == "boolean":
+        return f"CASE WHEN {value.sql} THEN 'true' WHEN NOT {value.sql} THEN 'false' END"
+    if value.kind == "date":
+        return spelling.function("DAY TEXT", value.used)
+    if value.kind == "exact" and value.scale == 0 and value.most is not None:
+        return spelling.function("WHOLE TEXT", value.used)
+    return ""
+
+
+def _resized(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
+    """An exact number within other bounds, null where it is outside of them; nothing is rounded."""
+    least, most, scale = (int(str(one)) for one in to[1:])
+    if value.most is None or value.most >= 10**38:
+        refuse(f"{value.shown} in a cast to an exact number", "CAST(x AS DOUBLE) takes any")
+    if value.scale > scale:
+        refuse(f"{value.shown} in a cast that rounds", _FLOOR)
+    sql = as_exact(Value("exact", value.used, most=1), most, scale, spelling)
+    if value.most * 10 ** (scale - value.scale) > most:
+        # Whole bounds: those of a decimal type are 10 ** (its digits before the point), which it does not hold.
+        low, high = (
+            (least, most) if least < -most else (-(10 ** (digits(most, 0) - scale)), 10 ** (digits(most, 0) - scale))
+        )
+        signs = (">=", "<=") if least < -most else (">", "<")
+        bounds = (as_exact(Value("exact", str(one), most=1), abs(one), 0, spelling) for one in (low, high))
+        inside = " AND ".join(f"{value.used} {sign} {bound}" for sign, bound in zip(signs, bounds, strict=True))
+        sql = f"CASE WHEN {inside} THEN {sql} END"
+    return Value("exact", sql, most=min(max(most, -least), value.most * 10 ** (scale - value.scale)), scale=scale)
+
+
+def _from_text(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
+    kind, text = str(to[0]), spelling.binary(value.sql)
+    if isinstance(value.constant, str) and kind in ("date", "timestamp"):
+        return constant((day if kind == "date" else moment)(value.constant), spelling)
+    if kind == "boolean":
+        low = spelling.function("LOWER", text)
+        return Value(
+            kind, f"CASE WHEN {low} IN ('true', 't', '1') THEN TRUE WHEN {low} IN ('false', 'f', '0') THEN FALSE END"
+        )
+    if kind == "double":
+        return Value(kind, _read(text, DOUBLE, spelling.double, spelling), low=-180, high=140)
+    if kind == "date":
+        return Value(kind, _read(text, DAY, spelling.date, spelling))
+    if kind == "timestamp":
+        return Value(kind, _read(text, MOMENT, spelling.timestamp, spelling))
+    most, scale = int(str(to[2])), int(str(to[3]))
+    if int(str(to[1])) < -most:  # a whole number of so many bits
+        whole = Value("exact", _read(text, WHOLE, spelling.integer, spelling), most=10**18 - 1)
+        return _resized(whole, to, spelling)
+    before = digits(most, 0) - scale
+    pattern = "[ ]*[+-]?" + (f"[0-9]{{1,{before}}}" if before else "0") + (f"([.][0-9]{{1,{scale}}})?" if scale else "")
+    return Value(
+        kind, _read(text, pattern + "[ ]*", exact_type(most, scale, spelling), spelling), most=most, scale=scale
+    )
+
+
+def _read(text: str, pattern: str, type_name: str, spelling: Spelling) -> str:
+    sql = spelling.read.replace("[]", type_name).replace("{}", text)
+    short = f"{spelling.function('LENGTH', text)} < {_LETTERS}"
+    return f"CASE WHEN {short} AND {spelling.matched(text, pattern)} THEN {sql} END"

@@ -1,0 +1,96 @@
+"""Spelling: how an engine writes the few things that a filter is made of. In templates {} is an expression.
+
+What every engine here does alike is written in operations.py. What stands here was tried on hostile values on each.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from dpselect.engines.filters.patterns import Pattern
+from dpselect.engines.filters.tree import VIEW, refuse
+
+LAST = datetime.datetime(9999, 12, 31, 23, 59, 59, 999999)
+Fits = Callable[[str, Pattern], str | None]
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """One engine's. An operation without a template in `functions` is not in the language there."""
+
+    name: str
+    literal: Callable[[str], str]
+    like: Fits  # None where no matcher of the engine is known to be quick
+    double: str = "DOUBLE"
+    integer: str = "BIGINT"
+    decimals: str = "DECIMAL({},{})"
+    text: str = "VARCHAR"
+    date: str = "DATE"
+    timestamp: str = "TIMESTAMP"
+    read: str = "TRY_CAST({} AS [])"  # a text that matched a pattern, as the type []
+    collated: str = "{}"  # a text that is compared by its characters
+    finite: str = "{}"  # an exact number that is no NaN
+    rounded: str = "CAST({} AS DOUBLE)"  # an exact number of many digits as the nearest double
+    matches: str = ""  # does {} match the pattern []?
+    whole: str = "{}"  # a pattern, as one for the whole text
+    constant: str = ""  # the double that Python writes as {}; nothing: a cast of that text
+    functions: Mapping[str, str] = field(default_factory=dict)
+
+    def function(self, name: str, *parts: str) -> str:
+        """One of the functions; {0} is what it works on, {1} and {2} are constants."""
+        if name not in self.functions:
+            refuse(f"{name.lower()}, which a filter on {self.name} does not have", VIEW)
+        return self.functions[name].format(*parts)
+
+    def fits(self, sql: str, pattern: Pattern) -> str:
+        """Does a text fit a pattern?"""
+        only = pattern.pieces[0]
+        if len(pattern.pieces) == 1 and None not in only:
+            return f"{self.binary(sql)} = {self.literal(''.join(map(str, only)))}"
+        found = self.like(self.binary(sql), pattern)
+        if found is None:
+            refuse(f"a pattern with _ or % inside of it, which {self.name} may take too long for", VIEW)
+        return found
+
+    def decimal(self, digits: int, scale: int) -> str:
+        """The type of such exact numbers."""
+        if not self.functions:
+            refuse(f"an exact number as another, which a filter on {self.name} does not have", VIEW)
+        return self.decimals.format(digits, scale)
+
+    def binary(self, sql: str) -> str:
+        """A text that is compared by its characters."""
+        return self.collated.replace("{}", sql)
+
+    def number(self, value: float) -> str:
+        """A double that is a constant."""
+        return self.constant.replace("{}", repr(value)) or f"CAST({self.literal(repr(value))} AS {self.double})"
+
+    def moment(self, value: datetime.date, kind: str, type_name: str = "") -> str:
+        """A date or a moment that is a constant."""
+        if kind == "timestamp" and not isinstance(value, datetime.datetime):
+            value = datetime.datetime.combine(value, datetime.time())
+        text = value.isoformat(" ") if isinstance(value, datetime.datetime) else value.isoformat()
+        return f"CAST({self.literal(text)} AS {type_name or (self.date if kind == 'date' else self.timestamp)})"
+
+    def in_calendar(self, sql: str, kind: str) -> str:
+        """Null for infinity and for years that not every engine has."""
+        first = self.moment(datetime.date(1, 1, 1), kind)
+        last = self.moment(LAST if kind == "timestamp" else LAST.date(), kind)
+        return f"CASE WHEN {sql} BETWEEN {first} AND {last} THEN {sql} END"
+
+    def in_range(self, sql: str) -> str:
+        """Null for NaN, and for numbers so large or small that their product could not be held."""
+        low, high = (self.number(value) for value in (1e-100, 1e100))
+        return f"CASE WHEN abs({sql}) BETWEEN {low} AND {high} OR {sql} = 0 THEN {sql} END"
+
+    def as_double(self, sql: str, *, exactly: bool) -> str:
+        """An exact number as the nearest double; `exactly` if it is few digits."""
+        return f"CAST({sql} AS {self.double})" if exactly or not self.rounded else self.rounded.replace("{}", sql)
+
+    def matched(self, sql: str, pattern: str) -> str:
+        """Does a text match a regular expression as a whole? The pattern has no quote, backslash or percent sign."""
+        whole = self.whole.replace("{}", pattern)
+        return self.matches.replace("[]", f"'{whole}'").replace("{}", sql)

@@ -1,0 +1,61 @@
+"""The tree of a filter: names, constants and operations. It holds no piece of SQL."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import NoReturn
+
+from dpselect.errors import ParameterError
+
+Plain = str | bool | int | float | Decimal | datetime.date | datetime.datetime | None
+"""A constant. 1.5 is a Decimal and 1e3 a float; a datetime is a moment without a zone."""
+
+VIEW = "docs/filters.md has the whole language; for more, give a view, a frame or a relation as the source"
+_DEPTH = 100
+
+
+@dataclass(frozen=True)
+class Name:
+    """A column as it was written."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A value that the caller wrote."""
+
+    value: Plain
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation by its name in operations.py, what it works on, and what must be constant in it."""
+
+    sort: str
+    parts: tuple[Node, ...]
+    fixed: tuple[object, ...] = ()
+    depth: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + max((part.depth for part in self.parts if isinstance(part, Operation)), default=0)
+        if depth > _DEPTH:
+            refuse("one that is nested too deep")
+        object.__setattr__(self, "depth", depth)
+
+
+Node = Name | Constant | Operation
+
+
+def names(node: Node) -> dict[str, None]:
+    """The columns that are named, each once, in their order."""
+    if isinstance(node, Operation):
+        return {name: None for part in node.parts for name in names(part)}
+    return {node.name: None} if isinstance(node, Name) else {}
+
+
+def refuse(came: str, hint: str | None = None) -> NoReturn:
+    """The one way in which a filter is refused."""
+    raise ParameterError("where", "be one condition on one row", came, hint)

@@ -1,0 +1,59 @@
+"""Row filter: a condition on one row, read before the source is opened and written when its schema is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dpselect.engines.filters import grammar
+from dpselect.engines.filters.operations import Writer
+from dpselect.engines.filters.spelling import Spelling
+from dpselect.engines.filters.tree import VIEW, Node, names
+from dpselect.engines.filters.values import column
+from dpselect.engines.sql_port import SqlType
+from dpselect.errors import ParameterError
+from dpselect.parameters import near
+
+Hint = Callable[[str], str | None]
+
+
+@dataclass(frozen=True)
+class RowFilter:
+    """A filter that was read: the columns that it names, as written, and its tree."""
+
+    columns: tuple[str, ...]
+    tree: Node
+
+    def needs(self, known: Sequence[str], hint: Hint | None = None) -> list[str]:
+        """The columns of the source that it reads, in which letter case is not seen."""
+        return list(_meant(self.columns, known, hint).values())
+
+    def sql(self, types: Mapping[str, SqlType], quote: Callable[[str], str], spelling: Spelling) -> str:
+        """What stands after WHERE. Refuses what does not fit the types of the columns, and sees no row."""
+        meant = _meant(self.columns, tuple(types), None)
+        columns = {name: column(name, quote(real), types[real], spelling) for name, real in meant.items()}
+        return Writer(columns, spelling).condition(self.tree)
+
+
+def parse(text: str) -> RowFilter:
+    """Read a filter; no column is looked up yet."""
+    tree = grammar.parse(text)
+    return RowFilter(tuple(names(tree)), tree)
+
+
+def _meant(columns: Sequence[str], known: Sequence[str], hint: Hint | None) -> dict[str, str]:
+    """For each column as written, the one of the source that is meant."""
+    by_lower: dict[str, list[str]] = {}
+    for name in known:
+        by_lower.setdefault(name.lower(), []).append(name)
+    found = {}
+    for written in columns:
+        real = by_lower.get(written.lower(), [])
+        if not real:
+            help_ = near(written, tuple(known)) if hint is None else hint(written)
+            raise ParameterError("where", "use columns of the source", repr(written), help_)
+        if len(real) > 1:
+            came = f"{written!r}, which may be {' or '.join(map(repr, real))}"
+            raise ParameterError("where", "use columns that differ by more than case", came, VIEW)
+        found[written] = real[0]
+    return found
