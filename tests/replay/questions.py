@@ -18,6 +18,7 @@ from dpselect.grid import Grid
 from dpselect.texts.tokenizer import Tokenizer
 from dpselect.user_sets import UserSets
 from tests.replay.kinds import Made
+from tests.replay.masks import masked
 from tests.replay.sorts import ROLES, SORTS
 
 KEY = bytes(range(16))
@@ -54,7 +55,7 @@ def notice(made: Made, role: str, sort: str, *, all_questions: bool = True) -> N
                 with _opened(made, more) as engine:
                     _ask(engine, name, noticed, role)
         except Exception as error:  # a failure is what is looked for
-            noticed.failed, noticed.ours = f"{type(error).__name__}: {error}", isinstance(error, DpselectError)
+            noticed.failed, noticed.ours = masked(f"{type(error).__name__}: {error}"), isinstance(error, DpselectError)
     noticed.said = [printed.getvalue(), *(f"{one.category.__name__}: {one.message}" for one in warned)]
     return noticed
 
