@@ -7,12 +7,16 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 from tests import postgres
+from tests.engines import spark as local_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -69,6 +73,18 @@ def postgres_server() -> Iterator[str]:
         with postgres.server() as address:
             yield address
     except (ImportError, postgres.NoServerError) as error:
+        if os.environ.get("CI") == "true" and sys.platform == "linux":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A running session; CI on Linux must have one, elsewhere its tests are skipped without."""
+    try:
+        with local_spark.session() as session:
+            yield session
+    except local_spark.NoSparkError as error:
         if os.environ.get("CI") == "true" and sys.platform == "linux":
             raise
         pytest.skip(str(error))

@@ -1,21 +1,14 @@
-"""Sources for the tests of engines: a schema of PostgreSQL, a Spark session, the same rows in every engine."""
+"""Sources for the tests of engines: a schema of PostgreSQL, the same rows in every engine."""
 
 from __future__ import annotations
 
 import itertools
-import os
-import sys
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
 
-from tests.engines import spark as local_spark
 from tests.engines.every_engine import MAKERS, PARAMETERS, Held
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _names = itertools.count(1)
 
@@ -52,15 +45,3 @@ def hold(
         return _held[known][1]
 
     return put
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """A running session; CI on Linux must have one, elsewhere its tests are skipped without."""
-    try:
-        with local_spark.session() as session:
-            yield session
-    except local_spark.NoSparkError as error:
-        if os.environ.get("CI") == "true" and sys.platform == "linux":
-            raise
-        pytest.skip(str(error))

@@ -1,0 +1,45 @@
+"""Neighbours for whole calls: forty users whose answer is all but certain, and one more whose rows are awkward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.replay.cells import KINDS
+from tests.replay.kinds import Kind, Made
+from tests.replay.odd_values import Odd
+from tests.replay.sorts import Column, Rows, joined
+
+CROWD = 40
+ROWS = CROWD + 30 + 20 + 1
+
+
+def crowd(sort: str) -> Rows:
+    """a has 40 users, b 30, c 20 and d one. The other column is a number in letters for everybody."""
+    users, items = [], []
+    for item, holders in (("a", CROWD), ("b", 30), ("c", 20), ("d", 1)):
+        users += [f"u{n}" for n in range(holders)]
+        items += [item] * holders
+    return _columns(sort, users, items, ["yes" if n % 2 else str(n % 7) for n in range(len(users))])
+
+
+def newcomer(sort: str, odds: list[Odd]) -> Rows:
+    """One more user with all of these items."""
+    number = len(odds)
+    return _columns(sort, ["mallory"] * number, [odd.value for odd in odds], ["yes"] * number)
+
+
+def _columns(sort: str, *columns: list[object]) -> Rows:
+    return {name: Column(sort, values) for name, values in zip(("user", "item", "other"), columns, strict=True)}
+
+
+def makers(kind: Kind) -> tuple[Callable[[Path], Made], Callable[[Path], Made]]:
+    """The maker of everybody's rows, and that of the rows with one user more."""
+    sort = "text" if "text" in kind.sorts else "any of texts"
+    odds = [odd for odd in kind.odd(sort, "item") if odd.name not in ("a number in letters",)]
+    plain = crowd(sort)
+    more = joined(plain, newcomer(sort, odds), "middle")
+    return lambda folder: kind.make(plain, folder), lambda folder: kind.make(more, folder)
+
+
+__all__ = ["CROWD", "KINDS", "ROWS", "makers"]

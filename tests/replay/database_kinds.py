@@ -1,0 +1,69 @@
+"""Tables: DuckDB in each of its forms, and warehouses through their translation. PostgreSQL and Spark: server_kinds."""
+
+# ruff: noqa: ARG001 - every maker takes the rows and a folder
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+import dpselect as dps
+from tests.engines.translated import MACROS, translated
+from tests.replay.frame_kinds import arrow_table
+from tests.replay.kinds import MOMENTS, TYPED, kind
+from tests.replay.sorts import Rows
+
+_TYPES = tuple(dict.fromkeys((*TYPED, *MOMENTS)))
+_CANNOT = "surrogate, invalid, special decimal, far beyond"
+
+
+def loaded(rows: Rows, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """The rows as the table `events`."""
+    connection.register("arrow", arrow_table(rows))
+    connection.execute("CREATE TABLE events AS FROM arrow").fetchall()
+    connection.unregister("arrow")
+    return connection
+
+
+@kind("DuckDB file", _TYPES, cannot=_CANNOT)
+def _file(rows: Rows, folder: Path) -> object:
+    path = folder / "rows.duckdb"
+    with duckdb.connect(path) as connection:
+        loaded(rows, connection)
+    return str(path), "events"
+
+
+@kind("DuckDB table", _TYPES, cannot=_CANNOT)
+def _table(rows: Rows, folder: Path) -> object:
+    return loaded(rows, duckdb.connect()), "events"
+
+
+@kind("DuckDB view", ("text", "whole", "real", "moment us"), cannot=_CANNOT)
+def _view(rows: Rows, folder: Path) -> object:
+    connection = loaded(rows, duckdb.connect())
+    connection.execute("CREATE VIEW seen AS FROM events WHERE item IS NOT DISTINCT FROM item").fetchall()
+    return connection, "seen"
+
+
+@kind("DuckDB relation", ("text", "whole", "real", "moment us"), cannot=_CANNOT)
+def _relation(rows: Rows, folder: Path) -> object:
+    return loaded(rows, duckdb.connect()).table("events")
+
+
+_WAREHOUSE_TYPES = {"text": "text", "whole": "integer", "real": "number", "truth": "boolean"}
+
+
+def _warehouse_kind(dialect: str) -> None:
+    @kind(f"warehouse ({dialect})", tuple(_WAREHOUSE_TYPES), cannot=_CANNOT)
+    def _warehouse(rows: Rows, folder: Path) -> object:
+        connection = loaded(rows, duckdb.connect())
+        connection.execute(MACROS)
+        types = {name: _WAREHOUSE_TYPES[column.sort] for name, column in rows.items()}
+        return dps.Warehouse(
+            lambda sql: connection.execute(translated(sql, dialect)).fetchall(), dialect=dialect, types=types
+        ), "events"
+
+
+for _dialect in ("bigquery", "snowflake", "trino", "clickhouse"):
+    _warehouse_kind(_dialect)

@@ -1,0 +1,145 @@
+"""What is asked of an engine, and all that can be noticed of its answers: values, types, words, warnings, failures."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections import Counter
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpselect.engines.opening import Engine, open_engine
+from dpselect.engines.port import PerUser
+from dpselect.errors import DataError, DpselectError, ParameterError
+from dpselect.grid import Grid
+from dpselect.texts.tokenizer import Tokenizer
+from dpselect.user_sets import UserSets
+from tests.replay.kinds import Made
+from tests.replay.masks import masked
+from tests.replay.sorts import ROLES, SORTS
+
+KEY = bytes(range(16))
+GRID = Grid.of((-10, 30), "0.5")
+ALL = 1000  # more items than there are
+
+Label = tuple[str, Hashable]
+"""An item with the name of its type: 1, '1' and True are three."""
+
+
+@dataclass
+class Noticed:
+    """What one source answers. `counts` are users by item, `sets` are users by what they have, `points` by value."""
+
+    counts: dict[str, list[tuple[Label, int]]] = field(default_factory=dict)
+    sets: dict[str, Counter[frozenset[Label]]] = field(default_factory=dict)
+    points: dict[str, Counter[int]] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    failed: str | None = None
+    ours: bool = True  # is a failure one of dpselect's own errors?
+
+
+def notice(made: Made, role: str, sort: str, *, all_questions: bool = True) -> Noticed:
+    """Ask everything of the rows whose column of that role has that sort."""
+    noticed = Noticed()
+    printed = io.StringIO()
+    with warnings.catch_warnings(record=True) as warned, contextlib.ExitStack() as stack:
+        warnings.simplefilter("always")
+        stack.enter_context(contextlib.redirect_stdout(printed))
+        stack.enter_context(contextlib.redirect_stderr(printed))
+        try:
+            for name, more in _engines(role, sort, all_questions):
+                with _opened(made, more) as engine:
+                    _ask(engine, name, noticed, role)
+        except Exception as error:  # a failure is what is looked for
+            noticed.failed, noticed.ours = masked(f"{type(error).__name__}: {error}"), isinstance(error, DpselectError)
+    noticed.said = [printed.getvalue(), *(f"{one.category.__name__}: {one.message}" for one in warned)]
+    return noticed
+
+
+def _opened(made: Made, more: dict[str, object]) -> Engine:
+    source, table = made
+    return open_engine(source, user=ROLES[0], item=ROLES[1], table=table, key=KEY, **more)
+
+
+def _engines(role: str, sort: str, all_questions: bool) -> list[tuple[str, dict[str, object]]]:
+    """The engines of one source: as it is, with a bound, with a filter, with parts of texts."""
+    if role == "other":
+        return [("filtered", {"where": SORTS[sort].where})]
+    found: list[tuple[str, dict[str, object]]] = [("plain", {})]
+    if all_questions:
+        # A bound of all the items that a user has keeps them all, and goes through the code of one that does not.
+        found.append(("bounded", {"max_items_per_user": ALL}))
+        if role == "item" and sort in ("text", "any of texts"):
+            found.append(("split", {"split": " "}))
+    return found
+
+
+def _ask(engine: Engine, name: str, noticed: Noticed, role: str) -> None:
+    noticed.counts[f"{name} top"] = _top(engine)
+    if name != "plain":
+        return
+    noticed.counts["groups"] = _groups(engine)
+    noticed.sets["sets"] = _sets(engine.contributions())
+    noticed.counts["weights"] = _weights(engine)
+    if role == "item":
+        for which in (PerUser.MIN, PerUser.RANDOM):
+            _try(noticed, lambda which=which: _points(engine, which, noticed), engine.check_values)
+        _try(noticed, lambda: _tokens(engine, noticed), lambda: engine.check_text(Tokenizer()))
+
+
+def _try(noticed: Noticed, ask: Callable[[], None], check: Callable[[], None]) -> None:
+    """Ask it where the schema allows it; what the schema refuses must be refused whatever the rows are."""
+    try:
+        check()
+    except (DataError, ParameterError) as error:
+        noticed.refused.append(str(error))
+        return
+    ask()
+
+
+def _label(value: object) -> Label:
+    return type(value).__name__, value if isinstance(value, Hashable) else repr(value)
+
+
+def _top(engine: Engine) -> list[tuple[Label, int]]:
+    found = engine.top(ALL)
+    return [(_label(found.label(place, 0)), int(count)) for place, count in enumerate(found.counts)]
+
+
+def _groups(engine: Engine) -> list[tuple[Label, int]]:
+    found = engine.grouped()
+    return [
+        (_label(found.label(group, member)), int(count))
+        for group, (count, size) in enumerate(zip(found.counts, found.sizes, strict=True))
+        for member in range(size)
+    ]
+
+
+def _sets(found: UserSets) -> Counter[frozenset[Label]]:
+    labels = [_label(label) for label in found.labels(np.arange(found.size))]
+    ends = zip(found.offsets[:-1], found.offsets[1:], strict=True)
+    return Counter(frozenset(labels[code] for code in found.codes[start:stop].tolist()) for start, stop in ends)
+
+
+def _weights(engine: Engine) -> list[tuple[Label, int]]:
+    """Every item and its users, as a set union in the engine adds them up: a weight of 1 for each."""
+    pairs = engine.pairs()
+    groups = pairs.weigh(np.ones(ALL, dtype=np.int64), KEY)
+    total = int(groups.sizes.sum())
+    pairs.release(np.arange(total, dtype=np.int64))
+    users = pairs.users(ALL, KEY).tolist()
+    return sorted(zip(map(_label, pairs.names()), users, strict=True), key=repr)
+
+
+def _points(engine: Engine, which: PerUser, noticed: Noticed) -> None:
+    found = engine.users_at(GRID, which)
+    points = zip(found.places.tolist(), found.users.tolist(), strict=True)
+    noticed.points[f"values {which}"] = Counter(dict(points))
+
+
+def _tokens(engine: Engine, noticed: Noticed) -> None:
+    noticed.sets["tokens"] = _sets(engine.tokens(Tokenizer()).sets())

@@ -1,0 +1,69 @@
+"""Whole calls replayed on neighbours with the answer frozen: the same words, queries, charges and control flow.
+
+Cebere et al. (2026) record a private program on one data set and replay it on a neighbour with its random outcomes held
+fixed: what still differs depends on data, and nobody paid for it. Here the real coins are drawn again until the answer is
+the same, so no part of the call is replaced.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from dpselect.kernels import compiled
+from tests.replay.calls import ROWS, makers
+from tests.replay.cells import every_kind
+from tests.replay.kinds import KINDS, Kind
+from tests.replay.record import difference, recorded, same_answer
+from tests.replay.server_kinds import Servers
+from tests.replay.verbs import VERBS
+
+ALL_VERBS_ON = ("DuckDB table",)
+SOME_VERBS = ("top k, bound", "union", "quantile")
+OFTEN = ("dict of lists", "polars", "CSV", "JSON lines", "Parquet", "PostgreSQL", "warehouse (trino)")
+NEVER = ("dict of arrays of moments", "JSON array")  # no texts as items; refused whatever it holds
+GRANT = "100000"
+
+
+def _cases() -> list[object]:
+    found = []
+    for kind in every_kind(servers=True):
+        for verb in VERBS if kind.name not in NEVER else ():
+            often = kind.name in ALL_VERBS_ON or (kind.name in OFTEN and verb in SOME_VERBS)
+            if often or verb in SOME_VERBS or kind.name in OFTEN:
+                marks = [] if often else [pytest.mark.slow]
+                found.append(pytest.param(kind, verb, id=f"{kind.name}: {verb}", marks=marks))
+    return found
+
+
+@pytest.mark.parametrize(("kind", "verb"), _cases())
+def test_a_call_on_a_neighbour(request: pytest.FixtureRequest, kind: Kind, verb: str):
+    if kind.needs == "postgres":
+        Servers.postgres = request.getfixturevalue("postgres_server").format(name="postgres")
+    elif kind.needs == "spark":
+        Servers.spark = request.getfixturevalue("spark")
+    if kind.needs is None or not kind.name.startswith(("warehouse", "spark")) or "filter" not in verb:
+        check(kind, verb)
+
+
+def check(kind: Kind, verb: str, grant: str = GRANT, *, refused: bool = False) -> None:
+    """Record the call twice on everybody's rows, the first time to fill caches, then on the rows with one user more."""
+    plain, more = makers(kind)
+    recorded(plain, VERBS[verb], 0, grant)
+    before = recorded(plain, VERBS[verb], 0, grant)
+    assert (before.failed is not None) == refused
+    after = same_answer(more, VERBS[verb], before, grant=grant)
+    assert after is not None, "no coins give the same answer"
+    assert difference(before, after, ROWS) is None
+
+
+@pytest.mark.parametrize("verb", ["top k", "union"])
+def test_a_question_that_the_budget_refuses(verb: str):
+    check(KINDS["DuckDB table"], verb, grant="1", refused=True)
+
+
+@pytest.mark.parametrize("verb", ["union, a policy", "top k, discover"])
+def test_progress_of_long_loops(monkeypatch: pytest.MonkeyPatch, verb: str):
+    """As with millions of items: loops are compiled, and tell how far they are."""
+    monkeypatch.setattr(compiled, "WORTH", dict.fromkeys(compiled.WORTH, 0))
+    monkeypatch.setattr(compiled, "USERS", 8, raising=False)
+    check(KINDS["DuckDB table"], verb)

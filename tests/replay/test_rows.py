@@ -1,0 +1,71 @@
+"""No row speaks for another: every kind of source, read with an awkward row among everybody else's.
+
+Every day one user has all awkward values at once, in the kinds of source whose code is their own; with SLOW=1 in all
+kinds. Each value by itself is a cell of the table in docs/replay.md, which benchmarks/replay_table.py prints.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.replay.cells import BROAD, Bench, Cell, every_kind, huge_cells, joint_cells, line_cells
+from tests.replay.odd_lines import LINES
+from tests.replay.odd_values import HUGE as HUGE_LENGTH
+from tests.replay.server_kinds import Servers
+
+# The other kinds go through the same code but for a few lines.
+EVERY_DAY = {
+    "dict of lists", "dict of object arrays", "dict of arrays", "objects that only narwhals reads", "pandas", "polars",
+    "pyarrow", "Parquet", "CSV", "TSV", "JSON lines", "JSON array", "DuckDB table", "warehouse (trino)", "PostgreSQL",
+}  # fmt: skip
+EVERY_DAY_SORTS = {"text", "whole", "real", "half", "day", "moment ms", "any of numbers", "any of texts"}
+# What may be refused whatever rows it holds: DuckDB reads no float16 of Arrow, and a JSON array is one syntax of all.
+MAY_BE_REFUSED = {("JSON array", "any of numbers"), ("JSON array", "any of texts")} | {
+    (kind, "half") for kind in ("pyarrow", "pandas over Arrow", "stream of Arrow data", "dict of arrays", "Parquet")
+}
+
+
+def _marks(cell: Cell, number: int) -> list[pytest.MarkDecorator]:
+    often = cell.kind.name in EVERY_DAY and cell.sort in EVERY_DAY_SORTS
+    if cell.line is not None:  # every third is one place of each line
+        often = often and number % 3 == number // 3 % 3 and len(cell.line.line) < HUGE_LENGTH
+    elif cell.role != "item":
+        often = often and cell.sort in BROAD
+    return [] if often else [pytest.mark.slow]
+
+
+def _parameters(cells: list[Cell]) -> list[object]:
+    return [pytest.param(cell, id=str(cell), marks=_marks(cell, number)) for number, cell in enumerate(cells)]
+
+
+KIND_LIST = every_kind(servers=True)
+JOINT = _parameters([cell for kind in KIND_LIST for cell in joint_cells(kind)])
+LINE = _parameters([cell for kind in KIND_LIST for cell in line_cells(kind, LINES)])
+HUGE = _parameters([cell for kind in KIND_LIST for cell in huge_cells(kind) if "gz" not in kind.name])
+
+
+@pytest.fixture(scope="session")
+def bench() -> Bench:
+    return Bench()
+
+
+@pytest.fixture
+def served(request: pytest.FixtureRequest, cell: Cell) -> Cell:
+    """The cell, with the server that it needs running."""
+    if cell.kind.needs == "postgres":
+        Servers.postgres = request.getfixturevalue("postgres_server").format(name="postgres")
+    elif cell.kind.needs == "spark":
+        Servers.spark = request.getfixturevalue("spark")
+    return cell
+
+
+@pytest.mark.parametrize("cell", JOINT)
+def test_awkward_values(bench: Bench, served: Cell):
+    assert bench.run(served) is None
+    if bench.before(served).failed is not None:
+        assert (served.kind.name, served.sort) in MAY_BE_REFUSED
+
+
+@pytest.mark.parametrize("cell", [*LINE, *HUGE])
+def test_awkward_lines(bench: Bench, served: Cell):
+    assert bench.run(served) is None

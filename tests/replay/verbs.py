@@ -1,0 +1,62 @@
+"""Every verb in every form, as calls that a recording can repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import dpselect as dps
+from dpselect.draws import Draws
+from dpselect.release import Release
+from tests.replay.record import Ask, Tell
+
+Data = Callable[..., dps.Dataset]
+LIKELY: dict[str, Any] = {"epsilon": 40, "delta": "1e-6"}
+WORDS = ["a", "b", "c", "d", "zz"]
+
+
+def _call(verb: str, more: dict[str, object] | None = None, /, **asked: object) -> Ask:
+    def ask(data: Data, draws: Draws, tell: Tell) -> Release:
+        release: Release = getattr(data(**(more or {})), verb)(**asked, draws=draws, progress=tell)
+        return release
+
+    return ask
+
+
+def _twice(data: Data, draws: Draws, tell: Tell) -> Release:
+    """The same question again: the second answer comes from the ledger."""
+    first = data().top_k(2, **LIKELY, draws=draws, progress=tell)
+    second = data().top_k(2, **LIKELY, draws=draws, progress=tell)
+    return first if first.labels == second.labels else second
+
+
+FILTER = {"where": "other = 'yes' AND NOT item IN ('d', 'zz')"}
+VERBS: dict[str, Ask] = {
+    "top k": _call("top_k", k=3, **LIKELY),
+    "top k, counts": _call("top_k", k=3, counts=True, **LIKELY),
+    "top k, bound": _call("top_k", {"max_items_per_user": 50}, k=3, **LIKELY),
+    "top k, filter": _call("top_k", FILTER, k=3, **LIKELY),
+    "top k, split": _call("top_k", {"split": " "}, k=3, **LIKELY),
+    "top k, few rows": _call("top_k", k=2, k_bar=3, method="limited-domain", **LIKELY),
+    "top k, chosen rows": _call("top_k", k=2, method="chosen-k-bar", **LIKELY),
+    "top k, noise": _call("top_k", {"max_items_per_user": 50}, k=2, method="limited-domain-laplace", **LIKELY),
+    "top k, discover": _call("top_k", {"max_items_per_user": 50}, k=3, method="discover", **LIKELY),
+    "top k, domain": _call("top_k", k=3, domain=WORDS, epsilon=40),
+    "top k, domain size": _call("top_k", k=3, domain=100, epsilon=40),
+    "top k, set": _call("top_k", k=3, domain=WORDS, epsilon=40, ranked=False),
+    "union": _call("union", max_items_per_user=50, method="sips", **LIKELY),
+    "union, counts": _call("union", max_items_per_user=50, method="weighted-laplace", counts=True, epsilon=4000),
+    "union, a policy": _call("union", max_items_per_user=50, method="policy-laplace", **LIKELY),
+    "union, many rounds": _call("union", max_items_per_user=50, method="renyi-shaped", **LIKELY),
+    "union in the engine": _call("union", max_items_per_user=50, method="sips", in_engine=True, **LIKELY),
+    "union, chosen bound": _call("union", **LIKELY),
+    "union of a text": _call("union", {"item": None, "text": "item"}, max_items_per_user=50, **LIKELY),
+    "union of n-grams": _call(
+        "union", {"item": None, "text": "item", "ngrams": 2}, max_items_per_user=50, epsilon=80, delta="1e-6"
+    ),
+    "choose": _call("choose", domain=WORDS, epsilon=40),
+    "choose, permute and flip": _call("choose", domain=WORDS, epsilon=40, method="permute-and-flip"),
+    "quantile": _call("quantile", {"item": "other"}, q=[0.25, 0.5], bounds=(0, 10), step=1, epsilon=40),
+    "quantile, mean": _call("quantile", {"item": "other"}, bounds=(0, 10), step=1, per_user="mean", epsilon=40),
+    "the same again": _twice,
+}
