@@ -19,7 +19,7 @@ ROWS = pa.table(
         "n": pa.array([1, 2, 0, None, 4], pa.int64()),
         "text": ["1", "2", "CANARY", None, "5"],
         "day": [datetime.date(2024, 1, day) for day in (1, 2, 3, 4, 5)],
-        "list": [[1, 2], [], None, [3], [4]],
+        "bytes": [b"ab", b"", None, b"c", b"d"],
         "order": ["k", "l", "m", "n", "o"],
         "flag": [True, False, None, True, False],
     }
@@ -49,7 +49,7 @@ MEANS = {
     "n BETWEEN 1 AND 1 + 1": "ab",
     "n NOT BETWEEN 1 AND 2": "ce",
     "n IS NULL": "d",
-    "list IS NULL": "c",
+    "bytes IS NULL": "c",
     "NOT n = 1": "bce",
     "N == 1": "a",
     "1 = 1": "abcde",
@@ -205,8 +205,8 @@ REFUSED = {
     "n > 'abc'": "'abc' beside 'n', a column of BIGINT",
     "n = TRUE": "TRUE beside 'n'",
     "flag = 1": "1 beside 'flag'",
-    "list > 1": "1 beside 'list', a column of LIST",
-    "list = list": "IS NULL alone",
+    "bytes > 1": "1 beside 'bytes', a column of BLOB",
+    "bytes = bytes": "IS NULL alone",
     "text + 1 = 2": "'text', a column of VARCHAR where + takes numbers",
     "day + 1 > day": "where + takes numbers",
     "n || 'a' = '1a'": "where || takes a text",
@@ -214,7 +214,7 @@ REFUSED = {
     "n LIKE '1'": "where like takes a text",
     "year(text) = 2024": "where year takes a date\nhint: a text becomes one by CAST",
     "CASE WHEN flag THEN n ELSE 'a' END = 1": "'a' beside 'n'",
-    "COALESCE(list, list) IS NULL": "'list', a column of LIST here",
+    "COALESCE(bytes, bytes) IS NULL": "'bytes', a column of BLOB here",
     "left(item, n) = 'x'": "left with a size that is no constant",
     "left(item, -1) = 'x'": "left with a size that is no constant",
     "substring(item, 0) = 'x'": "write a whole number from 1 on",
@@ -251,7 +251,7 @@ def test_a_long_condition_is_not_a_deep_one():
 
 def test_a_wrong_column_gives_near_names():
     assert "hint: did you mean item or text?" in str(refused("texd = 'x'"))
-    assert "hint: there is user, item, n, text, day, list, order, flag" in str(refused("rowid = 1"))
+    assert "hint: there is user, item, n, text, day, bytes, order, flag" in str(refused("rowid = 1"))
 
 
 def test_columns_of_a_text_file_are_texts(tmp_path: Path):
