@@ -1,7 +1,7 @@
 """A release as JSON that every parser takes, and back with the types that its values had.
 
-Dates, decimals and bytes are text in JSON: such an item says its `type` beside. Numbers are floats for whoever reads
-the JSON; what they were exactly stands under `exact`.
+Dates, decimals and bytes are text in JSON, and numbers are floats, for whoever reads it; what they were exactly stands
+beside, under `exact`, as [kind, text].
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def to_dict(
     exact: dict[str, Json] = {
         "epsilon": str(privacy.epsilon),
         "delta": str(privacy.delta),
-        "parameters": typed.written(privacy.parameters),
-        "accuracy": typed.written(accuracy.numbers),
+        "parameters": typed.named(privacy.parameters),
+        "accuracy": typed.named(accuracy.numbers),
     }
     found: dict[str, Json] = {
         "items": [_row(item, q) for item, q in zip(items, _shares(privacy, len(items)), strict=True)],
@@ -49,7 +49,7 @@ def to_dict(
     }
     if charged is not None:
         found["charged"] = charged.to_dict()
-        exact["charged"] = [charged.sentence, typed.written(charged.numbers)]
+        exact["charged"] = [charged.sentence, typed.named(charged.numbers)]
     return {**found, "exact": exact}
 
 
@@ -99,8 +99,8 @@ def _content(text: str | os.PathLike[str]) -> str:
 def _row(item: Item, q: float | None) -> dict[str, Json]:
     row: dict[str, Json] = {"item": forms.plain(item.item), "rank": item.rank}
     label = item.item if item.item is UNSEEN else forms.scalar(item.item)
-    if (kind := typed.kind_of(label)) is not None:
-        row["type"] = kind
+    if not typed.plain_is_exact(label):
+        row["exact"] = typed.label(label)
     for name in ("count", "low", "high"):
         if (number := getattr(item, name)) is not None:
             row[name] = number
@@ -108,7 +108,7 @@ def _row(item: Item, q: float | None) -> dict[str, Json]:
 
 
 def _item(row: Mapping[str, Any]) -> Item:
-    label = typed.of_kind(row.get("type"), row["item"])
+    label = typed.read(row.get("exact", row["item"]))
     return Item(label, row["rank"], row.get("count"), row.get("low"), row.get("high"))
 
 

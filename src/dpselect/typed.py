@@ -26,20 +26,6 @@ _KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], object]]] = 
 }
 
 
-def kind_of(value: object) -> str | None:
-    """The kind of a value that its own JSON form does not tell; None where that form is read back as it was."""
-    if isinstance(value, float) and math.isfinite(value):
-        return None
-    return next((kind for kind, (sort, _, _) in _KINDS.items() if isinstance(value, sort)), None)
-
-
-def of_kind(kind: str | None, form: Json) -> object:
-    """The value of that kind whose JSON form (`forms.plain`) this is. Floats: those that JSON does not have."""
-    if kind is None:
-        return form
-    return float(str(form)) if kind == "float" else _KINDS[kind][2](str(form))
-
-
 def written(value: object) -> Json:
     """A value as JSON; what JSON has no type for as [kind, text]. What nobody knows comes back as its text.
 
@@ -55,6 +41,11 @@ def label(value: object) -> Json:
     return _one(value)
 
 
+def plain_is_exact(value: object) -> bool:
+    """Is the value what its plain form in JSON (`forms.plain`) is read back as?"""
+    return isinstance(value, (bool, int, str)) or value is None or (isinstance(value, float) and math.isfinite(value))
+
+
 def read(value: Json) -> object:
     """What `written` wrote."""
     if isinstance(value, list):
@@ -67,10 +58,14 @@ def read(value: Json) -> object:
     return value
 
 
-def names(value: Json) -> dict[str, object]:
-    """What `written` wrote of values with names."""
-    found = read(value)
-    return found if isinstance(found, dict) else {}
+def named(values: Mapping[str, object]) -> dict[str, Json]:
+    """Values with names, as an object of JSON."""
+    return {name: written(value) for name, value in values.items()}
+
+
+def names(values: Mapping[str, Json]) -> dict[str, object]:
+    """What `named` wrote."""
+    return {name: read(value) for name, value in values.items()}
 
 
 def _one(value: object) -> Json:
