@@ -258,6 +258,11 @@ class TopNoisy:
         return stated(self.privacy, type(s).__name__, used, tuple(sentences))
 
 
+def sampled(most: int | None) -> str:
+    """What of a user counts where the data are bounded: a sentence to put behind another."""
+    return "" if most is None else f" Every user counts for at most {accuracy.said_items(most)}, chosen at random."
+
+
 @dataclass(frozen=True)
 class Counts:
     """Noisy counts with their intervals, and how good they are."""

@@ -17,7 +17,7 @@ from dpselect.mechanisms.candidates import Input
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import Number
 from dpselect.payments import Answer, Where, purse
-from dpselect.plans import BestOne, Chooser
+from dpselect.plans import BestOne, Chooser, sampled
 from dpselect.privacy import Neighbors
 from dpselect.privacy import neighbors as related
 from dpselect.questions import question
@@ -89,8 +89,12 @@ def plan_choice(
     neighbors: Neighbors | str,
     sensitivity: Number = 1,
     monotonic: bool | None = None,
+    most: int | None = None,
 ) -> BestOne:
-    """Check every parameter and fix the mechanism; without `monotonic` the scores are counts of users."""
+    """Check every parameter and fix the mechanism; without `monotonic` the scores are counts of users.
+
+    `most` is for how many items a user counts, where the data are bounded.
+    """
     if method not in CHOICES:
         raise ParameterError("method", f"be one of {', '.join(CHOICES)}", repr(method))
     which = related(neighbors)
@@ -100,4 +104,5 @@ def plan_choice(
     scores = "Scores are counts of distinct users" if counts else "Scores are the caller's"
     how = "all scores the same way (monotonic)" if alike else "scores in either direction (factor 2)"
     moved = float(Fraction(sensitivity))
-    return BestOne(chooser, f"{scores}; one user moves each by at most {moved:g}, and {how}.", users=counts)
+    said = f"{scores}; one user moves each by at most {moved:g}, and {how}.{sampled(most)}"
+    return BestOne(chooser, said, users=counts)
