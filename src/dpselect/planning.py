@@ -8,6 +8,7 @@ from functools import partial
 
 from dpselect import parameters
 from dpselect.accounting.calibration import largest_epsilon, split_delta
+from dpselect.counting import sampled
 from dpselect.discovery import METHOD as DISCOVER
 from dpselect.discovery import TopFound, fits, plan_discovery
 from dpselect.engines.domain import Domain, most_items
@@ -28,7 +29,7 @@ from dpselect.mechanisms.limited_domain import LimitedDomain
 from dpselect.mechanisms.peeling import Peeling
 from dpselect.mechanisms.price import COUNT_SHARE, plan_of, priced
 from dpselect.parameters import Number
-from dpselect.plans import SetSelector, TopK, TopNoisy, TopSet, sampled
+from dpselect.plans import SetSelector, TopK, TopNoisy, TopSet
 from dpselect.privacy import Neighbors, PureDP, Steps
 from dpselect.unions import BOUND_SHARE
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from dpselect import parameters
+from dpselect.counting import sampled
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import (
@@ -17,7 +18,7 @@ from dpselect.mechanisms.candidates import Input
 from dpselect.mechanisms.port import secure
 from dpselect.parameters import Number
 from dpselect.payments import Answer, Where, purse
-from dpselect.plans import BestOne, Chooser, sampled
+from dpselect.plans import BestOne, Chooser
 from dpselect.privacy import Neighbors
 from dpselect.privacy import neighbors as related
 from dpselect.questions import question
