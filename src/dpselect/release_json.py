@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -68,18 +67,18 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
         "items": tuple(_item(row) for row in found["items"]),
         "complete": bool(found["complete"]),
         "privacy": Statement(
-            epsilon=Fraction(exact["epsilon"]),
-            delta=Fraction(exact["delta"]),
+            epsilon=typed.rational(exact["epsilon"]),
+            delta=typed.rational(exact["delta"]),
             neighbors=Neighbors(said["neighbors"]),
             mechanism=said["mechanism"],
             parameters=typed.names(exact["parameters"]),
             bound=said["bound"],
-            sentences=tuple(said["statement"]),
+            sentences=_sentences(said["statement"]),
             unit=said["unit"],
         ),
         "secure": bool(found["secure"]),
         "charged": None if charged is None else Receipt(charged[0], typed.names(charged[1])),
-        "accuracy": Accuracy(tuple(found["accuracy"]["statement"]), typed.names(exact["accuracy"])),
+        "accuracy": Accuracy(_sentences(found["accuracy"]["statement"]), typed.names(exact["accuracy"])),
     }
 
 
@@ -109,7 +108,19 @@ def _row(item: Item, q: float | None) -> dict[str, Json]:
 
 def _item(row: Mapping[str, Any]) -> Item:
     label = typed.read(row.get("exact", row["item"]))
-    return Item(label, row["rank"], row.get("count"), row.get("low"), row.get("high"))
+    return Item(label, *(_whole(row.get(name)) for name in ("rank", "count", "low", "high")))
+
+
+def _whole(number: object) -> int | None:
+    if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
+        raise TypeError("no whole number")
+    return number
+
+
+def _sentences(said: object) -> tuple[str, ...]:
+    if not isinstance(said, list) or not all(isinstance(one, str) for one in said):
+        raise TypeError("no sentences")
+    return tuple(said)
 
 
 def _shares(privacy: Statement, items: int) -> Sequence[float | None]:

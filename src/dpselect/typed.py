@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
+import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -13,9 +14,19 @@ from dpselect import forms
 from dpselect.engines.domain import UNSEEN
 from dpselect.forms import Json
 
+RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
+
+
+def rational(text: str) -> Fraction:
+    """A fraction as it was written; never a power of ten, which would take long to make."""
+    if not RATIONAL.fullmatch(text):
+        raise ValueError("no fraction")
+    return Fraction(text)
+
+
 # What JSON has no type for: how each is written, and read back.
 _KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], object]]] = {
-    "fraction": (Fraction, str, Fraction),
+    "fraction": (Fraction, str, rational),
     "decimal": (decimal.Decimal, str, decimal.Decimal),
     "datetime": (datetime.datetime, datetime.datetime.isoformat, datetime.datetime.fromisoformat),
     "date": (datetime.date, datetime.date.isoformat, datetime.date.fromisoformat),

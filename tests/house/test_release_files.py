@@ -99,6 +99,25 @@ def test_another_json_is_refused(text: str) -> None:
         Release.from_json(text)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("epsilon", "1e999999999"), ("epsilon", 0.5), ("epsilon", "1/0"), ("delta", None), ("parameters", [])],
+)
+def test_a_forged_price_is_refused(name: str, value: object) -> None:
+    forged = json.loads(release(["a"]).to_json())
+    forged["exact"][name] = value
+    with pytest.raises(ParameterError, match="text must be the JSON of a release"):
+        Release.from_json(json.dumps(forged))
+
+
+@pytest.mark.parametrize("row", [{"rank": "1"}, {"count": 1.5}, {"low": True}, {"exact": ["fraction", "1e9999999"]}])
+def test_a_forged_item_is_refused(row: dict[str, object]) -> None:
+    forged = json.loads(release(["a"]).to_json())
+    forged["items"] = [{"item": "a", "rank": 1, **row}]
+    with pytest.raises(ParameterError, match="text must be the JSON of a release"):
+        Release.from_json(json.dumps(forged))
+
+
 def test_files_that_hold_no_release(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the release cannot be read: No such file"):
         Release.from_json(tmp_path / "none.json")
@@ -188,6 +207,7 @@ def test_a_long_release_prints_a_head() -> None:
     assert len(found._repr_html_()) < 5000
     assert "... and 6,112 more" in found._repr_html_()
     assert found.text.count("item ") == 6132
+    assert repr(found) == str(found)  # what an interactive Python shows
     assert "more: to_pandas" not in str(release(list(range(30))))
 
 
