@@ -26,11 +26,11 @@ def archived(release: Release) -> str:
             "delta": str(statement.delta),
             "neighbors": str(statement.neighbors),
             "mechanism": statement.mechanism,
-            "parameters": {name: typed.written(value) for name, value in statement.parameters.items()},
+            "parameters": typed.named(statement.parameters),
             "bound": statement.bound,
             "sentences": list(statement.sentences),
             "unit": statement.unit,
-            "accuracy": [list(accuracy.sentences), typed.written(accuracy.numbers)],
+            "accuracy": [list(accuracy.sentences), typed.named(accuracy.numbers)],
         },
         ensure_ascii=False,
         separators=(",", ":"),
@@ -46,12 +46,12 @@ def restored(text: str) -> Release:
         delta=Fraction(found["delta"]),
         neighbors=Neighbors(found["neighbors"]),
         mechanism=found["mechanism"],
-        parameters={name: typed.read(value) for name, value in found["parameters"].items()},
+        parameters=typed.names(found["parameters"]),
         bound=found["bound"],
         sentences=tuple(found["sentences"]),
         unit=found["unit"],
     )
-    said, numbers = found.get("accuracy", ([], ["mapping", []]))  # of the form before there was none
+    said, numbers = found.get("accuracy", ([], {}))  # of the form before there was none
     return Release(
         items=tuple(Item(typed.read(item), *rest) for item, *rest in found["items"]),
         complete=found["complete"],

@@ -277,7 +277,8 @@ class Dataset:
         `neighbors="replace-one"`. `method` is "exponential", "permute-and-flip" or "noisy-max".
         """
         known = domain_of(domain)
-        plan = verbs.plan_choice(epsilon=epsilon, method=method, neighbors=neighbors)
+        most = self.max_items_per_user
+        plan = verbs.plan_choice(epsilon=epsilon, method=method, neighbors=neighbors, most=most)
         price = plan.chooser.privacy
         asked = {
             "epsilon": price.epsilon,

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from dpselect import accuracy, parameters
 from dpselect.accuracy import BETA, whole
+from dpselect.counting import fresh_counts, noise
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.discover import DiscoverThenPeel, best, picks, users_of
@@ -17,7 +18,7 @@ from dpselect.mechanisms.noisy_counts import NoisyCounts
 from dpselect.mechanisms.price import COUNT_SHARE
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.parameters import Number
-from dpselect.plans import fresh_counts, noise, stated
+from dpselect.plans import stated
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.release import Item, Release, Statement
 from dpselect.union_accuracy import found_by

@@ -30,7 +30,7 @@ class Leaflet:
     def text(self, rows: int | None = None) -> str:
         """For a terminal: so many rows of a longer table, or all."""
         above = [forms.text_table(self._first(rows), self.left)] if self._rows else []
-        return "\n".join([*above, *self._more(rows), *self.outcome, "", *self._beside()])
+        return "\n".join([*above, *self._more(rows), *self._outcome(), "", *self._beside()])
 
     def html(self) -> str:
         """For a notebook."""
@@ -51,7 +51,7 @@ class Leaflet:
     @property
     def notes(self) -> list[str]:
         """All but the table, as lines."""
-        return [*self.outcome, *self._beside()]
+        return [*self._outcome(), *self._beside()]
 
     @property
     def _rows(self) -> int:
@@ -67,15 +67,18 @@ class Leaflet:
         hidden = self._hidden(rows)
         return [f"... and {hidden:,} more: to_pandas(), to_csv(path) have all"] if hidden else []
 
+    def _outcome(self) -> list[str]:
+        return [_filled(line, "", "  ") for line in self.outcome]
+
     def _beside(self) -> list[str]:
-        columns = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
-        good = [self.good, *(_filled(line, columns, "- ") for line in self.accuracy)] if self.accuracy else []
-        how = ["how it was found:", *(_filled(line, columns, "") for line in self.how)] if self.how else []
+        good = [self.good, *(_filled(line, "  - ", "    ") for line in self.accuracy)] if self.accuracy else []
+        how = ["how it was found:", *(_filled(line, "  ", "    ") for line in self.how)] if self.how else []
         return [*good, *self.price, *how]
 
 
-def _filled(line: str, columns: int, mark: str) -> str:
-    return textwrap.fill(line, columns, initial_indent="  " + mark, subsequent_indent="    ")
+def _filled(line: str, first: str, then: str) -> str:
+    columns = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
+    return textwrap.fill(line, columns, initial_indent=first, subsequent_indent=then)
 
 
 def _paragraph(line: str) -> str:

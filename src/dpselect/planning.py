@@ -8,6 +8,7 @@ from functools import partial
 
 from dpselect import parameters
 from dpselect.accounting.calibration import largest_epsilon, split_delta
+from dpselect.counting import sampled
 from dpselect.discovery import METHOD as DISCOVER
 from dpselect.discovery import TopFound, fits, plan_discovery
 from dpselect.engines.domain import Domain, most_items
@@ -89,15 +90,15 @@ def plan_top_k(
     share = parameters.delta_or_default(delta, needed=domain is None)
     if domain is not None:
         _check_known(k, k_bar, domain)
-        why = ""
+        why, sample = "", sampled(max_items_per_user)
         if method == "auto":
             best = best_set_method(parameters.whole("k", k, least=1), epsilon, share)
             method, why = ("peeling", IN_ORDER) if ranked else (best, NO_ORDER[best])
         if method in ONE_SHOT:
-            return _plan_one_shot(k, epsilon, share, counts, max_items_per_user, method)
+            return _plan_one_shot(k, epsilon, share, counts, max_items_per_user, method, KNOWN_NOISE + sample)
         if method in SETS:
-            return _plan_set(k, epsilon, share, counts, max_items_per_user, method, ranked, why)
-        return _plan_known(k, epsilon, share, counts, max_items_per_user, why)
+            return _plan_set(k, epsilon, share, counts, max_items_per_user, method, ranked, why + sample)
+        return _plan_known(k, epsilon, share, counts, max_items_per_user, why + sample)
     why = ""
     if method == "auto" and k_bar is None:
         method = best_unknown_method(parameters.whole("k", k, least=1), epsilon, share, max_items_per_user)
@@ -179,15 +180,15 @@ def _plan_set(
 
 
 def _plan_one_shot(
-    k: int, epsilon: Fraction, share: Fraction, counts: bool, bound: int | None, method: str
+    k: int, epsilon: Fraction, share: Fraction, counts: bool, bound: int | None, method: str, reason: str
 ) -> TopNoisy:
     """Noise on every count of the domain once. Counts of users move alike, so Laplace noise has scale k / epsilon."""
     if method == "gamma":
         gamma = GammaMechanism(k=k, epsilon=epsilon)
-        return TopNoisy(gamma, None, gamma.privacy, KNOWN_NOISE, counts)
+        return TopNoisy(gamma, None, gamma.privacy, reason, counts)
     whole = OneShotLaplace(k=k, epsilon=epsilon, monotonic=True)
     if not counts:
-        return TopNoisy(whole, None, whole.privacy, KNOWN_NOISE, counts)
+        return TopNoisy(whole, None, whole.privacy, reason, counts)
     moved = _moved(whole.k, bound)
 
     def plan(x: Fraction) -> tuple[Steps, ...]:
@@ -196,7 +197,7 @@ def _plan_one_shot(
     x = largest_epsilon(plan, epsilon, share)
     privacy = priced(plan(x), epsilon, share, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
     counter = NoisyCounts(k=whole.k, epsilon_per_count=x / moved, max_items_per_user=bound)
-    return TopNoisy(OneShotLaplace(k=k, epsilon=x, monotonic=True), counter, privacy, KNOWN_NOISE, counts)
+    return TopNoisy(OneShotLaplace(k=k, epsilon=x, monotonic=True), counter, privacy, reason, counts)
 
 
 def _plan_noised(
@@ -260,7 +261,7 @@ def plan_picks(
     selector: LimitedDomain | Peeling
     if domain is not None:
         _check_known(k, k_bar, domain)
-        selector, failure, reason = Peeling(k=k, epsilon_per_pick=pick), Fraction(0), KNOWN_DOMAIN
+        selector, failure, reason = Peeling(k=k, epsilon_per_pick=pick), Fraction(0), KNOWN_DOMAIN + sampled(bound)
     else:
         failure, reason = delta_threshold, UNKNOWN_DOMAIN
         selector = LimitedDomain(

@@ -12,6 +12,7 @@ import numpy as np
 from dpselect import accuracy, forms
 from dpselect.accounting.composition import basic
 from dpselect.accuracy import BETA, Accuracy, whole
+from dpselect.counting import Counts, fresh_counts, noise
 from dpselect.draws import Draws
 from dpselect.histogram import Histogram
 from dpselect.mechanisms import (
@@ -258,45 +259,12 @@ class TopNoisy:
         return stated(self.privacy, type(s).__name__, used, tuple(sentences))
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Noisy counts with their intervals, and how good they are."""
-
-    of: Sequence[tuple[int | None, int | None, int | None]]
-    accuracy: Accuracy
-
-    @classmethod
-    def none(cls, items: int) -> Counts:
-        """None were asked for."""
-        return cls([(None, None, None)] * items, accuracy.NOTHING)
-
-    @classmethod
-    def within(cls, noisy: Sequence[int], width: int, said: Accuracy) -> Counts:
-        """Each is so near to the true one."""
-        return cls([(n, *accuracy.interval(n, width)) for n in noisy], said)
-
-
-def fresh_counts(counter: NoisyCounts | None, counts: Sequence[int], draws: Draws) -> Counts:
-    """Counts with noise of their own, where they were asked for."""
-    if counter is None:
-        return Counts.none(len(counts))
-    width = counter.width(BETA)
-    noisy = counter(counts, draws=draws) if counts else []
-    return Counts.within(noisy, width, accuracy.counts_apart(width, counter.max_items_per_user))
-
-
 def _among_the_first(selector: LimitedDomain | ChosenKBar) -> Accuracy:
     """Of items picked among the k_bar with most users. Where k_bar is chosen nobody knows where the list would end."""
     good = accuracy.ranking(whole(selector.terms.gap(BETA)))
     if isinstance(selector, LimitedDomain):
         good += accuracy.ends_early(whole(selector.terms.reach(BETA)), selector.terms.k_bar + 1)
     return good
-
-
-def noise(epsilon_per_count: Fraction) -> str:
-    """How noisy counts are."""
-    scale = 1 / float(epsilon_per_count)
-    return f"Counts carry discrete Laplace noise of scale {scale:.3g} users."
 
 
 @dataclass(frozen=True)

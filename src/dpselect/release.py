@@ -25,7 +25,7 @@ GOOD = f"how good it is (each line {TIMES} times of 100):"
 Place = str | os.PathLike[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Release:
     """The items that were selected, best first, how good they are, and the privacy statement.
 
@@ -148,6 +148,9 @@ class Release:
 
     def __str__(self) -> str:
         return self._leaflet().text(HEAD)
+
+    def __repr__(self) -> str:
+        return str(self)  # what an interactive Python shows of a last line
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

@@ -1,7 +1,7 @@
 """A release as JSON that every parser takes, and back with the types that its values had.
 
-Dates, decimals and bytes are text in JSON: such an item says its `type` beside. Numbers are floats for whoever reads
-the JSON; what they were exactly stands under `exact`.
+Dates, decimals and bytes are text in JSON, and numbers are floats, for whoever reads it; what they were exactly stands
+beside, under `exact`, as [kind, text].
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +36,8 @@ def to_dict(
     exact: dict[str, Json] = {
         "epsilon": str(privacy.epsilon),
         "delta": str(privacy.delta),
-        "parameters": typed.written(privacy.parameters),
-        "accuracy": typed.written(accuracy.numbers),
+        "parameters": typed.named(privacy.parameters),
+        "accuracy": typed.named(accuracy.numbers),
     }
     found: dict[str, Json] = {
         "items": [_row(item, q) for item, q in zip(items, _shares(privacy, len(items)), strict=True)],
@@ -49,7 +48,7 @@ def to_dict(
     }
     if charged is not None:
         found["charged"] = charged.to_dict()
-        exact["charged"] = [charged.sentence, typed.written(charged.numbers)]
+        exact["charged"] = [charged.sentence, typed.named(charged.numbers)]
     return {**found, "exact": exact}
 
 
@@ -68,18 +67,18 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
         "items": tuple(_item(row) for row in found["items"]),
         "complete": bool(found["complete"]),
         "privacy": Statement(
-            epsilon=Fraction(exact["epsilon"]),
-            delta=Fraction(exact["delta"]),
+            epsilon=typed.rational(exact["epsilon"]),
+            delta=typed.rational(exact["delta"]),
             neighbors=Neighbors(said["neighbors"]),
             mechanism=said["mechanism"],
             parameters=typed.names(exact["parameters"]),
             bound=said["bound"],
-            sentences=tuple(said["statement"]),
+            sentences=_sentences(said["statement"]),
             unit=said["unit"],
         ),
         "secure": bool(found["secure"]),
         "charged": None if charged is None else Receipt(charged[0], typed.names(charged[1])),
-        "accuracy": Accuracy(tuple(found["accuracy"]["statement"]), typed.names(exact["accuracy"])),
+        "accuracy": Accuracy(_sentences(found["accuracy"]["statement"]), typed.names(exact["accuracy"])),
     }
 
 
@@ -99,8 +98,8 @@ def _content(text: str | os.PathLike[str]) -> str:
 def _row(item: Item, q: float | None) -> dict[str, Json]:
     row: dict[str, Json] = {"item": forms.plain(item.item), "rank": item.rank}
     label = item.item if item.item is UNSEEN else forms.scalar(item.item)
-    if (kind := typed.kind_of(label)) is not None:
-        row["type"] = kind
+    if not typed.plain_is_exact(label):
+        row["exact"] = typed.label(label)
     for name in ("count", "low", "high"):
         if (number := getattr(item, name)) is not None:
             row[name] = number
@@ -108,8 +107,20 @@ def _row(item: Item, q: float | None) -> dict[str, Json]:
 
 
 def _item(row: Mapping[str, Any]) -> Item:
-    label = typed.of_kind(row.get("type"), row["item"])
-    return Item(label, row["rank"], row.get("count"), row.get("low"), row.get("high"))
+    label = typed.read(row.get("exact", row["item"]))
+    return Item(label, *(_whole(row.get(name)) for name in ("rank", "count", "low", "high")))
+
+
+def _whole(number: object) -> int | None:
+    if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
+        raise TypeError("no whole number")
+    return number
+
+
+def _sentences(said: object) -> tuple[str, ...]:
+    if not isinstance(said, list) or not all(isinstance(one, str) for one in said):
+        raise TypeError("no sentences")
+    return tuple(said)
 
 
 def _shares(privacy: Statement, items: int) -> Sequence[float | None]:

@@ -145,7 +145,8 @@ class Session:
         if not isinstance(data, Dataset):
             return self._choose_by_score(data, price, sensitivity, monotonic, method, draws, fresh)
         source, known = _without_ledger(data), domain_of(domain)
-        plan = verbs.plan_choice(epsilon=price, method=method, neighbors=Neighbors.ADD_REMOVE)
+        most = source.max_items_per_user
+        plan = verbs.plan_choice(epsilon=price, method=method, neighbors=Neighbors.ADD_REMOVE, most=most)
         privacy = plan.chooser.privacy
         asked = {"epsilon": privacy.epsilon, "domain": known, "method": type(plan.chooser).__name__}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
+import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -13,9 +14,19 @@ from dpselect import forms
 from dpselect.engines.domain import UNSEEN
 from dpselect.forms import Json
 
+RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
+
+
+def rational(text: str) -> Fraction:
+    """A fraction as it was written; never a power of ten, which would take long to make."""
+    if not RATIONAL.fullmatch(text):
+        raise ValueError("no fraction")
+    return Fraction(text)
+
+
 # What JSON has no type for: how each is written, and read back.
 _KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], object]]] = {
-    "fraction": (Fraction, str, Fraction),
+    "fraction": (Fraction, str, rational),
     "decimal": (decimal.Decimal, str, decimal.Decimal),
     "datetime": (datetime.datetime, datetime.datetime.isoformat, datetime.datetime.fromisoformat),
     "date": (datetime.date, datetime.date.isoformat, datetime.date.fromisoformat),
@@ -24,20 +35,6 @@ _KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], object]]] = 
     "float": (float, float.hex, float.fromhex),
     "unseen": (type(UNSEEN), str, lambda _: UNSEEN),
 }
-
-
-def kind_of(value: object) -> str | None:
-    """The kind of a value that its own JSON form does not tell; None where that form is read back as it was."""
-    if isinstance(value, float) and math.isfinite(value):
-        return None
-    return next((kind for kind, (sort, _, _) in _KINDS.items() if isinstance(value, sort)), None)
-
-
-def of_kind(kind: str | None, form: Json) -> object:
-    """The value of that kind whose JSON form (`forms.plain`) this is. Floats: those that JSON does not have."""
-    if kind is None:
-        return form
-    return float(str(form)) if kind == "float" else _KINDS[kind][2](str(form))
 
 
 def written(value: object) -> Json:
@@ -55,6 +52,11 @@ def label(value: object) -> Json:
     return _one(value)
 
 
+def plain_is_exact(value: object) -> bool:
+    """Is the value what its plain form in JSON (`forms.plain`) is read back as?"""
+    return isinstance(value, (bool, int, str)) or value is None or (isinstance(value, float) and math.isfinite(value))
+
+
 def read(value: Json) -> object:
     """What `written` wrote."""
     if isinstance(value, list):
@@ -67,10 +69,14 @@ def read(value: Json) -> object:
     return value
 
 
-def names(value: Json) -> dict[str, object]:
-    """What `written` wrote of values with names."""
-    found = read(value)
-    return found if isinstance(found, dict) else {}
+def named(values: Mapping[str, object]) -> dict[str, Json]:
+    """Values with names, as an object of JSON."""
+    return {name: written(value) for name, value in values.items()}
+
+
+def names(values: Mapping[str, Json]) -> dict[str, object]:
+    """What `named` wrote."""
+    return {name: read(value) for name, value in values.items()}
 
 
 def _one(value: object) -> Json:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from dpselect import parameters
+from dpselect.counting import sampled
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import (
@@ -89,8 +90,12 @@ def plan_choice(
     neighbors: Neighbors | str,
     sensitivity: Number = 1,
     monotonic: bool | None = None,
+    most: int | None = None,
 ) -> BestOne:
-    """Check every parameter and fix the mechanism; without `monotonic` the scores are counts of users."""
+    """Check every parameter and fix the mechanism; without `monotonic` the scores are counts of users.
+
+    `most` is for how many items a user counts, where the data are bounded.
+    """
     if method not in CHOICES:
         raise ParameterError("method", f"be one of {', '.join(CHOICES)}", came(method))
     which = related(neighbors)
@@ -100,4 +105,5 @@ def plan_choice(
     scores = "Scores are counts of distinct users" if counts else "Scores are the caller's"
     how = "all scores the same way (monotonic)" if alike else "scores in either direction (factor 2)"
     moved = float(Fraction(sensitivity))
-    return BestOne(chooser, f"{scores}; one user moves each by at most {moved:g}, and {how}.", users=counts)
+    said = f"{scores}; one user moves each by at most {moved:g}, and {how}.{sampled(most)}"
+    return BestOne(chooser, said, users=counts)

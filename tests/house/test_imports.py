@@ -19,7 +19,7 @@ ROOMS = (
     "errors", "processes", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "user_sets", "texts", "grid",
     "kernels", "mechanisms", "engines",
     "forms", "plots", "accuracy", "statement", "typed", "release_json", "leaflet", "saving", "release", "archive",
-    "plans", "union_accuracy", "unions", "union_answers", "engine_unions", "discovery",
+    "counting", "plans", "union_accuracy", "unions", "union_answers", "engine_unions", "discovery",
     "planning", "answers", "prospects", "questions", "ledger", "payments", "deposits", "verbs", "quantiles", "dataset",
     "session",
     "dpselect", "demo",

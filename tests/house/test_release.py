@@ -104,11 +104,8 @@ def test_json_form() -> None:
         "exact": {
             "epsilon": "1/3",
             "delta": "1/1000000",
-            "parameters": [
-                "mapping",
-                [["k", 10], ["epsilon_per_pick", ["fraction", "1/30"]], ["max_items_per_user", None]],
-            ],
-            "accuracy": ["mapping", []],
+            "parameters": {"k": 10, "epsilon_per_pick": ["fraction", "1/30"], "max_items_per_user": None},
+            "accuracy": {},
         },
     }
     assert found == release(["a", "b"], [12, -3], complete=False).to_dict()

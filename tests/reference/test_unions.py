@@ -375,6 +375,16 @@ def test_what_is_planned_can_be_made_for_any_chosen_bound(method, epsilon, delta
         assert all((users_for(made, chance, 1) or 1) >= 1 for chance in (0.5, 0.95))
 
 
+def test_nothing_is_promised_of_users_of_several_items_under_a_policy():
+    """Sixteen users of ten items each were said to be enough for an even chance; it is one in two million."""
+    data = {"user": [user for user in range(60) for _ in range(2)], "item": ["a", "b"] * 60}
+    for method in ("policy-laplace", "policy-gaussian", "shaped-policy", "greedy-pouring", "shaped-pouring"):
+        said = " ".join(str(dataset(data).union(**PRICE, max_items_per_user=10, method=method)).split())
+        assert "10 items each" not in said
+        assert "of them nothing can be said" in said
+    assert "10 items each" in " ".join(str(dataset(data).union(**PRICE, max_items_per_user=10, method="sips")).split())
+
+
 def test_the_method_is_taken_by_public_facts():
     assert best_method(Fraction(1), Fraction(1, 10**6), 1) == "truncated-geometric"
     assert best_method(Fraction(1), Fraction(1, 10**6), 100) == "renyi-shaped"

@@ -72,7 +72,7 @@ class LimitedDomain:
     Exactness: the law is exact; bottom weighs exp(epsilon_per_pick (h + 1)) min(max_items_per_user, k_bar) /
         delta_threshold in it, where h is the count after the k_bar largest.
     Cost: one pass to find k_bar + 1 rows, then k draws.
-    Source: Durfee and Rogers 2019 (seed 003), Algorithm 1, Theorem 1 and Lemma 3.1. Ours: bottom as a rational
+    Source: Durfee and Rogers 2019 (seed 003), Algorithm 1 and Theorem 1. Ours: bottom as a rational
         weight, items of count 0, and the proof that every bound for k bounded-range steps applies (its page).
     Example:
         >>> LimitedDomain(k=2, k_bar=3, epsilon=4, delta="1e-6")([900, 600, 5, 2, 1]).tolist()

@@ -116,7 +116,7 @@ def _top(
     if any(row.threshold is not None for row in rows):
         sentences.append("Threshold: where bottom stands; items that are not above it are rarely told.")
     if any(row.within is not None for row in rows):
-        sentences.append("Within: 95 times of 100 no item has so many users fewer than the k-th (Lemma 3.1).")
+        sentences.append("Within: 95 times of 100 no item has so many users fewer than the k-th.")
     return Prospects(question="top_k", rows=rows, assumed=_assumed(vars(terms), crowd), sentences=tuple(sentences))
 
 

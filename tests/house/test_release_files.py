@@ -1,0 +1,283 @@
+"""A release in files and back: CSV, Parquet and JSON with every type, whole or not at all; long ones in print."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+import math
+import os
+import pickle
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import polars
+import pytest
+
+import dpselect as dps
+from dpselect.accuracy import Accuracy
+from dpselect.archive import archived, restored
+from dpselect.engines.domain import UNSEEN
+from dpselect.errors import DataError, OutputError, ParameterError
+from dpselect.plots import MOST_BARS
+from dpselect.release import Item, Receipt, Release
+from dpselect.testing import SeededDraws
+from tests.house.test_release import release
+
+LABELS = [
+    "ant", "", "=1+1", '"', "1", 7, -(2**70), True, 1.5, 0.1, 1.0, math.inf, None, UNSEEN, b"\x00\xff",
+    Decimal("1.10"), datetime.date(2024, 2, 29), datetime.datetime(2024, 2, 29, 1, 2, 3, 456, tzinfo=datetime.UTC),
+    datetime.datetime(2024, 2, 29), datetime.time(1, 2, 3), Fraction(1, 3),
+]  # fmt: skip
+VOTES = {"user": [u for u in range(300) for _ in range(2)], "item": [i for u in range(300) for i in ("a", f"b{u % 3}")]}
+USUAL = {"epsilon": 3, "delta": "1e-6"}
+
+
+def votes(**more: object) -> dps.Dataset:
+    return dps.Dataset(VOTES, user="user", item="item", **more)
+
+
+@cache
+def kinds() -> dict[str, Release]:
+    """A release of every verb."""
+    data, domain = votes(max_items_per_user=2), ["a", "b0", "b1", "b2", "never"]
+    numbers = dps.Dataset({"user": range(90), "item": [u % 9 for u in range(90)]}, user="user", item="item")
+    sets = {"domain": domain, "ranked": False, "counts": True}
+    return {
+        "top_k": data.top_k(3, **USUAL, counts=True),
+        "noisy": data.top_k(3, **USUAL, counts=True, method="limited-domain-gaussian"),
+        "discover": data.top_k(3, **USUAL, counts=True, method="discover"),
+        "set": data.top_k(3, **USUAL, **sets, method="canonical-set"),
+        "gamma": data.top_k(3, **USUAL, domain=domain, counts=True, method="gamma"),
+        "choose": data.choose(domain=domain, epsilon=1),
+        "scores": dps.choose({"x": 0.25, "y": 3}, epsilon=1),
+        "union": data.union(**USUAL, counts=True),
+        "quantile": numbers.quantile(("0.25", 0.5), bounds=(0, 10), step="0.5", epsilon=5),
+        "empty": votes(where="item = 'nobody'").top_k(3, **USUAL),
+        "test draws": dps.choose([1, 2], epsilon=1, draws=SeededDraws(1)),
+    }
+
+
+# ---- JSON and back ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", kinds())
+def test_every_kind_comes_back_from_json_and_from_the_archive(name: str, tmp_path: Path) -> None:
+    kept = kinds()[name]
+    assert Release.from_json(kept.to_json()) == kept
+    kept.to_json(tmp_path / "release.json")
+    assert Release.from_json(tmp_path / "release.json") == kept
+    assert Release.from_json(str(tmp_path / "release.json")).to_json() == kept.to_json()
+    assert restored(archived(kept)) == kept
+
+
+def test_labels_come_back_with_their_types() -> None:
+    kept = release(LABELS)
+    again = Release.from_json(kept.to_json())
+    assert again == kept
+    assert [type(label) for label in again.labels] == [type(label) for label in LABELS]
+    assert math.isnan(Release.from_json(release([math.nan]).to_json()).labels[0])
+    assert Release.from_json(release([np.int64(3), np.str_("x"), np.float64(0.5)]).to_json()).labels == [3, "x", 0.5]
+
+
+def test_receipts_and_intervals_come_back() -> None:
+    charged = Receipt("1 pick", {"picks": Fraction(1, 3), "left": 2})
+    item = Item(Decimal("1.5"), 1, 30, 20, 40)
+    kept = replace(release(["a"]), items=(item,), charged=charged, accuracy=Accuracy(("So.",), {"gap": Fraction(1, 7)}))
+    assert Release.from_json(kept.to_json()) == kept
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '{"items": 3}', "{" * 100_000, '{"items": [], "exact": {}, "privacy": 1}'])
+def test_another_json_is_refused(text: str) -> None:
+    with pytest.raises(ParameterError, match="text must be the JSON of a release"):
+        Release.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("epsilon", "1e999999999"), ("epsilon", 0.5), ("epsilon", "1/0"), ("delta", None), ("parameters", [])],
+)
+def test_a_forged_price_is_refused(name: str, value: object) -> None:
+    forged = json.loads(release(["a"]).to_json())
+    forged["exact"][name] = value
+    with pytest.raises(ParameterError, match="text must be the JSON of a release"):
+        Release.from_json(json.dumps(forged))
+
+
+@pytest.mark.parametrize("row", [{"rank": "1"}, {"count": 1.5}, {"low": True}, {"exact": ["fraction", "1e9999999"]}])
+def test_a_forged_item_is_refused(row: dict[str, object]) -> None:
+    forged = json.loads(release(["a"]).to_json())
+    forged["items"] = [{"item": "a", "rank": 1, **row}]
+    with pytest.raises(ParameterError, match="text must be the JSON of a release"):
+        Release.from_json(json.dumps(forged))
+
+
+def test_files_that_hold_no_release(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the release cannot be read: No such file"):
+        Release.from_json(tmp_path / "none.json")
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    with pytest.raises(ParameterError, match="text must be"):
+        Release.from_json(tmp_path / "bytes")
+    with pytest.raises(ParameterError, match="text must be"):
+        Release.from_json(3)  # type: ignore[arg-type]
+
+
+def test_a_release_that_a_ledger_kept_before_there_was_accuracy_is_read() -> None:
+    before = json.loads(archived(release(["a"], [5])))
+    before["form"], before["items"] = 1, [["a", 1, 5]]
+    del before["accuracy"]
+    assert restored(json.dumps(before)) == release(["a"], [5])
+    assert list(release(["a"], [5]).to_columns()) == ["rank", "item", "count"]
+
+
+# ---- tables in files --------------------------------------------------------------------------------------
+
+
+def test_csv_and_parquet(tmp_path: Path) -> None:
+    found = kinds()["top_k"]
+    found.to_csv(tmp_path / "top.csv")
+    found.to_parquet(tmp_path / "top.parquet")
+    assert (tmp_path / "top.csv").read_text("utf-8") == found.to_csv()
+    columns = {name: list(cells) for name, cells in found.to_columns().items()}
+    assert list(columns) == ["rank", "item", "count", "low", "high"]
+    assert polars.read_parquet(tmp_path / "top.parquet").to_dict(as_series=False) == columns
+    assert polars.read_csv(tmp_path / "top.csv").to_dict(as_series=False) == columns
+    assert sorted(os.listdir(tmp_path)) == ["top.csv", "top.parquet"]
+
+
+def test_labels_of_a_csv_are_as_they_are() -> None:
+    labels = ["=1+1", "+1", "-1", "@x", "a,b", 'say "x"', "two\nlines", " "]
+    assert [row[1] for row in csv.reader(io.StringIO(release(labels).to_csv()))][1:] == labels
+
+
+def test_quantiles_have_columns_of_their_own() -> None:
+    found = kinds()["quantile"]
+    assert found.to_columns() == {"q": [0.25, 0.5], "value": found.labels}
+    assert str(found).splitlines()[0].split() == ["q", "value"]
+    assert found.to_csv().splitlines()[0] == "q,value"
+    assert [row["q"] for row in json.loads(found.to_json())["items"]] == [0.25, 0.5]
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "top.csv"
+    path.write_text("old", "utf-8")
+    path.chmod(0o640)
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "replace", fail)
+        with pytest.raises(OutputError, match="No space left"):
+            release(["a"]).to_csv(path)
+    assert (path.read_text("utf-8"), os.listdir(tmp_path)) == ("old", ["top.csv"])
+    release(["a"]).to_csv(path)
+    assert path.read_text("utf-8") == "rank,item\n1,a\n"
+    assert os.name == "nt" or path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("name", ["missing/top.csv", "."])
+def test_places_that_cannot_be_written(name: str, tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="cannot be written"):
+        release(["a"]).to_json(tmp_path / name)
+
+
+# ---- a sequence, long ones --------------------------------------------------------------------------------
+
+
+def test_places_and_slices() -> None:
+    found = release(["a", "b", "c"])
+    assert found[0].item == "a"
+    assert found[-1] is found.items[2]
+    assert [item.item for item in found[1:]] == ["b", "c"]
+    with pytest.raises(IndexError):
+        found[3]
+
+
+def test_a_long_release_prints_a_head() -> None:
+    found = release([f"item {i:04}" for i in range(6132)])
+    assert len(str(found).splitlines()) < 30
+    assert "... and 6,112 more: to_pandas(), to_csv(path) have all" in str(found).splitlines()
+    assert len(found._repr_html_()) < 5000
+    assert "... and 6,112 more" in found._repr_html_()
+    assert found.text.count("item ") == 6132
+    assert repr(found) == str(found)  # what an interactive Python shows
+    assert "more: to_pandas" not in str(release(list(range(30))))
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+@pytest.mark.parametrize("name", kinds())
+def test_what_is_printed_fits_the_terminal(name: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = str(kinds()[name])
+    assert max(map(len, text.splitlines())) <= max(columns, 75)  # the promise is a line that is not broken
+    assert "times of 100" in text
+    assert text.index("times of 100") < text.index("spent: ") < text.index("how it was found")
+
+
+def test_plain_words_come_first() -> None:
+    """Theory's words stand in the second part only."""
+    for name, found in kinds().items():
+        first = str(found).partition("how it was found")[0]
+        for word in ("k_bar", "Lemma", "bottom", "threshold", "discrete", "epsilon_per"):
+            assert word not in first, name
+
+
+def test_an_empty_answer_says_what_to_look_at() -> None:
+    assert "what to look at: the filter and the column of items, a larger epsilon" in str(kinds()["empty"])
+    assert "fewer k" in kinds()["empty"]._repr_html_()
+    assert "what to look at" not in str(kinds()["top_k"])
+    assert "fewer k" not in str(votes(where="item = 'nobody'").union(**USUAL))
+
+
+# ---- how good it is, in a machine's form ------------------------------------------------------------------
+
+
+def test_accuracy_is_words_and_numbers() -> None:
+    found = kinds()["top_k"]
+    said = found.to_dict()["accuracy"]
+    assert isinstance(said, dict)
+    assert said["times_of_100"] == 95
+    assert said["statement"] == list(found.accuracy.sentences)
+    assert {"gap", "reach", "width_of_counts"} <= set(said)
+    width = found.accuracy.numbers["width_of_counts"]
+    assert all(item.high - item.low == 2 * width for item in found if item.low)  # type: ignore[operator]
+
+
+def test_what_is_said_does_not_depend_on_the_rows() -> None:
+    """Two data sets of nothing in common, one answer of as many items: the same words."""
+    other = {"user": list(range(900)), "item": ["x", "y", "z"] * 300}
+    for method in ("limited-domain", "limited-domain-laplace", "chosen-k-bar"):
+        asked = {**USUAL, "counts": True, "method": method}
+        two = [
+            dps.Dataset(rows, user="user", item="item", max_items_per_user=2).top_k(3, **asked)
+            for rows in (VOTES, other)
+        ]
+        assert two[0].accuracy == two[1].accuracy
+        assert two[0].notes == two[1].notes
+
+
+# ---- pictures ---------------------------------------------------------------------------------------------
+
+
+def test_pictures_have_whiskers_and_a_notebook_shows_them() -> None:
+    figure = kinds()["top_k"].plot()
+    assert len(figure.axes[0].lines) == 3
+    assert "95 times of 100" in figure.axes[0].get_xlabel()
+    assert matplotlib.image.imread(io.BytesIO(figure._repr_png_())).shape[1] == 700  # type: ignore[attr-defined]
+    assert pickle.loads(pickle.dumps(figure))._repr_png_()[:4] == b"\x89PNG"
+    import matplotlib.pyplot as plt
+
+    assert plt.get_fignums() == []  # pyplot would show it a second time
+
+
+def test_a_picture_of_many_items_shows_the_first() -> None:
+    figure = release([f"item {i}" for i in range(6132)], [9] * 6132).plot()
+    assert len(figure.axes[0].containers[0]) == MOST_BARS
+    assert "the first 50 of 6,132 items" in figure.axes[0].get_title(loc="left")
