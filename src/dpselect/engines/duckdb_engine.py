@@ -49,6 +49,7 @@ class DuckDBEngine:
         max_items_per_user: int | None = None,
         split: str | None = None,
         table: str | None = None,
+        newlines_in_values: bool = False,
         key: bytes,
     ) -> None:
         self._workspace = Workspace()
@@ -57,7 +58,7 @@ class DuckDBEngine:
         self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
         try:
             row_filter = RowFilter() if where is None else duckdb_filter.parse(self._workspace, where)
-            self._scan = open_scan(self._workspace, source, table)
+            self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
             self._columns, self._types = _schema(self._workspace, self._scan, user, item, row_filter)
             if split is not None and not is_text(self._types[item]):
                 raise ParameterError(

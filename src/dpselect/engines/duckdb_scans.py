@@ -62,15 +62,6 @@ class SqlScan(Scan):
     """Files, or a table of an attached database: DuckDB reads them by itself, and only what is asked for."""
 
     sql: Callable[[Sequence[str]], str]
-    text: bool = False  # the names are from the first lines of text files
-
-    def hint(self, column: str) -> str:
-        """What may be said about a column that is not there."""
-        hint = super().hint(column)
-        if not self.text or hint.startswith("did you mean"):
-            return hint
-        # A file without a header has data where the names should be, so what is there is not shown.
-        return "the first line of a CSV file, or the first records of a JSON file, must name the columns"
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
         """The SQL types of some columns."""
