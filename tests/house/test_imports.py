@@ -19,10 +19,10 @@ ROOMS = (
     "errors", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "user_sets", "texts", "grid",
     "kernels", "mechanisms", "engines",
     "forms", "plots", "release", "archive", "plans", "unions", "union_answers", "engine_unions", "discovery",
-    "planning", "answers", "prospects", "questions", "ledger", "payments", "verbs", "quantiles", "dataset", "session",
-    "dpselect", "demo",
-    "options", "ledger_arguments", "union_arguments", "plan_arguments", "arguments",
-    "ledger_command", "output", "progress", "asking", "union_command", "plan_command", "cli",
+    "planning", "answers", "prospects", "questions", "ledger", "payments", "verbs", "quantiles", "dataset",
+    "inspection", "session", "dpselect", "demo",
+    "options", "ledger_arguments", "union_arguments", "plan_arguments", "inspect_arguments", "arguments",
+    "ledger_command", "output", "progress", "asking", "union_command", "plan_command", "inspect_command", "cli",
     "__main__",
 )  # fmt: skip
 TESTING_SEES_UP_TO = "mechanisms"

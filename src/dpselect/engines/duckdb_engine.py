@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 
 import numpy as np
@@ -12,6 +12,7 @@ from dpselect.engines import duckdb_questions as questions
 from dpselect.engines.domain import Column, Domain, Listed, Span
 from dpselect.engines.duckdb_domain import keep_domain
 from dpselect.engines.duckdb_filter import RowFilter
+from dpselect.engines.duckdb_inspect import row_findings
 from dpselect.engines.duckdb_pairs import user_sets
 from dpselect.engines.duckdb_row_rules import refuse
 from dpselect.engines.duckdb_scans import Scan, missing_column
@@ -130,6 +131,12 @@ class DuckDBEngine:
                 return UsersAt(found["p"].astype(np.int64), found["n"].astype(np.int64))
 
         return self._workspace.guarded(ask, progress=progress)
+
+    def findings(self) -> Iterator[str]:
+        """What the owner of the rows should know of them. Nothing of it is private."""
+        user, item = (present(quoted(name), self._types[name]) for name in (self._user, self._item))
+        conditions = {"without a user": user, "without an item": item, "that where leaves out": self._where}
+        return row_findings(self._workspace, self._scan, self._columns, self._select, conditions)
 
     def check_sets(self) -> None:
         """Nothing to refuse: sets of users come from every source."""

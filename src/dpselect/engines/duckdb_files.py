@@ -16,10 +16,6 @@ from dpselect.engines.files import Files
 from dpselect.engines.text_files import Header, header
 from dpselect.errors import DataError, ParameterError
 
-# Text that is not UTF-8 has marks in place of what cannot be read. A NaN is greater than every number: the statistics
-# of a part of the file do not count it, and would skip it unless a larger number of another row stands there.
-_PARQUET = "utf8_validation = 'replace', can_have_nan = true"
-
 
 def file_scan(workspace: Workspace, files: Files, *, newlines_in_values: bool) -> Scan:
     """The scan of files of one kind; their headers and schemas are read, and no row."""
@@ -32,8 +28,18 @@ def file_scan(workspace: Workspace, files: Files, *, newlines_in_values: bool) -
     return JsonScan((), files.paths) if files.kind == "json" else _parquet(workspace, files)
 
 
+def parquet_rows(paths: Sequence[str], *, text: str = "replace", more: str = "") -> str:
+    """What stands after FROM for Parquet files. Text that is not UTF-8 has a ? in place of what cannot be read.
+
+    A NaN is greater than every number: the statistics of a part of the file do not count it, and would skip it unless a
+    larger number of another row stands there.
+    """
+    how = f"union_by_name = {len(paths) > 1}, utf8_validation = '{text}', can_have_nan = true"
+    return f"read_parquet({_paths(paths)}, {how}{more})"
+
+
 def _parquet(workspace: Workspace, files: Files) -> Scan:
-    rows = f"read_parquet({_paths(files.paths)}, union_by_name = {len(files.paths) > 1}, {_PARQUET})"
+    rows = parquet_rows(files.paths)
     types: dict[str, str] = {}
     with contextlib.suppress(DataError):
         types = described(workspace, f"SELECT * FROM {rows}")

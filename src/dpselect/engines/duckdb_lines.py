@@ -70,12 +70,17 @@ class JsonScan(Scan):
 
 
 def json_rows(lines: str, columns: Sequence[str]) -> str:
-    """The values of some columns in lines of JSON: all of them are missing where a line is no object."""
-    keys = ", ".join(literal("/" + column.replace("~", "~0").replace("/", "~1")) for column in columns)
+    """The values of some columns in lines of JSON."""
     values = ", ".join(f"v[{place}] AS {quoted(name)}" for place, name in enumerate(columns, 1))
+    return f"(SELECT {values} FROM {json_values(lines, columns)})"
+
+
+def json_values(lines: str, columns: Sequence[str]) -> str:
+    """The same as one list v, which is missing where a line is no object."""
+    keys = ", ".join(literal("/" + column.replace("~", "~0").replace("/", "~1")) for column in columns)
     record = "starts_with(ltrim(c0[1], ' ' || chr(9) || chr(13)), '{')"  # a list would have its places for columns
     found = f"CASE WHEN {record} THEN TRY(json_extract_string(c0[1], [{keys}])) END"
-    return f"(SELECT {values} FROM (SELECT {found} AS v FROM {lines}))"
+    return f"(SELECT {found} AS v FROM {lines})"
 
 
 @contextmanager

@@ -105,12 +105,17 @@ def _mended(block: bytes, delimiter: str) -> bytes:
     return b"".join([*parts, block[at:]])
 
 
-def _alone(line: bytes, delimiter: str) -> bytes:
-    """A line that has a quote inside a field, with every field in quotes; nothing where a quote has no other."""
+def fields(line: bytes, delimiter: str) -> list[bytes]:
+    """The fields of one line as they are written; none where it is not well formed."""
     mark = re.escape(delimiter.encode())
     field = rb'(?:"(?:[^"]++|"")*+"|(?!")[^' + mark + rb"]*+)"
     if not re.fullmatch(field + rb"(?:" + mark + field + rb")*+", line):
-        return b""
-    fields = re.findall(mark + rb"(" + field + rb")", delimiter.encode() + line)
-    quoted = (one if one.startswith(b'"') or not one else b'"' + one.replace(b'"', b'""') + b'"' for one in fields)
-    return delimiter.encode().join(quoted) + b"\n"
+        return []
+    return re.findall(mark + rb"(" + field + rb")", delimiter.encode() + line)
+
+
+def _alone(line: bytes, delimiter: str) -> bytes:
+    """A line that has a quote inside a field, with that field in quotes; nothing where it is not well formed."""
+    found = fields(line, delimiter)
+    quoted = (b'"' + one.replace(b'"', b'""') + b'"' if b'"' in one and one[:1] != b'"' else one for one in found)
+    return delimiter.encode().join(quoted) + b"\n" if found else b""

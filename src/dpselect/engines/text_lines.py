@@ -12,8 +12,9 @@ from typing import BinaryIO
 
 LONGEST = 1 << 24
 """Bytes of the longest line that is read, its line feed included."""
+MARK = b"\xef\xbb\xbf"
+"""What some programs write at the start of a file of UTF-8."""
 _BLOCK = 1 << 20
-_MARK = b"\xef\xbb\xbf"  # some programs write it at the start of a UTF-8 file
 
 
 def opened(path: str) -> BinaryIO:
@@ -24,7 +25,7 @@ def opened(path: str) -> BinaryIO:
 def first_line(path: str) -> bytes | None:
     """The first line without its end, or as much of it as a line may have; None where there are no bytes."""
     with opened(path) as file:
-        line = file.readline(LONGEST).removeprefix(_MARK)
+        line = file.readline(LONGEST).removeprefix(MARK)
     return line.removesuffix(b"\n").removesuffix(b"\r") if line else None
 
 
@@ -40,7 +41,7 @@ def blocks(path: str, *, header: bool, size: int = _BLOCK, longest: int = LONGES
 def _whole(path: str, header: bool, size: int, longest: int) -> Iterator[bytes]:
     """Blocks that end where lines do. No more than a line that is too long is ever held."""
     with opened(path) as file:
-        rest = file.read(len(_MARK)).removeprefix(_MARK)
+        rest = file.read(len(MARK)).removeprefix(MARK)
         skipping = header
         while more := file.read(size):
             rest += more
