@@ -69,7 +69,7 @@ def values(block: bytes, delimiter: str | None, width: int, wanted: list[int]) -
     block, columns = cut(block, delimiter, width, wanted)
     return [
         [
-            None if gone else block[start:end].decode().replace('""', '"')
+            None if gone else block[start:end].decode()
             for start, end, gone in zip(cells.starts, cells.ends, cells.missing, strict=True)
         ]
         for cells in columns

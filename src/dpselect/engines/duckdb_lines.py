@@ -34,7 +34,7 @@ class CsvScan(Scan):
     @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
         """What stands after FROM for one query over the selected rows."""
-        values = ", ".join(f"{_plain(f'c{place}[1]')} AS {quoted(name)}" for place, name in enumerate(columns))
+        values = ", ".join(f"c{place}[1] AS {quoted(name)}" for place, name in enumerate(columns))
         with _registered(workspace, TextStream(len(columns), lambda: self._batches(columns))) as name:
             yield f"({select(f'(SELECT {values} FROM {name})')})"
 
@@ -90,8 +90,3 @@ def _registered(workspace: Workspace, stream: TextStream) -> Iterator[str]:
             yield name
     finally:
         stream.close()
-
-
-def _plain(value: str) -> str:
-    """A quote inside of quotes is written twice."""
-    return f"""CASE WHEN contains({value}, '""') THEN replace({value}, '""', '"') ELSE {value} END"""

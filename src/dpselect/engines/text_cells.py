@@ -52,7 +52,7 @@ def cut(block: bytes, delimiter: str | None, width: int, wanted: Sequence[int]) 
     for place in wanted:
         first = last - (width - 1 - place)  # the mark at which the field ends
         columns.append(_cells(data, starts if place == 0 else marks[first - 1] + 1, marks[first], quotes))
-    return block, columns
+    return _undoubled(block, columns) if quotes and b'""' in block else (block, columns)
 
 
 def _marks(data: Bytes, delimiter: str, quotes: bool) -> tuple[Int64, Int64]:
@@ -80,6 +80,22 @@ def _cells(data: Bytes, starts: Int64, ends: Int64, quotes: bool) -> Cells:
         return Cells(starts, ends, starts == ends)
     around = data[starts] == _QUOTE  # an empty field starts with what ends it
     return Cells(starts + around, ends - around, starts == ends)
+
+
+def _undoubled(block: bytes, columns: Sequence[Cells]) -> tuple[bytes, list[Cells]]:
+    """The same values without the second of two quotes that stand for one."""
+    data = np.frombuffer(block, np.uint8)
+    opening = np.flatnonzero(data == _QUOTE)[::2]  # every line has an even number of them
+    doubled = opening[data[opening - 1] == _QUOTE]
+    moved = [
+        Cells(
+            one.starts - np.searchsorted(doubled, one.starts),
+            one.ends - np.searchsorted(doubled, one.ends),
+            one.missing,
+        )
+        for one in columns
+    ]
+    return np.delete(data, doubled).tobytes(), moved
 
 
 def _mended(block: bytes, delimiter: str) -> bytes:
