@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dpselect.engines.domain import Column, Listed, Size, Span
     from dpselect.engines.warehouse_source import Warehouse
     from dpselect.errors import BudgetError, DataError, DpselectError, LedgerError, OutputError, ParameterError
+    from dpselect.inspection import Inspection, inspect
     from dpselect.ledger import Account, Ledger
     from dpselect.privacy import Neighbors
     from dpselect.prospects import Prospects, plan
@@ -31,6 +32,7 @@ _HOMES = {
     "DataError": "dpselect.errors",
     "Dataset": "dpselect.dataset",
     "DpselectError": "dpselect.errors",
+    "Inspection": "dpselect.inspection",
     "Item": "dpselect.release",
     "Ledger": "dpselect.ledger",
     "LedgerError": "dpselect.errors",
@@ -47,6 +49,7 @@ _HOMES = {
     "Statement": "dpselect.release",
     "Warehouse": "dpselect.engines.warehouse_source",
     "choose": "dpselect.verbs",
+    "inspect": "dpselect.inspection",
     "median": "dpselect.quantiles",
     "plan": "dpselect.prospects",
     "quantile": "dpselect.quantiles",
@@ -59,6 +62,7 @@ __all__ = [
     "DataError",
     "Dataset",
     "DpselectError",
+    "Inspection",
     "Item",
     "Ledger",
     "LedgerError",
@@ -77,6 +81,7 @@ __all__ = [
     "__version__",
     "accounting",
     "choose",
+    "inspect",
     "mechanisms",
     "median",
     "plan",

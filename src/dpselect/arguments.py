@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from dpselect import ledger_arguments, plan_arguments, union_arguments
+from dpselect import inspect_arguments, ledger_arguments, plan_arguments, union_arguments
 from dpselect.options import DELTA, TERMS, budget, domain, price, quiet, result, rows, users_and_items
 
 TOP_EXAMPLES = """
@@ -160,6 +160,7 @@ def parser() -> Parser:
     )
     ledger_arguments.fill(ledger, argparse.RawDescriptionHelpFormatter)
     plan_arguments.add(commands, argparse.RawDescriptionHelpFormatter)
+    inspect_arguments.add(commands, argparse.RawDescriptionHelpFormatter)
     return root
 
 

@@ -31,6 +31,7 @@ def dataset_of(args: argparse.Namespace, **text: Any) -> Dataset:
         max_items_per_user=getattr(args, "max_items_per_user", None),  # a quantile takes one value of each user
         split=getattr(args, "split", None),
         table=args.table,
+        newlines_in_values=args.newlines_in_values,
         ledger=args.ledger,
         analyst=args.analyst,
         name=args.dataset,

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from dpselect import asking, ledger_command, plan_command, union_command
+from dpselect import asking, inspect_command, ledger_command, plan_command, union_command
 from dpselect.arguments import parser
 from dpselect.errors import BudgetError, DataError, LedgerError, LedgerWarning, OutputError, ParameterError
 
@@ -115,7 +115,7 @@ def _command(args: argparse.Namespace) -> int:
     else:
         commands = {"top": top, "choose": choose, "quantile": quantile, "demo": demo, "ledger": ledger_command.run}
         commands |= {"union": union_command.union, "vocab": union_command.vocab}
-        commands["plan"] = plan_command.run
+        commands |= {"plan": plan_command.run, "inspect": inspect_command.run}
         commands[args.command](args)
     return 0
 

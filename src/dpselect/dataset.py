@@ -43,7 +43,9 @@ class Dataset:
     chosen at random anew for every question. `split` makes the parts of a text the items: with `split=" "` the words
     of a message count, each once for a user who wrote it.
 
-    Text files are read as text: `where="age::INT > 30"` makes a number. A line that does not fit is left out.
+    Text files are read as text: `where="age::INT > 30"` makes a number. One line is one record, and a line that does
+    not fit is left out. `newlines_in_values=True` is for CSV files in which a value in quotes may run over several
+    lines: whoever sets it says that all quotes in the files match, or one row may hide others (docs/data.md).
     The schema is checked here; rows are read when a question is asked, each time anew.
 
     With `ledger` (a file that `dpselect ledger init` made, a postgresql:// address, or a Ledger) and `analyst` every
@@ -64,6 +66,7 @@ class Dataset:
     ngrams: int | Sequence[int] = 1
     tokenizer: str = WORDS
     lower: bool = True
+    newlines_in_values: bool = False
     ledger: Where | None = None
     analyst: str | None = None
     name: str = "default"
@@ -90,6 +93,7 @@ class Dataset:
             if is_warehouse(self.source) and self.source.name is None:
                 hint = "write Warehouse(..., name=...), or two warehouses would be taken for one"
                 raise ParameterError("snapshot", "go with a warehouse that has a name", "one without", hint)
+        parameters.flag("newlines_in_values", self.newlines_in_values)
         purse(self.ledger, self.analyst, self.name)
         self.engine().close()
 
@@ -119,6 +123,7 @@ class Dataset:
         for name in ("item", "text", "where", "max_items_per_user", "split", "table"):
             if getattr(self, name) is not None:
                 given.append(f"{name}={getattr(self, name)!r}")
+        given += ["newlines_in_values=True"] if self.newlines_in_values else []
         return f"Dataset({shown(self.source)}, {', '.join(given)})"
 
     def top_k(
@@ -360,6 +365,7 @@ class Dataset:
         source, pinned = source_of(self.source)
         names = ["user", "item", "where", "split", "table", "max_items_per_user", "snapshot"]
         names += [] if self.text is None else ["text", "ngrams", "tokenizer", "lower"]
+        names += ["newlines_in_values"] if self.newlines_in_values else []
         data = {"source": source} | {name: getattr(self, name) for name in names}
         return question(verb, asked, data, (pinned and engine.fixed) or self.snapshot is not None)
 
@@ -392,6 +398,7 @@ class Dataset:
             max_items_per_user=self.max_items_per_user,
             split=self.split,
             table=self.table,
+            newlines_in_values=self.newlines_in_values,
             key=fresh_key(),
         )
 

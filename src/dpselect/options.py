@@ -34,6 +34,11 @@ def rows(group: Group) -> None:
     """Which rows count."""
     group.add_argument("--where", metavar="SQL", help="only rows for which this condition holds")
     group.add_argument("--table", metavar="NAME", help="a table of a database file")
+    group.add_argument(
+        "--newlines-in-values",
+        action="store_true",
+        help="in CSV, a value in quotes may run over lines; all quotes must match, or one row hides others",
+    )
 
 
 def price(group: Group) -> None:

@@ -125,6 +125,7 @@ def names_in(parser) -> list[str]:
 def test_there_are_commands_to_document():
     assert {command for command, _ in options()} == {
         "top",
+        "inspect",
         "choose",
         "quantile",
         "union",

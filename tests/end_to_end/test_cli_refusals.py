@@ -118,7 +118,7 @@ def shows_no_data(message: str) -> None:
         ("ragged.csv", f"user,animal\na,b,{CANARY_ITEM}\n{CANARY_ITEM}\n"),
         ("quoted.csv", f'user,animal\na,"{CANARY_ITEM}\n'),
         ("late.csv", "user,animal\n" + "1,2\n" * 30_000 + f"{CANARY_USER},{CANARY_ITEM}\n"),
-        ("broken.json", f'{{"user": 1, "animal": "{CANARY_ITEM}"}}\n{{"user": {CANARY_ITEM}\n'),
+        ("broken.jsonl", f'{{"user": 1, "animal": "{CANARY_ITEM}"}}\n{{"user": {CANARY_ITEM}\n'),
         ("binary.csv", b"user,animal\n\xff\xfe" + CANARY_ITEM.encode() + b"\x00,b\n"),
     ],
     ids=lambda value: value if isinstance(value, str) and "." in value and "\n" not in value else "",

@@ -33,7 +33,8 @@ AWKWARD: list[Row] = [
     ("u1", "Case", 21), ("u1", "case", 21), ("u2", "CASE", 22),
     ("u1", "space ", 21), ("u1", " space", 21), ("u2", "space", 22),
     ("u3", "caf\u00e9", 23), ("u4", "cafe\u0301", 24), ("u5", "\U0001f600", 25), ("u6", "\U0001f600", 26),
-    ("u3", 'a "quoted" word', 23), ("u3", "comma, semicolon; tab\there", 23), ("u4", "two\nlines", 24),
+    ("u3", 'a "quoted" word', 23), ("u3", "comma, semicolon; tab\there", 23),
+    ("u4", "two\rlines", 24), ("u4", "two\u2028lines", 24),
     ("u5", "NULL", 25), ("u5", "nan", 25), ("u5", "None", 25), ("u5", "NA", 25), ("u5", "-0", 25),
     ("u7", "\U0010ffff", 27), ("u7", "\uffff", 27), ("u7", "1=1; DROP TABLE t", 27), ("u7", "'", 27),
     ("u7", "%s{}\\", 27),
@@ -168,7 +169,7 @@ def _semicolons(rows, folder):
     return _file(folder, "rows.csv", csv_text(rows, ";"))
 
 
-@kind("several csv with other columns")
+@kind("several csv of other forms")
 def _csvs(rows, folder):
     first, second, third = parts(rows)
     swapped = csv_text([(item, user, age) for user, item, age in second]).replace("user,item", "item,user", 1)
@@ -192,11 +193,6 @@ def _jsonl(rows, folder):
 @kind("ndjson.gz")
 def _ndjson_gz(rows, folder):
     return _file(folder, "rows.ndjson.gz", gzip.compress(json_lines(rows).encode()))
-
-
-@kind("json array")
-def _json(rows, folder):
-    return _file(folder, "rows.json", json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in rows]))
 
 
 @kind("duckdb file")

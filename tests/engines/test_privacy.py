@@ -51,11 +51,6 @@ def cut_gzip(folder: Path) -> object:
     return folder / "rows.csv.gz"
 
 
-def broken_array(folder: Path) -> object:
-    (folder / "rows.json").write_text(f'[{{"user": "a", "item": "b"}}, {{"user": "{CANARY}", CANARY}}]')
-    return folder / "rows.json"
-
-
 def failing_view(_folder: Path) -> object:
     connection = duckdb.connect()
     connection.execute(f"CREATE TABLE t AS SELECT '{CANARY}' AS x FROM range({ROWS})").fetchall()
@@ -83,7 +78,7 @@ def surrogates(_folder: Path) -> object:
 
 
 FAILING = [
-    broken_parquet, cut_gzip, broken_array, failing_view, failing_polars, failing_text, surrogates,
+    broken_parquet, cut_gzip, failing_view, failing_polars, failing_text, surrogates,
 ]  # fmt: skip
 
 
@@ -108,7 +103,7 @@ def test_a_failing_connection_stays_usable(tmp_path):
 SCHEMA_SLIPS = {
     "headerless csv": ("rows.csv", f"{CANARY},{CANARY}2\n{CANARY},x\n", {}),
     "csv without the column": ("rows.csv", f"a,b\n{CANARY},{CANARY}\n", {}),
-    "json without the column": ("rows.jsonl", f'{{"a": "{CANARY}"}}\n', {}),
+    "a JSON array": ("rows.json", f'[{{"a": "{CANARY}"}}]', {}),
     "csv with another filter": ("rows.csv", f"user,item\n{CANARY},{CANARY}\n", {"where": "itm = 'x'"}),
     "csv with a bad cast of a constant": ("rows.csv", f"user,item\n{CANARY},{CANARY}\n", {"where": "item > 1::DATE"}),
     "not Parquet": ("rows.parquet", f"PAR1{CANARY}" * 100, {}),

@@ -87,9 +87,7 @@ def test_columns_that_are_not_there():
 
 def test_text_files_show_near_names_only():
     Path("a.csv").write_text("user,secret person\n")
-    assert refused("a.csv").endswith(
-        "hint: the first line of a CSV file, or the first records of a JSON file, must name the columns"
-    )
+    assert refused("a.csv").endswith("hint: the first line of a CSV file must name the columns")
     assert "did you mean user?" in refused("a.csv", user="usr")
 
 
@@ -107,6 +105,42 @@ def test_files_that_are_broken():
 def test_files_that_may_not_be_read():
     Path("events.parquet").chmod(0)
     assert "cannot be read" in refused("events.parquet", DataError)
+
+
+def test_json_that_is_not_lines_by_its_name_alone():
+    for name in ("x.json", "x.json.gz"):
+        for content in ("", "[]", '{"user": 1, "item": 2}'):
+            Path(name).write_text(content)
+            assert f"be JSON lines, Parquet or CSV rather than .json, got '{name}'\nhint: rename a file" in refused(
+                name
+            )
+    Path("empty/x.json").write_text("")
+    assert "rather than .json" in refused("empty")
+
+
+def test_a_csv_file_whose_first_line_names_nothing():
+    for content in (b"\nuser,item\n", b"  \nuser,item\n", b'"user,item\n1,2\n', b"user\ritem\r1\r", b"us\xffer,item\n"):
+        Path("x.csv").write_bytes(content)
+        assert "x.csv has no header that can be read" in refused("x.csv", DataError)
+
+
+def test_csv_files_name_the_same_columns():
+    Path("a.csv").write_text("user,item\n1,secret\n")
+    Path("b.csv").write_text("user,itm\n2,a\n")
+    Path("c.csv").write_text("item;user;more\na;3;x\n")
+    Path("d.csv").write_text("item;user\nsecret;3\n")
+    assert refused(["a.csv", "b.csv"]).startswith(
+        "source must be files with the same columns, got b.csv, which does not name the column that is number 2 of"
+    )
+    assert refused(["a.csv", "c.csv"]).endswith("got a.csv, which does not name the column that is number 3 of c.csv")
+    with engine(["a.csv", "d.csv"]) as opened:
+        assert pairs(opened.top(3)) == [("secret", 2)]
+
+
+def test_values_over_lines_are_for_csv_files():
+    Path("x.jsonl").write_text("")
+    for source in ("events.parquet", "x.jsonl", {"user": [1], "item": [1]}, duckdb.connect()):
+        assert refused(source, newlines_in_values=True).startswith("newlines_in_values must be left out")
 
 
 def test_an_empty_json_file_has_any_column():

@@ -21,10 +21,9 @@ ROOMS = (
     "forms", "plots", "accuracy", "statement", "typed", "release_json", "leaflet", "saving", "release", "archive",
     "counting", "plans", "union_accuracy", "unions", "union_answers", "engine_unions", "discovery",
     "planning", "answers", "prospects", "questions", "ledger", "payments", "deposits", "verbs", "quantiles", "dataset",
-    "session",
-    "dpselect", "demo",
-    "options", "ledger_arguments", "union_arguments", "plan_arguments", "arguments",
-    "ledger_command", "output", "progress", "asking", "union_command", "plan_command", "cli",
+    "inspection", "session", "dpselect", "demo",
+    "options", "ledger_arguments", "union_arguments", "plan_arguments", "inspect_arguments", "arguments",
+    "ledger_command", "output", "progress", "asking", "union_command", "plan_command", "inspect_command", "cli",
     "__main__",
 )  # fmt: skip
 TESTING_SEES_UP_TO = "mechanisms"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 
 import numpy as np
@@ -11,6 +11,7 @@ from dpselect.engines import duckdb_questions as questions
 from dpselect.engines import duckdb_text, row_filter
 from dpselect.engines.domain import Column, Domain, Listed, Span
 from dpselect.engines.duckdb_domain import keep_domain
+from dpselect.engines.duckdb_inspect import row_findings
 from dpselect.engines.duckdb_pairs import user_sets
 from dpselect.engines.duckdb_scans import Scan, missing_column
 from dpselect.engines.duckdb_sources import open_scan
@@ -65,6 +66,7 @@ class DuckDBEngine:
         max_items_per_user: int | None = None,
         split: str | None = None,
         table: str | None = None,
+        newlines_in_values: bool = False,
         key: bytes,
     ) -> None:
         condition = None if where is None else row_filter.parse(where)
@@ -73,7 +75,7 @@ class DuckDBEngine:
         self._key = key
         self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
         try:
-            self._scan = open_scan(self._workspace, source, table)
+            self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
             self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition)
             self._where = "true" if condition is None else _written(condition, self._types)
             if split is not None and not has_text(self._types[item]):
@@ -154,6 +156,12 @@ class DuckDBEngine:
                 return UsersAt(found["p"].astype(np.int64), found["n"].astype(np.int64))
 
         return self._workspace.guarded(ask, progress=progress)
+
+    def findings(self) -> Iterator[str]:
+        """What the owner of the rows should know of them. Nothing of it is private."""
+        user, item = (present(quoted(name), self._types[name]) for name in (self._user, self._item))
+        conditions = {"without a user": user, "without an item": item, "that where leaves out": self._where}
+        return row_findings(self._workspace, self._scan, self._columns, self._select, conditions)
 
     def check_sets(self) -> None:
         """Nothing to refuse: sets of users come from every source."""

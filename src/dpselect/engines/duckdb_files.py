@@ -1,31 +1,60 @@
-"""Files as SQL. Text files are read as text: a type guessed from the rows would depend on them.
+"""Files as scans: which of DuckDB's readers, or of ours, reads which kind, and how each is told to look at one row.
 
-A row that does not fit its file's form is skipped, it never fails the query: whether it fails would tell about
-that row. A CSV file is read by one thread, so that where a row begins is never guessed from the middle of the
-file. It must be well formed as any CSV writer makes it: in a file whose quotes do not match, one row can run into
-the next, and then it is not one user's row any more.
+Whether a row can be read, and as what, must not depend on another row, and no row may fail a question.
 """
 
 from __future__ import annotations
 
+import contextlib
 import glob
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
-from dpselect.engines.duckdb_workspace import literal, quoted
+from dpselect.engines.duckdb_lines import CsvScan, JsonScan
+from dpselect.engines.duckdb_scans import Scan, SqlScan, described
+from dpselect.engines.duckdb_workspace import Workspace, literal, quoted
 from dpselect.engines.files import Files
-from dpselect.engines.text_files import Header, header, is_array, json_keys
-from dpselect.errors import DataError
-
-Sql = Callable[[Sequence[str]], str]
+from dpselect.engines.text_files import Header, header
+from dpselect.errors import DataError, ParameterError
 
 
-def file_scan_sql(files: Files) -> tuple[tuple[str, ...] | None, Sql]:
-    """The columns, None where DuckDB must say, and what stands after FROM when some of them are wanted."""
-    if files.kind == "json":
-        return json_keys(files.paths), _json(files.paths)
+def file_scan(workspace: Workspace, files: Files, *, newlines_in_values: bool) -> Scan:
+    """The scan of files of one kind; their headers and schemas are read, and no row."""
     if files.kind in ("csv", "tsv"):
-        return _csv(files)
-    return None, lambda _columns: f"read_parquet({_paths(files.paths)}, union_by_name = {len(files.paths) > 1})"
+        headers = _headers(files)
+        if newlines_in_values:
+            names = next(iter(headers.values())).names
+            return SqlScan(names, lambda columns: _quoted_csv(headers, columns), untyped=True, fixed=True)
+        return CsvScan(next(iter(headers.values())).names, tuple(headers.items()), untyped=True, fixed=True)
+    if files.kind == "json":
+        return JsonScan((), files.paths, untyped=True, fixed=True)
+    return _parquet(workspace, files)
+
+
+def parquet_rows(paths: Sequence[str], *, text: str = "replace", more: str = "") -> str:
+    """What stands after FROM for Parquet files. Text that is not UTF-8 has a ? in place of what cannot be read.
+
+    A NaN is greater than every number: the statistics of a part of the file do not count it, and would skip it unless a
+    larger number of another row stands there.
+    """
+    how = f"union_by_name = {len(paths) > 1}, utf8_validation = '{text}', can_have_nan = true"
+    return f"read_parquet({_paths(paths)}, {how}{more})"
+
+
+def _parquet(workspace: Workspace, files: Files) -> Scan:
+    rows = parquet_rows(files.paths)
+    types: dict[str, str] = {}
+    with contextlib.suppress(DataError):
+        types = described(workspace, f"SELECT * FROM {rows}")
+    if not types:
+        shown = files.paths[0] if len(files.paths) == 1 else f"one of {len(files.paths)} files"
+        raise DataError(f"{shown} cannot be read as parquet", "it may be damaged, incomplete or of another kind")
+    return SqlScan(tuple(types), lambda columns: f"(SELECT {_one_by_one(types, columns)} FROM {rows})", fixed=True)
+
+
+def _one_by_one(types: Mapping[str, str], columns: Sequence[str]) -> str:
+    """The columns, texts behind TRY: the statistics of texts are of their bytes, and would skip those with marks."""
+    texts = {name for name, sql_type in types.items() if sql_type == "VARCHAR"}
+    return ", ".join(f"TRY({quoted(c)}) AS {quoted(c)}" if c in texts else quoted(c) for c in columns)
 
 
 def _paths(paths: Sequence[str]) -> str:
@@ -33,38 +62,43 @@ def _paths(paths: Sequence[str]) -> str:
     return f"[{', '.join(literal(glob.escape(path)) for path in paths)}]"
 
 
-def _json(paths: Sequence[str]) -> Sql:
-    arrays = [path for path in paths if is_array(path)]
-    lines = [path for path in paths if path not in arrays]
-    forms = ((lines, "format = 'newline_delimited', ignore_errors = true"), (arrays, "format = 'array'"))
-
-    def sql(columns: Sequence[str]) -> str:
-        texts = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in columns)
-        parts = [f"FROM read_json({_paths(some)}, columns = {{{texts}}}, {form})" for some, form in forms if some]
-        return f"({' UNION ALL '.join(parts)})"
-
-    return sql
-
-
-def _csv(files: Files) -> tuple[tuple[str, ...], Sql]:
-    """Files of different headers are read each by its own and put together by name."""
-    same: dict[Header, list[str]] = {}
-    for path in files.paths:
-        first = header(path, files.kind)
-        if first is not None:
-            same.setdefault(first, []).append(path)
-    if not same:
+def _headers(files: Files) -> dict[str, Header]:
+    """The headers of all files that are not empty; they name the same columns, in any order."""
+    found = {path: first for path in files.paths if (first := header(path, files.kind)) is not None}
+    if not found:
         raise DataError(f"{files.paths[0]} is empty", "the first line of a CSV file must name its columns")
-    names = tuple(dict.fromkeys(name for first in same for name in first.names))
-    return names, lambda columns: f"({' UNION ALL '.join(_csv_part(same, first, columns) for first in same)})"
+    one, *others = found
+    for other in others:
+        if set(found[other].names) != set(found[one].names):
+            raise ParameterError("source", "be files with the same columns", _difference(one, other, found))
+    return found
 
 
-def _csv_part(same: dict[Header, list[str]], first: Header, columns: Sequence[str]) -> str:
-    wanted = ", ".join(quoted(c) if c in first.names else f"NULL::VARCHAR AS {quoted(c)}" for c in columns)
+def _difference(one: str, other: str, headers: Mapping[str, Header]) -> str:
+    """Which column only one of two files has, by its place: in a file without a header its name would be data."""
+    names = set(headers[one].names), set(headers[other].names)
+    has, lacks = (one, other) if names[0] - names[1] else (other, one)
+    missing = min((names[0] - names[1]) or (names[1] - names[0]), key=headers[has].names.index)
+    place = headers[has].names.index(missing) + 1
+    return f"{lacks}, which does not name the column that is number {place} of {has}"
+
+
+def _quoted_csv(headers: Mapping[str, Header], columns: Sequence[str]) -> str:
+    """Values may run over lines inside of quotes: the owner of the files says that all quotes in them match.
+
+    One thread reads, so that where a record begins is never guessed from the middle of a file.
+    """
+    same: dict[Header, list[str]] = {}
+    for path, first in headers.items():
+        same.setdefault(first, []).append(path)
+    return f"({' UNION ALL '.join(_quoted_part(same[first], first, columns) for first in same)})"
+
+
+def _quoted_part(paths: Sequence[str], first: Header, columns: Sequence[str]) -> str:
     texts = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in first.names)
     form = (
         f"header = true, auto_detect = false, columns = {{{texts}}}, delim = {literal(first.delimiter)}, "
         "quote = '\"', escape = '\"', allow_quoted_nulls = false, compression = 'auto', "
         "ignore_errors = true, strict_mode = false, parallel = false"
     )
-    return f"SELECT {wanted} FROM read_csv({_paths(same[first])}, {form})"
+    return f"SELECT {', '.join(map(quoted, columns))} FROM read_csv({_paths(paths)}, {form})"

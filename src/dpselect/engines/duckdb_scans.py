@@ -6,7 +6,7 @@ import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import duckdb
 
@@ -29,15 +29,9 @@ class Scan(ABC):
     names: tuple[str, ...]
     """The columns; none where they cannot be known, and then every name is taken."""
 
-    @property
-    def fixed(self) -> bool:
-        """Do the files of the source alone decide what it says?"""
-        return False
-
-    @property
-    def untyped(self) -> bool:
-        """Are all columns text because the source has no types?"""
-        return False
+    _: KW_ONLY
+    untyped: bool = False  # are all columns text because the source has no types?
+    fixed: bool = False  # do the files of the source alone decide what it says? A view may read anything else
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
@@ -70,26 +64,6 @@ class SqlScan(Scan):
     """Files, or a table of an attached database: DuckDB reads them by itself, and only what is asked for."""
 
     sql: Callable[[Sequence[str]], str]
-    text: bool = False  # the names are from the first lines of text files
-    stored: bool = False  # the rows stand in the source's own files: a view may read anything else
-
-    @property
-    def fixed(self) -> bool:
-        """Do the files of the source alone decide what it says?"""
-        return self.stored
-
-    @property
-    def untyped(self) -> bool:
-        """Are all columns text because the source has no types?"""
-        return self.text
-
-    def hint(self, column: str) -> str:
-        """What may be said about a column that is not there."""
-        hint = super().hint(column)
-        if not self.text or hint.startswith("did you mean"):
-            return hint
-        # A file without a header has data where the names should be, so what is there is not shown.
-        return "the first line of a CSV file, or the first records of a JSON file, must name the columns"
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
         """The SQL types of some columns."""

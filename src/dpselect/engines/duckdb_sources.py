@@ -7,10 +7,10 @@ import os
 import duckdb
 
 from dpselect.engines.duckdb_catalog import HERE, TABLES, chosen, tables_of
-from dpselect.engines.duckdb_files import file_scan_sql
+from dpselect.engines.duckdb_files import file_scan
 from dpselect.engines.duckdb_scans import FrameScan, RelationScan, Scan, SqlScan, described
 from dpselect.engines.duckdb_workspace import Row, Workspace, literal
-from dpselect.engines.files import Files, find
+from dpselect.engines.files import find, refuse_newlines
 from dpselect.engines.frames import frame_of
 from dpselect.engines.narwhals_frames import native
 from dpselect.errors import DataError, ParameterError
@@ -23,15 +23,18 @@ _MUST = (
 )
 
 
-def open_scan(workspace: Workspace, source: object, table: str | None) -> Scan:
+def open_scan(workspace: Workspace, source: object, table: str | None, *, newlines_in_values: bool = False) -> Scan:
     """The scan of whatever a caller may give as a source."""
     source = native(source)
     if isinstance(source, (str, os.PathLike, list, tuple)):
         files = find(source)
+        if files.kind not in ("csv", "tsv"):
+            refuse_newlines(newlines_in_values)
         if files.kind == "duckdb":
             return _database(workspace, files.paths[0], table)
         _no_table(table)
-        return _file_scan(workspace, files)
+        return file_scan(workspace, files, newlines_in_values=newlines_in_values)
+    refuse_newlines(newlines_in_values)
     if isinstance(source, duckdb.DuckDBPyConnection):
         return _connection(workspace, source, table)
     _no_table(table)
@@ -49,25 +52,13 @@ def _no_table(table: str | None) -> None:
         raise ParameterError("table", "be left out for this kind of source", repr(table), hint)
 
 
-def _file_scan(workspace: Workspace, files: Files) -> Scan:
-    names, sql = file_scan_sql(files)
-    if names is not None:
-        return SqlScan(names, sql, text=True, stored=True)
-    try:
-        return SqlScan(tuple(described(workspace, f"SELECT * FROM {sql(())}")), sql, stored=True)
-    except DataError:
-        pass
-    shown = files.paths[0] if len(files.paths) == 1 else f"one of {len(files.paths)} files"
-    raise DataError(f"{shown} cannot be read as {files.kind}", "it may be damaged, incomplete or of another kind")
-
-
 def _database(workspace: Workspace, path: str, table: str | None) -> Scan:
     """A table of a database file, which DuckDB alone opens: its lock would end with any other reader's descriptor."""
     here = _attached(workspace, os.path.realpath(path)), "main"
     tables = [one for one in tables_of(workspace.fetch(TABLES)) if one.database == here[0]]
     found = chosen(table, tables, here, "a table of the database")
     names = tuple(described(workspace, f"SELECT * FROM {found.sql}"))
-    return SqlScan(names, lambda _columns: found.sql, stored=found.stored)
+    return SqlScan(names, lambda _columns: found.sql, fixed=found.stored)
 
 
 def _attached(workspace: Workspace, path: str) -> str:

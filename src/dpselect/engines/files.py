@@ -12,11 +12,12 @@ from dpselect.parameters import near
 KINDS = {
     ".parquet": "parquet", ".pq": "parquet",
     ".csv": "csv", ".csv.gz": "csv", ".tsv": "tsv", ".tsv.gz": "tsv",
-    ".jsonl": "json", ".ndjson": "json", ".json": "json",
-    ".jsonl.gz": "json", ".ndjson.gz": "json", ".json.gz": "json",
+    ".jsonl": "json", ".ndjson": "json", ".jsonl.gz": "json", ".ndjson.gz": "json",
     ".duckdb": "duckdb", ".db": "duckdb", ".ddb": "duckdb",
 }  # fmt: skip
 _KNOWN = "Parquet, CSV, TSV, JSON lines (these three also .gz) or a DuckDB database"
+# One array of records is one text, which any of them can spoil for all; and what a file holds must not decide its kind.
+_UNCLEAR = (".json", ".json.gz")
 _WILD = frozenset("*?[")
 
 
@@ -48,6 +49,13 @@ def kind_of(path: str) -> str:
     for extension in sorted(KINDS, key=len, reverse=True):
         if name.endswith(extension):
             return KINDS[extension]
+    if name.endswith(_UNCLEAR):
+        hint = (
+            "rename a file of one record a line to .jsonl, and write an array anew: "
+            f"duckdb.sql(\"COPY (FROM read_json('{os.path.basename(path)}')) TO 'rows.parquet'\")"
+        )
+        must = "be JSON lines, Parquet or CSV rather than .json"
+        raise ParameterError("source", must, repr(os.path.basename(path)), hint)
     raise ParameterError("source", f"be {_KNOWN}", repr(os.path.basename(path)), f"known endings: {', '.join(KINDS)}")
 
 
@@ -96,4 +104,12 @@ def _inside(folder: str) -> list[str]:
 
 
 def _is_data(name: str) -> bool:
-    return any(name.lower().endswith(ending) for ending, kind in KINDS.items() if kind != "duckdb")
+    endings = [ending for ending, kind in KINDS.items() if kind != "duckdb"]
+    return name.lower().endswith((*endings, *_UNCLEAR))
+
+
+def refuse_newlines(newlines_in_values: bool) -> None:
+    """For every source that is no CSV file."""
+    if newlines_in_values:
+        hint = "only a CSV file has lines, over which a value in quotes can run"
+        raise ParameterError("newlines_in_values", "be left out for this kind of source", "True", hint)

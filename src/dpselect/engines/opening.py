@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.files import refuse_newlines
 from dpselect.engines.narwhals_frames import native
 from dpselect.engines.port import Engine
 from dpselect.engines.postgres_address import is_postgres
@@ -35,14 +36,16 @@ def open_engine(
     max_items_per_user: int | None = None,
     split: str | None = None,
     table: str | None = None,
+    newlines_in_values: bool = False,
     key: bytes,
 ) -> Engine:
     """The engine for one question. Opening it reads the schema, never a row."""
     source = native(source)
-    make: Callable[..., Engine] = DuckDBEngine
+    make: Callable[..., Engine] = partial(DuckDBEngine, newlines_in_values=newlines_in_values)
     for is_theirs, open_database in _DATABASES:
         if is_theirs(source):
             make = partial(SqlEngine.opened, open_database)
+            refuse_newlines(newlines_in_values)
     return make(
         source,
         user=user,

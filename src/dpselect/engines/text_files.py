@@ -1,26 +1,23 @@
-"""Text files: what the columns of a CSV or JSON lines file are called, from its first lines only.
+"""Text files: what the columns of a CSV file are called, from its first line only.
 
-The first line of a CSV file is its schema, and so are the keys of the first records of a JSON file. Schemas are
-public here: they decide what is read and they may be shown.
+The first line of a CSV file is its schema, which is public: it decides what is read. Nothing else of the file does.
+JSON lines have no schema: a record holds the columns that are asked for, or lacks them.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
-import io
 import itertools
-import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import IO
 
+from dpselect.engines.text_lines import first_line
 from dpselect.errors import DataError
 
-_LONGEST = 1 << 20  # characters of a header
-_SAMPLE = 100  # records of a JSON file whose keys are taken for its columns
-_BETWEEN = re.compile(r"[\s\[,]*")
+_LONGEST = 1 << 20  # bytes of a header
+UNREADABLE = (OSError, EOFError, zlib.error)
+"""What Python raises where a file, or what is packed in it, cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -32,22 +29,28 @@ class Header:
 
 
 def header(path: str, kind: str) -> Header | None:
-    """The header of a file, None where it has no bytes. Nothing else of the file decides how it is read."""
+    """The header of a file, None where it has no bytes."""
     try:
-        with _opened(path) as file:
-            start = file.read(_LONGEST)
-        if not start.strip():
+        line = first_line(path)
+        if line is None:
             return None
-        line = re.split(r"[\r\n]", start, maxsplit=1)[0]
-        delimiter = "\t" if kind == "tsv" else max(",;\t|", key=lambda mark: len(_fields(line, mark)))
-        return Header(delimiter, tuple(unique(_fields(start, delimiter))))
-    except (OSError, EOFError, csv.Error, UnicodeError):
+        text = line.decode()
+        delimiter = "\t" if kind == "tsv" else max(",;\t|", key=lambda mark: len(_fields(text, mark)))
+        names = _fields(text, delimiter)
+        if text.strip() and names and len(line) <= _LONGEST:
+            return Header(delimiter, tuple(unique(names)))
+    except (*UNREADABLE, UnicodeError):
         pass
-    raise DataError(f"{path} has no header that can be read", "its first line must name its columns, in UTF-8")
+    hint = "its first line must name its columns, in UTF-8 and in one line; lines end with a line feed"
+    raise DataError(f"{path} has no header that can be read", hint)
 
 
-def _fields(text: str, delimiter: str) -> list[str]:
-    return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+def _fields(line: str, delimiter: str) -> list[str]:
+    """The fields of a line, none where it is not well formed."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter, strict=True), [])
+    except csv.Error:
+        return []
 
 
 def unique(names: Iterable[str]) -> list[str]:
@@ -61,50 +64,3 @@ def unique(names: Iterable[str]) -> list[str]:
         taken.add(fresh.lower())
         found.append(fresh)
     return found
-
-
-def json_keys(paths: Sequence[str]) -> tuple[str, ...]:
-    """The keys of the first records of the first file that has any, none where all files are empty."""
-    for path in paths:
-        try:
-            with _opened(path) as file:
-                keys: list[str] = _keys(file)
-        except (OSError, EOFError):
-            keys = []
-        if keys:
-            return tuple(keys)
-    return ()
-
-
-def _keys(file: IO[str]) -> list[str]:
-    """One record a line, or one array of records; what is not a record has no keys."""
-    records = itertools.islice(_records(file.read(_LONGEST)), _SAMPLE)
-    return list(dict.fromkeys(key for record in records if isinstance(record, dict) for key in record))
-
-
-def _records(text: str) -> Iterator[object]:
-    """The values that stand in the text, a broken line left out."""
-    decoder = json.JSONDecoder()
-    at = 0
-    while (start := _BETWEEN.match(text, at)) and start.end() < len(text):
-        try:
-            record, at = decoder.raw_decode(text, start.end())
-            yield record
-        except (ValueError, RecursionError):
-            at = text.find("\n", start.end()) + 1 or len(text)
-
-
-def is_array(path: str) -> bool:
-    """Is this JSON file one array of records, rather than one record a line?"""
-    try:
-        with _opened(path) as file:
-            return file.read(_LONGEST).lstrip().startswith("[")
-    except (OSError, EOFError):
-        return False
-
-
-def _opened(path: str) -> IO[str]:
-    """A file as text; what is not UTF-8 is replaced, rows of that kind are skipped later."""
-    if path.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig", errors="replace", newline="")
-    return open(path, encoding="utf-8-sig", errors="replace", newline="")

@@ -1,0 +1,134 @@
+"""What an owner is told of a source: it agrees with what is read, and says what fails."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+
+import dpselect as dps
+from dpselect.engines.duckdb_inspect import _is_record
+from dpselect.engines.duckdb_workspace import Workspace
+from dpselect.engines.text_cells import cut
+from dpselect.engines.text_faults import csv_judge, faults, json_judge
+from dpselect.engines.text_files import Header
+from dpselect.engines.text_lines import blocks
+from tests.engines.test_awkward_rows import CSV_LINES, JSON_LINES, counts, texts
+from tests.engines.test_text_lines import CONTENT
+
+FIRST = "NOT PRIVATE: this reads every row, and what it says is for the owner of the data only"
+
+
+def said(source: object, **more: object) -> list[str]:
+    first, *found = str(dps.inspect(source, **more)).splitlines()  # type: ignore[arg-type]
+    assert first == FIRST
+    return found
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_lines_of_a_csv_file():
+    Path("x.csv").write_bytes(b'user,item\nu1,a\nmallory,"x\nu2,a\nu3\n\xff,b\n\nu4,"q\nu5,\n')
+    assert said("x.csv") == [
+        "x.csv: 8 lines, 3 of them read",
+        "x.csv: left out: 2 with a quote that has no other, or with text after a quote (line 3, 8)",
+        "x.csv: left out: 1 of 1 fields where the header has 2 (line 5)",
+        "x.csv: left out: 1 not UTF-8 (line 6)",
+        "x.csv: left out: 1 blank (line 7)",
+    ]
+    assert said("x.csv", user="user", item="item", where="item <> 'b'")[5:] == [
+        "rows: 3",
+        "rows without a user: 0",
+        "rows without an item: 1",
+        "rows that where leaves out: 1",
+        "users: 2",
+        "items: 1",
+        "pairs of a user and an item: 2",
+        "items of a user: at least 1; 25% have at most 1, 50% have at most 1, 75% have at most 1, 90% have at most 1, "
+        "99% have at most 1, 100% have at most 1",
+    ]
+    assert "not looked at one by one" in said("x.csv", newlines_in_values=True)[0]
+
+
+@given(CONTENT)
+def test_a_line_of_csv_has_a_fault_where_it_is_not_read(content):
+    path = Path("x.csv")
+    path.write_bytes(content)
+    found = [fault for _, fault in faults("x.csv", csv_judge(Header(",", ("a", "b"))), header=True)]
+    read = sum(len(cut(block, ",", 2, [0])[1][0].starts) for block in blocks("x.csv", header=True))
+    assert found.count(None) == read
+
+
+@pytest.mark.parametrize("lines", [CSV_LINES, JSON_LINES], ids=["csv", "json"])
+def test_every_awkward_line_is_read_or_has_a_fault(lines):
+    name = "x.csv" if lines is CSV_LINES else "x.jsonl"
+    workspace = Workspace()
+    judge = (
+        csv_judge(Header(",", ("user", "item")))
+        if lines is CSV_LINES
+        else json_judge(lambda line: _is_record(workspace, line))
+    )
+    for line in lines.values():
+        Path(name).write_bytes((b"user,item\n" if lines is CSV_LINES else b"") + line + b"\n")
+        (fault,) = [fault for _, fault in faults(name, judge, header=lines is CSV_LINES)]
+        assert fault is not None or line in (b"", b'{"zzz": 1}', b",,,,") or counts(Path(name)), line[:50]
+        assert fault is None or counts(Path(name)) == {}, line[:50]
+    workspace.close()
+
+
+def test_records_and_damage():
+    Path("x.jsonl").write_bytes(b'{"user":1,"item":2}\n[1]\n{"user":"\\ud800"}\n{"user":3,"item":"\\u00e9",}\nbad\n')
+    assert said("x.jsonl") == [
+        "x.jsonl: 5 lines, 2 of them read",
+        "x.jsonl: left out: 3 not one JSON object (line 2, 3, 5)",
+    ]
+    packed = gzip.compress(b"user,item\n" + b"1,2\n" * 100_000)
+    Path("x.csv.gz").write_bytes(packed[:-200])
+    assert "FAILS after" in said("x.csv.gz")[0]
+
+
+def test_columns_of_parquet_that_cannot_be_read():
+    moments = pa.array([0, 2**62], pa.int64()).cast(pa.timestamp("ms"))
+    table = {"user": [1, 2], "item": texts([b"a", b"\xff"]), "when": moments, "x": np.array([1.5, np.nan])}
+    pq.write_table(pa.table(table), "x.parquet")
+    assert said("x.parquet") == [
+        "x.parquet: 2 rows",
+        "x.parquet: read with ? in place of bytes: 1 texts of column item that are not UTF-8 (the first in row 2)",
+        "x.parquet: FAILS: column when (TIMESTAMP) has values that cannot be read, such as moments out of range; every "
+        "question that names it fails. Write the file anew without them",
+    ]
+    assert "FAILS: a question with these columns is refused: the source" in said("x.parquet", user="when", item="x")[3]
+    assert "rows without an item: 1" in said("x.parquet", user="user", item="x")
+
+
+def test_what_is_no_file():
+    assert said({"user": [1, 2], "item": ["a", "a"]}, user="user", item="item")[0] == "rows: 2"
+    for source, more, text in (
+        ({"user": [1]}, {}, "user must be given with item for a source that is no file"),
+        ({"user": [1]}, {"user": "user"}, "item must be given too"),
+        ({"user": [1]}, {"where": "true"}, "user must be given with where"),
+        ({"user": [1]}, {"newlines_in_values": 1}, "newlines_in_values must be"),
+    ):
+        with pytest.raises(dps.ParameterError, match=text):
+            dps.inspect(source, **more)
+
+
+def test_the_command_says_the_same():
+    Path("x.csv").write_text("user,item\n1,a\n")
+    command = [sys.executable, "-m", "dpselect", "inspect", "x.csv", "--user", "user", "--item", "item"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{dps.inspect('x.csv', user='user', item='item')}\n"
+    assert done.stderr == ""
+    refused = subprocess.run([*command[:4], "y.csv"], capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stdout) == (2, "")

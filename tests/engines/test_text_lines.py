@@ -1,0 +1,131 @@
+"""Lines and their fields, beside Python's own way to split and to read one line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpselect.engines.arrow_texts import _kept
+from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.text_cells import cut
+from dpselect.engines.text_lines import LONGEST, blocks, first_line
+
+PIECES = [
+    b"a", b"bc", b"\n", b"\n", b"\r\n", b"\r", b"\xff", b"\xc3", b"\xa9", "\u00e9".encode(), b'"', b'"', b'""', b",",
+    b",", b"\x00", b" ", b"x" * 30, b"\xef\xbb\xbf", b"\\", b"'", b"\x1f",
+]  # fmt: skip
+CONTENT = st.lists(st.sampled_from(PIECES) | st.binary(max_size=3), max_size=60).map(b"".join)
+
+
+def plain_lines(content: bytes, longest: int, *, header: bool) -> list[bytes]:
+    """The lines that can be read, one after the other."""
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    lines = content.removesuffix(b"\n").split(b"\n") if content else []
+    kept = []
+    for line in lines[1:] if header else lines:
+        whole = line.removesuffix(b"\r") + b"\n"
+        if len(whole) <= longest and whole.decode(errors="replace").encode() == whole:
+            kept.append(whole)
+    return kept
+
+
+def plain_fields(line: bytes, delimiter: str) -> list[str | None]:
+    """What the csv module reads in one line, None for an empty field; nothing where the line is not well formed."""
+    text = line.decode().removesuffix("\n").replace("\r", "\ue000")  # to the module it would end a line
+    quoted = csv.reader([text], delimiter=delimiter, strict=True)
+    try:
+        fields = next(quoted, [])
+    except csv.Error:
+        return []
+    # An empty field in quotes is the empty text: its length in the line tells them apart.
+    bare = split_outside(text, delimiter)
+    pairs = zip(fields or [""], bare, strict=True)
+    return [None if raw == "" else value.replace("\ue000", "\r") for value, raw in pairs]
+
+
+def split_outside(text: str, delimiter: str) -> list[str]:
+    """The fields as they are written."""
+    fields, at = [], 0
+    while True:
+        end = at
+        if text[at : at + 1] == '"':
+            end += 1
+            while text[end] != '"' or text[end : end + 2] == '""':
+                end += 2 if text[end] == '"' else 1
+        end = text.find(delimiter, end)
+        if end < 0:
+            return [*fields, text[at:]]
+        fields.append(text[at:end])
+        at = end + 1
+
+
+def values(block: bytes, delimiter: str | None, width: int, wanted: list[int]) -> list[list[str | None]]:
+    """The wanted fields of all lines, column by column."""
+    block, columns = cut(block, delimiter, width, wanted)
+    return [
+        [
+            None if gone else block[start:end].decode()
+            for start, end, gone in zip(cells.starts, cells.ends, cells.missing, strict=True)
+        ]
+        for cells in columns
+    ]
+
+
+@given(CONTENT, st.integers(1, 40), st.integers(1, 40), st.booleans(), st.booleans())
+def test_lines_are_those_of_the_file_wherever_reading_stops(tmp_path_factory, content, size, longest, header, packed):
+    path = tmp_path_factory.mktemp("lines") / ("x.csv.gz" if packed else "x.csv")
+    path.write_bytes(gzip.compress(content) if packed else content)
+    found = list(blocks(str(path), header=header, size=size, longest=longest))
+    assert b"".join(found) == b"".join(plain_lines(content, longest, header=header))
+    assert all(block.endswith(b"\n") for block in found)
+
+
+@given(CONTENT, st.sampled_from(",;\t|"), st.integers(1, 4))
+def test_fields_are_those_that_python_reads_in_each_line_alone(content, delimiter, width):
+    lines = plain_lines(content.replace(b",", delimiter.encode()), LONGEST, header=False)
+    records = [fields for line in lines if len(fields := plain_fields(line, delimiter)) == width]
+    found = values(b"".join(lines), delimiter, width, list(range(width)))
+    assert [list(record) for record in zip(*found, strict=True)] == records
+
+
+@given(CONTENT)
+def test_a_line_without_a_delimiter_is_one_field(content):
+    lines = plain_lines(content, LONGEST, header=False)
+    block, (cells, again) = cut(b"".join(lines), None, 1, [0, 0])
+    assert [block[start:end] + b"\n" for start, end in zip(cells.starts, cells.ends, strict=True)] == lines
+    assert (again.starts == cells.starts).all()
+
+
+def test_a_line_of_any_length_is_left_out_alone_and_never_held(tmp_path):
+    path = tmp_path / "x.csv"
+    for length in (LONGEST - 1, LONGEST, 50_000_000):
+        path.write_bytes(b"user,item\n1,a\n" + b"x" * length + b"\n2,b\n")
+        found = list(blocks(str(path), header=True))
+        assert b"".join(found).replace(b"x", b"") == (b"1,a\n\n2,b\n" if length < LONGEST else b"1,a\n2,b\n")
+        assert max(map(len, found)) <= LONGEST + (1 << 20)
+
+
+def test_the_first_line_is_looked_at_alone(tmp_path):
+    path = tmp_path / "x.csv"
+    for content, line in ((b"", None), (b"\xef\xbb\xbfa,b\r\nc", b"a,b"), (b"a\r", b"a"), (b"\n", b"")):
+        path.write_bytes(content)
+        assert first_line(str(path)) == line
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl"])
+def test_nothing_is_kept_when_a_question_is_over(name, tmp_path):
+    csv_text = io.StringIO()
+    csv.writer(csv_text).writerows([("user", "item"), *((n, "a") for n in range(200_000))])
+    lines = csv_text.getvalue() if name == "x.csv" else '{"user": 1, "item": 2}\n' * 200_000
+    (tmp_path / name).write_text(lines)
+    before = set(_kept)
+    with DuckDBEngine(tmp_path / name, user="user", item="item", key=b"k") as engine:
+        assert len(engine.top(3).counts) == 1
+        with engine._scan.rows(engine._workspace, ["user"], str):
+            pass  # a stream that nobody reads
+    assert set(_kept) == before
