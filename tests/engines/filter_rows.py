@@ -1,4 +1,4 @@
-"""Awkward rows in a DuckDB table and as another engine has them, what a filter keeps of them, and what it should keep."""
+"""Awkward rows in a DuckDB table and as another engine has them, what a filter keeps, and what it should keep."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ COLUMNS: dict[str, tuple[str, list[str | None]]] = {
     "zone": ("TIMESTAMPTZ", ["2024-01-31 00:00:00+00", "2024-01-31 01:00:00+02", None, "2024-03-31 02:30:00+00"]),
     "other zone": ("TIMESTAMPTZ", ["2024-01-31 00:00:00+00", "2024-03-31 04:30:00+02", None]),
     'O"dd %s {}': ("INTEGER", ["1", "2", None]),
-    "written": ("VARCHAR", ["5", " 5 ", "+5", "-5", "5.", "5.5", ".5", "-0", "0x10", "1_000", "inf", "NaN", "1e5", "1E-3",
-                            "1e999", "1e-999", "9" * 18, "9" * 19, "9" * 40, "9" * 41, "7" * 1200, "", " ", "+", "e5",
+    "written": ("VARCHAR", ["5", " 5 ", "+5", "-5", "5.", "5.5", ".5", "-0", "0x10", "1_000", "inf", "NaN", "1e5",
+                            "1E-3", "1e999", "1e-999", "9" * 18, "9" * 19, "9" * 40, "9" * 41, "7" * 1200, "", " ", "+", "e5",
                             "5\n", "\t5", "\u0663", "5d", "1e05", "1e0100", "2024-02-29", "2023-02-29", "1900-02-29",
                             "2000-02-29", "0000-01-01", "0001-01-01", "9999-12-31", "2024-1-1", "2024-04-31",
                             "2024-01-31 10:00", "2024-01-31T10:00:00.123456", "2024-01-31 24:00:00", "10000-01-01",
@@ -41,10 +41,11 @@ COLUMNS: dict[str, tuple[str, list[str | None]]] = {
                                  "9999-12-31 23:59:59.999999", "10000-01-01 00:00:00", "1969-12-31 23:59:59.999999",
                                  "2024-12-29 12:34:56.5"]),
     "ints": ("INTEGER", ["2147483647", "-2147483648", "0", "-1", "1", "7", None, "-7", "2"]),
-    "wild": ("DOUBLE", ["1.7976931348623157e308", "-1.7976931348623157e308", "5e-324", "1e100", "1.0000000000000002e100",
-                        "1e-100", "9e-101", "NaN", "Infinity", "-Infinity", "-0.0", "0.1", "-2.5", "1e15", "1e16",
+    "wild": ("DOUBLE", ["1.7976931348623157e308", "-1.7976931348623157e308", "5e-324", "1e100",
+                        "1.0000000000000002e100", "1e-100", "9e-101", "NaN", "Infinity", "-Infinity", "-0.0", "0.1", "-2.5", "1e15", "1e16",
                         "0.49999999999999994", None, "3"]),
-    "long": ("VARCHAR", ["a" * 5000, "ab" * 3000, "\U0001f600" * 1000, None, "  x ", "\u00a0x", "ABC\u00c4\u0130\u00df"]),
+    "long": ("VARCHAR", ["a" * 5000, "ab" * 3000, "\U0001f600" * 1000, None, "  x ", "\u00a0x",
+                         "ABC\u00c4\u0130\u00df"]),
 }  # fmt: skip
 ROWS = [[number, *(values[number % len(values)] for _, values in COLUMNS.values())] for number in range(180)]
 TYPES = {name: filter_type(sql_type.replace("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"))
@@ -56,7 +57,7 @@ def filled(*, infinite: bool = True) -> Workspace:
     workspace = Workspace()
     columns = ", ".join(f"{quoted(name)} {sql_type}" for name, (sql_type, _) in COLUMNS.items())
     workspace.rows(f"CREATE TABLE t (id INTEGER, {columns})")
-    rows = ROWS if infinite else [[None if "infinity" == str(v).lstrip("-") else v for v in row] for row in ROWS]
+    rows = ROWS if infinite else [[None if str(v).lstrip("-") == "infinity" else v for v in row] for row in ROWS]
     workspace.connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(ROWS[0]))})", rows).fetchall()
     return workspace
 
