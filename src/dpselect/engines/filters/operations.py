@@ -57,10 +57,10 @@ class Writer:
     # ---- conditions ---------------------------------------------------------------------------------------
 
     def _logic(self, node: Operation, parts: Sequence[Value]) -> Value:
-        return _boolean(f" {node.sort} ".join(f"({self._truth(part)})" for part in parts))
+        return _boolean(f" {node.sort} ".join(self._truth(part) for part in parts))
 
     def _negation(self, _: Operation, parts: Sequence[Value]) -> Value:
-        return _boolean(f"NOT ({self._truth(parts[0])})")
+        return _boolean(f"NOT {self._truth(parts[0])}")
 
     def _missing(self, _: Operation, parts: Sequence[Value]) -> Value:
         return _boolean(f"{_in_parentheses(parts[0].sql)} IS NULL")
