@@ -39,9 +39,9 @@ class Dataset:
     `tokenizer` is "words", "spaces", "sentences", or "re:" and a pattern; `lower=False` keeps capitals.
 
     `where` keeps the rows for which a condition holds, as SQL writes it. It is one small language for every source,
-    which looks at one row at a time and fails for none (docs/filters.md). `max_items_per_user` keeps that many distinct items of each user,
-    chosen at random anew for every question. `split` makes the parts of a text the items: with `split=" "` the words
-    of a message count, each once for a user who wrote it.
+    which looks at one row at a time and fails for none (docs/filters.md). `max_items_per_user` keeps that many
+    distinct items of each user, chosen at random anew for every question. `split` makes the parts of a text the
+    items: with `split=" "` the words of a message count, each once for a user who wrote it.
 
     Text files are read as text: `where="age::INT > 30"` makes a number. A line that does not fit is left out.
     The schema is checked here; rows are read when a question is asked, each time anew.

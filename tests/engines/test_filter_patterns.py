@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import re
 
@@ -9,9 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpselect.engines.duckdb_types import filter_type
+from dpselect.engines.duckdb_workspace import quoted
 from dpselect.engines.filters import casts
 from dpselect.engines.filters.engines import DUCKDB, POSTGRES, SPARK
 from dpselect.engines.filters.patterns import Pattern
+from dpselect.engines.row_filter import parse
+from dpselect.errors import ParameterError
 
 
 def fits(text: str, pattern: str) -> bool:
@@ -91,3 +96,22 @@ def test_what_is_a_number_for_us_is_one_that_a_double_holds(text):
 @given(st.from_regex(casts.MOMENT, fullmatch=True))
 def test_what_is_a_moment_for_us_is_one(text):
     assert datetime.datetime.fromisoformat(text).year > 0
+
+
+PIECES = st.sampled_from(
+    "a b t d ( ) , = <> < || + - * / % :: AND OR NOT IN BETWEEN LIKE IS NULL TRUE CASE WHEN THEN ELSE END CAST AS INT "
+    "DATE DOUBLE TEXT DECIMAL 1 2.5 1e3 'a' '2024-01-31' 'a%' lower( abs( left( year( coalesce( extract( FROM "
+    "date_trunc( substring( SELECT OVER ; -- . ? [ 'x \"y \\ \x00 \ud800 \u202e".split()
+)
+
+
+@given(st.one_of(st.lists(PIECES, max_size=12).map(" ".join), st.text(max_size=30)))
+def test_any_text_is_a_filter_or_our_own_error(text):
+    types = {
+        "a": filter_type("INTEGER"),
+        "b": filter_type("BOOLEAN"),
+        "t": filter_type("VARCHAR"),
+        "d": filter_type("DATE"),
+    }
+    with contextlib.suppress(ParameterError):
+        parse(text).sql(types, quoted, DUCKDB)
