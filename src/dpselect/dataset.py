@@ -38,10 +38,10 @@ class Dataset:
     be named, for `union`: its tokens are the items, and with `ngrams=(1, 3)` up to three of them in a row.
     `tokenizer` is "words", "spaces", "sentences", or "re:" and a pattern; `lower=False` keeps capitals.
 
-    `where` keeps the rows for which an SQL condition (DuckDB's dialect) holds. It looks at one row at a time;
-    where it fails for a row, the row is left out. `max_items_per_user` keeps that many distinct items of each user,
-    chosen at random anew for every question. `split` makes the parts of a text the items: with `split=" "` the words
-    of a message count, each once for a user who wrote it.
+    `where` keeps the rows for which a condition holds, as SQL writes it. It is one small language for every source,
+    which looks at one row at a time and fails for none (docs/filters.md). `max_items_per_user` keeps that many
+    distinct items of each user, chosen at random anew for every question. `split` makes the parts of a text the
+    items: with `split=" "` the words of a message count, each once for a user who wrote it.
 
     Text files are read as text: `where="age::INT > 30"` makes a number. One line is one record, and a line that does
     not fit is left out. `newlines_in_values=True` is for CSV files in which a value in quotes may run over several

@@ -235,6 +235,8 @@ REFUSED = {
     "n = 1" + " + 1" * 101: "nested too deep",
     "flag OR " * 20_000 + "flag": "one of 160004 characters",
     "n = " + "1 / abs(" * 25 + "n" + ")" * 25: "too large",
+    "NULLIF(" * 30 + "n" + ", 1)" * 30 + " = 1": "too large",
+    "(" * 30 + "flag" + " IS DISTINCT FROM flag)" * 30: "too large",
 }
 
 

@@ -1,6 +1,8 @@
-"""What hostile analysts wrote into filters: each told whether a certain row is there. Each is refused before any row."""
+"""What hostile analysts wrote into filters, to tell whether a certain row is there: each is refused before any row."""
 
 from __future__ import annotations
+
+import datetime
 
 import duckdb
 import pyarrow as pa
@@ -10,14 +12,14 @@ from dpselect.engines.duckdb_engine import DuckDBEngine
 from dpselect.errors import ParameterError
 
 VICTIM = "\"user\" = 'bob'"
-ROWS = {"user": ["ann", "bob"], "item": ["x", "y"], "n": [1, 2]}
+ROWS = {"user": ["ann", "bob"], "item": ["x", "y"], "n": [1, 2], "day": [datetime.datetime(2024, 1, 1)] * 2}
 ATTACKS = {
     # The engine knows more than the row, and says it in a value.
     "a plan of a whole query": "json_serialize_plan('SELECT count(*) FROM ''rows.parquet''') LIKE '%\"value\":3001%'",
     "a plan of a text from a column": "json_serialize_plan('SELECT ''' || item || '''') LIKE '%x%'",
     # It fails for one row only.
     "a zone that is none": f"timezone(CASE WHEN {VICTIM} THEN 'nope' ELSE 'UTC' END, TIMESTAMP '2024-01-01') IS NULL",
-    "a zone, as an operator": f"(TIMESTAMP '2024-01-01' AT TIME ZONE CASE WHEN {VICTIM} THEN 'x' ELSE 'UTC' END) IS NULL",
+    "a zone, as an operator": f"(day AT TIME ZONE CASE WHEN {VICTIM} THEN 'nope' ELSE 'UTC' END) IS NULL",
     "an escape that is none": "item LIKE 'x' ESCAPE 'xx'",
     "a doubled list": "len(list_reduce([[n], [n], [n], [n], [n], [n]], lambda a, b: a || a || b)) > 0",
     # It takes the memory of the machine for one row only.

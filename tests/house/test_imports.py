@@ -28,7 +28,7 @@ ROOMS = (
 )  # fmt: skip
 TESTING_SEES_UP_TO = "mechanisms"
 
-LAZY = {"pandas", "polars", "pyarrow", "matplotlib", "narwhals", "numba", "psycopg", "pyspark", "sqlglot"}
+LAZY = {"pandas", "polars", "pyarrow", "matplotlib", "narwhals", "numba", "psycopg", "pyspark"}
 RANDOMNESS = {
     "random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom", "ssl.RAND_bytes",
 }  # fmt: skip
@@ -296,7 +296,6 @@ REFUSED = {
     ),
     "pyspark's own door to Java": ("engines/sql_engine.py", "def f():\n    import py4j.protocol", "pyspark belongs in"),
     "eager pyspark": ("engines/spark_source.py", "from pyspark.sql import SparkSession", "pyspark is optional"),
-    "eager sqlglot": ("engines/sql_filter.py", "import sqlglot", "sqlglot is optional"),
     "eager psycopg": ("engines/postgres_workspace.py", "import psycopg", "psycopg is optional"),
     "eager pandas": ("dataset.py", "import pandas as pd", "pandas is optional"),
     "eager pyarrow": (

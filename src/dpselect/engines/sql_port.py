@@ -47,7 +47,7 @@ class SqlType:
 class Dialect:
     """How a database writes what differs. In the templates {} is an expression."""
 
-    name: str  # as sqlglot calls it
+    name: str  # which database it is
     quote: Callable[[str], str]  # an identifier
     literal: Callable[[str], str]  # a text
     text: str  # the text that says which value it is, of a value in its one form

@@ -23,7 +23,6 @@ DAY = (
 MOMENT = f"{DAY}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,6}})?)?)?"
 DOUBLE = "[ ]*[+-]?([0-9]{1,40}([.][0-9]{0,40})?|[.][0-9]{1,40})([eE][+-]?0?[0-9]{1,2})?[ ]*"
 WHOLE = "[ ]*[+-]?[0-9]{1,18}[ ]*"
-_LETTERS = 1000  # what is longer is no number and no date, and no engine need read it
 _FLOOR = "floor(x) makes a whole number"
 
 
@@ -112,5 +111,4 @@ def _from_text(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
 
 def _read(text: str, pattern: str, type_name: str, spelling: Spelling) -> str:
     sql = spelling.read.replace("[]", type_name).replace("{}", text)
-    short = f"{spelling.function('LENGTH', text)} < {_LETTERS}"
-    return f"CASE WHEN {short} AND {spelling.matched(text, pattern)} THEN {sql} END"
+    return f"CASE WHEN {spelling.matched(text, pattern)} THEN {sql} END"

@@ -40,7 +40,11 @@ class Writer:
             return self.columns[node.name]
         if isinstance(node, Constant):
             return values.constant(node.value, self.spelling)
+        if not self.spelling.functions and node.sort not in _EVERYWHERE:
+            self.spelling.refuse(node.sort.lower())
         found = _OPERATIONS[node.sort](self, node, [self.value(part) for part in node.parts])
+        if not self.spelling.functions and found.kind not in ("boolean", "text"):
+            self.spelling.refuse("a choice between numbers or dates")
         if len(found.sql) > _LONGEST:
             refuse("one that is too large", "split it, or make a view of the rows that count")
         return found
@@ -53,10 +57,10 @@ class Writer:
     # ---- conditions ---------------------------------------------------------------------------------------
 
     def _logic(self, node: Operation, parts: Sequence[Value]) -> Value:
-        return _boolean(f" {node.sort} ".join(f"({self._truth(part)})" for part in parts))
+        return _boolean(f" {node.sort} ".join(self._truth(part) for part in parts))
 
     def _negation(self, _: Operation, parts: Sequence[Value]) -> Value:
-        return _boolean(f"NOT ({self._truth(parts[0])})")
+        return _boolean(f"NOT {self._truth(parts[0])}")
 
     def _missing(self, _: Operation, parts: Sequence[Value]) -> Value:
         return _boolean(f"{_in_parentheses(parts[0].sql)} IS NULL")
@@ -259,6 +263,8 @@ _OPERATIONS: Mapping[str, Callable[[Writer, Operation, Sequence[Value]], Value]]
     "||": Writer._joined, "LENGTH": Writer._length,
     "PART": Writer._part, "TRUNC": Writer._truncated, "CAST": Writer._cast,
 }  # fmt: skip
+
+_EVERYWHERE = frozenset("AND OR NOT = <> < <= > >= IN BETWEEN LIKE CASE COALESCE".split()) | {"IS NULL"}
 
 
 def _boolean(sql: str) -> Value:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.tree import VIEW, refuse
@@ -18,7 +19,7 @@ Fits = Callable[[str, Pattern], str | None]
 
 @dataclass(frozen=True)
 class Spelling:
-    """One engine's. An operation without a template in `functions` is not in the language there."""
+    """One engine's. Without `functions` it has comparisons, logic and choices alone."""
 
     name: str
     literal: Callable[[str], str]
@@ -40,8 +41,6 @@ class Spelling:
 
     def function(self, name: str, *parts: str) -> str:
         """One of the functions; {0} is what it works on, {1} and {2} are constants."""
-        if name not in self.functions:
-            refuse(f"{name.lower()}, which a filter on {self.name} does not have", VIEW)
         return self.functions[name].format(*parts)
 
     def fits(self, sql: str, pattern: Pattern) -> str:
@@ -50,14 +49,14 @@ class Spelling:
         if len(pattern.pieces) == 1 and None not in only:
             return f"{self.binary(sql)} = {self.literal(''.join(map(str, only)))}"
         found = self.like(self.binary(sql), pattern)
-        if found is None:
-            refuse(f"a pattern with _ or % inside of it, which {self.name} may take too long for", VIEW)
-        return found
+        return self.refuse("a pattern with several %, or with a letter % or _,") if found is None else found
+
+    def refuse(self, what: str) -> NoReturn:
+        """Refuse what other engines have."""
+        refuse(f"{what}, which a filter on {self.name} does not have".replace(",,", ","), VIEW)
 
     def decimal(self, digits: int, scale: int) -> str:
         """The type of such exact numbers."""
-        if not self.functions:
-            refuse(f"an exact number as another, which a filter on {self.name} does not have", VIEW)
         return self.decimals.format(digits, scale)
 
     def binary(self, sql: str) -> str:

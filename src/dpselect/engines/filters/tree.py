@@ -50,10 +50,18 @@ Node = Name | Constant | Operation
 
 
 def names(node: Node) -> dict[str, None]:
-    """The columns that are named, each once, in their order."""
-    if isinstance(node, Operation):
-        return {name: None for part in node.parts for name in names(part)}
-    return {node.name: None} if isinstance(node, Name) else {}
+    """The columns that are named, each once, in their order. A part may stand in a tree several times."""
+    found: dict[str, None] = {}
+    seen: set[int] = set()
+    ahead = [node]
+    while ahead:
+        one = ahead.pop()
+        if isinstance(one, Name):
+            found[one.name] = None
+        elif isinstance(one, Operation) and id(one) not in seen:
+            seen.add(id(one))
+            ahead += reversed(one.parts)
+    return found
 
 
 def refuse(came: str, hint: str | None = None) -> NoReturn:

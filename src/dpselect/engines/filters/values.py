@@ -75,7 +75,7 @@ def _exact(duckdb: str | None) -> tuple[int | None, int]:
 
 def constant(value: Plain, spelling: Spelling) -> Value:
     """A constant; a date is written when it is known beside what it stands."""
-    shown = f"{value!r}" if isinstance(value, str) else str(value)
+    shown = f"{value[:40]!r}" if isinstance(value, str) else str(value)
     if value is None:
         return Value("null", "NULL", "NULL")
     if isinstance(value, bool):
@@ -167,7 +167,8 @@ def _together(values: Sequence[Value]) -> None:
 
 def _moments(values: Sequence[Value], spelling: Spelling) -> list[str]:
     """Dates as moments where one is there; a text beside them is one."""
-    read = [_read(value, values, spelling) for value in values]
+    is_day = all(value.kind in ("date", "text") for value in values)
+    read = [_read(value, spelling, is_day=is_day) for value in values]
     kind = "timestamp" if any(value.kind == "timestamp" for value in read) else "date"
     name = next((value.type_name for value in read if value.kind == kind and value.type_name), "")
     found = []
@@ -181,9 +182,8 @@ def _moments(values: Sequence[Value], spelling: Spelling) -> list[str]:
     return found
 
 
-def _read(value: Value, beside: Sequence[Value], spelling: Spelling) -> Value:
+def _read(value: Value, spelling: Spelling, *, is_day: bool) -> Value:
     if isinstance(value.constant, str):
-        is_day = all(one.kind in ("date", "text") for one in beside)
         return constant(day(value.constant) if is_day else moment(value.constant), spelling)
     return value
 
