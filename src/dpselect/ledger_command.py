@@ -84,7 +84,7 @@ def history(args: argparse.Namespace) -> None:
 
 
 def pending(args: argparse.Namespace) -> None:
-    """What is reserved and neither settled nor given back; those that surely read no row go back where that is asked."""
+    """What is reserved and not closed; what surely read no row goes back where that is asked."""
     with _opened(args) as ledger:
         found = [one for one in ledger.pending() if _meant(args, one.entry.account)]
         freed = [one for one in found if args.give_back and _given_back(ledger, one)]

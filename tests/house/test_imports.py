@@ -16,11 +16,11 @@ PACKAGE = ROOT / "src" / "dpselect"
 # ones. `dpselect` is the package root itself: it re-exports everything up to the session, so whoever imports
 # from it stands after the session. `testing` stands beside this row, see `may_import`.
 ROOMS = (
-    "errors", "processes", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "user_sets", "texts", "grid",
-    "kernels", "mechanisms", "engines",
+    "errors", "processes", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "user_sets", "texts",
+    "grid", "kernels", "mechanisms", "engines",
     "forms", "plots", "release", "archive", "plans", "unions", "union_answers", "engine_unions", "discovery",
-    "planning", "answers", "prospects", "questions", "ledger", "payments", "deposits", "verbs", "quantiles", "dataset", "session",
-    "dpselect", "demo",
+    "planning", "answers", "prospects", "questions", "ledger", "payments", "deposits", "verbs", "quantiles", "dataset",
+    "session", "dpselect", "demo",
     "options", "ledger_arguments", "union_arguments", "plan_arguments", "arguments",
     "ledger_command", "output", "progress", "asking", "union_command", "plan_command", "cli",
     "__main__",

@@ -79,7 +79,7 @@ class Journal:
         for old in accounts:
             if not old.is_named_today and old.looks_like(account):
                 return (
-                    f"it looks like {ascii(old.analyst)} on {ascii(old.dataset)}, a name that can no longer be given: "
+                    f"it looks like {old.analyst!a} on {old.dataset!a}, a name that can no longer be given: "
                     "grant what that has left (`dpselect ledger show`) to the new name"
                 )
         known = sorted(one.analyst for one in accounts if one.dataset == account.dataset)
