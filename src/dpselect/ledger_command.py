@@ -84,7 +84,7 @@ def history(args: argparse.Namespace) -> None:
 
 
 def pending(args: argparse.Namespace) -> None:
-    """What is reserved and neither settled nor given back; those that surely read no row go back where that is asked."""
+    """What is reserved and not closed; what surely read no row goes back where that is asked."""
     with _opened(args) as ledger:
         found = [one for one in ledger.pending() if _meant(args, one.entry.account)]
         freed = [one for one in found if args.give_back and _given_back(ledger, one)]
@@ -190,7 +190,7 @@ def _amounts(balances: Sequence[Balance]) -> dict[str, Json]:
 def _balance_row(balance: Balance) -> dict[str, object]:
     from dpselect.parameters import rounded_down, rounded_up
 
-    row: dict[str, object] = {"analyst": balance.account.analyst, "dataset": balance.account.dataset}
+    row: dict[str, object] = dict(_named(balance.account))
     for part, rounded in (
         ("granted", rounded_down),
         ("spent", rounded_up),
@@ -218,8 +218,7 @@ def _told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
         row: dict[str, Json] = {
             "number": entry.number,
             "when": entry.at[:19].replace("T", " "),
-            "analyst": entry.account.analyst,
-            "dataset": entry.account.dataset,
+            **_named(entry.account),
             "what": str(entry.kind),
             "epsilon": float(entry.charge.epsilon),
             "delta": float(entry.charge.delta),
@@ -230,6 +229,12 @@ def _told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
         yield row, entry
 
 
+def _named(account: Account) -> dict[str, Json]:
+    from dpselect.ledger.names import seen
+
+    return {"analyst": seen(account.analyst), "dataset": seen(account.dataset)}
+
+
 def _pending_row(one: Pending, *, given_back: bool) -> dict[str, Json]:
     from dpselect.questions import summary
 
@@ -238,8 +243,7 @@ def _pending_row(one: Pending, *, given_back: bool) -> dict[str, Json]:
     return {
         "number": entry.number,
         "when": entry.at[:19].replace("T", " "),
-        "analyst": entry.account.analyst,
-        "dataset": entry.account.dataset,
+        **_named(entry.account),
         "rows": state,
         "epsilon": float(entry.charge.epsilon),
         "delta": float(entry.charge.delta),

@@ -8,7 +8,7 @@ from weakref import WeakSet
 
 from dpselect.errors import BudgetError
 
-_forks = 0
+_forks = [0]  # as many forks lie between this process and the one that loaded this module
 _open: WeakSet[object] = WeakSet()
 
 
@@ -17,7 +17,7 @@ def here() -> tuple[int, int]:
 
     In a new namespace of process ids, as containers have them, a child can have the id of its parent.
     """
-    return os.getpid(), _forks
+    return os.getpid(), _forks[0]
 
 
 def leave_to_parent(thing: object) -> None:
@@ -38,8 +38,7 @@ def refuse_copy(thing: object, _protocol: SupportsIndex) -> NoReturn:
 
 
 def _forked() -> None:
-    global _forks
-    _forks += 1
+    _forks[0] += 1
     things = list(_open)
     if things:
         import ctypes

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from fractions import Fraction
 
 import pytest
 
+import dpselect as dps
+from dpselect.ledger import Charge
 from tests.end_to_end.conftest import ask, process
 
 
@@ -112,6 +115,51 @@ def test_verify_is_clean_or_names_every_problem(dpselect, events, book):
     assert "not clean" in broken.err
 
 
+def held(book, *, started):
+    """A question that died before its first row, or after it."""
+    with dps.Ledger(book) as ledger:
+        account, question = dps.Account("default", "ann"), '{"verb": "top_k", "asked": {"k": 3}, "data": {}}'
+        reservation = ledger.reserve(account, Charge.up(Fraction(20), Fraction(1, 10**6)), question)
+        if started:
+            ledger.start(reservation)
+
+
+def test_dead_reservations_are_shown_and_those_that_read_nothing_given_back(dpselect, book):
+    assert dpselect("ledger", "pending", book).out == "nothing is reserved\n"
+    held(book, started=False)
+    held(book, started=True)
+    found = dpselect("ledger", "pending", book).out
+    lines = found.splitlines()
+    assert lines[0].split() == ["number", "when", "analyst", "dataset", "rows", "epsilon", "delta", "question"]
+    assert "none was read" in lines[1]
+    assert "may have been read" in lines[2]
+    assert lines[-1] == "1 of them read no row: --give-back frees what they reserve"
+    assert dpselect("ledger", "pending", book, "--analyst", "eve", "--give-back").out == "nothing is reserved\n"
+    assert shown(dpselect, book)["analysts"]["ann"]["reserved_epsilon"] == 40
+    freed = dpselect("ledger", "pending", book, "--give-back")
+    assert freed.out.splitlines()[1].count("given back") == 1
+    assert freed.out.splitlines()[-1] == "gave back 1: no row had been read"
+    assert shown(dpselect, book)["analysts"]["ann"]["reserved_epsilon"] == 20
+    (left,) = json.loads(dpselect("ledger", "pending", book, "--format", "json").out)["reservations"]
+    assert (left["number"], left["rows"], left["epsilon"]) == (3, "may have been read", 20)
+    assert dpselect("ledger", "pending", book, "--give-back").out.splitlines()[-1].count("may have been read") == 1
+    assert dpselect("ledger", "verify", book).status == 0
+
+
+@pytest.mark.filterwarnings("default::dpselect.errors.LedgerWarning")
+def test_a_ledger_that_everybody_can_read_is_told_of_in_one_sentence(dpselect, book):
+    book.chmod(0o644)
+    told = dpselect("ledger", "show", book)
+    assert told.status == 0
+    assert told.err.startswith(f"dpselect: {book} may be read by every user of this machine")
+    assert told.err.splitlines()[1:] == [f"hint: chmod 600 {book}"]
+
+
+def test_an_export_is_for_its_owner_alone(dpselect, book, tmp_path):
+    assert dpselect("ledger", "export", book, "-o", tmp_path / "entries.jsonl").status == 0
+    assert (tmp_path / "entries.jsonl").stat().st_mode & 0o777 == 0o600
+
+
 def test_export_writes_every_entry_and_never_over_a_file(dpselect, events, book, tmp_path):
     dpselect(*paid(events, book))
     out = dpselect("ledger", "export", book).out.splitlines()
@@ -164,6 +212,7 @@ def test_a_total_can_be_lowered_to_what_is_used(dpselect, events, book):
     assert dpselect(*paid(events, book, "--fresh")).status == 5
 
 
+@pytest.mark.filterwarnings("ignore::dpselect.errors.LedgerWarning")
 def test_mistakes_with_the_ledger(dpselect, events, book, tmp_path):
     missing = dpselect(*ask(events), "--ledger", tmp_path / "none.sqlite", "--analyst", "ann")
     assert missing.status == 6

@@ -200,6 +200,80 @@ def test_a_twin_that_forgets_delta_per_query_is_refused():
     assert broken(terms, [2, 2], promise=once)
 
 
+# ---- calls that take turns ----------------------------------------------------------------------------------
+
+# Two calls on one bit, each of two steps, a step of e or, where its question says so, of nothing. The second call's
+# questions are chosen from the first one's answers and the other way round. What a call is charged depends on how it
+# ended: a step of nothing costs nothing. One of the two may also tell all, with probability TELL, which delta pays.
+STEP, TELL = Fraction(7, 10), Fraction(1, 50)
+
+
+def interleaved(bit, charge):
+    """The law of all that is said when the calls take turns, and the (epsilon, delta) that each path is charged."""
+    with ctx.workprec(BITS):
+        true = enclose(STEP).exp() / (1 + enclose(STEP).exp())
+        tell = enclose(TELL)
+        said = {(): arb(1)}
+        for turn in range(4):
+            said = {
+                (*path, answer): mass * p
+                for path, mass in said.items()
+                for answer, p in answered(path, turn, bit, true, tell).items()
+            }
+        return said, {path: charge(path) for path in said}
+
+
+def asked_truly(path, turn):
+    """Is it a step of e? Asked of the other call's last answer, so that each call's questions depend on the other's."""
+    return turn == 0 or path[turn - 1] != 0
+
+
+def answered(path, turn, bit, true, tell):
+    if not asked_truly(path, turn):
+        return {0: arb(1) / 2, 1: arb(1) / 2}
+    if turn == 3:  # the second step of the second call may tell
+        return {
+            0: (1 - tell) * (1 - true if bit else true),
+            1: (1 - tell) * (true if bit else 1 - true),
+            f"is {bit}": tell,
+        }
+    return {0: 1 - true if bit else true, 1: true if bit else 1 - true}
+
+
+def by_outcome(path):
+    steps = [turn for turn in range(4) if asked_truly(path, turn)]
+    return ApproxDP(STEP * len(steps), TELL if 3 in steps else Fraction(0))
+
+
+def excess_of_paths(charge):
+    """By how much all paths together go beyond their charges: at most 0 where Lemma 1 holds."""
+    found = []
+    for one, other in ((0, 1), (1, 0)):
+        left, prices = interleaved(one, charge)
+        right, _ = interleaved(other, charge)
+        over, paid = excess(left, right, prices.__getitem__)
+        found.append(over.mid() - paid.mid())
+    return max(found)
+
+
+def test_calls_that_take_turns_are_charged_the_sum_of_what_each_is():
+    assert excess_of_paths(by_outcome) <= 1e-30
+
+
+TURN_TWINS = {
+    "each call is charged as if its questions had been fixed": lambda _: ApproxDP(2 * STEP, TELL / 2),
+    "delta only where it told": lambda path: ApproxDP(by_outcome(path).epsilon, Fraction(0)),
+    "the second call is charged when the first has ended": lambda path: ApproxDP(
+        STEP * sum(asked_truly(path, turn) for turn in range(3)), by_outcome(path).delta
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TURN_TWINS)
+def test_a_twin_that_forgets_a_turn_is_refused(name):
+    assert excess_of_paths(TURN_TWINS[name]) > 1e-6
+
+
 # ---- counting ---------------------------------------------------------------------------------------------
 
 PICK = BoundedRange(Fraction(1, 10))

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpselect.draws import CertifiedDraws, SecureDraws, Weights, fresh_key
-from dpselect.draws.binomial import _mode, _Share
+from dpselect.draws.binomial import _mode, _Share, _short
 from dpselect.draws.bits import SystemBits
 from dpselect.draws.floats import ERROR, LIMIT, decay
-from dpselect.draws.peel import FAR, Peel
+from dpselect.draws.peel import FAR, FAR_BITS, Peel, Reach
 from dpselect.errors import ParameterError
 from dpselect.reals import Exp, Logistic, enclose, lower, upper
 from dpselect.testing import SeededDraws
@@ -63,6 +63,11 @@ SHAPES = {
     "far": Weights(np.array([10**6, 10**6 - 1, 5, 0]), Fraction(1, 2)),
     "groups": Weights(np.array([7, 4, 1]), Fraction(1, 2), np.array([1, 20, 10**12])),
     "huge groups": Weights(np.array([7, 0]), Fraction(1, 2), np.array([1, 10**30], dtype=object)),
+    "a domain of 10^30": Weights(np.array([80, 0]), Fraction(1), np.array([1, 10**30 - 1], dtype=object)),
+    "the largest domain": Weights(
+        np.array([90, 40, 2, 0]), Fraction(1), np.array([1, 5, 10**20, 2**128], dtype=object)
+    ),
+    "10^30 far away": Weights(np.array([200, 199, 0]), Fraction(1), np.array([1, 1, 10**30], dtype=object)),
     "floats": Weights(np.array([0.1, 0.7, -3.25, 1e300, 1e-300]), Fraction(1, 10)),
     "fractions": Weights(np.array([Fraction(1, 3), Fraction(2, 7), Fraction(10**30)], dtype=object), Fraction(5)),
     "factors": Weights(
@@ -98,9 +103,53 @@ def test_envelope_times_acceptance_is_the_exact_mass(weights, slack_bits):
     for position in range(peel.end, len(weights)):
         share = peel._share(position, peel.outside, peel.total - peel.inside)
         assert share.ball(256) <= 1
-        assert weights.ratio(peel._group(position), peel.best).exponent <= -FAR
+        assert weights.ratio(peel._group(position), peel.best).exponent <= -peel.reach.exponent
         checked += weights.size(peel._group(position))
     assert checked == weights.candidates
+
+
+def accepted(peel: Peel, weights: Weights) -> arb:
+    """The probability that a proposal of a new table is accepted: the exact mass of all over the sum of integers."""
+    with ctx.workprec(1024):
+        unit = enclose(Fraction(peel.shift)).exp() * arb(2) ** peel.scale
+        masses = (weights.ratio(g, peel.best).ball(1024) * weights.size(g) for g in range(len(weights)))
+        return sum(masses, arb(0)) * unit / peel.total
+
+
+@pytest.mark.parametrize("weights", SHAPES.values(), ids=SHAPES.keys())
+def test_nearly_every_proposal_is_accepted(weights):
+    """What makes peeling fast, whatever the counts and however many candidates there are."""
+    peel = Peel(SeededDraws(1), weights, 1)
+    peel._build(weights.candidates)
+    assert accepted(peel, weights) > 1 - 2.0**-27
+
+
+def test_one_bound_for_all_that_is_far_would_hardly_ever_be_accepted(monkeypatch):
+    """The twin: a window that does not reach further for more candidates proposes 10^30 of them, and refuses them."""
+    weights = SHAPES["a domain of 10^30"]
+    monkeypatch.setattr(Reach, "of", lambda _: Reach(FAR, FAR_BITS))
+    peel = Peel(SeededDraws(1), weights, 1)
+    peel._build(weights.candidates)
+    assert accepted(peel, weights) < 2.0**-30
+
+
+def test_a_bound_that_is_lowered_without_reaching_further_would_be_refused(monkeypatch):
+    """The other twin asks for acceptance above 1, which is another law."""
+    weights = Weights(np.array([60, 0]), Fraction(1), np.array([1, 10**30], dtype=object))
+    monkeypatch.setattr(Reach, "of", lambda n: Reach(FAR, FAR_BITS + n.bit_length() - 40))
+    peel = Peel(SeededDraws(1), weights, 1)
+    peel._build(weights.candidates)
+    assert lower(peel._share(1, peel.outside, peel.total - peel.inside).ball(128)) > 1
+
+
+@given(st.integers(1, 2**600))
+def test_all_beyond_the_window_is_light_together(candidates):
+    reach = Reach.of(candidates)
+    with ctx.workprec(200):
+        one = (-arb(reach.exponent)).exp()
+        assert one < arb(2) ** -reach.bits
+        assert candidates * arb(2) ** -reach.bits <= arb(2) ** (40 - FAR_BITS)
+    assert reach == Reach(FAR, FAR_BITS) or candidates >= 2**40
 
 
 def test_what_is_left_when_a_giant_is_gone():
@@ -174,13 +223,54 @@ def test_devroyes_hat_lies_above_the_binomial_law(n, p):
     """Acceptance is at most 1 at every proposal, so that proposal x acceptance is the exact law."""
     mode = _mode(n, p)
     peak = _Share(n, mode, p).ball(128)
-    w = lower(peak) * Fraction(99, 100)
+    w = _short(lower(peak))
     half = (1 / w).__ceil__()
     for x in range(n + 1):
         beyond = abs(x - mode) - half - 1
         share = _Share(n, x, p, upper(peak) * (1 if beyond < 0 else half + 1), w, None if beyond < 0 else beyond)
         assert lower(share.ball(128)) <= 1
     assert 1 / (1 - enclose(-w).exp()) <= half + 1  # the mass of a tail covers its geometric sum
+
+
+def hat(n: int, w: Fraction, beyond: int) -> Fraction:
+    """What acceptance would at least be at a place so far beyond the mode of n fair coins."""
+    p = Exp(Fraction(0), Fraction(1, 2))
+    mode, half = _mode(n, p), (1 / w).__ceil__()
+    peak = _Share(n, mode, p).ball(128)
+    outer = beyond - half - 1
+    mass = upper(peak) * (1 if outer < 0 else half + 1)
+    return lower(_Share(n, mode + beyond, p, mass, w, None if outer < 0 else outer).ball(128))
+
+
+@pytest.mark.parametrize("bits", [81, 82, 100, 128])
+def test_the_hat_lies_above_the_law_of_very_many_coins(bits):
+    n = 3 << bits - 2
+    w = _short(lower(_Share(n, n // 2, Exp(Fraction(0), Fraction(1, 2))).ball(64)))
+    deviation = int((n / 4) ** 0.5)
+    for step in range(60):
+        assert hat(n, w, deviation * step // 10) <= 1
+
+
+@pytest.mark.parametrize(("n", "beyond"), [(3 << 79, True), (3 << 100, False)])
+def test_a_rate_that_is_rounded_to_twelve_digits_is_none(n, beyond):
+    """The twin: the fraction of twelve digits next to so low a peak is above it, which the proof forbids, or zero."""
+    peak = lower(_Share(n, n // 2, Exp(Fraction(0), Fraction(1, 2))).ball(64))
+    rounded = peak.limit_denominator(1 << 40) * Fraction(99, 100)
+    assert (rounded > peak, rounded == 0) == (beyond, not beyond)
+
+
+@given(st.fractions(min_value=Fraction(1, 2**300), max_value=1))
+def test_the_first_bits_of_a_number_are_at_most_the_number(number):
+    assert 0 < _short(number) <= number < _short(number) * (1 + Fraction(1, 2**38))
+
+
+@pytest.mark.parametrize(
+    ("n", "p"), [(2**110, Exp(Fraction(-20))), (2**128, Exp(Fraction(-40))), (2**128, Exp(Fraction(0), Fraction(1, 2)))]
+)
+def test_very_many_coins_are_thrown(n, p):
+    """Within 10 standard deviations of the mean, which fails once in 10^22 times."""
+    mean = float(n * p.ball(256))
+    assert abs(SeededDraws(7).binomial(n, p) - mean) < 10 * mean**0.5
 
 
 def test_a_forked_child_draws_other_bits():

@@ -378,6 +378,7 @@ def main(kind: str, where: str, words: str = "") -> None:
         runner = os.fork()
         if not runner:
             os.close(reading)
+            os.setpgid(0, 0)
             signal.alarm(PATIENCE)
             try:
                 pattern(World(kind, where, analyst, writing))
@@ -387,9 +388,11 @@ def main(kind: str, where: str, words: str = "") -> None:
                 os.write(writing, f"!{type(error).__name__}: {str(error)[:200]}\n".encode())
             os._exit(0)
         os.close(writing)
+        _, status = os.waitpid(runner, 0)
+        with suppress(ProcessLookupError):
+            os.killpg(runner, signal.SIGKILL)  # children that hang
         with os.fdopen(reading) as pipe:
             told = pipe.read().splitlines()
-        _, status = os.waitpid(runner, 0)
         found: dict[str, Any] = {
             "name": name,
             "status": status,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from fractions import Fraction
 
@@ -121,7 +122,7 @@ def test_geometric(rate, draws):
 
 def test_heads_beyond_the_window_keep_their_probability(monkeypatch, draws):
     """With the window drawn in to exponent 1, most heads come from beyond it by thinning: the law stays."""
-    monkeypatch.setattr("dpselect.draws.heads.FAR", 1)
+    monkeypatch.setattr("dpselect.draws.peel.FAR", 1)
     weights = Weights(np.array([6, 3, 1, 0]), Fraction(1, 2), np.array([1, 1, 3, 1]))
 
     def law_at(rate):
@@ -144,6 +145,40 @@ def test_picks_beyond_the_window_keep_their_probability(monkeypatch, draws):
         return answers(lambda d: d.categorical(Weights(weights.scores, rate))[0])
 
     judge(lambda: draws.categorical(weights)[0], law_at(Fraction(1, 2)), [law_at(Fraction(1)), law_at(Fraction(1, 4))])
+
+
+def test_a_window_that_reaches_further_for_more_keeps_the_law(monkeypatch, draws):
+    """Drawn in as above, and growing from two candidates on: three groups inside, two beyond."""
+    for name, value in (("FAR", 1), ("FAR_BITS", 1), ("MANY_BITS", 2)):
+        monkeypatch.setattr(f"dpselect.draws.peel.{name}", value)
+    weights = Weights(np.array([6, 0, 1, 2, 4]), Fraction(1, 2), np.array([1, 9, 3, 3, 2]))
+
+    def law_at(rate):
+        return answers(lambda d: d.categorical(Weights(weights.scores, rate, weights.sizes))[0])
+
+    judge(lambda: draws.categorical(weights)[0], law_at(Fraction(1, 2)), [law_at(Fraction(1)), law_at(Fraction(1, 4))])
+
+
+def test_one_candidate_against_very_many(draws):
+    """e^69 against 10^30: about as likely as not; a window of old would have refused 2^30 proposals for each."""
+
+    def law_at(gap):
+        others = math.exp(30 * math.log(10) - gap)
+        return {0: 1 / (1 + others), 1: others / (1 + others)}
+
+    weights = Weights(np.array([69, 0]), Fraction(1), np.array([1, 10**30], dtype=object))
+    judge(lambda: draws.categorical(weights)[0], law_at(69), [law_at(68), law_at(70)])
+
+
+def test_heads_of_very_many(draws):
+    """10^30 coins that fall e^-69 of the time each: about Poisson with mean 1.08, beside one that always falls."""
+
+    def law_at(gap):
+        mean = math.exp(30 * math.log(10) - gap)
+        return {x: math.exp(-mean) * mean**x / math.factorial(x) for x in range(12)}
+
+    weights = Weights(np.array([69, 0]), Fraction(1), np.array([1, 10**30], dtype=object))
+    judge(lambda: dict(draws.heads(weights)).get(1, 0), law_at(69), [law_at(69.5), law_at(68.5)])
 
 
 def test_many_equal_integers_are_grouped_and_found_again():

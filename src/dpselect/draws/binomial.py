@@ -51,7 +51,7 @@ def binomial(draws: CertifiedDraws, n: int, probability: Real) -> int:
         return sum(draws.bernoulli(probability) for _ in range(n))
     mode = _mode(n, probability)
     peak = _Share(n, mode, probability).ball(64)
-    highest, w = upper(peak), lower(peak).limit_denominator(1 << 40) * Fraction(99, 100)
+    highest, w = upper(peak), _short(lower(peak))
     half = (1 / w).__ceil__()
     while True:
         point = draws.below((2 * half + 1) + 2 * (half + 1))
@@ -65,6 +65,12 @@ def binomial(draws: CertifiedDraws, n: int, probability: Real) -> int:
             return x
 
 
+def _short(number: Fraction) -> Fraction:
+    """The number's first 40 bits, which are at most the number, however small it is."""
+    places = 40 + number.denominator.bit_length() - number.numerator.bit_length()
+    return Fraction((number * 2**places).__floor__(), 2**places)
+
+
 def _mode(n: int, probability: Real) -> int:
     """floor((n + 1) p), at most n. An irrational p never meets an integer, so more bits decide."""
     if isinstance(probability, Exp) and probability.exponent == 0:
@@ -72,7 +78,8 @@ def _mode(n: int, probability: Real) -> int:
     bits = 64 + n.bit_length()
     while True:
         ball = probability.ball(bits)
-        low, high = ((n + 1) * edge(ball) for edge in (lower, upper))
+        with ctx.workprec(bits):  # the ends too, or no precision would ever decide a mode above 2^53
+            low, high = ((n + 1) * edge(ball) for edge in (lower, upper))
         if low.__floor__() == high.__floor__():
             return min(n, low.__floor__())
         bits *= 2

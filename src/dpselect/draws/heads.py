@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.draws.floats import decay
-from dpselect.draws.peel import FAR, nearest
+from dpselect.draws.peel import Reach, nearest
 from dpselect.draws.weights import Floats, Weights
 from dpselect.reals import Exp
 
@@ -27,13 +27,14 @@ Groups = npt.NDArray[np.intp]
 
 def heads(draws: CertifiedDraws, weights: Weights) -> list[tuple[int, int]]:
     """(group, heads) where heads > 0."""
-    order = nearest(weights, 1)
+    reach = Reach.of(weights.candidates)
+    order = nearest(weights, 1, reach.exponent)
     if order is None:
         order = np.arange(len(weights))
     best = weights.score(int(order[0]))
     near = weights.pick(order)
     x = near.exponents(slice(0, len(near)), best)
-    inside = int(np.searchsorted(x, FAR + 1, side="right"))
+    inside = int(np.searchsorted(x, reach.exponent + 1, side="right"))
     sizes = np.ones(len(near), dtype=np.int64) if near.sizes is None else near.sizes
     singles = np.flatnonzero(sizes[:inside] == 1)
     found = [(int(order[p]), 1) for p in singles[_coins(draws, near, x[singles], singles, best)]]
@@ -41,7 +42,7 @@ def heads(draws: CertifiedDraws, weights: Weights) -> list[tuple[int, int]]:
         count = draws.binomial(near.size(int(position)), near.ratio(int(position), best))
         if count:
             found.append((int(order[position]), count))
-    return found + _beyond(draws, weights, order[:inside], best)
+    return found + _beyond(draws, weights, order[:inside], best, reach.exponent)
 
 
 def _coins(
@@ -59,8 +60,10 @@ def _coins(
     return fell
 
 
-def _beyond(draws: CertifiedDraws, weights: Weights, inside: Groups, best: int | Fraction) -> list[tuple[int, int]]:
-    """Heads among candidates whose probability is at most e^-48: so many proposals, each kept in proportion."""
+def _beyond(
+    draws: CertifiedDraws, weights: Weights, inside: Groups, best: int | Fraction, far: int
+) -> list[tuple[int, int]]:
+    """Heads among candidates whose probability is at most e^-far: so many proposals, each kept in proportion."""
     rest = np.ones(len(weights), dtype=bool)
     rest[inside] = False
     groups = np.flatnonzero(rest)
@@ -68,10 +71,10 @@ def _beyond(draws: CertifiedDraws, weights: Weights, inside: Groups, best: int |
         return []
     sizes = None if weights.sizes is None else weights.sizes[groups]
     alike = Weights(np.zeros(len(groups), dtype=np.int64), Fraction(1), sizes)
-    proposals = draws.binomial(alike.candidates, Exp(Fraction(-FAR)))
+    proposals = draws.binomial(alike.candidates, Exp(Fraction(-far)))
     found: dict[int, int] = {}
     for index, _ in draws.peel(alike, proposals):
         group = int(groups[index])
-        if draws.bernoulli(Exp(weights.ratio(group, best).exponent + FAR)):
+        if draws.bernoulli(Exp(weights.ratio(group, best).exponent + far)):
             found[group] = found.get(group, 0) + 1
     return list(found.items())

@@ -11,6 +11,7 @@ exact mass times one constant, so the law is exact. Proof: docs/exact-draws.md, 
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -28,10 +29,29 @@ if TYPE_CHECKING:
 
 FAR = 48  # beyond the window an exponent is at least 48, a weight at most e^-48 < 2^-69 of the best remaining
 FAR_BITS = 69
+MANY_BITS = 40  # up to 2^40 candidates of 2^-69 each are too light to be proposed more than once in 2^29
 TOTAL_BITS = 60  # a table's integers add up to about 2^60
 
 
-def nearest(weights: Weights, k: int) -> npt.NDArray[np.intp] | None:
+@dataclass(frozen=True)
+class Reach:
+    """How far a window reaches: beyond it an exponent is at least `exponent`, which makes e^-exponent < 2^-bits.
+
+    It grows with the logarithm of the number of candidates, so that all beyond it together stay light: 10^30 of them
+    with one weight bound for all would be proposed nearly always, and accepted nearly never.
+    """
+
+    exponent: int
+    bits: int
+
+    @classmethod
+    def of(cls, candidates: int) -> Reach:
+        """For so many candidates."""
+        more = max(0, candidates.bit_length() - MANY_BITS)
+        return cls(FAR + -(-more * 7 // 10), FAR_BITS + more)  # 7 / 10 > ln 2
+
+
+def nearest(weights: Weights, k: int, reach: int = FAR) -> npt.NDArray[np.intp] | None:
     """Groups by descending score, without those that stay beyond the window for k picks; None: all, as they are.
 
     The best remaining score is never below the k-th largest, since k - 1 picks exhaust at most k - 1 groups.
@@ -43,11 +63,11 @@ def nearest(weights: Weights, k: int) -> npt.NDArray[np.intp] | None:
     if k < n and weights.factors is None and scores.dtype != np.object_:
         best = kth_largest(scores, k)
         if scores.dtype == np.int64:
-            floor = int(best) + ((-FAR - 1) / weights.rate).__floor__()
+            floor = int(best) + ((-reach - 1) / weights.rate).__floor__()
             groups = np.flatnonzero(scores >= max(floor, np.iinfo(np.int64).min))
         else:
             with np.errstate(over="ignore"):
-                groups = np.flatnonzero((best - scores) * float(weights.rate) <= FAR + 1)
+                groups = np.flatnonzero((best - scores) * float(weights.rate) <= reach + 1)
     return groups[np.argsort(scores[groups], kind="stable")[::-1]]
 
 
@@ -56,7 +76,8 @@ class Peel:
 
     def __init__(self, draws: CertifiedDraws, weights: Weights, k: int) -> None:
         self.draws, self.weights, self.k = draws, weights, k
-        self.order = nearest(weights, k)
+        self.reach = Reach.of(weights.candidates)
+        self.order = nearest(weights, k, self.reach.exponent)
         self.near = weights if self.order is None else weights.pick(self.order)
         self.first = 0  # the best position with a candidate left
         self.taken: dict[int, int] = {}  # position -> how many of its candidates are gone
@@ -96,7 +117,7 @@ class Peel:
         self.sums = np.cumsum(self.table)
         self.inside = int(self.sums[-1])
         self.outside = remaining - int(self.copies.sum())
-        far = Fraction(self.outside) * Fraction(2) ** (self.scale - FAR_BITS)
+        far = Fraction(self.outside) * Fraction(2) ** (self.scale - self.reach.bits)
         self.total = self.inside + (far.__floor__() + 1 if self.outside else 0)
 
     def _propose(self) -> tuple[int, int, int]:
@@ -130,7 +151,7 @@ class Peel:
             return len(self.near)
 
         def outside(position: int) -> int:
-            return int(self.near.exponent(position, self.best) > FAR + 1)
+            return int(self.near.exponent(position, self.best) > self.reach.exponent + 1)
 
         return bisect_right(range(len(self.near)), 0, lo=self.first, key=outside)
 

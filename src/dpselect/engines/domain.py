@@ -12,6 +12,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.parameters import whole
 
 _PLAIN = (bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.time)
+MOST_ITEMS = 2**128  # the longest identifiers in use; every mechanism answers in bounded time up to here
 _MUST = "be a list of items, a range, a number of items, or a Column of another source"
 
 
@@ -87,7 +88,10 @@ class Size:
     items: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "items", whole("domain", self.items, least=1))
+        items = whole("domain", self.items, least=1)
+        if items > MOST_ITEMS:
+            raise ParameterError("domain", "be at most 2**128 items", f"a number of {items.bit_length()} bits")
+        object.__setattr__(self, "items", items)
 
 
 Domain = Listed | Column | Span | Size

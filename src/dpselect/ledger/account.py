@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpselect.errors import ParameterError
 from dpselect.ledger.charge import Charge
-
-LONGEST = 200  # characters: two names fit into one index row of every store
+from dpselect.ledger.names import clean_name, is_clean, looks, was_a_name
 
 
 @dataclass(frozen=True)
@@ -20,8 +17,27 @@ class Account:
     analyst: str
 
     def __post_init__(self) -> None:
-        _check_name("dataset", self.dataset)
-        _check_name("analyst", self.analyst)
+        object.__setattr__(self, "dataset", clean_name("dataset", self.dataset))
+        object.__setattr__(self, "analyst", clean_name("analyst", self.analyst))
+
+    @staticmethod
+    def kept(dataset: str, analyst: str) -> Account:
+        """An account as a ledger has it, exactly: earlier versions took names that are none today."""
+        if not was_a_name(dataset) or not was_a_name(analyst):
+            raise ValueError("no version wrote such a name")
+        account = object.__new__(Account)
+        object.__setattr__(account, "dataset", dataset)
+        object.__setattr__(account, "analyst", analyst)
+        return account
+
+    @property
+    def is_named_today(self) -> bool:
+        """May both names still be given?"""
+        return is_clean(self.dataset) and is_clean(self.analyst)
+
+    def looks_like(self, other: Account) -> bool:
+        """Are the names the same but for what cannot be seen?"""
+        return (looks(self.dataset), looks(self.analyst)) == (looks(other.dataset), looks(other.analyst))
 
     def __str__(self) -> str:
         return f"{self.analyst!r} on {self.dataset!r}"
@@ -48,12 +64,3 @@ class Balance:
         nothing = Fraction(0)
         epsilon = max(self.granted.epsilon - used.epsilon, nothing)
         return Charge(epsilon, max(self.granted.delta - used.delta, nothing))
-
-
-def _check_name(parameter: str, name: object) -> None:
-    """A name is short and prints on one line."""
-    must = f"be a text of 1 to {LONGEST} characters without control characters"
-    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST:
-        raise ParameterError(parameter, must, repr(name)[:LONGEST])
-    if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in name):
-        raise ParameterError(parameter, must, ascii(name))

@@ -68,13 +68,22 @@ class Journal:
         """How the account stands; an account without any grant is unknown."""
         balance = self.find_balance(account)
         if balance is None:
-            rows = self._store.run(sql.ANALYSTS, (account.dataset,))
-            known = sorted(str(row[0]) for row in rows)
             raise LedgerError(
-                f"analyst {account.analyst!r} has no budget for the data set {account.dataset!r}",
-                near(account.analyst, known) if known else "nobody has: grant one with `dpselect ledger grant`",
+                f"analyst {account.analyst!r} has no budget for the data set {account.dataset!r}", self._hint(account)
             )
         return balance
+
+    def _hint(self, account: Account) -> str | None:
+        """Who may be meant by an account that is not there."""
+        accounts = [balance.account for balance in self.balances()]
+        for old in accounts:
+            if not old.is_named_today and old.looks_like(account):
+                return (
+                    f"it looks like {old.analyst!a} on {old.dataset!a}, a name that can no longer be given: "
+                    "grant what that has left (`dpselect ledger show`) to the new name"
+                )
+        known = sorted(one.analyst for one in accounts if one.dataset == account.dataset)
+        return near(account.analyst, known) if known else "nobody has: grant one with `dpselect ledger grant`"
 
     def balances(self) -> list[Balance]:
         """Every account, by data set and analyst."""

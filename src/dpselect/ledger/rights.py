@@ -1,4 +1,4 @@
-"""Who else can get at a ledger's files. What is for its owner's group is its owner's decision; for everybody is none."""
+"""Who else can get at a ledger's files. A group may, where the owner says so; everybody may by oversight only."""
 
 from __future__ import annotations
 

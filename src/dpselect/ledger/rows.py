@@ -7,7 +7,6 @@ import json
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpselect.errors import ParameterError
 from dpselect.ledger.account import Account, Balance
 from dpselect.ledger.charge import Charge, decimal, undecimal
 from dpselect.ledger.entry import Entry, Kind, digest_of, hash_of
@@ -120,8 +119,10 @@ def _kind(cell: object) -> Kind:
 
 def _account(dataset: object, analyst: object) -> Account:
     try:
-        return Account(_text(dataset), _text(analyst))
-    except ParameterError:
+        return Account.kept(_text(dataset), _text(analyst))
+    except DamagedRowError:
+        raise
+    except ValueError:
         raise DamagedRowError("the name of its data set or analyst is no name") from None
 
 
