@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,10 +111,9 @@ class FrameScan(Scan):
             with workspace.registered(empty.rows) as name:
                 return workspace.rows(f"DESCRIBE FROM {name}")
 
-        try:
+        found: dict[str, str] = {}
+        with suppress(DataError):
             found = {str(row[0]): str(row[1]) for row in workspace.guarded(look)}
-        except DataError:
-            found = {}
         if not found:
             raise DataError("a column of this frame is of a type that cannot be read", HINT)
         for place, column in enumerate(columns):
