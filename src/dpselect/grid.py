@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -94,28 +96,48 @@ class UsersAt:
 
 
 def numbers(values: Any) -> npt.NDArray[np.float64]:
-    """Values as floats; an error speaks of types only, and one value that is no number is a missing one."""
-    if not isinstance(values, (np.ndarray, list, tuple, range)) and hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        array = np.empty((0, 0), dtype=object)
-    if array.ndim != 1:
-        raise ParameterError("values", VALUES, "another shape")
-    if array.dtype.kind in "iuf":
-        return array.astype(np.float64, copy=False)
-    if array.dtype.kind == "O":
-        return np.fromiter((_number(one) for one in array), dtype=np.float64, count=len(array))
-    raise ParameterError("values", VALUES, f"values of type {array.dtype.name}")
+    """Values as floats. An array has the type that it declares; in a list each value is read by itself.
+
+    What is no number is missing, so no value makes a question fail; an error speaks of declared types only.
+    """
+    declared = _declared(values)
+    if isinstance(declared, np.ndarray):
+        if declared.ndim != 1:
+            raise ParameterError("values", VALUES, "another shape")
+        if declared.dtype.kind in "iuf":
+            return declared.astype(np.float64, copy=False)
+        if declared.dtype.kind != "O":
+            raise ParameterError("values", VALUES, f"values of type {declared.dtype.type.__name__}")
+        declared = declared.tolist()
+    if set(map(type, declared)) <= {int, float}:
+        with contextlib.suppress(OverflowError):
+            return np.array(declared, dtype=np.float64)
+    return np.fromiter((_number(one) for one in declared), dtype=np.float64, count=len(declared))
+
+
+def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
+    """An array where one is given, else a list of values without a type of their own."""
+    if isinstance(values, (list, tuple, range, np.ndarray)):
+        return values
+    for method in ("to_numpy", "to_pylist"):  # the first of PyArrow refuses what holds nulls
+        if hasattr(values, method):
+            with contextlib.suppress(Exception):
+                found: npt.NDArray[Any] | list[object] = getattr(values, method)()
+                return found
+    array = np.asarray(values)
+    if array.ndim == 0:
+        raise ParameterError("values", VALUES, f"a value of type {type(values).__name__}")
+    return array
 
 
 def _number(value: Any) -> float:
     try:
-        return float("nan") if isinstance(value, (str, bytes)) else float(value)
+        if isinstance(value, (bool, np.bool_, str, bytes, np.ndarray)):
+            return float("nan")
+        return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
-    except (TypeError, ValueError):
+    except Exception:  # whatever it is, it is no number
         return float("nan")
 
 

@@ -50,7 +50,8 @@ def choose(
 
     Guarantee: epsilon-DP for one user against `neighbors`. `sensitivity` is how far one user can move any score;
     `monotonic=True` says that one more user moves all scores the same way (add-remove only) and halves the price.
-    `scores` is an array (an index is chosen), a mapping from label to score, or a Histogram. `method` is
+    `scores` is an array (an index is chosen), a mapping from label to score, a pandas Series (a label of its index
+    is chosen), or a Histogram. `method` is
     "exponential", "permute-and-flip" (never worse in expectation at this epsilon, dearer in composition) or
     "noisy-max". With `ledger` and `analyst` the price is taken from that budget, as for a Dataset; scores have no
     fingerprint, so a stored answer is found again only where `snapshot` names their state. Raises ParameterError

@@ -60,7 +60,7 @@ VERBS: dict[str, Verb] = {
     "choose of days": lambda held, draws: held.data(item="day").choose(
         domain=AWKWARD.column("day").to_pylist(), **ONE, method="permute-and-flip", draws=draws
     ),
-    "quantile, least": lambda held, draws: held.data(item="written").quantile(
+    "quantile, least": lambda held, draws: held.data(item="whole").quantile(
         [0.2, 0.5, 0.9], **PLACES, per_user="min", draws=draws
     ),
     "quantile, mean": lambda held, draws: held.data(item="price").quantile(0.7, **PLACES, per_user="mean", draws=draws),

@@ -83,7 +83,8 @@ def test_what_python_cannot_hold_is_text(tmp_path):
 
 
 def test_moments_that_python_does_not_have_are_missing():
-    sql = "SELECT 1 AS user, unnest(['infinity', '-infinity', '290000-01-01', '0044-03-15 (BC)', '2024-01-01'])::{} AS item"
+    moments = "'infinity', '-infinity', '290000-01-01', '0044-03-15 (BC)', '2024-01-01'"
+    sql = f"SELECT 1 AS user, unnest([{moments}])::{{}} AS item"
     for name in ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_S"):
         ((label, _),) = top(duckdb.connect().sql(sql.format(name)))
         assert label.year == 2024

@@ -166,5 +166,5 @@ def test_other_types_are_refused_before_a_row_is_read(column: list[object]) -> N
 
 
 def test_the_filter_comes_first():
-    rows = {"user": [1, 1, 2], "item": [3, 40, 5]}
+    rows = {"user": [1, 1, 2], "item": np.array([3, 40, 5])}
     assert asked(rows, PerUser.MAX, where="item < 10") == {place(3): 1, place(5): 1}

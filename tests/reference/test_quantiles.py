@@ -8,9 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 import pandas
+import polars
+import pyarrow
 import pytest
 
 import dpselect as dps
+from dpselect.grid import Grid
 from dpselect.mechanisms import Quantile
 from dpselect.testing import SeededDraws
 
@@ -76,10 +79,41 @@ def test_bad_parameters_are_refused_before_a_value_is_looked_at(bad, message, pe
         people.quantile(**usual | bad)
 
 
-@pytest.mark.parametrize("values", [[[1, 2]], [[1], [2, 3]], 5, "text", ["a", "b"], np.array(["2024-01-01"], "M8[D]")])
+@pytest.mark.parametrize(
+    "values", [np.array([[1, 2]]), 5, "text", np.array(["a" * 672, "b"]), np.array(["2024-01-01"], "M8[D]")]
+)
 def test_values_that_are_no_numbers_are_refused_by_their_type(values):
-    with pytest.raises(dps.ParameterError, match="values must be a one-dimensional array of numbers"):
+    with pytest.raises(dps.ParameterError, match="values must be a one-dimensional array of numbers") as caught:
         dps.median(values, bounds=(0, 1), epsilon=1)
+    assert "672" not in str(caught.value)  # the length of the longest text is a row's
+
+
+ODD = [
+    "x", "3", None, [1], {}, object(), 10**5000, -(10**400), float("nan"), Decimal("sNaN"), 1j, True, b"1", "\ud800",
+    np.array([1, 2]), np.float16(2), Fraction(1, 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: type(odd).__name__)
+def test_a_value_that_is_no_number_is_missing_and_changes_no_other(odd):
+    grid = Grid.of((0, 10), 1)
+    plain = [1, 2.5, 3, 2**62, 9] * 3
+    for values in ([odd, *plain], [*plain, odd], (*plain, odd)):
+        places = sorted(grid.placed(values).tolist())
+        for place in sorted(grid.placed(plain).tolist()):
+            places.remove(place)
+        assert len(places) <= 1
+    assert dps.median([*plain, odd], bounds=(0, 10), epsilon=1, step=1).labels[0] in range(11)
+
+
+def test_a_column_of_any_package_is_read_whether_something_is_missing_or_not():
+    makers = (
+        pyarrow.array, polars.Series, pandas.Series,
+        lambda values: pyarrow.chunked_array([values]), lambda values: pandas.Series(values, dtype="Int64"),
+    )  # fmt: skip
+    for make in makers:
+        assert sorted(Grid.of((0, 10), 1).placed(make([1, None, 3])).tolist()) == [1, 3]
+        assert sorted(Grid.of((0, 10), 1).placed(make([1, 3])).tolist()) == [1, 3]
 
 
 @pytest.mark.parametrize("more", [{"per_user": "first"}, {"per_user": None}], ids=str)
@@ -204,7 +238,7 @@ def test_an_array_is_paid_for_too(ledger):
 
 
 def test_a_column_that_holds_no_numbers_costs_nothing(ledger):
-    rows = {"user": [1, 2], "item": [True, False]}
+    rows = {"user": [1, 2], "item": np.array([True, False])}
     people = dps.Dataset(rows, user="user", item="item", ledger=ledger, analyst="ann")
     with pytest.raises(dps.DataError, match="holds no numbers"):
         people.median(bounds=(0, 1), epsilon=1)

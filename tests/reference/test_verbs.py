@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pandas
 import pytest
 
 import dpselect as dps
@@ -157,3 +158,24 @@ def test_a_data_set_says_which_parameter_is_wrong(settings):
 def test_a_data_set_shows_no_rows(votes):
     assert repr(votes) == "Dataset(<builtins dict>, user='user', item='item')"
     assert "ant" not in repr(dps.Dataset(ROWS, user="user", item="item", where="item <> 'x'", max_items_per_user=2))
+
+
+def test_a_series_is_chosen_from_by_its_labels():
+    scores = pandas.Series([3, 90, 5], index=["left", "right", "straight on"])
+    assert dps.choose(scores, epsilon=50, monotonic=True).labels == ["right"]
+    assert dps.choose(pandas.Series([3, 90, 5]), epsilon=50, monotonic=True).labels == [1]
+    with pytest.raises(dps.ParameterError, match="scores must name every candidate once"):
+        dps.choose(pandas.Series([3, 90], index=["a", "a"]), epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "scores", [[("left", 3), ("right", 90)], pandas.DataFrame({"a": [1], "b": [2]}), [[1], [2, 3]]]
+)
+def test_pairs_and_frames_are_refused_with_what_to_write(scores):
+    with pytest.raises(dps.ParameterError, match=r"scores must be one-dimensional.*\nhint: write {label: score"):
+        dps.choose(scores, epsilon=1)
+
+
+def test_the_length_of_a_text_is_not_shown():
+    with pytest.raises(dps.ParameterError, match=r"got values of type str_$"):
+        dps.choose(["x" * 672, "y"], epsilon=1)

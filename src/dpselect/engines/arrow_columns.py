@@ -5,6 +5,7 @@ Everything here follows from the type of a column, which is public. Text is chec
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -31,7 +32,7 @@ def readable(column: Any, name: str) -> Any:
         text = types.is_string(sort.value_type) or types.is_large_string(sort.value_type)
         return column if text else readable(column.cast(sort.value_type), name)
     if types.is_run_end_encoded(sort):
-        return readable(_decoded(column), name)
+        return readable(_compute().run_end_decode(column), name)
     if types.is_float16(sort):
         return column.cast(arrow.float32())
     if types.is_timestamp(sort):
@@ -53,17 +54,13 @@ def _called(sort: Any) -> str:
     return str(sort).partition("<")[0]
 
 
-def _decoded(column: Any) -> Any:
-    from pyarrow import compute
-
-    return compute.run_end_decode(column)
+def _compute() -> Any:
+    return importlib.import_module("pyarrow.compute")
 
 
 def _moments(column: Any) -> Any:
     """Moments of a zone in microseconds; those beyond the years 1 to 9999 do not fit and are missing."""
-    from pyarrow import compute
-
-    arrow, sort = sys.modules["pyarrow"], column.type
+    arrow, compute, sort = sys.modules["pyarrow"], _compute(), column.type
     ticks, second = column.cast(arrow.int64()), _PER_SECOND[sort.unit]
     inside = compute.and_(compute.greater_equal(ticks, _FIRST * second), compute.less(ticks, _LAST * second))
     kept = compute.if_else(inside, column, arrow.scalar(None, sort))

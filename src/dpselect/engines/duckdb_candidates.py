@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from dpselect.engines.duckdb_sources import Scan, open_scan
-from dpselect.engines.duckdb_types import FLOATS, INTEGERS, TEXTS, item_form, kind, label
+from dpselect.engines.duckdb_types import FLOATS, INTEGERS, OBJECT, TEXTS, item_form, kind, label
 from dpselect.engines.duckdb_workspace import Row, Workspace, quoted
 from dpselect.errors import ParameterError
 from dpselect.parameters import near
@@ -26,11 +26,15 @@ def read_candidates(source: object, label: str, score: str, *, table: str | None
         scan = open_scan(workspace, source, table)
         _check_columns(scan, label, score)
         types = scan.types(workspace, [label, score])
-        if kind(types[score]) not in {*INTEGERS, *FLOATS, *TEXTS, "DECIMAL"}:
+        if kind(types[score]) not in {*INTEGERS, *FLOATS, *TEXTS, "DECIMAL", OBJECT}:
             raise ParameterError("score", "be a column of numbers", f"one of type {kind(types[score])}")
         columns = f"{item_form(quoted(label), types[label])}, {quoted(score)}"
-        with scan.rows(workspace, [label, score], lambda rows: f"SELECT * FROM {rows}") as rows:
-            return _candidates(workspace.fetch(f"SELECT {columns} FROM {rows}"), types[label])
+
+        def read() -> list[Row]:
+            with scan.rows(workspace, [label, score], lambda rows: f"SELECT * FROM {rows}") as rows:
+                return workspace.rows(f"SELECT {columns} FROM {rows}")
+
+        return _candidates(workspace.guarded(read), types[label], types[score])
     finally:
         workspace.close()
 
@@ -43,10 +47,10 @@ def _check_columns(scan: Scan, label: str, score: str) -> None:
         raise ParameterError("score", "be another column than label", repr(score))
 
 
-def _candidates(rows: Sequence[Row], label_type: str) -> dict[object, Score]:
+def _candidates(rows: Sequence[Row], label_type: str, score_type: str) -> dict[object, Score]:
     if any(row[0] is None for row in rows):
         raise ParameterError("label", "be there in every row", "rows without one")
-    found = {label(row[0], label_type): _score(row[1]) for row in rows}
+    found = {label(row[0], label_type): _score(label(row[1], score_type)) for row in rows}
     if len(found) < len(rows):
         raise ParameterError("label", "name every candidate once", "one that occurs again")
     return found

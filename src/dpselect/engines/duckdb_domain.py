@@ -8,7 +8,7 @@ from __future__ import annotations
 from dpselect.engines.domain import Column, Listed
 from dpselect.engines.duckdb_scans import described, missing_column
 from dpselect.engines.duckdb_sources import open_scan
-from dpselect.engines.duckdb_types import FLOATS, INTEGERS, OBJECT, TEXTS, is_text, item_form, kind, label, present
+from dpselect.engines.duckdb_types import FLOATS, INTEGERS, OBJECT, TEXTS, is_text, item_form, kind, label, nameable
 from dpselect.engines.duckdb_workspace import Workspace, quoted
 from dpselect.engines.objects import written
 from dpselect.errors import DataError, ParameterError
@@ -37,7 +37,7 @@ def keep_domain(workspace: Workspace, domain: Listed | Column, item_type: str, *
     target = "VARCHAR" if is_text(item_type) else item_type
     _refuse_misfits(workspace, values, value_type, target)
     form = item_form("v", target)
-    here = present("v", target)
+    here = nameable("v", target)
     table = workspace.fresh()
     typed = f"(SELECT TRY_CAST(v AS {target}) AS v FROM {values})"
     workspace.fetch(f"CREATE TEMP TABLE {table} AS SELECT DISTINCT {form} AS i FROM {typed} WHERE {here}")
@@ -86,7 +86,7 @@ def _keep_column(workspace: Workspace, domain: Column, values: str, *, as_object
     def keep() -> list[object] | None:
         with scan.rows(workspace, [domain.column], select) as source:
             if as_objects or sql_type == OBJECT:
-                named = f"SELECT DISTINCT {item_form('v', sql_type)} FROM {source} WHERE {present('v', sql_type)}"
+                named = f"SELECT DISTINCT {item_form('v', sql_type)} FROM {source} WHERE {nameable('v', sql_type)}"
                 return [label(value, sql_type) for (value,) in workspace.rows(named)]
             workspace.rows(f"CREATE TEMP TABLE {values} AS FROM {source}")
             return None

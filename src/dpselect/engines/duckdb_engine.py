@@ -26,6 +26,7 @@ from dpselect.engines.duckdb_types import (
     item_form,
     kind,
     label,
+    nameable,
     number_form,
     plain_form,
     plain_type,
@@ -239,7 +240,7 @@ class DuckDBEngine:
         item = quoted(named[self._item] if self._split is None else self._item), self._item_type
         rows = (
             f"SELECT {user_form(*user)} AS u, {item_form(*item)} AS i FROM (SELECT {', '.join(columns)} FROM {source}) "
-            f"WHERE ({self._where}) AND {present(*user)} AND {present(*item)}"
+            f"WHERE ({self._where}) AND {present(*user)} AND {nameable(*item)}"
         )
         return rows if self._split is None else questions.split(rows, self._split)
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import KW_ONLY, dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import KW_ONLY, dataclass, field
 
 import duckdb
 
-from dpselect.engines.array_columns import HINT, Narrowed
+from dpselect.engines.array_columns import HINT
 from dpselect.engines.duckdb_types import OBJECT, kind, sound_form
-from dpselect.engines.duckdb_workspace import Workspace, quoted
+from dpselect.engines.duckdb_workspace import Row, Workspace, quoted
 from dpselect.engines.frames import Frame
 from dpselect.engines.polars_frames import Polars
 from dpselect.errors import DataError, ParameterError
@@ -80,43 +79,35 @@ class FrameScan(Scan):
     """A frame in this process. Only the columns that are asked for are handed over, under names of our own."""
 
     frame: Frame
+    known: dict[str, str] = field(default_factory=dict)
+    """The types of columns that were asked for: the schema is looked at once, before any row."""
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
         """The SQL types of some columns."""
         empty = workspace.guarded(lambda: self.frame.narrow(self._places(columns), empty=True))
-        with contextlib.suppress(DataError), self._registered(workspace, empty, columns) as (_, types):
-            return types
-        raise DataError("a column of this frame is of a type that cannot be read", HINT)
+
+        def look() -> list[Row]:
+            with workspace.registered(empty.rows) as name:
+                return workspace.rows(f"DESCRIBE FROM {name}")
+
+        found: dict[str, str] = {}
+        with suppress(DataError):
+            found = {str(row[0]): str(row[1]) for row in workspace.guarded(look)}
+        if not found:
+            raise DataError("a column of this frame is of a type that cannot be read", HINT)
+        for place, column in enumerate(columns):
+            self.known[column] = OBJECT if f"c{place}" in empty.loose else found[f"c{place}"]
+        return {column: self.known[column] for column in columns}
 
     @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
         """What stands after FROM for one query over the selected rows."""
-        all_rows = self.frame.narrow(self._places(columns), empty=False)
-        with self._registered(workspace, all_rows, columns) as (name, types):
-            forms = [
-                f"{sound_form(_scanned(place, sort), sort)} AS {quoted(column)}"
-                for place, (column, sort) in enumerate(types.items())
-            ]
-            inner = ", ".join(forms)
-            yield f"({select(f'(SELECT {inner} FROM {name})')})"
-
-    @contextmanager
-    def _registered(
-        self, workspace: Workspace, rows: Narrowed, columns: Sequence[str]
-    ) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """The name of narrowed rows, and the types of their columns by the names that the caller knows."""
-        name = workspace.guarded(lambda: workspace.register(rows.rows))
-        try:
-            found = described(workspace, f"FROM {name}")
-            yield (
-                name,
-                {
-                    column: OBJECT if f"c{place}" in rows.loose else found[f"c{place}"]
-                    for place, column in enumerate(columns)
-                },
-            )
-        finally:
-            workspace.connection.unregister(name)
+        forms = ", ".join(
+            f"{sound_form(_scanned(place, self.known[column]), self.known[column])} AS {quoted(column)}"
+            for place, column in enumerate(columns)
+        )
+        with workspace.registered(self.frame.narrow(self._places(columns), empty=False).rows) as name:
+            yield f"({select(f'(SELECT {forms} FROM {name})')})"
 
     @contextmanager
     def counts(self, workspace: Workspace, columns: Sequence[str], most: int | None) -> Iterator[str | None]:

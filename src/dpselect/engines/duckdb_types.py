@@ -116,7 +116,7 @@ def sound_form(expression: str, sql_type: str) -> str:
     if name in TEXTS:
         return f"TRY(decode(encode(CAST({expression} AS VARCHAR))))"
     if name in _YEARS:
-        return f"CASE WHEN {present(expression, sql_type)} THEN {expression} END"
+        return f"CASE WHEN {nameable(expression, sql_type)} THEN {expression} END"
     return expression
 
 
@@ -129,14 +129,20 @@ def user_form(expression: str, sql_type: str) -> str:
 
 
 def present(expression: str, sql_type: str) -> str:
-    """The SQL condition that a user or an item is there; NaN is null, as it is for pandas, and so are odd years."""
+    """The SQL condition that a user or an item is there; NaN is null, as it is for pandas."""
+    name = kind(sql_type)
+    # Not a comparison with NaN: that is true of all, and left out, where a file says that its largest value is less.
+    missing = f" AND NOT isnan({expression})" if name in FLOATS else ""
+    return f"{expression} IS NOT NULL{missing}"
+
+
+def nameable(expression: str, sql_type: str) -> str:
+    """The SQL condition that an item is there and can be named: Python has the years 1 to 9999."""
     name = kind(sql_type)
     if name in _YEARS:
         first, last = (f"{literal(end)}::{name}" for end in _YEARS[name])
         return f"{expression} BETWEEN {first} AND {last}"
-    # Not a comparison with NaN: that is true of all, and left out, where a file says that its largest value is less.
-    missing = f" AND NOT isnan({expression})" if name in FLOATS else ""
-    return f"{expression} IS NOT NULL{missing}"
+    return present(expression, sql_type)
 
 
 def filter_type(sql_type: str) -> SqlType:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -130,7 +130,7 @@ class Arrays:
 
 
 def _size(values: object) -> int:
-    return len(values) if hasattr(values, "__len__") else -1
+    return len(values) if isinstance(values, Sized) else -1
 
 
 _KINDS: tuple[tuple[str, tuple[str, ...], Callable[[Any], Frame]], ...] = (

@@ -138,14 +138,13 @@ class SqlEngine:
         return histogram_of(found, domain, text=item_type.is_text, item=item, seen_before=seen_before)
 
     def check_values(self) -> None:
-        """Refuse an item column that holds no numbers."""
-        if self._item.number is None:
+        """Refuse an item column that holds no numbers, and text, which may hold some, but was not declared as such."""
+        if self._item.number is None or self._item.is_text:
             hint = "cast it to a number in the source, for example in a view or a data frame"
             raise DataError(f"a column of type {self._item.name} holds no numbers", hint)
 
     def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
-        self.check_values()
         key = self._database.secret(self._key)
         sql = questions.users_at(self._rows, grid, per_user, key, self._item, self._dialect)
         found = self._database.columns(sql, ("p", "n"), progress=progress)

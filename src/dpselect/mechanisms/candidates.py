@@ -6,6 +6,7 @@ members drawn from groups are looked up once at the end, in one pass over the sc
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -54,15 +55,28 @@ class Candidates:
 
 
 def candidates(scores: Input) -> Candidates:
-    """Candidates from counts or scores: an array, a mapping from label to score, or a Histogram."""
+    """Candidates from counts or scores: an array, a mapping or a pandas Series of labels, or a Histogram."""
     if isinstance(scores, Histogram):
         label = scores.label
         return Candidates(scores.counts, whole_sizes(scores.sizes), lambda picks: [label(g, r) for g, r in picks])
     if isinstance(scores, Mapping):
         labels = list(scores)
         return Candidates(exact(list(scores.values())), None, lambda picks: [labels[g] for g, _ in picks])
-    array = exact(scores)
+    array, index = exact(scores), _index(scores)
+    if index is not None:
+        return Candidates(array, None, lambda picks: [index[g] for g, _ in picks])
     return _grouped(array) or Candidates(array, None, lambda picks: np.array([g for g, _ in picks], dtype=np.int64))
+
+
+def _index(scores: Any) -> list[Any] | None:
+    """The labels of a pandas Series; None where its index is the plain 0, 1, ... that an array has too."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(scores, pandas.Series) or isinstance(scores.index, pandas.RangeIndex):
+        return None
+    if not scores.index.is_unique:
+        raise ParameterError("scores", "name every candidate once", "a label that occurs again")
+    labels: list[Any] = scores.index.tolist()
+    return labels
 
 
 def counted(counts: Input) -> Candidates:
@@ -99,7 +113,7 @@ def exact(scores: Any) -> Scores:
     except ValueError:
         array = np.asarray([], dtype=object).reshape(0, 0)
     if array.ndim != 1:
-        raise ParameterError("scores", "be one-dimensional", "another shape")
+        raise ParameterError("scores", "be one-dimensional", "another shape", "write {label: score, ...} for labels")
     if not len(array):
         raise ParameterError("scores", "hold at least one candidate", "none")
     if array.dtype.kind == "f":
@@ -109,7 +123,7 @@ def exact(scores: Any) -> Scores:
     if array.dtype.kind in "iu" and not (array.dtype == np.uint64 and int(array.max()) >= 2**63):
         return np.asarray(array, dtype=np.int64)
     if array.dtype.kind not in "uO":
-        raise ParameterError("scores", MUST, f"values of type {array.dtype}")
+        raise ParameterError("scores", MUST, f"values of type {array.dtype.type.__name__}")
     return np.array([_number(s) for s in (scores if isinstance(scores, (list, tuple)) else array)], dtype=object)
 
 
