@@ -61,11 +61,21 @@ def answers(connection: duckdb.DuckDBPyConnection) -> list[object]:
     return found
 
 
-@pytest.fixture
-def connection() -> duckdb.DuckDBPyConnection:
+def filled() -> duckdb.DuckDBPyConnection:
     made = duckdb.connect()
     made.execute("CREATE TABLE t AS FROM ROWS").fetchall()
     return made
+
+
+@pytest.fixture
+def connection() -> duckdb.DuckDBPyConnection:
+    return filled()
+
+
+@pytest.fixture(scope="module")
+def truth() -> list[object]:
+    """What a plain connection answers."""
+    return answers(filled())
 
 
 # ---- macros ------------------------------------------------------------------------------------------------
@@ -88,16 +98,15 @@ def plant(connection: duckdb.DuckDBPyConnection) -> int:
     return made
 
 
-def check_macros(connection: duckdb.DuckDBPyConnection) -> None:
+def check_macros(connection: duckdb.DuckDBPyConnection, truth: list[object]) -> None:
     """Whatever macros a connection has, the answers are those of one without."""
-    truth = answers(connection)
     assert plant(connection) > 500
     assert connection.execute("SELECT 1 + 1, count(7), upper('a') FROM t").fetchall()[0] == (7, 7, 7)
     assert answers(connection) == truth
 
 
-def test_no_macro_is_called(connection):
-    check_macros(connection)
+def test_no_macro_is_called(connection, truth):
+    check_macros(connection, truth)
 
 
 @contextmanager
@@ -110,10 +119,10 @@ def there(
         yield name
 
 
-def test_a_filter_on_the_callers_connection_is_noticed(connection, monkeypatch):
+def test_a_filter_on_the_callers_connection_is_noticed(connection, truth, monkeypatch):
     monkeypatch.setattr(RelationScan, "rows", there)
     with pytest.raises((AssertionError, DataError)):
-        check_macros(connection)
+        check_macros(connection, truth)
 
 
 # ---- settings ----------------------------------------------------------------------------------------------
@@ -135,8 +144,7 @@ SETTINGS = (
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_no_setting_changes_an_answer(connection, setting):
-    truth = answers(connection)
+def test_no_setting_changes_an_answer(connection, truth, setting):
     connection.execute(f"SET {setting}").fetchall()
     assert answers(connection) == truth
 
