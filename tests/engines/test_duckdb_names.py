@@ -5,7 +5,9 @@ And a database file that this process has open keeps its lock.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -38,7 +40,7 @@ ROWS = pa.table(
 WHERE = "age >= 2 AND (item LIKE '%e%' OR age IN (1, 2)) AND seen >= '2024-01-01 03:00:00'"
 
 
-def opened(connection: duckdb.DuckDBPyConnection, **more: object) -> DuckDBEngine:
+def opened(connection: object, **more: object) -> DuckDBEngine:
     return DuckDBEngine(connection, **({"user": "user", "item": "item", "table": "t", "key": b"k"} | more))
 
 
@@ -254,22 +256,57 @@ def test_no_table_of_a_file_hides_another(tmp_path):
 OPEN = "import duckdb, sys; duckdb.connect(sys.argv[1]).execute('CREATE TABLE theirs(x INT)').fetchall()"
 
 
-def test_a_file_that_the_caller_has_open_keeps_its_lock(tmp_path):
-    file = str(tmp_path / "rows.duckdb")
-    connection = duckdb.connect(file)
-    connection.execute('CREATE TABLE t AS SELECT 1 AS "user", 2 AS item').fetchall()
-    connection.execute("CHECKPOINT").fetchall()  # what is written ahead is a file of its own, with a lock of its own
-    for source in (file, str(tmp_path / "." / "rows.duckdb")):
+def is_locked(file: Path) -> bool:
+    """Can no other process open it to write?"""
+    other = subprocess.run([sys.executable, "-c", OPEN, str(file)], capture_output=True, check=False)
+    assert other.returncode == 0 or b"lock" in other.stderr.lower()
+    return other.returncode != 0
+
+
+def made(file: Path) -> Path:
+    with duckdb.connect(str(file)) as connection:
+        connection.execute('CREATE TABLE t AS SELECT 1 AS "user", 2 AS item').fetchall()
+    return file
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_file_that_the_caller_has_open_keeps_its_lock(tmp_path, read_only):
+    file, linked, soft = made(tmp_path / "rows.duckdb"), tmp_path / "linked.duckdb", tmp_path / "soft.duckdb"
+    linked.hardlink_to(file)
+    soft.symlink_to(file)
+    connection = duckdb.connect(str(file), read_only=read_only)
+    for source in (file, linked, soft):
         with pytest.raises(DataError, match="give the connection itself as the source"):
-            opened(source)
+            opened(str(source))
         with opened(connection) as engine, pytest.raises(DataError, match="cannot be opened"):
-            engine.check(Column(source, "item", table="t"))
-        assert source_of(source)[1]
-    other = subprocess.run([sys.executable, "-c", OPEN, file], capture_output=True, check=False)
-    assert b"lock" in other.stderr.lower()
+            engine.check(Column(str(source), "item", table="t"))
+        assert source_of(str(source))[1]
+    assert is_locked(file)
     with opened(connection) as engine:
         assert pairs(engine.top(3)) == [(2, 1)]
     connection.close()
+    assert not is_locked(file)
+
+
+def test_another_engine_keeps_its_lock(tmp_path):
+    file = tmp_path / "rows.db"
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE t(x)")
+        connection.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(DataError, match="cannot be opened as a DuckDB database"):
+            opened(str(file))
+        sql = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('INSERT INTO t VALUES (1)')"
+        other = subprocess.run([sys.executable, "-c", sql, str(file)], capture_output=True, check=False)
+        assert b"locked" in other.stderr
+
+
+def test_several_questions_of_one_file_at_once(tmp_path):
+    file = str(made(tmp_path / "rows.duckdb"))
+    with opened(file) as first, opened(file) as second:
+        first.check(Column(file, "item", table="t"))
+        assert pairs(first.top(3)) == pairs(second.top(3)) == [(2, 1)]
+    with opened(file) as third:
+        assert pairs(third.top(3)) == [(2, 1)]
 
 
 # ---- which questions are the same --------------------------------------------------------------------------
