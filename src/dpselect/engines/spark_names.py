@@ -62,11 +62,18 @@ def called(sql: str) -> set[str]:
 
 
 def _refuse_foreign(session: SparkSession, names: Iterable[str]) -> None:
+    _heed(session)
     for name in names:
         if not _is_own(session, name):
             must = "be a session in which Spark's own functions keep their names"
             hint = f"ask in spark.newSession(), or DROP TEMPORARY FUNCTION `{name}`"
             raise ParameterError("source", must, f"one with a function of its own called {name!r}", hint)
+
+
+def _heed(session: SparkSession) -> None:
+    """In this thread, which is ours, the settings of the session are what Spark looks names up by."""
+    java: Any = cast("Any", session)
+    java._get_j_spark_session_class(java._jvm).setActiveSession(java._jsparkSession)
 
 
 def _is_own(session: SparkSession, name: str) -> bool:
