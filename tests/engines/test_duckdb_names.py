@@ -5,7 +5,9 @@ And a database file that this process has open keeps its lock.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -38,7 +40,7 @@ ROWS = pa.table(
 WHERE = "age >= 2 AND (item LIKE '%e%' OR age IN (1, 2)) AND seen >= '2024-01-01 03:00:00'"
 
 
-def opened(connection: duckdb.DuckDBPyConnection, **more: object) -> DuckDBEngine:
+def opened(connection: object, **more: object) -> DuckDBEngine:
     return DuckDBEngine(connection, **({"user": "user", "item": "item", "table": "t", "key": b"k"} | more))
 
 
@@ -61,11 +63,21 @@ def answers(connection: duckdb.DuckDBPyConnection) -> list[object]:
     return found
 
 
-@pytest.fixture
-def connection() -> duckdb.DuckDBPyConnection:
+def filled() -> duckdb.DuckDBPyConnection:
     made = duckdb.connect()
     made.execute("CREATE TABLE t AS FROM ROWS").fetchall()
     return made
+
+
+@pytest.fixture
+def connection() -> duckdb.DuckDBPyConnection:
+    return filled()
+
+
+@pytest.fixture(scope="module")
+def truth() -> list[object]:
+    """What a plain connection answers."""
+    return answers(filled())
 
 
 # ---- macros ------------------------------------------------------------------------------------------------
@@ -88,16 +100,15 @@ def plant(connection: duckdb.DuckDBPyConnection) -> int:
     return made
 
 
-def check_macros(connection: duckdb.DuckDBPyConnection) -> None:
+def check_macros(connection: duckdb.DuckDBPyConnection, truth: list[object]) -> None:
     """Whatever macros a connection has, the answers are those of one without."""
-    truth = answers(connection)
     assert plant(connection) > 500
     assert connection.execute("SELECT 1 + 1, count(7), upper('a') FROM t").fetchall()[0] == (7, 7, 7)
     assert answers(connection) == truth
 
 
-def test_no_macro_is_called(connection):
-    check_macros(connection)
+def test_no_macro_is_called(connection, truth):
+    check_macros(connection, truth)
 
 
 @contextmanager
@@ -110,10 +121,10 @@ def there(
         yield name
 
 
-def test_a_filter_on_the_callers_connection_is_noticed(connection, monkeypatch):
+def test_a_filter_on_the_callers_connection_is_noticed(connection, truth, monkeypatch):
     monkeypatch.setattr(RelationScan, "rows", there)
     with pytest.raises((AssertionError, DataError)):
-        check_macros(connection)
+        check_macros(connection, truth)
 
 
 # ---- settings ----------------------------------------------------------------------------------------------
@@ -135,8 +146,7 @@ SETTINGS = (
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_no_setting_changes_an_answer(connection, setting):
-    truth = answers(connection)
+def test_no_setting_changes_an_answer(connection, truth, setting):
     connection.execute(f"SET {setting}").fetchall()
     assert answers(connection) == truth
 
@@ -246,22 +256,57 @@ def test_no_table_of_a_file_hides_another(tmp_path):
 OPEN = "import duckdb, sys; duckdb.connect(sys.argv[1]).execute('CREATE TABLE theirs(x INT)').fetchall()"
 
 
-def test_a_file_that_the_caller_has_open_keeps_its_lock(tmp_path):
-    file = str(tmp_path / "rows.duckdb")
-    connection = duckdb.connect(file)
-    connection.execute('CREATE TABLE t AS SELECT 1 AS "user", 2 AS item').fetchall()
-    connection.execute("CHECKPOINT").fetchall()  # what is written ahead is a file of its own, with a lock of its own
-    for source in (file, str(tmp_path / "." / "rows.duckdb")):
+def is_locked(file: Path) -> bool:
+    """Can no other process open it to write?"""
+    other = subprocess.run([sys.executable, "-c", OPEN, str(file)], capture_output=True, check=False)
+    assert other.returncode == 0 or b"lock" in other.stderr.lower()
+    return other.returncode != 0
+
+
+def made(file: Path) -> Path:
+    with duckdb.connect(str(file)) as connection:
+        connection.execute('CREATE TABLE t AS SELECT 1 AS "user", 2 AS item').fetchall()
+    return file
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_file_that_the_caller_has_open_keeps_its_lock(tmp_path, read_only):
+    file, linked, soft = made(tmp_path / "rows.duckdb"), tmp_path / "linked.duckdb", tmp_path / "soft.duckdb"
+    linked.hardlink_to(file)
+    soft.symlink_to(file)
+    connection = duckdb.connect(str(file), read_only=read_only)
+    for source in (file, linked, soft):
         with pytest.raises(DataError, match="give the connection itself as the source"):
-            opened(source)
+            opened(str(source))
         with opened(connection) as engine, pytest.raises(DataError, match="cannot be opened"):
-            engine.check(Column(source, "item", table="t"))
-        assert source_of(source)[1]
-    other = subprocess.run([sys.executable, "-c", OPEN, file], capture_output=True, check=False)
-    assert b"lock" in other.stderr.lower()
+            engine.check(Column(str(source), "item", table="t"))
+        assert source_of(str(source))[1]
+    assert is_locked(file)
     with opened(connection) as engine:
         assert pairs(engine.top(3)) == [(2, 1)]
     connection.close()
+    assert not is_locked(file)
+
+
+def test_another_engine_keeps_its_lock(tmp_path):
+    file = tmp_path / "rows.db"
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE t(x)")
+        connection.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(DataError, match="cannot be opened as a DuckDB database"):
+            opened(str(file))
+        sql = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('INSERT INTO t VALUES (1)')"
+        other = subprocess.run([sys.executable, "-c", sql, str(file)], capture_output=True, check=False)
+        assert b"locked" in other.stderr
+
+
+def test_several_questions_of_one_file_at_once(tmp_path):
+    file = str(made(tmp_path / "rows.duckdb"))
+    with opened(file) as first, opened(file) as second:
+        first.check(Column(file, "item", table="t"))
+        assert pairs(first.top(3)) == pairs(second.top(3)) == [(2, 1)]
+    with opened(file) as third:
+        assert pairs(third.top(3)) == [(2, 1)]
 
 
 # ---- which questions are the same --------------------------------------------------------------------------

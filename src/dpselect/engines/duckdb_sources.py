@@ -6,14 +6,15 @@ import os
 
 import duckdb
 
+from dpselect.engines.duckdb_attached import attached
 from dpselect.engines.duckdb_catalog import HERE, TABLES, chosen, tables_of
 from dpselect.engines.duckdb_files import file_scan
 from dpselect.engines.duckdb_scans import FrameScan, RelationScan, Scan, SqlScan, described
-from dpselect.engines.duckdb_workspace import Row, Workspace, literal
+from dpselect.engines.duckdb_workspace import Row, Workspace
 from dpselect.engines.files import find, refuse_newlines
 from dpselect.engines.frames import frame_of
 from dpselect.engines.narwhals_frames import native
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import ParameterError
 
 __all__ = ["Scan", "open_scan"]
 
@@ -53,27 +54,12 @@ def _no_table(table: str | None) -> None:
 
 
 def _database(workspace: Workspace, path: str, table: str | None) -> Scan:
-    """A table of a database file, which DuckDB alone opens: its lock would end with any other reader's descriptor."""
-    here = _attached(workspace, os.path.realpath(path)), "main"
+    """A table of a database file, which DuckDB alone opens."""
+    here = attached(workspace, os.path.realpath(path)), "main"
     tables = [one for one in tables_of(workspace.fetch(TABLES)) if one.database == here[0]]
     found = chosen(table, tables, here, "a table of the database")
     names = tuple(described(workspace, f"SELECT * FROM {found.sql}"))
     return SqlScan(names, lambda _columns: found.sql, fixed=found.stored)
-
-
-def _attached(workspace: Workspace, path: str) -> str:
-    """The name under which a database is attached; a domain may come from the same one as the rows."""
-    open_already = workspace.fetch("SELECT database_name FROM duckdb_databases() WHERE path = ?", [path])
-    if open_already:
-        return str(open_already[0][0])
-    name = workspace.fresh()
-    try:
-        workspace.fetch(f"ATTACH {literal(path)} AS {name} (TYPE duckdb, READ_ONLY)")
-        return name
-    except DataError:
-        pass
-    hint = "another program or connection may hold it open; close it, or give the connection itself as the source"
-    raise DataError(f"{path} cannot be opened as a DuckDB database", hint)
 
 
 def _connection(workspace: Workspace, connection: duckdb.DuckDBPyConnection, table: str | None) -> Scan:

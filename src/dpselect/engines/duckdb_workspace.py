@@ -41,6 +41,7 @@ class Workspace:
         folder = tempfile.mkdtemp(prefix="dpselect-")  # mode 0700
         self._forget = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.connection = duckdb.connect(config={"temp_directory": folder})
+        self.files: dict[str, str] = {}  # database files that are open, and what they are called here
         for setting in _SETTINGS:
             self.connection.execute(setting).fetchall()
         with contextlib.suppress(duckdb.Error):
@@ -50,6 +51,7 @@ class Workspace:
     def close(self) -> None:
         """Drop every table and the spilled files."""
         self.connection.close()
+        self.files.clear()
         self._forget()
 
     def fetch(self, sql: str, values: Sequence[object] = (), *, progress: Progress | None = None) -> list[Row]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect.engines import spark_dialect
 from dpselect.engines.port import Progress
+from dpselect.engines.spark_names import Names
 from dpselect.engines.spark_source import frame_of, work_of
 from dpselect.engines.spark_tables import Needs, columns_of, view, view_of
 from dpselect.engines.spark_values import arrays_of, items_of, table_of
@@ -34,6 +35,7 @@ class SparkDatabase:
         self._work = work_of(source)
         self._kept: dict[str, DataFrame | None] = {}  # our views, and the frames that Spark keeps for them
         self._ordered: dict[tuple[str, str], str] = {}
+        self._names = Names(self._work)
         frame = frame_of(self._work, source, table)
         self.types: Mapping[str, SqlType] = columns_of(self._work, frame, user, item, needs)
         self.source = view_of(self._work, frame, list(self.types))
@@ -42,15 +44,18 @@ class SparkDatabase:
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
         """All rows of one query."""
         session = self._work.session
+        self._names.check(sql)
         return self._work.guarded(lambda: [tuple(row) for row in session.sql(sql).collect()], progress=progress)
 
     def columns(self, sql: str, names: Sequence[str], *, progress: Progress | None = None) -> Columns:
         """All rows of one large query by column."""
         session = self._work.session
+        self._names.check(sql)
         return arrays_of(self._work.guarded(lambda: session.sql(sql).toArrow(), progress=progress), names)
 
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:
         """A result that is asked for again, as a view of what Spark keeps."""
+        self._names.check(sql)
         name = fresh_name()
         self._kept[name] = self._work.guarded(lambda: self._keep(name, sql), progress=progress)
         return name
