@@ -1,7 +1,7 @@
 """Whole calls replayed on neighbours with the answer frozen: the same words, queries, charges and control flow.
 
 Cebere et al. (2026) record a private program on one data set and replay it on a neighbour with its random outcomes held
-fixed: what still differs depends on data, and nobody paid for it. Here the real coins are drawn again until the answer is
+fixed: what still differs depends on data, and nobody paid for it. Here real coins are drawn again until the answer is
 the same, so no part of the call is replaced.
 """
 
