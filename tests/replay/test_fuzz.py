@@ -16,7 +16,7 @@ from tests.replay.sorts import PLACES, ROLES
 
 THOROUGH = os.environ.get("CI") == "true" or os.environ.get("SLOW") == "1"
 EXAMPLES = settings(
-    max_examples=150 if THOROUGH else 8, suppress_health_check=[HealthCheck.function_scoped_fixture], print_blob=True
+    max_examples=60 if THOROUGH else 4, suppress_health_check=[HealthCheck.function_scoped_fixture], print_blob=True
 )
 BENCH = Bench()
 WITH_HALVES = st.text(st.characters(exclude_categories=()), max_size=12)
