@@ -120,23 +120,10 @@ def twin(make: object) -> Kind:
 
 def quotes_run_on(rows: Rows, line: OddLine | None, place: str, folder: Path) -> object:
     """A CSV reader in which a quote reaches into the next line."""
-    return _read_csv(rows, line, place, folder, "quote = '\"', escape = '\"', strict_mode = false, parallel = false")
-
-
-def names_from_records(rows: Rows, line: OddLine | None, place: str, folder: Path) -> object:
-    """A CSV reader that guesses how it is written from what stands in it."""
-    return _read_csv(rows, line, place, folder, "auto_detect = true, header = true, all_varchar = true")
-
-
-def _read_csv(rows: Rows, line: OddLine | None, place: str, folder: Path, form: str) -> object:
     path = written("CSV", "csv", rows, None if line is None else line.line, place, folder)
-    columns = (
-        "" if "auto_detect" in form else f", columns = {dict.fromkeys(ROLES, 'VARCHAR')}, delim = ',', header = true"
-    )
-    return duckdb.sql(f"FROM read_csv('{path}', ignore_errors = true{columns}, {form})").to_arrow_table()
-
-
-LINE_READERS = (quotes_run_on, names_from_records)
+    form = f"columns = {dict.fromkeys(ROLES, 'VARCHAR')}, auto_detect = false, header = true, delim = ',', quote = '\"'"
+    more = "escape = '\"', ignore_errors = true, strict_mode = false, parallel = false"
+    return duckdb.sql(f"FROM read_csv('{path}', {form}, {more})").to_arrow_table()
 
 
 # ---- calls ------------------------------------------------------------------------------------------------

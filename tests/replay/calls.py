@@ -15,18 +15,16 @@ ROWS = CROWD + 30 + 20 + 1
 
 
 def crowd(sort: str) -> Rows:
-    """a has 40 users, b 30, c 20 and d one. The other column is a number in letters for everybody."""
-    users, items = [], []
-    for item, holders in (("a", CROWD), ("b", 30), ("c", 20), ("d", 1)):
-        users += [f"u{n}" for n in range(holders)]
-        items += [item] * holders
-    return _columns(sort, users, items, ["yes" if n % 2 else str(n % 7) for n in range(len(users))])
+    """a has 40 users, b 30, c 20 and d one. The other column is a number in letters, the same in all rows of a user."""
+    held = [(n, item) for item, holders in (("a", CROWD), ("b", 30), ("c", 20), ("d", 1)) for n in range(holders)]
+    others = ["3" if n % 5 else "8" for n, _ in held]
+    return _columns(sort, [f"u{n}" for n, _ in held], [item for _, item in held], others)
 
 
 def newcomer(sort: str, odds: list[Odd]) -> Rows:
     """One more user with all of these items."""
     number = len(odds)
-    return _columns(sort, ["mallory"] * number, [odd.value for odd in odds], ["yes"] * number)
+    return _columns(sort, ["mallory"] * number, [odd.value for odd in odds], ["3"] * number)
 
 
 def _columns(sort: str, *columns: list[object]) -> Rows:

@@ -60,9 +60,11 @@ def _warehouse_kind(dialect: str) -> None:
         connection = loaded(rows, duckdb.connect())
         connection.execute(MACROS)
         types = {name: _WAREHOUSE_TYPES[column.sort] for name, column in rows.items()}
-        return dps.Warehouse(
-            lambda sql: connection.execute(translated(sql, dialect)).fetchall(), dialect=dialect, types=types
-        ), "events"
+
+        def run(sql: str) -> list[tuple[object, ...]]:
+            return connection.execute(translated(sql, dialect)).fetchall()
+
+        return dps.Warehouse(run, dialect=dialect, types=types, name="shop"), "events"
 
 
 for _dialect in ("bigquery", "snowflake", "trino", "clickhouse"):

@@ -7,8 +7,11 @@ import re
 MASKS = (
     (re.compile(r"[0-9a-f]{32,}|(\\x[0-9A-F]{2}){16}"), "KEY"),
     (re.compile(r"dpselect_\d+"), "dpselect_N"),
-    (re.compile(r"(?<![\w.])/[^'\"\s]*/replay-[^'\"]*/"), "FOLDER/"),
+    (re.compile(r"/[^'\"\s]*/(replay-|test_)[^'\"\s]*/"), "FOLDER/"),
     (re.compile(r"replay\d+"), "SCHEMA"),
+    # The places of released items among all: they go by counts, to the engine that has counted them.
+    (re.compile(r"FETCH ABSOLUTE \d+"), "FETCH ABSOLUTE PLACE"),
+    (re.compile(r"place IN \([\d, ]+\)"), "place IN (PLACES)"),
 )
 
 

@@ -101,26 +101,27 @@ def _try(noticed: Noticed, ask: Callable[[], None], check: Callable[[], None]) -
     ask()
 
 
-def _label(value: object) -> Label:
+def label(value: object) -> Label:
+    """An item as the judge compares it."""
     return type(value).__name__, value if isinstance(value, Hashable) else repr(value)
 
 
 def _top(engine: Engine) -> list[tuple[Label, int]]:
     found = engine.top(ALL)
-    return [(_label(found.label(place, 0)), int(count)) for place, count in enumerate(found.counts)]
+    return [(label(found.label(place, 0)), int(count)) for place, count in enumerate(found.counts)]
 
 
 def _groups(engine: Engine) -> list[tuple[Label, int]]:
     found = engine.grouped()
     return [
-        (_label(found.label(group, member)), int(count))
+        (label(found.label(group, member)), int(count))
         for group, (count, size) in enumerate(zip(found.counts, found.sizes, strict=True))
         for member in range(size)
     ]
 
 
 def _sets(found: UserSets) -> Counter[frozenset[Label]]:
-    labels = [_label(label) for label in found.labels(np.arange(found.size))]
+    labels = [label(item) for item in found.labels(np.arange(found.size))]
     ends = zip(found.offsets[:-1], found.offsets[1:], strict=True)
     return Counter(frozenset(labels[code] for code in found.codes[start:stop].tolist()) for start, stop in ends)
 
@@ -132,7 +133,7 @@ def _weights(engine: Engine) -> list[tuple[Label, int]]:
     total = int(groups.sizes.sum())
     pairs.release(np.arange(total, dtype=np.int64))
     users = pairs.users(ALL, KEY).tolist()
-    return sorted(zip(map(_label, pairs.names()), users, strict=True), key=repr)
+    return sorted(zip(map(label, pairs.names()), users, strict=True), key=repr)
 
 
 def _points(engine: Engine, which: PerUser, noticed: Noticed) -> None:

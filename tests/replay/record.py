@@ -1,4 +1,4 @@
-"""A whole call with all that it does beside its answer: functions entered, queries sent, progress told, charges written.
+"""A whole call with all that it does beside its answer: functions entered, queries sent, progress, charges.
 
 Mechanisms and draws look at counts, so what they do inside depends on counts and coins: their functions are not noted,
 nor those of a module that works row by row (it is entered once for each row, or more); and a loop counts as one round.
@@ -203,5 +203,8 @@ def _first_difference(one: Any, other: Any) -> str:
     if isinstance(one, str):
         one, other = one.splitlines(), other.splitlines()
     pairs = zip([*one, None], [*other, None], strict=False)
-    place, found = next((n, pair) for n, pair in enumerate(pairs) if pair[0] != pair[1])
-    return f"at {place}: {str(found[0])[:300]!r} and {str(found[1])[:300]!r}"
+    place, (first, second) = next((n, pair) for n, pair in enumerate(pairs) if pair[0] != pair[1])
+    texts = str(first), str(second)
+    same = next((at for at, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), 0)
+    start = max(0, same - 40)
+    return f"at {place}: {texts[0][start : start + 160]!r} and {texts[1][start : start + 160]!r}"

@@ -20,7 +20,7 @@ COMMANDS = {
     "top": f"top ROWS --user user --item item -k 3 {LIKELY}",
     "top, paid": f"top ROWS --user user --item item -k 3 {LIKELY} --ledger budget.sqlite --analyst ann",
     "top, refused": "top ROWS --user user --item item -k 3 --epsilon 101 --ledger budget.sqlite --analyst ann",
-    "top, filter": f"top ROWS --user user --item item -k 3 {LIKELY} --where \"other = 'yes'\"",
+    "top, filter": f"top ROWS --user user --item item -k 3 {LIKELY} --where \"other <> '8'\"",
     "top, wrong filter": f'top ROWS --user user --item item -k 3 {LIKELY} --where "other ="',
     "top, domain": "top ROWS --user user --item item -k 2 --epsilon 100 --domain a,b,c,d --format json",
     "choose": "choose ROWS --user user --item item --domain a,b,c --epsilon 100 -o answer.json",

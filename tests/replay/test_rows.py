@@ -15,10 +15,11 @@ from tests.replay.server_kinds import Servers
 
 # The other kinds go through the same code but for a few lines.
 EVERY_DAY = {
-    "dict of lists", "dict of object arrays", "dict of arrays", "objects that only narwhals reads", "pandas", "polars",
-    "pyarrow", "Parquet", "CSV", "TSV", "JSON lines", "JSON array", "DuckDB table", "warehouse (trino)", "PostgreSQL",
+    "dict of lists", "dict of arrays", "objects that only narwhals reads", "polars", "pyarrow", "Parquet", "CSV",
+    "JSON lines", "DuckDB table", "warehouse (trino)", "PostgreSQL",
 }  # fmt: skip
-EVERY_DAY_SORTS = {"text", "whole", "real", "half", "day", "moment ms", "any of numbers", "any of texts"}
+EVERY_DAY_SORTS = {"text", "half", "day", "any of numbers"}
+LINES_IN = {"CSV", "JSON lines"}
 # What may be refused whatever rows it holds: DuckDB reads no float16 of Arrow, and a JSON array is one syntax of all.
 MAY_BE_REFUSED = {("JSON array", "any of numbers"), ("JSON array", "any of texts")} | {
     (kind, "half") for kind in ("pyarrow", "pandas over Arrow", "stream of Arrow data", "dict of arrays", "Parquet")
@@ -26,11 +27,11 @@ MAY_BE_REFUSED = {("JSON array", "any of numbers"), ("JSON array", "any of texts
 
 
 def _marks(cell: Cell, number: int) -> list[pytest.MarkDecorator]:
-    often = cell.kind.name in EVERY_DAY and cell.sort in EVERY_DAY_SORTS
-    if cell.line is not None:  # every third is one place of each line
-        often = often and number % 3 == number // 3 % 3 and len(cell.line.line) < HUGE_LENGTH
-    elif cell.role != "item":
-        often = often and cell.sort in BROAD
+    if cell.line is not None:  # of three places in a row the first, then the second, then the third
+        often = cell.kind.name in LINES_IN and number % 3 == number // 3 % 3 and len(cell.line.line) < HUGE_LENGTH
+    else:
+        often = cell.kind.name in EVERY_DAY and cell.sort in EVERY_DAY_SORTS
+        often = often and (cell.role == "item" or cell.sort in BROAD)
     return [] if often else [pytest.mark.slow]
 
 
@@ -40,7 +41,9 @@ def _parameters(cells: list[Cell]) -> list[object]:
 
 KIND_LIST = every_kind(servers=True)
 JOINT = _parameters([cell for kind in KIND_LIST for cell in joint_cells(kind)])
-LINE = _parameters([cell for kind in KIND_LIST for cell in line_cells(kind, LINES)])
+LINE = _parameters(
+    [c for kind in KIND_LIST for c in line_cells(kind, LINES) if kind.name in LINES_IN or c.place == "middle"]
+)
 HUGE = _parameters([cell for kind in KIND_LIST for cell in huge_cells(kind) if "gz" not in kind.name])
 
 

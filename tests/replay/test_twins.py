@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.replay.broken import CALLS, LINE_READERS, READERS, twin
+from tests.replay.broken import CALLS, READERS, quotes_run_on, twin
 from tests.replay.calls import ROWS, makers
 from tests.replay.cells import Bench, Cell
 from tests.replay.judge import Allowed, broken
@@ -28,19 +28,14 @@ def test_a_broken_reader_is_refused(reader):
     assert bench.run(cell) is not None
 
 
-@pytest.mark.parametrize("reader", LINE_READERS, ids=lambda reader: reader.__name__)
-def test_a_broken_reader_of_lines_is_refused(reader, tmp_path: Path):
+def test_a_broken_reader_of_lines_is_refused(tmp_path: Path):
     rows = plain("text", "item")
-    before = notice((reader(rows, None, "first", tmp_path), None), "item", "text", all_questions=False)
+    before = notice((quotes_run_on(rows, None, "first", tmp_path), None), "item", "text", all_questions=False)
     assert before.failed is None
-    found = set()
-    for line in LINES["csv"]:
-        for place in PLACES if len(line.line) < 100 else ():
-            made = reader(rows, line, place, tmp_path), None
-            after = notice(made, "item", "text", all_questions=False)
-            if broken(before, after, Allowed(line.users, line.users)):
-                found.add(line.name)
-    assert "an open quote" in found
+    line = next(line for line in LINES["csv"] if line.name == "an open quote")
+    for place in PLACES[:2]:  # behind the last line there is nobody to swallow
+        made = quotes_run_on(rows, line, place, tmp_path), None
+        assert broken(before, notice(made, "item", "text", all_questions=False), Allowed()) is not None
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)

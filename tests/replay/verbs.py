@@ -30,7 +30,7 @@ def _twice(data: Data, draws: Draws, tell: Tell) -> Release:
     return first if first.labels == second.labels else second
 
 
-FILTER = {"where": "other = 'yes' AND NOT item IN ('d', 'zz')"}
+FILTER = {"where": "other <> '8' AND NOT item IN ('d', 'zz')"}
 VERBS: dict[str, Ask] = {
     "top k": _call("top_k", k=3, **LIKELY),
     "top k, counts": _call("top_k", k=3, counts=True, **LIKELY),

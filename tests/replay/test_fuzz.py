@@ -1,0 +1,61 @@
+"""Rows that nobody thought of: Hypothesis makes values and lines, for each kind of source what it can hold."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.replay.cells import Bench, Cell
+from tests.replay.kinds import KINDS
+from tests.replay.odd_lines import OddLine
+from tests.replay.odd_values import Odd
+from tests.replay.sorts import PLACES, ROLES
+
+THOROUGH = os.environ.get("CI") == "true" or os.environ.get("SLOW") == "1"
+EXAMPLES = settings(
+    max_examples=60 if THOROUGH else 4, suppress_health_check=[HealthCheck.function_scoped_fixture], print_blob=True
+)
+BENCH = Bench()
+WITH_HALVES = st.text(st.characters(exclude_categories=()), max_size=12)
+WHOLE = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | WITH_HALVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WITH_HALVES, inner, max_size=3),
+    max_leaves=4,
+)
+_BITS = [b'"', b",", b"\\", b"'", b";", b"\t", b" ", b"#", b"\0", b"\xff", b"\xc3", b"\xa9", b"a", b"mallory", b"yes"]
+_MARKS = [b"{", b"}", b"[", b"]", b":", b'"user":', b'"item":', b'"mallory"', b'"b"', b"1e9", b"null", b"\\ud83d"]
+CSV_LINES = st.lists(st.sampled_from(_BITS), max_size=12).map(b"".join)
+JSON_LINES = st.lists(st.sampled_from(_BITS + _MARKS), max_size=14).map(b"".join)
+
+VALUES = {
+    "dict of lists": ("any of numbers", ANYTHING),
+    "JSON lines": ("any of texts", ANYTHING),
+    "pyarrow": ("text", WHOLE | st.binary(max_size=8)),
+    "DuckDB table": ("text", WHOLE),
+    "CSV": ("text", WHOLE.filter(lambda text: "\n" not in text and "\r" not in text)),
+}
+LINES = {"CSV": CSV_LINES, "JSON lines": JSON_LINES}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@EXAMPLES
+@given(st.data())
+def test_values(kind: str, data: st.DataObject):
+    sort, values = VALUES[kind]
+    role = data.draw(st.sampled_from(ROLES))
+    odd = Odd("made", data.draw(values), "text")
+    if role == "user" or odd.value is not None:
+        assert BENCH.run(Cell(KINDS[kind], sort, role, data.draw(st.sampled_from(PLACES)), (odd,))) is None
+
+
+@pytest.mark.parametrize("kind", LINES)
+@EXAMPLES
+@given(st.data())
+def test_lines(kind: str, data: st.DataObject):
+    line = OddLine("made", data.draw(LINES[kind]) + b"\n")
+    cell = Cell(KINDS[kind], KINDS[kind].sorts[-1], "item", data.draw(st.sampled_from(PLACES)), line=line)
+    assert BENCH.run(cell) is None
