@@ -15,13 +15,14 @@ import sys
 import tempfile
 import threading
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from dpselect import asking, ledger_command, plan_command, union_command
 from dpselect.arguments import parser
-from dpselect.errors import BudgetError, DataError, LedgerError, OutputError, ParameterError
+from dpselect.errors import BudgetError, DataError, LedgerError, OutputError, ParameterError, WeakPromiseWarning
 
 if TYPE_CHECKING:
     from dpselect.release import Release
@@ -31,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # no matrices here: NumPy starts 0.1 s faster, and smaller
     try:
-        with _stopped_once():
+        with _stopped_once(), _warned():
             return _command(parser().parse_args(argv))
     except SystemExit as end:  # argparse has said what there was to say
         return end.code if isinstance(end.code, int) else 0
@@ -78,6 +79,30 @@ def _stopped_once() -> Iterator[None]:
     finally:
         for one, now in before.items():
             signal.signal(one, now)
+
+
+@contextlib.contextmanager
+def _warned() -> Iterator[None]:
+    """What a promise does not keep is one line on standard error; other warnings stay as they are."""
+    usual = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, WeakPromiseWarning):
+            print(f"dpselect: mind: {message}", file=sys.stderr)
+        else:
+            usual(message, category, filename, lineno, file, line)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", WeakPromiseWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _command(args: argparse.Namespace) -> int:

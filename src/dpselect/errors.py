@@ -91,6 +91,10 @@ class ParameterError(DpselectError, ValueError):
         super().__init__(message if hint is None else f"{message}\nhint: {hint}")
 
 
+class WeakPromiseWarning(UserWarning):
+    """A price so high that the promise says little about any one person. Given before data are touched."""
+
+
 def _said(what: object) -> str:
     return cut(what) if isinstance(what, str) else came(what)
 

@@ -15,15 +15,17 @@ from dpselect.draws import Draws
 from dpselect.histogram import Histogram
 from dpselect.mechanisms import (
     CanonicalSet,
+    ExponentialMechanism,
     GammaMechanism,
     JointPermuteAndFlip,
     JointSequence,
     JointSet,
     LimitedDomainGaussian,
     LimitedDomainLaplace,
-    Mechanism,
     NoisyCounts,
     OneShotLaplace,
+    PermuteAndFlip,
+    ReportNoisyMax,
 )
 from dpselect.mechanisms.candidates import Input, candidates
 from dpselect.mechanisms.chosen_k_bar import ChosenKBar
@@ -36,6 +38,7 @@ from dpselect.mechanisms.top_rows import top_rows
 from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.release import Item, Release, Statement
 
+Chooser = ExponentialMechanism | PermuteAndFlip | ReportNoisyMax
 BETA = 0.05  # accuracy is stated for 95 of 100 answers
 
 
@@ -43,7 +46,7 @@ BETA = 0.05  # accuracy is stated for 95 of 100 answers
 class BestOne:
     """A plan for choosing one."""
 
-    chooser: Mechanism
+    chooser: Chooser
     sentence: str
 
     def select(self, scores: Input, draws: Draws) -> Release:
