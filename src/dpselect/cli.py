@@ -12,7 +12,6 @@ import os
 import shlex
 import signal
 import sys
-import tempfile
 import threading
 import traceback
 import warnings
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from dpselect import asking, ledger_command, plan_command, union_command
 from dpselect.arguments import parser
+from dpselect.claims import Folder
 from dpselect.errors import BudgetError, DataError, LedgerError, OutputError, ParameterError, WeakPromiseWarning
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _stopped_once() -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM stops the work; more of them do not stop the tidying up after it.
+    """The first Ctrl-C, SIGTERM or SIGHUP stops the work; more of them do not stop the tidying up after it.
 
     What the engine spilled to disk are rows, and must not be left behind.
     """
@@ -70,6 +70,8 @@ def _stopped_once() -> Iterator[None]:
 
     # Whoever handles or ignores a signal already, as nohup and background jobs do, goes on doing so.
     plain = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    if hasattr(signal, "SIGHUP"):
+        plain[signal.SIGHUP] = signal.SIG_DFL
     ours = threading.current_thread() is threading.main_thread()
     before = {one: now for one, now in plain.items() if ours and signal.getsignal(one) is now}
     for one in before:
@@ -100,7 +102,6 @@ def _warned() -> Iterator[None]:
             usual(message, category, filename, lineno, file, line)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("always", WeakPromiseWarning)
         warnings.showwarning = show
         yield
 
@@ -231,8 +232,8 @@ def quantile(args: argparse.Namespace) -> None:
 def demo(args: argparse.Namespace) -> None:
     """Invented data, and a private top ten of it."""
     if args.keep is None:
-        with tempfile.TemporaryDirectory(prefix="dpselect-demo-") as folder:
-            _demo(args, Path(folder, "plays.parquet"))
+        with Folder() as folder:
+            _demo(args, Path(folder.path, "plays.parquet"))
     else:
         path = Path(args.keep)
         if path.exists():

@@ -16,8 +16,8 @@ PACKAGE = ROOT / "src" / "dpselect"
 # ones. `dpselect` is the package root itself: it re-exports everything up to the session, so whoever imports
 # from it stands after the session. `testing` stands beside this row, see `may_import`.
 ROOMS = (
-    "errors", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "user_sets", "texts", "grid",
-    "kernels", "mechanisms", "engines",
+    "errors", "claims", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "user_sets", "texts",
+    "grid", "kernels", "mechanisms", "engines",
     "forms", "plots", "release", "archive", "plans", "unions", "union_answers", "engine_unions", "discovery",
     "planning", "answers", "prospects", "questions", "ledger", "payments", "verbs", "quantiles", "dataset", "session",
     "dpselect", "demo",
