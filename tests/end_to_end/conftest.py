@@ -54,7 +54,7 @@ def process(
         [sys.executable, "-m", "dpselect", *map(str, arguments)],
         cwd=cwd,
         input=stdin,
-        env=os.environ | environment,
+        env=os.environ | {"PYTHONWARNINGS": "ignore::UserWarning"} | environment,  # of large epsilons
         capture_output=True,
         text=True,
         encoding="utf-8",

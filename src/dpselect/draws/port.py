@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from fractions import Fraction
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,6 @@ class Rising(Protocol):
         ...
 
 
-@runtime_checkable
 class Draws(Protocol):
     """Answers with an exactly stated law each; independent of one another.
 

@@ -32,7 +32,7 @@ class Mechanism(Protocol):
 def check_call(draws: object, progress: object = None) -> None:
     """Refuse, before anything is paid or read, what would fail in the middle: a callback or draws that are none."""
     parameters.called("progress", progress)
-    if draws is not None and (isinstance(draws, type) or not isinstance(draws, Draws)):
+    if draws is not None and not isinstance(getattr(draws, "secure", None), bool):
         raise ParameterError("draws", "be left out, or draws such as those of dpselect.testing", came(draws))
 
 
