@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from dpselect.errors import OutputError
+
 if sys.platform != "win32":  # there nothing is locked, and nothing is swept
     import fcntl
 
@@ -51,6 +53,9 @@ class Folder:
         self._end = weakref.finalize(self, _end, self._held)
         try:
             self.path = _made(self._held)
+        except OSError as error:
+            self.close()
+            raise OutputError(f"no temporary folder can be made: {error.strerror}", "TMPDIR says where") from None
         except BaseException:
             self.close()
             sweep_folders(place)  # where a signal came before its name was known

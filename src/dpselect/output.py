@@ -203,11 +203,12 @@ class NewFile:
     def _begun(self) -> BinaryIO:
         """A new draft beside the file, locked while it is open. Its name is nobody else's: it may be removed by it."""
         place, prefix = self.real.parent, f".{self.real.name}."
+        how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         sweep_drafts(str(place), prefix, ".part")
         while True:
             self._draft.path = place / f"{prefix}{os.getpid()}-{time.time_ns()}.part"
             try:
-                self._draft.file = file = self._draft.path.open("xb")
+                self._draft.file = file = os.fdopen(os.open(self._draft.path, how, 0o666), "wb")
             except FileExistsError:
                 continue
             if claimed(file.fileno()) and same(self._draft.path, file.fileno()):
