@@ -192,5 +192,8 @@ def test_no_living_folder_is_swept_in_a_crowd(place: Path) -> None:
     assert list(place.iterdir()) == []
 
 
-def test_a_sweeper_that_does_not_ask_is_found_out(place: Path) -> None:
-    assert lost_in_a_crowd(place, without_asking) > 0
+@pytest.mark.parametrize(("sweep", "stays"), [(sweep_folders, True), (without_asking, False)])
+def test_a_sweeper_that_does_not_ask_is_found_out(sweep: Callable[[str], None], stays: bool, place: Path) -> None:
+    with Folder() as folder:
+        sweep(str(place))
+        assert Path(folder.path).exists() == stays
