@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from dpselect.dataset import Dataset
     from dpselect.engines.domain import Column, Listed, Size, Span
     from dpselect.engines.warehouse_source import Warehouse
-    from dpselect.errors import BudgetError, DataError, DpselectError, LedgerError, OutputError, ParameterError
+    from dpselect.errors import (
+        BudgetError,
+        DataError,
+        DpselectError,
+        LedgerError,
+        OutputError,
+        ParameterError,
+        WeakPromiseWarning,
+    )
     from dpselect.inspection import Inspection, inspect
     from dpselect.ledger import Account, Ledger
     from dpselect.privacy import Neighbors
@@ -47,6 +55,7 @@ _HOMES = {
     "Size": "dpselect.engines.domain",
     "Span": "dpselect.engines.domain",
     "Statement": "dpselect.release",
+    "WeakPromiseWarning": "dpselect.errors",
     "Warehouse": "dpselect.engines.warehouse_source",
     "choose": "dpselect.verbs",
     "inspect": "dpselect.inspection",
@@ -78,6 +87,7 @@ __all__ = [
     "Span",
     "Statement",
     "Warehouse",
+    "WeakPromiseWarning",
     "__version__",
     "accounting",
     "choose",

@@ -12,7 +12,6 @@ import os
 import shlex
 import signal
 import sys
-import tempfile
 import threading
 import traceback
 import warnings
@@ -22,7 +21,16 @@ from typing import TYPE_CHECKING, TextIO
 
 from dpselect import asking, inspect_command, ledger_command, plan_command, union_command
 from dpselect.arguments import parser
-from dpselect.errors import BudgetError, DataError, LedgerError, LedgerWarning, OutputError, ParameterError
+from dpselect.claims import Folder
+from dpselect.errors import (
+    BudgetError,
+    DataError,
+    LedgerError,
+    LedgerWarning,
+    OutputError,
+    ParameterError,
+    WeakPromiseWarning,
+)
 
 if TYPE_CHECKING:
     from dpselect.release import Release
@@ -32,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # no matrices here: NumPy starts 0.1 s faster, and smaller
     try:
-        with _stopped_once(), _warned_plainly():
+        with _stopped_once(), _warned():
             return _command(parser().parse_args(argv))
     except SystemExit as end:  # argparse has said what there was to say
         return end.code if isinstance(end.code, int) else 0
@@ -58,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _stopped_once() -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM stops the work; more of them do not stop the tidying up after it.
+    """The first Ctrl-C, SIGTERM or SIGHUP stops the work; more of them do not stop the tidying up after it.
 
     What the engine spilled to disk are rows, and must not be left behind.
     """
@@ -70,6 +78,8 @@ def _stopped_once() -> Iterator[None]:
 
     # Whoever handles or ignores a signal already, as nohup and background jobs do, goes on doing so.
     plain = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    if hasattr(signal, "SIGHUP"):
+        plain[signal.SIGHUP] = signal.SIG_DFL
     ours = threading.current_thread() is threading.main_thread()
     before = {one: now for one, now in plain.items() if ours and signal.getsignal(one) is now}
     for one in before:
@@ -82,24 +92,24 @@ def _stopped_once() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _warned_plainly() -> Iterator[None]:
-    """Our own warnings are one sentence, without the line of code that they come from."""
+def _warned() -> Iterator[None]:
+    """Our own warnings are one line on standard error, without the line of code; others stay as they are."""
+    usual = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, (WeakPromiseWarning, LedgerWarning)):
+            print(f"dpselect: mind: {message}", file=sys.stderr)
+        else:
+            usual(message, category, filename, lineno, file, line)
+
     with warnings.catch_warnings():
-        others = warnings.showwarning
-
-        def show(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
-            if issubclass(category, LedgerWarning):
-                print(f"dpselect: {message}", file=sys.stderr)
-            else:
-                others(message, category, filename, lineno, file, line)
-
         warnings.showwarning = show
         yield
 
@@ -230,8 +240,8 @@ def quantile(args: argparse.Namespace) -> None:
 def demo(args: argparse.Namespace) -> None:
     """Invented data, and a private top ten of it."""
     if args.keep is None:
-        with tempfile.TemporaryDirectory(prefix="dpselect-demo-") as folder:
-            _demo(args, Path(folder, "plays.parquet"))
+        with Folder() as folder:
+            _demo(args, Path(folder.path, "plays.parquet"))
     else:
         path = Path(args.keep)
         if path.exists():

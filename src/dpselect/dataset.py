@@ -14,10 +14,10 @@ from dpselect.engines.port import PerUser, Progress
 from dpselect.engines.shown import shown
 from dpselect.engines.warehouse_source import is_warehouse
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.port import check_call, secure
 from dpselect.parameters import DELTA, Number, delta_or_default, whole
 from dpselect.payments import Answer, Where, purse
-from dpselect.privacy import ApproxDP, Neighbors
+from dpselect.privacy import ApproxDP, Neighbors, warn_if_weak
 from dpselect.questions import Question, question, source_of
 from dpselect.release import Release
 from dpselect.texts.level_shares import level_shares
@@ -159,6 +159,7 @@ class Dataset:
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read. No data, or none that fit, are an outcome: a release without items.
         """
+        check_call(draws, progress)
         known = None if domain is None else domain_of(domain)
         plan = planning.plan_top_k(
             k,
@@ -219,6 +220,7 @@ class Dataset:
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read or is too large for this machine. No data are an outcome: a release without items.
         """
+        check_call(draws, progress)
         terms = self.union_terms(epsilon, delta, max_items_per_user, method, counts, shares, popular)
         asked = {**terms.asked, "secure": draws is None or draws.secure}
         if parameters.flag("in_engine", in_engine):
@@ -281,6 +283,7 @@ class Dataset:
         Counts are monotonic when a user comes or goes, so the 2 of general scores is paid only for
         `neighbors="replace-one"`. `method` is "exponential", "permute-and-flip" or "noisy-max".
         """
+        check_call(draws, progress)
         known = domain_of(domain)
         most = self.max_items_per_user
         plan = verbs.plan_choice(epsilon=epsilon, method=method, neighbors=neighbors, most=most)
@@ -320,6 +323,7 @@ class Dataset:
         chosen without looking at the data; what lies beyond counts as the bound. The answer is a point low + i `step`;
         without a step the points are very dense. Several q share the price; a small delta makes them more accurate.
         """
+        check_call(draws, progress)
         which = quantiles.chosen(per_user)
         plan = quantiles.plan_quantile(q, bounds=bounds, step=step, epsilon=epsilon, delta=delta, per_user=which)
         price = plan.mechanism.privacy.approx
@@ -381,6 +385,7 @@ class Dataset:
         """The answer, paid from the purse if there is one; `check` refuses before that what does not fit the schema."""
         parameters.flag("fresh", fresh)
         self.check_verb(verb)
+        warn_if_weak(ceiling)
         paying = purse(self.ledger, self.analyst, self.name)
         with self.engine() as engine:
             check(engine)

@@ -146,7 +146,7 @@ def plan_discovery(
     if k_bar is not None:
         raise ParameterError("k_bar", f"be left out for {METHOD}, which has no cut-off", k_bar)
     asked = Discovery(
-        k=parameters.whole("k", k, least=1),
+        k=parameters.listed("k", k),
         epsilon=epsilon,
         delta=parameters.probability("delta", delta),
         most=max_items_per_user,

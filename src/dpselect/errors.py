@@ -66,6 +66,10 @@ def _digits(value: int) -> int:
 class DpselectError(Exception):
     """Base of every error that dpselect raises on purpose. It can be pickled, so another process may raise it too."""
 
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        self.hint = hint
+        super().__init__(message if hint is None else f"{message}\nhint: {hint}")
+
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from its text and attributes: what `__init__` takes differs from error to error."""
         return _again, (type(self), str(self), self.__dict__)
@@ -86,9 +90,11 @@ class ParameterError(DpselectError, ValueError):
 
     def __init__(self, parameter: str, must: str, came: object, hint: str | None = None) -> None:
         self.parameter, self.must, self.came = parameter, must, _said(came)
-        self.hint = hint
-        message = f"{parameter} must {must}, got {self.came}"
-        super().__init__(message if hint is None else f"{message}\nhint: {hint}")
+        super().__init__(f"{parameter} must {must}, got {self.came}", hint)
+
+
+class WeakPromiseWarning(UserWarning):
+    """A price so high that the promise says little about any one person. Given before data are touched."""
 
 
 def _said(what: object) -> str:
@@ -98,10 +104,6 @@ def _said(what: object) -> str:
 class DataError(DpselectError):
     """A source cannot be read as described. The message speaks of its schema only, never of its rows."""
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
-        self.hint = hint
-        super().__init__(message if hint is None else f"{message}\nhint: {hint}")
-
 
 class OutputError(DpselectError):
     """A result cannot be written where it should go."""
@@ -110,17 +112,9 @@ class OutputError(DpselectError):
 class BudgetError(DpselectError):
     """A question would cost more than what is left. Raised before any data is touched; the question cost nothing."""
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
-        self.hint = hint
-        super().__init__(message if hint is None else f"{message}\nhint: {hint}")
-
 
 class LedgerError(DpselectError):
     """A ledger cannot be read or written, or is not what it was when it was written."""
-
-    def __init__(self, message: str, hint: str | None = None) -> None:
-        self.hint = hint
-        super().__init__(message if hint is None else f"{message}\nhint: {hint}")
 
 
 class LedgerWarning(UserWarning):

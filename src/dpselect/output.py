@@ -12,11 +12,15 @@ import errno
 import os
 import stat
 import sys
+import time
+import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import BinaryIO, Protocol, TextIO
 
 from dpselect import forms, saving
+from dpselect.claims import LOCKS, claimed, same, sweep_drafts
 from dpselect.errors import OutputError, ParameterError
 from dpselect.release import Release
 
@@ -142,42 +146,80 @@ class Device:
         """Nothing was begun."""
 
 
+@dataclass
+class _Draft:
+    """What a draft is removed by. It is filled step by step, so that a signal at any of them leaves nothing."""
+
+    maker: int = field(default_factory=os.getpid)
+    path: Path | None = None
+    file: BinaryIO | None = None
+
+
 class NewFile:
-    """A file that appears whole or not at all: bytes go to a reserved file beside it, which then takes its name."""
+    """A file that appears whole or not at all: bytes go to a reserved file beside it, which then takes its name.
+
+    The draft goes when this object does, whatever ends the work; what a process that was killed left goes next time.
+    """
 
     def __init__(self, path: Path, real: Path) -> None:
         self.real = real
-        self.draft = real.with_name(f".{real.name}.{os.getpid()}.part")
+        self._draft = _Draft()
+        self._end = weakref.finalize(self, _forget, self._draft)
         try:
-            self.draft.unlink(missing_ok=True)  # left by a process of the same number that was killed
-            how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            self.descriptor: int | None = os.open(self.draft, how, 0o666)
+            file = self._begun()
         except OSError as error:
             raise OutputError(f"{path} cannot be written: {error.strerror}") from None
         try:
-            reserve(self.descriptor)
+            reserve(file.fileno())
         except OSError as error:
             self.give_up()
             raise OutputError(f"there is no room for {path}: {error.strerror}") from None
 
+    def _begun(self) -> BinaryIO:
+        """A new draft beside the file, locked while it is open. Its name is nobody else's: it may be removed by it."""
+        place, prefix = self.real.parent, f".{self.real.name}."
+        how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        sweep_drafts(str(place), prefix, ".part")
+        while True:
+            self._draft.path = place / f"{prefix}{os.getpid()}-{time.time_ns()}.part"
+            try:
+                self._draft.file = file = os.fdopen(os.open(self._draft.path, how, 0o666), "wb")
+            except FileExistsError:
+                continue
+            if claimed(file.fileno()) and same(self._draft.path, file.fileno()):
+                return file
+
     def write(self, content: bytes) -> None:
         """Into the draft and down to the disk, then the draft takes the file's name."""
-        descriptor, self.descriptor = self.descriptor, None
-        with open(descriptor if descriptor is not None else self.draft, "wb") as file:
-            file.write(content)  # over the reserved bytes, which are cut off only after
-            file.flush()
-            file.truncate(len(content))
-            os.fsync(file.fileno())
+        draft, file = self._draft.path, self._draft.file
+        if draft is None or file is None:
+            raise ValueError("there is no draft any more")
+        file.write(content)  # over the reserved bytes, which are cut off only after
+        file.flush()
+        file.truncate(len(content))
+        os.fsync(file.fileno())
+        if not LOCKS:
+            file.close()  # Windows renames no open file
         with contextlib.suppress(OSError):
-            self.draft.chmod(stat.S_IMODE(self.real.stat().st_mode))  # an old file keeps its permissions
-        self.draft.replace(self.real)
+            draft.chmod(stat.S_IMODE(self.real.stat().st_mode))  # an old file keeps its permissions
+        draft.replace(self.real)
+        self.give_up()
 
     def give_up(self) -> None:
-        """Remove the draft; the old file, if there was one, is untouched."""
-        if self.descriptor is not None:
-            os.close(self.descriptor)
-            self.descriptor = None
-        self.draft.unlink(missing_ok=True)
+        """Remove the draft, if it has not become the file; the old file, if there was one, is untouched."""
+        try:
+            self._end()
+        except BaseException:
+            _forget(self._draft)
+            raise
+
+
+def _forget(draft: _Draft) -> None:
+    if draft.file is not None:
+        with contextlib.suppress(OSError):
+            draft.file.close()  # which may write what was refused before
+    if draft.path is not None and os.getpid() == draft.maker:
+        draft.path.unlink(missing_ok=True)
 
 
 def reserve(descriptor: int) -> None:

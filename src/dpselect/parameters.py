@@ -5,12 +5,13 @@ from __future__ import annotations
 import decimal
 import math
 import numbers
+import re
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from fractions import Fraction
 
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 
 Number = Fraction | int | float | str | Decimal
 """What a caller may write for a real parameter; the mechanism keeps it as a Fraction."""
@@ -19,38 +20,114 @@ DELTA = Fraction(1, 10**6)
 """The delta of a question that needs one and was given none."""
 
 EXPONENT = 300  # decimal: inside of what floats hold
+LONGEST_TEXT = 1000  # characters of a number
+MOST_BITS = 2**14  # of a numerator or denominator: far more than the digits of any float
+LEAST, LARGEST_EPSILON, LARGEST_SENSITIVITY = Fraction(1, 10**100), Fraction(10**6), Fraction(10**100)
+MOST = 2**53  # the largest whole number that floats hold with all before it
+MOST_LISTED = 10**7  # things in an answer
+_LOOSE = re.compile(r"(?<!\d)_|_(?!\d)")  # an underscore that separates no digits
 
 
 def rational(name: str, value: object, must: str) -> Fraction:
-    """The exact rational that `value` is: the string "0.1" is one tenth, the float 0.1 its binary value."""
-    if isinstance(value, bool) or not isinstance(value, (numbers.Real, str, Decimal)):
-        raise ParameterError(name, must, repr(value))
-    if isinstance(value, str) and "," in value:
-        raise ParameterError(name, must, repr(value), "write the decimal point as a point, for example 0.5")
-    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Rational):
-        value = float(value)
-    if isinstance(value, (str, Decimal)) and _extreme(value):
-        raise ParameterError(name, must, repr(value), f"its exponent must be between -{EXPONENT} and {EXPONENT}")
+    """The exact rational that `value` is written as: 0.1 and "0.1" are one tenth, and "1/3" is a third.
+
+    A float is taken at its shortest decimal, which is what was written and what Python shows; so are the floats of
+    NumPy, each at its own width. The size of what is not 0 lies between 1e-300 and 1e300.
+    """
+    hint = None
     try:
-        return Fraction(value)
+        number = _exact(value)
     except (ValueError, OverflowError, ZeroDivisionError, TypeError):
-        raise ParameterError(name, must, repr(value)) from None
+        if isinstance(value, str) and "," in value:
+            hint = "write the decimal point as a point, for example 0.5"
+        raise ParameterError(name, must, came(value), hint) from None
+    if number is None or _extreme(number):
+        hint = f"its size must be between 1e-{EXPONENT} and 1e{EXPONENT}, its digits at most {LONGEST_TEXT}"
+        raise ParameterError(name, must, came(value), hint)
+    return number
 
 
-def _extreme(value: str | Decimal) -> bool:
-    """Is it beyond what a float can hold? Making "1e999999999" exact would also take minutes."""
+def _exact(value: object) -> Fraction | None:
+    """The rational, None where it is beyond the limits; another error where it is no number.
+
+    No power of ten is made before its exponent has been looked at: 1e999999999 would take minutes.
+    """
+    if isinstance(value, (bool, complex)):
+        raise TypeError
+    if isinstance(value, str):
+        return _written(str.__str__(value))
+    if isinstance(value, Decimal):
+        return _decimal(value)
+    if isinstance(value, numbers.Rational):
+        return _ratio(int(value.numerator), int(value.denominator))
+    if isinstance(value, numbers.Real):
+        other_width = type(value).__module__ == "numpy" and not isinstance(value, float)
+        return _decimal(Decimal(str(value) if other_width else float.__repr__(float(value))))
+    raise TypeError
+
+
+def _written(text: str) -> Fraction | None:
+    """A decimal number, or a fraction of two whole ones."""
+    if len(text) > LONGEST_TEXT:
+        return None
+    if "/" in text:
+        return Fraction(text)  # of two whole numbers: it knows no exponent here
     try:
-        number = Decimal(value)
-    except InvalidOperation:
-        return False  # not a decimal, such as 1/3: it has no exponent
-    return bool(number.is_finite() and number and abs(number.adjusted()) > EXPONENT)
+        number = Decimal(text)
+    except InvalidOperation:  # no number at all, or of an exponent that no Decimal has
+        raise ValueError from None
+    if _LOOSE.search(text):
+        raise ValueError
+    return _decimal(number)
+
+
+def _ratio(above: int, below: int) -> Fraction | None:
+    return None if max(above.bit_length(), below.bit_length()) > MOST_BITS else Fraction(above, below)
+
+
+def _decimal(value: Decimal) -> Fraction | None:
+    if not value.is_finite():
+        raise ValueError
+    if not value:
+        return Fraction(0)  # which may have been written with any exponent
+    few = len(value.as_tuple().digits) <= LONGEST_TEXT
+    return Fraction(value) if few and abs(value.adjusted()) <= EXPONENT else None
+
+
+def _extreme(number: Fraction) -> bool:
+    """Has it a size that floats do not hold?"""
+    return number != 0 and not Fraction(10) ** -EXPONENT <= abs(number) < Fraction(10) ** (EXPONENT + 1)
 
 
 def positive(name: str, value: object, must: str = "be a positive, finite number") -> Fraction:
     """A rational above 0."""
     number = rational(name, value, must)
     if number <= 0:
-        raise ParameterError(name, must, repr(value))
+        raise ParameterError(name, must, came(value))
+    return number
+
+
+def epsilon(name: str, value: object) -> Fraction:
+    """An epsilon that says something, and whose exponentials stay within what is computed."""
+    return _between(name, positive(name, value), value, LEAST, LARGEST_EPSILON)
+
+
+def sensitivity(name: str, value: object) -> Fraction:
+    """A sensitivity: with an epsilon beside it, a rate that draws can be made at."""
+    return _between(name, positive(name, value), value, LEAST, LARGEST_SENSITIVITY)
+
+
+def _between(name: str, number: Fraction, value: object, least: Fraction, most: Fraction) -> Fraction:
+    if not least <= number <= most:
+        raise ParameterError(name, f"be between {float(least):g} and {float(most):g}", came(value))
+    return number
+
+
+def not_negative(name: str, value: object, must: str = "be a finite number of at least 0") -> Fraction:
+    """A rational of at least 0."""
+    number = rational(name, value, must)
+    if number < 0:
+        raise ParameterError(name, must, came(value))
     return number
 
 
@@ -59,7 +136,7 @@ def probability(name: str, value: object, *, zero: bool = False) -> Fraction:
     must = "be at least 0 and less than 1" if zero else "be between 0 and 1, both excluded"
     number = rational(name, value, must)
     if number >= 1 or number < 0 or (number == 0 and not zero):
-        raise ParameterError(name, must, repr(value), "1e-6 is a common choice, well below 1 / number of users")
+        raise ParameterError(name, must, came(value), "1e-6 is a common choice, well below 1 / number of users")
     return number
 
 
@@ -70,22 +147,53 @@ def delta_or_default(value: object, *, needed: bool) -> Fraction:
     return probability("delta", value, zero=not needed)
 
 
-def whole(name: str, value: object, *, least: int) -> int:
-    """An integer of at least `least`; integers of NumPy are taken, booleans and floats are not."""
+def whole(name: str, value: object, *, least: int, most: int = MOST) -> int:
+    """An integer from `least` to `most`, as Python's own; integers of NumPy are taken, booleans and floats are not."""
     must = f"be a whole number of at least {least}"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise ParameterError(name, must, repr(value))
+        raise ParameterError(name, must, came(value))
     number = int(value)
     if number < least:
-        raise ParameterError(name, must, repr(value))
+        raise ParameterError(name, must, came(value))
+    if number > most:
+        raise ParameterError(name, f"be a whole number from {least} to {most}", came(value))
     return number
+
+
+def listed(name: str, value: object) -> int:
+    """How many things shall be listed: at least one, and no more than a machine can hold."""
+    return whole(name, value, least=1, most=MOST_LISTED)
+
+
+def several(name: str, value: object, must: str) -> list[object]:
+    """The values of a list, an array or another iterable; one value that is none stands alone."""
+    if not isinstance(value, Iterable) or isinstance(value, (str, bytes)):
+        return [value]
+    try:
+        return list(value)
+    except TypeError:  # an array of no dimension
+        raise ParameterError(name, must, came(value)) from None
 
 
 def flag(name: str, value: object) -> bool:
     """A real bool: a privacy-critical switch is never guessed from something truthy."""
     if not isinstance(value, bool):
-        raise ParameterError(name, "be True or False", repr(value))
+        raise ParameterError(name, "be True or False", came(value))
     return value
+
+
+def one_of(name: str, value: object, known: Iterable[str], where: str = "", hint: str | None = None) -> str:
+    """One of the known names; of anything else it says which there are."""
+    names = list(known)
+    if not isinstance(value, str) or value not in names:
+        raise ParameterError(name, f"be one of {', '.join(names)}{where}", came(value), hint)
+    return value
+
+
+def called(name: str, value: object) -> None:
+    """Refuse what cannot be called, where something that can may be given."""
+    if value is not None and not callable(value):
+        raise ParameterError(name, "be a function, or left out", came(value))
 
 
 def near(name: str, known: Iterable[str]) -> str:

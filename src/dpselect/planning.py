@@ -85,14 +85,14 @@ def plan_top_k(
     """Check every parameter, fix the mechanism by data-independent facts, and settle the price."""
     parameters.flag("counts", counts)
     parameters.flag("ranked", ranked)
-    epsilon = parameters.positive("epsilon", epsilon)
+    epsilon = parameters.epsilon("epsilon", epsilon)
     method = _method(method, known=domain is not None)
     share = parameters.delta_or_default(delta, needed=domain is None)
     if domain is not None:
         _check_known(k, k_bar, domain)
         why, sample = "", sampled(max_items_per_user)
         if method == "auto":
-            best = best_set_method(parameters.whole("k", k, least=1), epsilon, share)
+            best = best_set_method(parameters.listed("k", k), epsilon, share)
             method, why = ("peeling", IN_ORDER) if ranked else (best, NO_ORDER[best])
         if method in ONE_SHOT:
             return _plan_one_shot(k, epsilon, share, counts, max_items_per_user, method, KNOWN_NOISE + sample)
@@ -101,7 +101,7 @@ def plan_top_k(
         return _plan_known(k, epsilon, share, counts, max_items_per_user, why + sample)
     why = ""
     if method == "auto" and k_bar is None:
-        method = best_unknown_method(parameters.whole("k", k, least=1), epsilon, share, max_items_per_user)
+        method = best_unknown_method(parameters.listed("k", k), epsilon, share, max_items_per_user)
         why = LARGE_K if method == DISCOVER else ""
     if method == DISCOVER:
         bound = max_items_per_user
@@ -118,17 +118,15 @@ def _check_known(k: int, k_bar: int | None, domain: Domain) -> None:
     if k_bar is not None:
         raise ParameterError("k_bar", "be left out where a domain is given", k_bar)
     most = most_items(domain)
-    if most is not None and parameters.whole("k", k, least=1) > most:
+    if most is not None and parameters.listed("k", k) > most:
         raise ParameterError("k", "be at most the number of items in the domain", k)
 
 
 def _method(method: str, *, known: bool) -> str:
     allowed = ["auto", "peeling", *SETS, *ONE_SHOT] if known else ["auto", *UNKNOWN, DISCOVER, *NOISED]
-    method = SHORT.get(method, method) if known else method
-    if method not in allowed:
-        where = "with a domain" if known else "without a domain"
-        raise ParameterError("method", f"be one of {', '.join(allowed)} {where}", came(method))
-    return method
+    if known and isinstance(method, str):
+        method = SHORT.get(method, method)
+    return parameters.one_of("method", method, allowed, " with a domain" if known else " without a domain")
 
 
 def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:

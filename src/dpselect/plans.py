@@ -37,12 +37,18 @@ from dpselect.mechanisms.peeling import Peeling
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.ranked import fixed, ranked
 from dpselect.mechanisms.top_rows import top_rows
+from dpselect.parameters import Number
 from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.release import Item, Release, Statement
 
 
 class Chooser(Mechanism, Protocol):
     """A mechanism that chooses one, and knows how far the best may be above it."""
+
+    @property
+    def sensitivity(self) -> Number:
+        """By how much one user moves a score."""
+        ...
 
     def gap(self, beta: float, candidates: int) -> Fraction:
         """No candidate has a score that is larger by more than this, but with probability beta."""

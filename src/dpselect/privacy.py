@@ -6,12 +6,15 @@ one notion to another is one line here and names its theorem.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from dpselect.errors import ParameterError, came
+from dpselect.errors import ParameterError, WeakPromiseWarning
+from dpselect.parameters import one_of, rounded_up
 
 
 class Neighbors(StrEnum):
@@ -23,10 +26,7 @@ class Neighbors(StrEnum):
 
 def neighbors(value: Neighbors | str) -> Neighbors:
     """The named relation, or a clear error."""
-    try:
-        return Neighbors(value)
-    except ValueError:
-        raise ParameterError("neighbors", "be 'add-remove' or 'replace-one'", came(value)) from None
+    return Neighbors(one_of("neighbors", value, Neighbors))
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,39 @@ class Privacy:
     def zcdp(self) -> ZCDP | None:
         """The zCDP of the steps together; None where a failure probability stands outside of them."""
         return None if self.failure else ZCDP(rho_of(self.steps))
+
+
+LARGE_EPSILON, LARGE_DELTA = Fraction(10), Fraction(1, 1000)
+
+
+def weak_points(epsilon: Fraction, delta: Fraction) -> tuple[str, ...]:
+    """What a promise of this size does not keep from others, in plain words; nothing where it is of a usual size."""
+    found = []
+    if epsilon > LARGE_EPSILON:
+        found.append(
+            f"epsilon = {rounded_up(epsilon)} is large. An answer may be e^{rounded_up(epsilon)} times as likely with "
+            "a person's rows as without them, so it may well tell whether they are there; 1 is a common choice."
+        )
+    if delta >= LARGE_DELTA:
+        found.append(
+            f"delta = {rounded_up(delta)} is large. Each person may be exposed with that probability, so "
+            "it should be far below 1 / number of users; 1e-6 is a common choice."
+        )
+    return tuple(found)
+
+
+def warn_if_weak(price: ApproxDP) -> None:
+    """Say so while nothing has been read or paid, at the line of the caller's that asks."""
+    for text in weak_points(price.epsilon, price.delta):
+        warnings.warn(text, WeakPromiseWarning, stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """How far up the first frame outside of this package is, as `warnings.warn` counts from `warn_if_weak`."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def rho_of(steps: Iterable[AnySteps]) -> Fraction:

@@ -8,12 +8,12 @@ from fractions import Fraction
 from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.engines.port import PerUser
-from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.port import check_call, secure
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.parameters import Number
 from dpselect.payments import Answer, Where, purse
 from dpselect.plans import ValuesAt
+from dpselect.privacy import warn_if_weak
 from dpselect.questions import question
 from dpselect.release import Release
 
@@ -56,6 +56,7 @@ def quantile(
         >>> quantile([30] * 50 + [40] * 60, bounds=(0, 120), step=1, epsilon=9).labels
         [40]
     """
+    check_call(draws)
     plan = plan_quantile(q, bounds=bounds, step=step, epsilon=epsilon, delta=delta)
     price = plan.mechanism.privacy.approx
 
@@ -63,6 +64,7 @@ def quantile(
         return plan.select(values, secure(draws)), price
 
     parameters.flag("fresh", fresh)
+    warn_if_weak(price)
     paying = purse(ledger, analyst, name)
     if paying is None:
         return ask()[0]
@@ -117,10 +119,7 @@ def plan_quantile(
 
 def chosen(per_user: PerUser | str) -> PerUser:
     """Which value of a user counts, or a clear error."""
-    try:
-        return PerUser(per_user)
-    except ValueError:
-        raise ParameterError("per_user", f"be one of {', '.join(PerUser)}", came(per_user)) from None
+    return PerUser(parameters.one_of("per_user", per_user, PerUser))
 
 
 def asked(plan: ValuesAt, draws: Draws | None, per_user: PerUser | None = None) -> Mapping[str, object]:

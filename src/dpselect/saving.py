@@ -6,11 +6,11 @@ import contextlib
 import csv
 import io
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dpselect import forms
+from dpselect.claims import Folder
 from dpselect.errors import OutputError
 
 
@@ -27,8 +27,8 @@ def parquet_bytes(columns: Mapping[str, Sequence[object]]) -> bytes:
     """The columns as a Parquet file, written by the engine."""
     from dpselect.engines.duckdb_engine import write_table
 
-    with tempfile.TemporaryDirectory(prefix="dpselect-") as folder:
-        path = Path(folder, "release.parquet")
+    with Folder() as folder:
+        path = Path(folder.path, "release.parquet")
         write_table(columns, path)
         return path.read_bytes()
 

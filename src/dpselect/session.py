@@ -14,14 +14,14 @@ from dpselect.deposits import Deposit
 from dpselect.draws import Draws
 from dpselect.engines.domain import domain_of
 from dpselect.engines.port import Engine, PerUser, Progress
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.candidates import Input
 from dpselect.mechanisms.limited_domain import default_k_bar
-from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.port import check_call, secure
 from dpselect.mechanisms.price import plan_of
 from dpselect.parameters import Number, rounded_down, rounded_up
 from dpselect.payments import Purse, Where, purse
-from dpselect.privacy import ApproxDP, Neighbors, Steps
+from dpselect.privacy import ApproxDP, Neighbors, Steps, warn_if_weak
 from dpselect.processes import refuse_copy
 from dpselect.questions import question
 from dpselect.release import Receipt, Release, Statement
@@ -78,6 +78,7 @@ class Session:
             "delta_composition": delta_composition,
         }
         self.terms = _terms(whole, pieces, k_star, l_star)
+        warn_if_weak(ApproxDP(self.terms.epsilon, self.terms.delta))
         self._tab = Tab(self.terms)
         self._purse = purse(ledger, analyst, name)
         self._deposit = None if self._purse is None else self._set_aside(self._purse)
@@ -100,6 +101,7 @@ class Session:
 
         A count costs one pick too. With a domain exactly k come back, and no query is taken.
         """
+        check_call(draws, progress)
         data = _without_ledger(dataset)
         known = None if domain is None else domain_of(domain)
         plan = planning.plan_picks(
@@ -141,6 +143,7 @@ class Session:
         `epsilon` is that of one pick unless it is given. What it takes goes by its kind: where picks are counted by
         zCDP, permute-and-flip takes four times as many as the exponential mechanism of the same epsilon.
         """
+        check_call(draws, progress)
         price = self.terms.epsilon_per_pick if epsilon is None else epsilon
         if not isinstance(data, Dataset):
             return self._choose_by_score(data, price, sensitivity, monotonic, method, draws, fresh)
@@ -176,6 +179,7 @@ class Session:
 
         Each takes one pick, whose price `epsilon` sets for each of them.
         """
+        check_call(draws, progress)
         price, which = self.terms.epsilon_per_pick if epsilon is None else epsilon, quantiles.chosen(per_user)
         source = _without_ledger(data) if isinstance(data, Dataset) else None
         one_each = None if source is None else which
@@ -218,6 +222,7 @@ class Session:
         It takes the picks of one step of `epsilon`: a union is no bounded-range step, so where picks are counted by
         zCDP it takes four times as many as one of the exponential mechanism.
         """
+        check_call(draws, progress)
         data = _without_ledger(dataset)
         many = parameters.whole("queries", queries, least=1)
         terms = data.union_terms(epsilon, many * self.terms.delta_per_query, max_items_per_user, method, counts, shares)
@@ -248,7 +253,7 @@ class Session:
             monotonic=parameters.flag("monotonic", monotonic),
         )
         privacy = plan.chooser.privacy
-        asked = {"epsilon": privacy.epsilon, "sensitivity": Fraction(sensitivity), "monotonic": monotonic}
+        asked = {"epsilon": privacy.epsilon, "sensitivity": plan.chooser.sensitivity, "monotonic": monotonic}
 
         def answer() -> Answered:
             return plan.select(scores, secure(draws)), privacy.steps
@@ -302,7 +307,7 @@ class Session:
 
     def what_if(self, k: int = 10, *, counts: bool = False, known_domain: bool = False) -> Prospect:
         """How many more top-k questions of this kind can be asked. Asking this costs nothing."""
-        k, known = parameters.whole("k", k, least=1), parameters.flag("known_domain", known_domain)
+        k, known = parameters.listed("k", k), parameters.flag("known_domain", known_domain)
         counted = parameters.flag("counts", counts)
         pick = self.terms.epsilon_per_pick
         ceiling = Cost(plan_of(k, k if counted else 0)(pick), 0 if known else 1)
@@ -360,7 +365,7 @@ class Session:
 def _without_ledger(dataset: object) -> Dataset:
     """A data set whose questions are paid here, and nowhere else."""
     if not isinstance(dataset, Dataset):
-        raise ParameterError("dataset", "be a Dataset", type(dataset).__name__)
+        raise ParameterError("dataset", "be a Dataset", came(dataset))
     if dataset.ledger is not None:
         raise ParameterError("dataset", "have no ledger of its own in a session", "one", "give it to the Session")
     return dataset
@@ -370,20 +375,20 @@ def _terms(whole: Mapping[str, Number | None], pieces: Mapping[str, Number | Non
     """One of the two ways to open a session, checked."""
     given = [[name for name, value in group.items() if value is not None] for group in (whole, pieces)]
     if bool(given[0]) == bool(given[1]):
-        came = f"{given[0][0]} with {given[1][0]}" if given[0] else "neither"
+        both = f"{given[0][0]} with {given[1][0]}" if given[0] else "neither"
         either = "be given, or epsilon_per_pick and delta_per_query in its place"
-        raise ParameterError("epsilon", either, came)
+        raise ParameterError("epsilon", either, both)
     if given[0]:
-        epsilon = parameters.positive("epsilon", whole["epsilon"])
+        epsilon = parameters.epsilon("epsilon", whole["epsilon"])
         delta = parameters.delta_or_default(whole["delta"], needed=True)
         return by_total(epsilon, delta, k_star, l_star, default_k_bar(1))
-    pick = parameters.positive("epsilon_per_pick", pieces["epsilon_per_pick"])
+    pick = parameters.epsilon("epsilon_per_pick", pieces["epsilon_per_pick"])
     query = parameters.probability("delta_per_query", pieces["delta_per_query"])
     share = l_star * query
     if pieces["delta_composition"] is not None:
         share = parameters.probability("delta_composition", pieces["delta_composition"], zero=True)
     if l_star * query + share >= 1:
         raise ParameterError(
-            "delta_per_query", f"be so small that {l_star} of them stay below 1", str(pieces["delta_per_query"])
+            "delta_per_query", f"be so small that {l_star} of them stay below 1", came(pieces["delta_per_query"])
         )
     return by_pick(pick, query, k_star, l_star, share)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect import accuracy, forms
+from dpselect import accuracy
 from dpselect.accuracy import BETA, Accuracy
 from dpselect.draws import Draws
 from dpselect.mechanisms.quantile import Quantile
@@ -21,11 +21,12 @@ from dpselect.mechanisms.set_union.ordering import bounded
 from dpselect.mechanisms.set_union.rounds import without
 from dpselect.mechanisms.widths import gaussian_width
 from dpselect.plans import stated
+from dpselect.privacy import weak_points
 from dpselect.release import Item, Release, Statement
 from dpselect.texts.text_levels import level_by_level
 from dpselect.texts.token_stream import TokenStream
 from dpselect.union_accuracy import found_by
-from dpselect.unions import AUTO, BOUND_SHARE, BOUNDS, LARGE_DELTA, METHODS, UnionTerms
+from dpselect.unions import AUTO, BOUND_SHARE, BOUNDS, METHODS, UnionTerms
 from dpselect.user_sets import Int64, UserSets
 
 Progress = Callable[[float | None], None]
@@ -141,11 +142,7 @@ class Run:
                 f"Every user counts for at most {_items(self.most, 'released')}, chosen at random; counts carry "
                 f"Gaussian noise of standard deviation {deviation:.4g}, or less, and cost a quarter of the price."
             )
-        if t.delta >= LARGE_DELTA:
-            sentences.append(
-                f"Mind: delta = {forms.number(t.delta)} is large. Each person may be exposed with that probability, so "
-                "it should be far below 1 / number of users; 1e-6 is a common choice."
-            )
+        sentences += [f"Mind: {text}" for text in weak_points(t.epsilon, t.delta)]
         return stated(t.privacy, type(last).__name__, used, tuple(sentences))
 
 

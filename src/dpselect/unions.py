@@ -62,7 +62,6 @@ BOUNDS = (
     *(100, 125, 160, 200, 250, 315, 400, 500, 630, 800, 1000),
 )
 MOST_ITEMS = BOUNDS[-1]
-LARGE_DELTA = Fraction(1, 1000)
 MANY = Fraction(9, 10)  # of the users shall have no more items than the bound that is chosen
 # Outside of these a set union says nothing that anybody wants to know, and thresholds leave what floats can search.
 LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**6), Fraction(10**6)
@@ -175,15 +174,14 @@ def plan_union(
     first: int = 0,
 ) -> UnionTerms:
     """Check every parameter. What can be refused without data is refused here."""
-    epsilon = parameters.positive("epsilon", epsilon)
+    epsilon = parameters.epsilon("epsilon", epsilon)
     if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
-        raise ParameterError("epsilon", "be between 1e-6 and 1e6 for a union", str(epsilon))
+        raise ParameterError("epsilon", "be between 1e-6 and 1e6 for a union", came(epsilon))
     delta = parameters.probability("delta", delta)
     if delta < LEAST_DELTA:
         raise ParameterError("delta", "be at least 1e-100 for a union", "less")
     counted = parameters.flag("counts", counts)
-    if method != AUTO and method not in METHODS:
-        raise ParameterError("method", f"be one of auto, {', '.join(METHODS)}", came(method), near_method(method))
+    method = parameters.one_of("method", method, (AUTO, *METHODS), hint=near_method(method))
     listed = _popular(popular)
     if listed and method == AUTO:
         method = WITH_POPULAR
@@ -252,17 +250,17 @@ def without_curve(
 
 def _bound(method: str, given: int | str | None, counted: bool) -> tuple[int | None, bool]:
     """max_items_per_user, and whether it is to be chosen privately."""
-    if method == ONE_ITEM:
-        if given not in (None, AUTO, 1):
-            raise ParameterError("max_items_per_user", f"be 1 for {ONE_ITEM}", came(given))
-        return 1, False
-    if given is not None and given != AUTO:
-        must = "be a whole number of at least 1, or 'auto'"
-        if isinstance(given, str):
-            raise ParameterError("max_items_per_user", must, came(given))
-        return parameters.whole("max_items_per_user", given, least=1), False
+    auto = isinstance(given, str) and given == AUTO
+    must = "be a whole number of at least 1, or 'auto'"
+    if isinstance(given, str) and not auto:
+        raise ParameterError("max_items_per_user", must, came(given))
+    number = None if given is None or auto else parameters.whole("max_items_per_user", given, least=1)
+    if method == ONE_ITEM and number not in (None, 1):
+        raise ParameterError("max_items_per_user", f"be 1 for {ONE_ITEM}", came(given))
+    if method == ONE_ITEM or number is not None:
+        return number or 1, False
     needed = method == AUTO or fields(method).get("max_items_per_user") is inspect.Parameter.empty
-    chosen = needed or counted or given == AUTO
+    chosen = needed or counted or auto
     return None, chosen
 
 

@@ -8,18 +8,17 @@ from fractions import Fraction
 from dpselect import parameters
 from dpselect.counting import sampled
 from dpselect.draws import Draws
-from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import (
     ExponentialMechanism,
     PermuteAndFlip,
     ReportNoisyMax,
 )
 from dpselect.mechanisms.candidates import Input
-from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.port import check_call, secure
 from dpselect.parameters import Number
 from dpselect.payments import Answer, Where, purse
 from dpselect.plans import BestOne, Chooser
-from dpselect.privacy import Neighbors
+from dpselect.privacy import Neighbors, warn_if_weak
 from dpselect.privacy import neighbors as related
 from dpselect.questions import question
 from dpselect.release import Release
@@ -60,6 +59,7 @@ def choose(
         >>> choose({"left": 3, "right": 90}, epsilon=1, monotonic=True).labels
         ['right']
     """
+    check_call(draws)
     plan = plan_choice(
         epsilon=epsilon, sensitivity=sensitivity, monotonic=monotonic, method=method, neighbors=neighbors
     )
@@ -69,12 +69,13 @@ def choose(
         return plan.select(scores, secure(draws)), price.approx
 
     parameters.flag("fresh", fresh)
+    warn_if_weak(price.approx)
     paying = purse(ledger, analyst, name, price.neighbors)
     if paying is None:
         return ask()[0]
     asked = {
         "epsilon": price.epsilon,
-        "sensitivity": Fraction(sensitivity),
+        "sensitivity": plan.chooser.sensitivity,
         "monotonic": monotonic,
         "method": type(plan.chooser).__name__,
         "neighbors": str(price.neighbors),
@@ -97,14 +98,13 @@ def plan_choice(
 
     `most` is for how many items a user counts, where the data are bounded.
     """
-    if method not in CHOICES:
-        raise ParameterError("method", f"be one of {', '.join(CHOICES)}", came(method))
+    method = parameters.one_of("method", method, CHOICES)
     which = related(neighbors)
     counts = monotonic is None
     alike = which is Neighbors.ADD_REMOVE if monotonic is None else monotonic
     chooser = CHOICES[method](epsilon=epsilon, sensitivity=sensitivity, monotonic=alike, neighbors=which)
     scores = "Scores are counts of distinct users" if counts else "Scores are the caller's"
     how = "all scores the same way (monotonic)" if alike else "scores in either direction (factor 2)"
-    moved = float(Fraction(sensitivity))
+    moved = float(Fraction(chooser.sensitivity))
     said = f"{scores}; one user moves each by at most {moved:g}, and {how}.{sampled(most)}"
     return BestOne(chooser, said, users=counts)

@@ -21,6 +21,7 @@ ERRORS = (
     dps.BudgetError("the session is closed", "open another one"),
     dps.LedgerError("the ledger cannot be opened", "make one"),
     dps.OutputError("-o must name a file"),
+    dps.OutputError("the file cannot be written", "is there room?"),
     dps.DpselectError("base"),
 )
 

@@ -46,6 +46,12 @@ def dpselect(capsys: pytest.CaptureFixture[str]) -> Command:
     return call
 
 
+@pytest.fixture(autouse=True)
+def no_word_about_large_epsilons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers here are all but certain, for prices that are warned of; tests/border has the warning."""
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore::UserWarning")
+
+
 def process(
     *arguments: object, cwd: Path | None = None, stdin: str | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:

@@ -49,7 +49,7 @@ REFUSED: dict[str, Refused] = {
     "epsilon nan": (lambda e, _: ask(e, "--epsilon", "nan"), 2, "epsilon must be a positive"),
     "epsilon no number": (lambda e, _: ask(e, "--epsilon", "much"), 2, "epsilon must be a positive"),
     "epsilon with a comma": (lambda e, _: ask(e, "--epsilon", "0,5"), 2, "hint: write the decimal point"),
-    "epsilon beyond floats": (lambda e, _: ask(e, "--epsilon", "1e400"), 2, "epsilon must be.*\nhint: its exponent"),
+    "epsilon beyond floats": (lambda e, _: ask(e, "--epsilon", "1e400"), 2, "epsilon must be.*\nhint: its size"),
     "epsilon that takes ages": (lambda e, _: ask(e, "--epsilon", "1e-999999999"), 2, "epsilon must be a positive"),
     "delta 0 without a domain": (lambda e, _: ask(e, "--delta", "0"), 2, "delta must be between 0 and 1"),
     "delta 1": (lambda e, _: ask(e, "--delta", "1"), 2, "delta must be between 0 and 1"),

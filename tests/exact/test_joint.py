@@ -306,7 +306,7 @@ def test_unseen_items_of_any_number(name, unseen):
     assert len(set(far)) == 5
 
 
-@pytest.mark.parametrize("epsilon", ["1e-250", "1e-30", "1e-6", 10**6, 2**59])
+@pytest.mark.parametrize("epsilon", ["1e-100", "1e-30", "1e-6", 10**6])
 @pytest.mark.parametrize("name", ALL)
 def test_extreme_epsilons(name, epsilon):
     for counts in ((2**53, 7, 3, 3, 0), (1, 0, 0, 0, 0)):
@@ -341,5 +341,5 @@ def test_bad_parameters_are_named():
             make(name, k=0, epsilon=1)
         with pytest.raises(ParameterError, match=r"^neighbors must be"):
             make(name, k=1, epsilon=1, neighbors="rows")
-    with pytest.raises(ParameterError, match=r"^loss must be 'joint' or 'canonical', got"):
+    with pytest.raises(ParameterError, match=r"^loss must be one of joint, canonical, got"):
         JointPermuteAndFlip(k=1, epsilon=1, loss="both")

@@ -16,8 +16,8 @@ PACKAGE = ROOT / "src" / "dpselect"
 # ones. `dpselect` is the package root itself: it re-exports everything up to the session, so whoever imports
 # from it stands after the session. `testing` stands beside this row, see `may_import`.
 ROOMS = (
-    "errors", "processes", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "user_sets", "texts",
-    "grid", "kernels", "mechanisms", "engines",
+    "errors", "claims", "processes", "parameters", "reals", "privacy", "accounting", "draws", "histogram", "user_sets",
+    "texts", "grid", "kernels", "mechanisms", "engines",
     "forms", "plots", "accuracy", "statement", "typed", "release_json", "leaflet", "saving", "release", "archive",
     "counting", "plans", "union_accuracy", "unions", "union_answers", "engine_unions", "discovery",
     "planning", "answers", "prospects", "questions", "ledger", "payments", "deposits", "verbs", "quantiles", "dataset",

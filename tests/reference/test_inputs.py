@@ -10,6 +10,7 @@ import pandas
 import polars
 import pytest
 
+from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError
 from dpselect.histogram import Histogram
 from dpselect.mechanisms import (
@@ -168,7 +169,7 @@ BAD = [
     (lambda: ExponentialMechanism(epsilon=1, monotonic=1), "monotonic must be True or False"),
     (lambda: ExponentialMechanism(epsilon=1, neighbors="rows"), "neighbors must be 'add-remove' or 'replace-one'"),
     (lambda: PermuteAndFlip(epsilon=1, monotonic=True, neighbors="replace-one"), "monotonic must be False"),
-    (lambda: ReportNoisyMax(epsilon=1, noise="gauss"), "noise must be 'laplace' or 'exponential'"),
+    (lambda: ReportNoisyMax(epsilon=1, noise="gauss"), "noise must be one of laplace, exponential"),
     (lambda: NoisyHistogram(epsilon=1, max_items_per_user=0), "max_items_per_user must be"),
     (lambda: LimitedDomain(k=5, k_bar=4, epsilon=1, delta="1e-6"), "k_bar must be at least k = 5, got 4"),
     (lambda: ChosenKBar(k=5, k_bar=4, epsilon=1, delta="1e-6"), "k_bar must be at least k = 5, got 4"),
@@ -177,7 +178,8 @@ BAD = [
     (lambda: LimitedDomain(k=5, epsilon=1, delta="1e-6", delta_threshold="1e-3"), "delta_threshold must be at most"),
     (lambda: LimitedDomain(k=5, epsilon=1, delta="1e-6", max_items_per_user=0), "max_items_per_user must be"),
     (lambda: Peeling(k=3, epsilon=1)([1, 2]), "k must be at most the number of candidates"),
-    (lambda: Peeling(k=1, epsilon=Fraction(1, 2**950))([1, 2]), "epsilon / sensitivity must be between"),
+    (lambda: Peeling(k=1, epsilon=Fraction(1, 2**950)), "epsilon must be between"),
+    (lambda: Weights(np.array([1, 2]), Fraction(1, 2**950)), "epsilon / sensitivity must be between"),
     (lambda: NoisyCounts(k=1, epsilon_per_count=0), "epsilon_per_count must be a positive"),
     (lambda: ExponentialMechanism(epsilon=1)([]), "scores must hold at least one candidate"),
     (lambda: ExponentialMechanism(epsilon=1)([[1, 2], [3, 4]]), "scores must be one-dimensional"),
@@ -214,7 +216,7 @@ def test_no_message_shows_a_score():
 def test_strings_and_decimals_are_exact():
     assert ExponentialMechanism(epsilon="0.1").epsilon == Fraction(1, 10)
     assert ExponentialMechanism(epsilon=Decimal("0.1")).epsilon == Fraction(1, 10)
-    assert ExponentialMechanism(epsilon=0.1).epsilon == Fraction(0.1)
-    assert ExponentialMechanism(epsilon=np.float64(0.1)).epsilon == Fraction(0.1)
+    assert ExponentialMechanism(epsilon=0.1).epsilon == Fraction(1, 10)
+    assert ExponentialMechanism(epsilon=np.float64(0.1)).epsilon == Fraction(1, 10)
     assert Peeling(k=np.int64(3), epsilon=1).k == 3
     assert ExponentialMechanism(epsilon=1, neighbors="replace-one").neighbors is Neighbors.REPLACE_ONE

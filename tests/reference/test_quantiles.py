@@ -50,7 +50,7 @@ BAD = {
     "bounds NaN": ({"bounds": (float("nan"), 1)}, "bounds must"),
     "bounds infinite": ({"bounds": (0, float("inf"))}, "bounds must"),
     "bounds words": ({"bounds": ("a", "b")}, "bounds must"),
-    "bounds huge": ({"bounds": (0, 10**301)}, "bounds must be between -1e300 and 1e300"),
+    "bounds huge": ({"bounds": (0, "2e300")}, "bounds must be between -1e300 and 1e300"),
     "bounds alike": ({"bounds": (1, 1 + Fraction(1, 10**281))}, "apart"),
     "no q": ({"q": []}, "q must be one number between 0 and 1"),
     "q 0": ({"q": 0}, "q must"),

@@ -84,7 +84,7 @@ def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int, boun
 
     def proxy(share: Fraction) -> float:
         length = -math.log(delta * (1 - share))
-        pick = math.sqrt(epsilon + length) - math.sqrt(length)
+        pick = float(epsilon) / (math.sqrt(epsilon + length) + math.sqrt(length))  # the same, uncancelled
         return (math.log(swaps) - math.log(delta * share)) / pick
 
     share = min((Fraction(i, 64) for i in range(1, 64)), key=proxy)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dpselect.errors import ParameterError, came
-from dpselect.parameters import whole
+from dpselect.parameters import several, whole
 
 _PLAIN = (bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.time)
 MOST_ITEMS = 2**128  # the longest identifiers in use; every mechanism answers in bounded time up to here
@@ -69,10 +69,8 @@ class Span:
     stop: int
 
     def __post_init__(self) -> None:
-        start = whole("domain start", self.start, least=-(2**63))
-        stop = whole("domain stop", self.stop, least=start + 1)
-        if stop > 2**63:
-            raise ParameterError("domain stop", "be at most 2**63", stop)
+        start = whole("domain start", self.start, least=-(2**63), most=2**63)
+        stop = whole("domain stop", self.stop, least=start + 1, most=2**63)
         object.__setattr__(self, "start", start)
         object.__setattr__(self, "stop", stop)
 
@@ -88,10 +86,7 @@ class Size:
     items: int
 
     def __post_init__(self) -> None:
-        items = whole("domain", self.items, least=1)
-        if items > MOST_ITEMS:
-            raise ParameterError("domain", "be at most 2**128 items", f"a number of {items.bit_length()} bits")
-        object.__setattr__(self, "items", items)
+        object.__setattr__(self, "items", whole("domain", self.items, least=1, most=MOST_ITEMS))
 
 
 Domain = Listed | Column | Span | Size
@@ -108,10 +103,10 @@ def domain_of(value: object) -> Domain:
     if isinstance(value, (str, bytes)):
         raise ParameterError("domain", _MUST, came(value), "write Column(path, column) to read the items from a file")
     if isinstance(value, Iterable) and not isinstance(value, dict):
-        return Listed(tuple(value))
+        return Listed(tuple(several("domain", value, _MUST)))
     if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
         raise ParameterError("domain", _MUST, came(value))
-    return Size(whole("domain", value, least=1))
+    return Size(whole("domain", value, least=1, most=MOST_ITEMS))
 
 
 def most_items(domain: Domain) -> int | None:

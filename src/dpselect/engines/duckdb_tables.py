@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dpselect.engines.array_columns import array_of
 from dpselect.engines.duckdb_workspace import literal, quoted
+from dpselect.engines.memory import check_address_space
 from dpselect.errors import OutputError
 
 Codes = tuple[npt.NDArray[np.integer[Any]], Sequence[str]]
@@ -26,6 +27,7 @@ def write_parquet(columns: Mapping[str, npt.NDArray[Any] | Codes], path: str | o
     """Write arrays of equal length as the columns of a Parquet file."""
     arrays = {f"c{place}": _array(values) for place, values in enumerate(columns.values())}
     named = ", ".join(f"c{place} AS {quoted(name)}" for place, name in enumerate(columns))
+    check_address_space()
     with duckdb.connect() as connection:
         connection.execute("SET pandas_analyze_sample = 0").fetchall()
         connection.register("arrays", arrays)
@@ -45,6 +47,7 @@ def write_table(columns: Mapping[str, Sequence[object]], path: str | os.PathLike
     """Write short lists as the columns of a Parquet file; values of several types in one list become text."""
     lists = [_one_type(values) for values in columns.values()]
     named = ", ".join(f"unnest(?{_cast(lists[at])}) AS {quoted(name)}" for at, name in enumerate(columns))
+    check_address_space()
     with duckdb.connect() as connection:
         _copy(connection, f"SELECT {named}", lists, path)
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
@@ -15,6 +12,8 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from dpselect.claims import Folder
+from dpselect.engines.memory import check_address_space
 from dpselect.engines.port import Progress
 from dpselect.errors import DataError, DpselectError
 
@@ -38,9 +37,9 @@ class Workspace:
     """A private connection. What does not fit in memory spills to a folder that only this user may open."""
 
     def __init__(self) -> None:
-        folder = tempfile.mkdtemp(prefix="dpselect-")  # mode 0700
-        self._forget = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self.connection = duckdb.connect(config={"temp_directory": folder})
+        check_address_space()
+        self._folder = Folder()
+        self.connection = duckdb.connect(config={"temp_directory": self._folder.path})
         self.files: dict[str, str] = {}  # database files that are open, and what they are called here
         for setting in _SETTINGS:
             self.connection.execute(setting).fetchall()
@@ -52,7 +51,7 @@ class Workspace:
         """Drop every table and the spilled files."""
         self.connection.close()
         self.files.clear()
-        self._forget()
+        self._folder.close()
 
     def fetch(self, sql: str, values: Sequence[object] = (), *, progress: Progress | None = None) -> list[Row]:
         """All rows of one statement."""

@@ -12,6 +12,7 @@ from dpselect.errors import DataError, ParameterError
 
 VARIABLE = "DPSELECT_MEMORY"
 GIB = 2**30
+LEAST_ADDRESS_SPACE = 3 * 2**29  # below it threads and allocators of the engine were seen to fail
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SIZE = re.compile(r"\s*([0-9]+)\s*([KMGT]?)(?:I?B)?\s*", re.IGNORECASE)
 _CGROUPS = Path("/sys/fs/cgroup")
@@ -23,6 +24,14 @@ def available() -> int | None:
     """Bytes that may be used: `DPSELECT_MEMORY`, else the least of what the system grants; None where it is silent."""
     said = os.environ.get(VARIABLE)
     return min(_granted(), default=None) if said is None else _size(said)
+
+
+def check_address_space() -> None:
+    """Refuse where the engine would die in the middle, without a word or with a segmentation fault."""
+    soft = _address_space()
+    if soft is not None and soft < LEAST_ADDRESS_SPACE:
+        came = f"{soft // 2**20} MiB of address space (ulimit -v), and the engine needs {LEAST_ADDRESS_SPACE // 2**20}"
+        raise DataError(f"this process may use {came}", f"ulimit -v unlimited; {VARIABLE} says how much may be used")
 
 
 def does_not_fit(needed: int) -> DataError:
@@ -49,15 +58,21 @@ def _granted() -> Iterator[int]:
         yield next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")) * 2**10
     with contextlib.suppress(OSError, ValueError, AttributeError):
         yield os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    soft = _address_space()
+    if soft is not None:
+        yield soft
+    for file in _limit_files():
+        with contextlib.suppress(OSError, ValueError):  # "max" is no number, and no limit
+            yield int(file.read_text("ascii"))
+
+
+def _address_space() -> int | None:
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
         soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if soft != resource.RLIM_INFINITY:
-            yield soft
-    for file in _limit_files():
-        with contextlib.suppress(OSError, ValueError):  # "max" is no number, and no limit
-            yield int(file.read_text("ascii"))
+        return None if soft == resource.RLIM_INFINITY else soft
+    return None
 
 
 def _limit_files() -> Iterator[Path]:

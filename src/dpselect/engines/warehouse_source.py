@@ -9,7 +9,7 @@ from dpselect.engines.port import Progress
 from dpselect.engines.sql_port import Row
 from dpselect.engines.warehouse_dialects import FLAVOURS
 from dpselect.errors import DataError, ParameterError, came
-from dpselect.parameters import near
+from dpselect.parameters import near, one_of
 
 Run = Callable[[str], Iterable[Sequence[object]]]
 
@@ -28,8 +28,7 @@ class Warehouse:
     def __init__(self, run: Run, *, dialect: str, types: Mapping[str, str], name: str | None = None) -> None:
         if not callable(run):
             raise ParameterError("run", "be a function from one SQL query to its rows", type(run).__name__)
-        if dialect not in FLAVOURS:
-            raise ParameterError("dialect", f"be one of {', '.join(FLAVOURS)}", came(dialect))
+        dialect = one_of("dialect", dialect, FLAVOURS)
         if name is not None and not _is_text(name):
             raise ParameterError("name", "be a text that says which warehouse it is", came(name))
         self.flavour = FLAVOURS[dialect]

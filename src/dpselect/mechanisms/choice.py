@@ -28,11 +28,11 @@ class Choice(Protocol):
 
 def parse(choice: Choice) -> None:
     """Parameters become exact values, or a clear error before any data is touched."""
-    if parameters.whole("k", choice.k, least=1) != 1:
+    if parameters.listed("k", choice.k) != 1:
         raise ParameterError("k", "be 1, since this mechanism chooses one", choice.k, "Peeling selects the top k")
     parsed = {
-        "epsilon": parameters.positive("epsilon", choice.epsilon),
-        "sensitivity": parameters.positive("sensitivity", choice.sensitivity),
+        "epsilon": parameters.epsilon("epsilon", choice.epsilon),
+        "sensitivity": parameters.sensitivity("sensitivity", choice.sensitivity),
         "monotonic": parameters.flag("monotonic", choice.monotonic),
         "neighbors": neighbors(choice.neighbors),
     }

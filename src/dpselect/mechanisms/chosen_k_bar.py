@@ -8,12 +8,15 @@ from fractions import Fraction
 import numpy as np
 
 from dpselect.draws import Draws, Weights
+from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Input, Picks
 from dpselect.mechanisms.limited_domain import Terms, settle, until_bottom
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.top_rows import TopRows, top_rows
 from dpselect.parameters import Number
 from dpselect.privacy import Privacy
+
+MOST_CUTS = 2 * 10**5  # each is weighed, in about 20 microseconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +48,8 @@ class ChosenKBar:
 
     def __post_init__(self) -> None:
         settle(self, more_picks=1)
+        if self.terms.k_bar > MOST_CUTS:
+            raise ParameterError("k_bar", f"be at most {MOST_CUTS} where it is chosen", self.terms.k_bar, "lower k")
 
     @property
     def privacy(self) -> Privacy:

@@ -18,6 +18,7 @@ from dpselect.mechanisms.price import COUNT_SHARE, plan_of
 from dpselect.mechanisms.set_union.port import Progress, promise, settle
 from dpselect.mechanisms.set_union.renyi_budget import renyi_budget
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, RenyiShaped
+from dpselect.mechanisms.set_union.rounds import LEAST_SHARE
 from dpselect.mechanisms.set_union.truncated_geometric import TruncatedGeometric
 from dpselect.parameters import Number
 from dpselect.privacy import BoundedRange, Privacy, PureDP
@@ -84,14 +85,14 @@ class DiscoverThenPeel:
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        k = parameters.whole("k", self.k, least=1)
+        k = parameters.listed("k", self.k)
         most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
         usual = UNION_SHARE_OF_ONE if most == 1 else UNION_SHARE
         given = usual if self.union_share is None else self.union_share
-        share = parameters.positive("union_share", given, "be above 0 and below 1")
-        if share >= 1:
-            raise ParameterError("union_share", "be above 0 and below 1", came(self.union_share))
-        epsilon, delta = parameters.positive("epsilon", self.epsilon), parameters.probability("delta", self.delta)
+        share = parameters.positive("union_share", given, f"be at least {float(LEAST_SHARE):g} and below 1")
+        if not LEAST_SHARE <= share < 1:
+            raise ParameterError("union_share", f"be at least {float(LEAST_SHARE):g} and below 1", came(given))
+        epsilon, delta = parameters.epsilon("epsilon", self.epsilon), parameters.probability("delta", self.delta)
         settle(self, k=k, epsilon=epsilon, delta=delta, max_items_per_user=most, union_share=share)
         union, rest, privacy = (_of_one if most == 1 else _of_many)(epsilon, delta, most, share)
         settle(self, union=union, rest=rest, privacy=privacy)

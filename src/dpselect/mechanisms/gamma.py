@@ -42,8 +42,8 @@ class GammaMechanism:
 
     def __post_init__(self) -> None:
         parsed = {
-            "k": parameters.whole("k", self.k, least=1),
-            "epsilon": parameters.positive("epsilon", self.epsilon),
+            "k": parameters.listed("k", self.k),
+            "epsilon": parameters.epsilon("epsilon", self.epsilon),
             "neighbors": neighbors(self.neighbors),
         }
         for name, value in parsed.items():

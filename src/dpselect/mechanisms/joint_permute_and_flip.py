@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from dpselect import parameters
 from dpselect.draws import Draws, Levels
 from dpselect.draws.levels import cuts
-from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import gaps, joint_terms
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.canonical_set import Classes
@@ -54,10 +54,7 @@ class JointPermuteAndFlip:
 
     def __post_init__(self) -> None:
         joint_terms.parse(self)
-        try:
-            object.__setattr__(self, "loss", Loss(self.loss))
-        except ValueError:
-            raise ParameterError("loss", "be 'joint' or 'canonical'", came(self.loss)) from None
+        object.__setattr__(self, "loss", Loss(parameters.one_of("loss", self.loss, Loss)))
 
     @property
     def privacy(self) -> Privacy:

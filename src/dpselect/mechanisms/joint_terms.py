@@ -6,11 +6,8 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from dpselect import parameters
-from dpselect.errors import ParameterError
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, neighbors
-
-LEAST, LARGEST = Fraction(1, 2**900), Fraction(2**60)
 
 
 class JointTerms(Protocol):
@@ -27,12 +24,10 @@ class JointTerms(Protocol):
 def parse(terms: JointTerms) -> None:
     """Parameters become exact values, or a clear error before any data is touched."""
     parsed: dict[str, Any] = {
-        "k": parameters.whole("k", terms.k, least=1),
-        "epsilon": parameters.positive("epsilon", terms.epsilon),
+        "k": parameters.listed("k", terms.k),
+        "epsilon": parameters.epsilon("epsilon", terms.epsilon),
         "neighbors": neighbors(terms.neighbors),
     }
-    if not LEAST < parsed["epsilon"] < LARGEST:
-        raise ParameterError("epsilon", "be between 2^-900 and 2^60", "a value outside")
     for name, value in parsed.items():
         object.__setattr__(terms, name, value)
 

@@ -137,7 +137,7 @@ def default_k_bar(k: int) -> int:
 
 def settle(mechanism: Settled, *, more_picks: int = 0) -> None:
     """Parameters become exact values; delta is split where `delta_threshold` does not say how."""
-    k = parameters.whole("k", mechanism.k, least=1)
+    k = parameters.listed("k", mechanism.k)
     k_bar = mechanism.k_bar
     k_bar = default_k_bar(k) if k_bar is None else parameters.whole("k_bar", k_bar, least=1)
     if k_bar < k:
@@ -172,7 +172,7 @@ def _threshold(mechanism: Settled, plan: Plan, delta: Fraction, swaps: int) -> F
         return threshold
     if mechanism.epsilon is None:
         return delta / 2
-    return split_delta(plan, parameters.positive("epsilon", mechanism.epsilon), delta, swaps).threshold
+    return split_delta(plan, parameters.epsilon("epsilon", mechanism.epsilon), delta, swaps).threshold
 
 
 def until_bottom(rows: TopRows, draws: Draws, terms: Terms, k_bar: int) -> Picks:
@@ -186,6 +186,7 @@ def until_bottom(rows: TopRows, draws: Draws, terms: Terms, k_bar: int) -> Picks
         sizes=np.array([1] * (items + 1) + fillers, dtype=np.int64),
         factors=[Fraction(1)] * items + [terms.bottom(k_bar)] + [Fraction(1)] * len(fillers),
     )
-    picks = draws.peel(weights, terms.k)
-    end = next((i for i, (group, _) in enumerate(picks) if group >= items), terms.k)
+    most = min(terms.k, items + 1)  # among so many picks is a first non-item: a large k costs no more
+    picks = draws.peel(weights, most)
+    end = next((i for i, (group, _) in enumerate(picks) if group >= items), most)
     return picks[:end]

@@ -43,8 +43,8 @@ class NoisyCounts:
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        k = parameters.whole("k", self.k, least=1)
-        each = parameters.positive("epsilon_per_count", self.epsilon_per_count)
+        k = parameters.listed("k", self.k)
+        each = parameters.epsilon("epsilon_per_count", self.epsilon_per_count)
         delta = parameters.probability("delta", self.delta, zero=True)
         related = neighbors(self.neighbors)
         bound = self.max_items_per_user

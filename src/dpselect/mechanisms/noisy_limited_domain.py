@@ -166,7 +166,7 @@ NoisyLimitedDomain = LimitedDomainLaplace | LimitedDomainGaussian
 
 def _parse(mechanism: NoisyLimitedDomain) -> None:
     """Parameters become exact values, or a clear error before any data is touched."""
-    k = parameters.whole("k", mechanism.k, least=1)
+    k = parameters.listed("k", mechanism.k)
     k_bar = mechanism.k_bar
     k_bar = default_k_bar(k) if k_bar is None else parameters.whole("k_bar", k_bar, least=1)
     if k_bar < k:
@@ -174,7 +174,7 @@ def _parse(mechanism: NoisyLimitedDomain) -> None:
     parsed = {
         "k": k,
         "k_bar": k_bar,
-        "epsilon": parameters.positive("epsilon", mechanism.epsilon),
+        "epsilon": parameters.epsilon("epsilon", mechanism.epsilon),
         "delta": parameters.probability("delta", mechanism.delta),
         "max_items_per_user": parameters.whole("max_items_per_user", mechanism.max_items_per_user, least=1),
     }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpselect import parameters
 from dpselect.draws import Draws, Noise
-from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import choice, gaps
 from dpselect.mechanisms.candidates import Answer, Input, candidates
 from dpselect.mechanisms.port import secure
@@ -43,11 +43,8 @@ class ReportNoisyMax:
 
     def __post_init__(self) -> None:
         choice.parse(self)
-        try:
-            object.__setattr__(self, "noise", Noise(self.noise))
-        except ValueError:
-            hint = "Gumbel noise is the exponential mechanism"
-            raise ParameterError("noise", "be 'laplace' or 'exponential'", came(self.noise), hint) from None
+        hint = "Gumbel noise is the exponential mechanism"
+        object.__setattr__(self, "noise", Noise(parameters.one_of("noise", self.noise, Noise, hint=hint)))
 
     @property
     def privacy(self) -> Privacy:

@@ -49,8 +49,8 @@ class OneShotLaplace:
 
     def __post_init__(self) -> None:
         parsed = {
-            "k": parameters.whole("k", self.k, least=1),
-            "epsilon": parameters.positive("epsilon", self.epsilon),
+            "k": parameters.listed("k", self.k),
+            "epsilon": parameters.epsilon("epsilon", self.epsilon),
             "monotonic": parameters.flag("monotonic", self.monotonic),
             "neighbors": neighbors(self.neighbors),
         }
@@ -110,8 +110,8 @@ class ApproxOneShotLaplace:
     neighbors: Neighbors = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        k, related = parameters.whole("k", self.k, least=1), neighbors(self.neighbors)
-        epsilon = parameters.positive("epsilon", self.epsilon)
+        k, related = parameters.listed("k", self.k), neighbors(self.neighbors)
+        epsilon = parameters.epsilon("epsilon", self.epsilon)
         delta = parameters.probability("delta", self.delta)
         hint = "the theorem is proved for epsilon < 0.2 and delta < 0.05; Peeling has no such range, and less noise"
         for name, value, below in (("epsilon", epsilon, LARGEST_EPSILON), ("delta", delta, LARGEST_DELTA)):

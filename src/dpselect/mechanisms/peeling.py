@@ -42,7 +42,7 @@ class Peeling:
     _pick: Fraction = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        k = parameters.whole("k", self.k, least=1)
+        k = parameters.listed("k", self.k)
         delta = parameters.probability("delta", self.delta, zero=True)
         related = neighbors(self.neighbors)
         privacy, pick = price(plan_of(k), self.epsilon, self.epsilon_per_pick, delta, neighbors=related)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from dpselect import parameters
 from dpselect.draws import Draws, SecureDraws
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.privacy import Privacy
 
@@ -27,6 +29,14 @@ class Mechanism(Protocol):
         ...
 
 
+def check_call(draws: object, progress: object = None) -> None:
+    """Refuse, before anything is paid or read, what would fail in the middle: a callback or draws that are none."""
+    parameters.called("progress", progress)
+    if draws is not None and not isinstance(getattr(draws, "secure", None), bool):
+        raise ParameterError("draws", "be left out, or draws such as those of dpselect.testing", came(draws))
+
+
 def secure(draws: Draws | None) -> Draws:
     """The draws given, or new ones over the operating system's randomness."""
+    check_call(draws)
     return SecureDraws() if draws is None else draws

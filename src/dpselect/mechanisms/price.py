@@ -43,11 +43,11 @@ def price(
 ) -> tuple[Privacy, Fraction]:
     """The call's privacy and the epsilon of one pick, where `composition` and `failure` are the parts of delta."""
     one_price(epsilon, epsilon_per_pick)
-    wanted = None if epsilon is None else parameters.positive("epsilon", epsilon)
+    wanted = None if epsilon is None else parameters.epsilon("epsilon", epsilon)
     if wanted is not None:
         pick = largest_epsilon(plan, wanted, composition)
     else:
-        pick = parameters.positive("epsilon_per_pick", epsilon_per_pick)
+        pick = parameters.epsilon("epsilon_per_pick", epsilon_per_pick)
     return priced(plan(pick), wanted, composition, failure=failure, neighbors=neighbors), pick
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -213,12 +213,16 @@ def overshoot(q: Fraction, below: Whole, above: Whole, total: int) -> tuple[Whol
     return b * below - a * total, b * above - (b - a) * total
 
 
+def _listed(values: Sequence[object]) -> str:
+    return ", ".join(map(came, values[:10])) or "none"
+
+
 def shares(q: object) -> tuple[Fraction, ...]:
     """Every q, ascending and different; each is the nearest fraction with a denominator of at most 10^6."""
-    several = list(q) if isinstance(q, Iterable) and not isinstance(q, str) else [q]
-    found = [parameters.rational("q", one, SHARE).limit_denominator(FINEST) for one in several]
+    given = parameters.several("q", q, SHARE)
+    found = [parameters.rational("q", one, SHARE).limit_denominator(FINEST) for one in given]
     if not found or not all(0 < one < 1 for one in found):
-        raise ParameterError("q", SHARE, came(q), "0.5 is the median; the smallest q is 1e-6")
+        raise ParameterError("q", SHARE, _listed(given), "0.5 is the median; the smallest q is 1e-6")
     if any(one >= other for one, other in pairwise(found)):
-        raise ParameterError("q", "be in ascending order, each once", came(q))
+        raise ParameterError("q", "be in ascending order, each once", _listed(given))
     return tuple(found)

@@ -12,7 +12,7 @@ import numpy as np
 from dpselect import forms, parameters
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.port import check_call, secure
 from dpselect.parameters import Number
 from dpselect.planning import NOISED
 from dpselect.prospects import top, union
@@ -72,6 +72,7 @@ def plan(
         >>> [(row.method, 5 < row.items < 50) for row in found]
         [('count-laplace', True)]
     """
+    check_call(draws, progress)
     asked = _question(question)
     epsilons = _epsilons(epsilon)
     share = parameters.delta_or_default(delta, needed=asked == "union" or domain_known is not True)
@@ -80,7 +81,7 @@ def plan(
     tell = progress or (lambda _: None)
     if asked == "top_k":
         terms = TopTerms(
-            k=parameters.whole("k", 10 if k is None else k, least=1),
+            k=parameters.listed("k", 10 if k is None else k),
             delta=share,
             known=parameters.flag("domain_known", domain_known),
             max_items_per_user=most,
@@ -160,15 +161,12 @@ def _union(
 
 
 def _question(question: object) -> str:
-    if question not in ("top_k", "union"):
-        raise ParameterError("question", "be 'top_k' or 'union'", came(question))
-    return str(question)
+    return parameters.one_of("question", question, ("top_k", "union"))
 
 
 def _epsilons(epsilon: Any) -> list[Fraction]:
     """One or several, ascending, each once."""
-    several = isinstance(epsilon, Iterable) and not isinstance(epsilon, str)
-    given = list(epsilon) if several else [epsilon]
+    given = parameters.several("epsilon", epsilon, "be a positive number or several")
     if not given:
         raise ParameterError("epsilon", "be a positive number or several", "none")
     found = sorted({parameters.positive("epsilon", one) for one in given})
@@ -185,7 +183,7 @@ def _methods(methods: Any, known: Sequence[str], hint: str | None = None) -> lis
     if not named:
         raise ParameterError("methods", "name at least one method", came(methods))
     for name in named:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise ParameterError("methods", f"be among {', '.join(known)} here", came(name), hint)
     return list(dict.fromkeys(named))
 

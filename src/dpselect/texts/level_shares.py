@@ -30,6 +30,6 @@ def level_shares(longest: int, shares: Sequence[Number] | None = None) -> tuple[
         raise ParameterError("shares", f"be {levels} numbers, one for each length from 1", came(shares), hint)
     dealt = tuple(positive("shares", share) for share in shares)
     if sum(dealt) > 1:
-        hint = "write them as fractions or as text, such as '1/3'; floats like 0.1 are slightly more than they look"
+        hint = "write thirds as fractions or as text, such as '1/3': 0.3333 is what it says"
         raise ParameterError("shares", "add up to 1 at most", came(list(shares)), hint)
     return dealt

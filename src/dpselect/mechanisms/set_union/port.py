@@ -11,7 +11,7 @@ import numpy as np
 
 from dpselect import parameters
 from dpselect.draws import Draws, Rising
-from dpselect.errors import ParameterError, came
+from dpselect.errors import ParameterError
 from dpselect.kernels.plain import Weights
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.set_union.ordering import bounded
@@ -81,7 +81,7 @@ def promise(epsilon: Fraction, delta: Fraction, bound: str) -> Privacy:
 
 def parse(mechanism: Any) -> tuple[Fraction, Fraction]:
     """The fields that a caller gave become exact; (epsilon, delta)."""
-    epsilon = parameters.positive("epsilon", mechanism.epsilon)
+    epsilon = parameters.epsilon("epsilon", mechanism.epsilon)
     delta = parameters.probability("delta", mechanism.delta)
     settle(mechanism, epsilon=epsilon, delta=delta)
     given = {one.name: one for one in fields(mechanism) if one.init}
@@ -90,7 +90,7 @@ def parse(mechanism: Any) -> tuple[Fraction, Fraction]:
         if most is not None or not unbounded:
             settle(mechanism, max_items_per_user=_bound(most))
     if "alpha" in given:
-        settle(mechanism, alpha=_at_least_0("alpha", mechanism.alpha))
+        settle(mechanism, alpha=parameters.not_negative("alpha", mechanism.alpha))
     return epsilon, delta
 
 
@@ -100,14 +100,6 @@ def _bound(value: object) -> int:
     if most > UNIT:
         raise ParameterError("max_items_per_user", "be at most 2^30", most)
     return most
-
-
-def _at_least_0(name: str, value: object) -> Fraction:
-    must = "be a finite number of at least 0"
-    number = parameters.rational(name, value, must)
-    if number < 0:
-        raise ParameterError(name, must, came(value))
-    return number
 
 
 def settle(mechanism: object, **values: object) -> None:

@@ -15,6 +15,7 @@ from dpselect.mechanisms.set_union.port import settle
 from dpselect.user_sets import UserSets
 
 MOST_ROUNDS = 20
+LEAST_SHARE = Fraction(1, 10**6)  # of a budget, for one call
 LEAST_PART = Fraction(1, 1000)  # of the call's budget, for one round
 
 
@@ -24,6 +25,8 @@ def parts_of(mechanism: Any) -> tuple[Fraction, ...]:
     if rounds > MOST_ROUNDS:
         raise ParameterError("rounds", f"be at most {MOST_ROUNDS}", rounds)
     split, part = (_at_most_1(name, getattr(mechanism, name)) for name in ("split", "part"))
+    if part < LEAST_SHARE:
+        raise ParameterError("part", f"be at least {float(LEAST_SHARE):g}", came(mechanism.part))
     settle(mechanism, rounds=rounds, split=split, part=part)
     powers = [split ** (rounds - r) for r in range(1, rounds + 1)]
     if powers[0] < LEAST_PART * sum(powers):

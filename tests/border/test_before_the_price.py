@@ -1,0 +1,136 @@
+"""What would fail in the middle is refused at the start: nothing is read, reserved or drawn for it."""
+
+import itertools
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpselect as dps
+from dpselect.testing import SeededDraws
+
+ROWS = {"user": ["a", "b", "c"] * 4, "item": [1] * 12, "text": ["so it goes"] * 12}
+NO_DRAWS = (5, "secure", object(), SeededDraws, [SeededDraws(1)])
+NO_PROGRESS = (5, "bar", [print])
+NO_NAME = (["exponential"], {"a": 1}, 5, None, "x" * 100_000, b"auto", ("auto",))
+PRICE = {"epsilon": 1, "delta": "1e-6"}
+ENDS = {"bounds": (0, 10), "epsilon": 1}
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> dps.Ledger:
+    with dps.Ledger.create(tmp_path / "budget.db") as made:
+        made.grant(dps.Account(dataset="default", analyst="ada"), 10, "1e-3")
+        yield made
+
+
+def asked(verb: str, paying: dict[str, Any], **wrong: Any) -> object:
+    """One call of a verb, with one thing wrong."""
+    data = dps.Dataset({key: ROWS[key] for key in ("user", "item")}, user="user", item="item", **paying)
+    calls = {
+        "choose": lambda **given: dps.choose({"a": 1, "b": 2}, **{"epsilon": 1, **paying, **given}),
+        "quantile": lambda **given: dps.quantile([1, 2, 3], **{**ENDS, **paying, **given}),
+        "median": lambda **given: dps.median([1, 2, 3], **{**ENDS, **paying, **given}),
+        "Dataset.top_k": lambda **given: data.top_k(1, **{**PRICE, **given}),
+        "Dataset.top_k known": lambda **given: data.top_k(1, **{**PRICE, "domain": [1, 2], **given}),
+        "Dataset.union": lambda **given: data.union(**{**PRICE, **given}),
+        "Dataset.choose": lambda **given: data.choose(**{"epsilon": 1, "domain": [1, 2], **given}),
+        "Dataset.quantile": lambda **given: data.quantile(**{**ENDS, **given}),
+        "Dataset.median": lambda **given: data.median(**{**ENDS, **given}),
+    }
+    return calls[verb](**wrong)
+
+
+EVERY = ("choose", "quantile", "median", "Dataset.top_k", "Dataset.top_k known", "Dataset.union", "Dataset.choose",
+         "Dataset.quantile", "Dataset.median")  # fmt: skip
+WRONG = [
+    *((verb, "draws", value) for verb, value in itertools.product(EVERY, NO_DRAWS)),
+    *((verb, "progress", value) for verb, value in itertools.product(EVERY[3:], NO_PROGRESS)),
+    *((verb, "method", value) for verb, value in itertools.product(("choose", *EVERY[3:7]), NO_NAME)),
+    *((verb, "neighbors", value) for verb, value in itertools.product(("choose", "Dataset.choose"), NO_NAME)),
+    *((verb, "per_user", value) for verb, value in itertools.product(EVERY[7:], NO_NAME)),
+    *((verb, "fresh", value) for verb, value in itertools.product(EVERY, (1, "yes", None))),
+]
+
+
+@pytest.mark.parametrize(
+    ("verb", "name", "value"), WRONG, ids=[f"{verb}-{name}-{at}" for at, (verb, name, _) in enumerate(WRONG)]
+)
+def test_a_wrong_argument_costs_nothing(verb: str, name: str, value: object, ledger: dps.Ledger) -> None:
+    with pytest.raises(dps.ParameterError, match=rf"^{name} must") as found:
+        asked(verb, {"ledger": ledger, "analyst": "ada"}, **{name: value})
+    assert len(str(found.value)) < 1000
+    assert len(list(ledger.entries())) == 1  # the grant
+
+
+@pytest.mark.parametrize("verb", ["top_k", "choose", "quantile", "union"])
+@pytest.mark.parametrize(("name", "value"), [("draws", 5), ("progress", 5)])
+def test_a_session_takes_no_pick_for_a_wrong_argument(verb: str, name: str, value: object) -> None:
+    data = dps.Dataset({key: ROWS[key] for key in ("user", "item")}, user="user", item="item")
+    more = {"choose": {"domain": [1, 2]}, "quantile": {"bounds": (0, 1)}, "union": {"epsilon": "0.01"}}.get(verb, {})
+    with dps.Session(epsilon=1, delta="1e-6") as session:
+        before = session.remaining
+        with pytest.raises(dps.ParameterError, match=rf"^{name} must"):
+            getattr(session, verb)(data, **more, **{name: value})
+        assert session.remaining == before
+
+
+def test_real_draws_and_callbacks_are_taken() -> None:
+    for verb in EVERY:
+        extra = {"progress": lambda _: None} if verb in EVERY[3:] else {}
+        asked(verb, {}, draws=SeededDraws(1), **extra)
+
+
+# ---- promises that say little ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: dps.choose({"a": 1, "b": 2}, epsilon="10.5"), "epsilon = 10.5 is large"),
+        (lambda: dps.quantile([1, 2], bounds=(0, 9), epsilon=11), "epsilon = 11 is large"),
+        (lambda: asked("Dataset.top_k", {}, delta="0.001"), "delta = 0.001 is large"),
+        (lambda: asked("Dataset.union", {}, delta="0.01"), "delta = 0.01 is large"),
+        (lambda: dps.Session(epsilon=12, delta="1e-6"), "epsilon = 12 is large"),
+    ],
+)
+def test_a_weak_promise_is_told_at_the_callers_line(call: Any, says: str) -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        call()
+    assert [one.category for one in told] == [dps.WeakPromiseWarning]
+    assert says in str(told[0].message)
+    assert told[0].filename == __file__
+
+
+def test_a_usual_promise_is_not_warned_of() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dps.choose({"a": 1, "b": 2}, epsilon=10)
+        asked("Dataset.top_k", {}, epsilon=10, delta="0.00099")
+
+
+def test_the_warning_comes_before_a_row_is_read_or_paid(ledger: dps.Ledger) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(dps.WeakPromiseWarning):
+            asked("Dataset.choose", {"ledger": ledger, "analyst": "ada"}, epsilon=11)
+    assert len(list(ledger.entries())) == 1
+
+
+def test_the_command_says_it_in_one_line(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("user,item\n" + "".join(f"{i},a\n" for i in range(50)))
+    command = [sys.executable, "-m", "dpselect", "top", str(rows), "--user", "user", "--item", "item", "-k", "1"]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONWARNINGS"}
+    command += ["--epsilon", "20", "--delta", "1e-6"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert ended.returncode == 0, ended
+    assert ended.stderr.splitlines() == [
+        "dpselect: mind: epsilon = 20 is large. An answer may be e^20 times as likely with a person's rows as without "
+        "them, so it may well tell whether they are there; 1 is a common choice."
+    ]

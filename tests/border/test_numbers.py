@@ -1,0 +1,175 @@
+"""A number means the same however it is written, and a hostile one is answered or refused in bounded time."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpselect as dps
+from dpselect.mechanisms import ExponentialMechanism, Peeling
+from dpselect.parameters import EXPONENT, rational, rounded_up, shown, whole
+from tests.border.doors import PARTS, Door
+
+ROOT = Path(__file__).resolve().parents[2]
+INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
+FLOATS = (float, np.float16, np.float32, np.float64, np.longdouble)
+SAMPLE = {"q": Fraction(1, 2), "k_bar": 5, "delta_threshold": Fraction(1, 10**7), "failure": Fraction(1, 10**6)}
+READING = {"verbs", "sessions"}  # rows, at every knock
+LONG = {"verbs", "sessions", "accounting", "plans"}
+
+
+# ---- hostile numbers ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", [pytest.param(p, marks=[pytest.mark.slow] * (p in LONG)) for p in PARTS])
+def test_every_door_answers_or_refuses_every_number(part: str) -> None:
+    """In a process of its own, which the system ends where a call takes 20 seconds of the processor."""
+    command = [sys.executable, "-m", "tests.border.doors", part]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    lines = ended.stdout.splitlines()
+    wrong = [line for line in lines if " RAISED " in line or line.endswith("TOO LONG")]
+    assert (ended.returncode, wrong) == (0, []), lines[-1:]
+    assert sum(line.endswith("answered") for line in lines) > 100
+    assert sum(line.endswith("refused") for line in lines) > 100
+
+
+def test_every_mechanism_and_every_function_of_accounting_is_a_door() -> None:
+    from dpselect import accounting, mechanisms
+
+    doors = {door.name for part in ("mechanisms", "accounting") for door in PARTS[part]()}
+    ports = {"Mechanism", "SetUnion", "Total"}
+    assert {*mechanisms.__all__, *accounting.__all__} - ports <= doors
+
+
+# ---- the same number -------------------------------------------------------------------------------------------
+
+
+def written(value: Fraction, few: bool = False) -> Iterator[Any]:
+    """The number in every type that holds it, or in three."""
+    yield value
+    if few:
+        yield from (str(value), np.float64(value))
+        return
+    yield str(value)
+    decimal = Decimal(value.numerator) / Decimal(value.denominator)
+    if Fraction(decimal) == value:
+        yield decimal
+        yield str(decimal)
+        yield from (made for kind in FLOATS if Decimal(str(made := kind(str(decimal)))) == decimal)
+    if value.denominator == 1:
+        yield from whole_ones(int(value))
+
+
+def whole_ones(value: int, few: bool = False) -> Iterator[Any]:
+    """The integer in every width that holds it, or in two."""
+    yield value
+    yield from (
+        kind(value)
+        for kind in (INTEGERS[1:2] if few else INTEGERS)
+        if np.iinfo(kind).min <= value <= np.iinfo(kind).max
+    )
+
+
+def told(answer: Any) -> object:
+    """An answer as what two of them are compared by: of a release the promise, for users are sampled anew each time."""
+    if isinstance(answer, dps.Release):
+        return answer.privacy
+    if isinstance(answer, dps.Prospects):
+        return answer.to_json()
+    return tuple(map(told, answer)) if isinstance(answer, tuple) else (type(answer), answer)
+
+
+def outcome(door: Door, name: str, value: object) -> object:
+    try:
+        return told(door.knock(**{name: value}))
+    except (dps.ParameterError, dps.BudgetError) as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("part", [pytest.param(p, marks=[pytest.mark.slow] * (p in LONG)) for p in PARTS])
+def test_a_number_of_any_type_means_the_same(part: str) -> None:
+    answered, few = 0, part in READING
+    for door in PARTS[part]():
+        for name in door.numbers:
+            usual = door.usual.get(name, SAMPLE.get(name, 1))
+            if isinstance(usual, (list, tuple)):
+                continue
+            number = Fraction(usual)
+            expected = outcome(door, name, number)
+            kinds = written(number, few)
+            if expected is dps.ParameterError:  # it must be an integer
+                expected, kinds = outcome(door, name, int(number)), whole_ones(int(number), few)
+            answered += not isinstance(expected, type)
+            for other in kinds:
+                assert outcome(door, name, other) == expected, (door.name, name, type(other))
+    assert answered > 10
+
+
+def test_machine_integers_never_reach_exact_arithmetic() -> None:
+    mechanism = ExponentialMechanism(epsilon=np.int8(100), sensitivity=np.uint8(200))
+    for number in (mechanism.epsilon, mechanism.sensitivity):
+        assert type(number) is Fraction
+        assert {type(number.numerator), type(number.denominator)} == {int}
+    assert type(Peeling(k=np.int64(3), epsilon=1).k) is int
+    assert mechanism == ExponentialMechanism(epsilon=100, sensitivity=200)
+
+
+# ---- floats --------------------------------------------------------------------------------------------------
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False).filter(lambda x: x == 0 or abs(x) >= 10.0**-EXPONENT))
+def test_a_float_is_its_shortest_decimal(x: float) -> None:
+    if abs(x) >= 10.0**EXPONENT:
+        return
+    number = rational("x", x, "be a number")
+    assert number == Fraction(repr(x))
+    assert shown(number) == x
+
+
+@given(st.floats(min_value=1e-12, max_value=1e6))
+def test_what_is_shown_of_a_float_is_never_less(x: float) -> None:
+    number = rational("x", x, "be a number")
+    assert Fraction(rounded_up(number)) >= number
+    assert Fraction(repr(shown(number))) >= number
+
+
+@given(st.one_of(st.text(), st.from_regex(r"\s*[-+]?[0-9_]*\.?[0-9]*([eE/][-+]?[0-9]{1,3})?", fullmatch=True)))
+def test_a_text_is_the_number_that_fractions_reads(text: str) -> None:
+    try:
+        expected = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        expected = None
+    try:
+        found = rational("x", text, "be a number")
+    except dps.ParameterError:
+        found = None
+    assert found == expected or (found is None and expected and not 1e-300 <= abs(expected) < 1e301)
+
+
+def test_a_tenth_is_shown_as_a_tenth() -> None:
+    release = dps.choose({"a": 1, "b": 2}, epsilon=0.1)
+    assert "(0.1, 0)-DP" in str(release)
+    assert rounded_up(Fraction(release.privacy.epsilon)) == "0.1"
+
+
+def test_three_tenths_pay_for_three_questions_of_a_tenth(tmp_path: Path) -> None:
+    with dps.Ledger.create(tmp_path / "budget.db") as ledger:
+        ledger.grant(dps.Account(dataset="default", analyst="ada"), 0.3, 0)
+        for _ in range(3):
+            dps.choose({"a": 1, "b": 2}, epsilon=0.1, ledger=ledger, analyst="ada")
+        with pytest.raises(dps.BudgetError):
+            dps.choose({"a": 1, "b": 2}, epsilon="1e-9", ledger=ledger, analyst="ada")
+
+
+def test_a_whole_number_has_a_range() -> None:
+    for value in (2**53 + 1, 10**5000):
+        with pytest.raises(dps.ParameterError, match=r"must be a whole number from 1 to 9007199254740992, got"):
+            whole("users", value, least=1)

@@ -1,0 +1,27 @@
+"""The source distribution holds all that tests, documents and rebuilds the package, and no leavings."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import pytest
+from flit_core import buildapi
+
+ROOT = Path(__file__).resolve().parents[2]
+WHOLE = ("src", "tests", "docs", "benchmarks", "requirements")
+LEAVINGS = {"__pycache__", ".cache"}
+
+
+def files(folder: str) -> set[str]:
+    found = (path for path in (ROOT / folder).rglob("*") if path.is_file())
+    return {path.relative_to(ROOT).as_posix() for path in found if not LEAVINGS & set(path.parts)}
+
+
+def test_the_sdist_holds_tests_docs_changelog_and_pins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    with tarfile.open(tmp_path / buildapi.build_sdist(str(tmp_path))) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    wanted = {"CHANGELOG.md", "LICENSE", "README.md", "dev", "pyproject.toml"}.union(*map(files, WHOLE))
+    assert sorted(wanted - held) == []
+    assert sorted(name for name in held if LEAVINGS & set(name.split("/"))) == []
