@@ -78,7 +78,8 @@ def json_rows(lines: str, columns: Sequence[str]) -> str:
 def json_values(lines: str, columns: Sequence[str]) -> str:
     """The same as one list v, which is missing where a line is no object."""
     keys = ", ".join(literal("/" + column.replace("~", "~0").replace("/", "~1")) for column in columns)
-    record = "starts_with(ltrim(c0[1], ' ' || chr(9) || chr(13)), '{')"  # a list would have its places for columns
+    # A list would have its places for columns.
+    record = "(starts_with(c0[1], '{') OR starts_with(ltrim(c0[1], ' ' || chr(9) || chr(13)), '{'))"
     found = f"CASE WHEN {record} THEN TRY(json_extract_string(c0[1], [{keys}])) END"
     return f"(SELECT {found} AS v FROM {lines})"
 
