@@ -57,14 +57,14 @@ def test_the_command_on_a_neighbour(kind: str, name: str, tmp_path: Path):
 
 
 def _run(make, words: str, rows: str, folder: Path) -> Ended:
-    """The command where the rows are, with a folder of its own for what is temporary."""
+    """The command where the rows are, with a folder of its own for what is temporary; progress goes by the clock."""
     temporary = folder / "temporary"
     temporary.mkdir(parents=True)
     make(folder)
     with Ledger.create(folder / "budget.sqlite") as ledger:
         ledger.grant(Account("default", "ann"), 100, "0.1")
     done = subprocess.run(
-        [sys.executable, "-m", "dpselect", *shlex.split(words.replace("ROWS", rows))],
+        [sys.executable, "-m", "dpselect", *shlex.split(words.replace("ROWS", rows)), "--quiet"],
         cwd=folder,
         env=os.environ | {"TMPDIR": str(temporary), "DPSELECT_MEMORY": "1GiB"},
         capture_output=True,

@@ -16,7 +16,7 @@ from tests.replay.server_kinds import Servers
 # The other kinds go through the same code but for a few lines.
 EVERY_DAY = {
     "dict of lists", "dict of arrays", "objects that only narwhals reads", "polars", "pyarrow", "Parquet", "CSV",
-    "JSON lines", "DuckDB table", "warehouse (trino)", "PostgreSQL",
+    "JSON lines", "DuckDB table", "PostgreSQL",
 }  # fmt: skip
 EVERY_DAY_SORTS = {"text", "half", "day", "any of numbers"}
 LINES_IN = {"CSV", "JSON lines"}
