@@ -13,7 +13,6 @@ import pytest
 import sqlglot
 from hypothesis import given, settings
 
-from dpselect.engines.duckdb_engine import DuckDBEngine
 from dpselect.engines.duckdb_workspace import Workspace
 from dpselect.engines.filters import casts, operations
 from dpselect.engines.filters.engines import POSTGRES, SPARK, of_dialect
@@ -21,7 +20,6 @@ from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Operation
 from dpselect.engines.filters.values import Value, to_double
-from dpselect.engines.opening import open_engine
 from dpselect.engines.postgres_dialect import quoted as pg_quoted
 from dpselect.engines.postgres_types import pg_type
 from dpselect.engines.row_filter import parse
@@ -31,9 +29,6 @@ from dpselect.engines.warehouse_dialects import FLAVOURS
 from dpselect.errors import DataError, ParameterError
 from tests.engines import filter_rows, filter_words
 from tests.engines.filter_rows import COLUMNS, CONDITIONS, OTHERS, ROWS
-from tests.engines.sources import table
-from tests.engines.test_conformance import pairs
-from tests.engines.test_postgres import filled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -294,20 +289,3 @@ def test_a_moment_in_the_zone_of_the_session_is_noticed(on_duckdb, on_postgres, 
     assert on_postgres(where) == on_duckdb(where)
     monkeypatch.setitem(PG_TYPES, "zone", replace(PG_TYPES["zone"], form="({} AT TIME ZONE 'Asia/Tokyo')"))
     assert noticed(on_postgres, where, on_duckdb(where))
-
-
-# ---- as an engine asks it ---------------------------------------------------------------------------------
-
-
-def test_the_engine_counts_the_rows_that_fit(new_database):
-    rows = [("a", "50%", 20), ("b", "50%", 30), ("c", "it's", 40), ("d", "IT", None), ("e", "50%", 17), ("f", None, 50)]
-    address = filled(new_database(), rows)
-    for where in ("AGE >= 18", "item LIKE '50%' OR age IS NULL", "item = 'it''s'", "age > 1000"):
-        with (
-            DuckDBEngine(table(rows), user="user", item="item", where=where, key=b"k") as judge,
-            open_engine(address, user="user", item="item", where=where, table="t", key=b"k") as found,
-        ):
-            assert pairs(found.top(10)) == pairs(judge.top(10))
-    for where, says in (("agee = 1", "did you mean age"), ("age = '1'", "'1' beside 'age'"), ("user(1)", "function")):
-        with pytest.raises(ParameterError, match=says):
-            open_engine(address, user="user", item="item", where=where, table="t", key=b"k")

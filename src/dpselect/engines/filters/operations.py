@@ -207,9 +207,9 @@ class Writer:
         """Rounded down, or up, to a whole number; null where it is too large for a double to have halves."""
         part = parts[0]
         if _numbers(parts, node.sort):
+            most = _scaled(part, part.scale) // 10**part.scale + 1
             if not part.scale:
                 return part
-            most = _scaled(part, part.scale) // 10**part.scale + 1
             sql = self.spelling.function(node.sort, part.used)
             return Value("exact", f"CAST({sql} AS {values.exact_type(most, 0, self.spelling)})", most=most)
         least, most = (values.constant(bound, self.spelling).sql for bound in (-float(_WHOLE), float(_WHOLE)))

@@ -106,7 +106,9 @@ def to_double(value: Value, spelling: Spelling) -> Value:
     if isinstance(value.constant, int | Decimal):
         return double(float(value.constant), spelling)
     if value.most is None:
-        sql = f"CAST({spelling.in_range(value.used)} AS {spelling.double})"
+        # PostgreSQL's numeric: 1e100 is one as well, for beside a double it would be made one, and may be too large.
+        held = f"abs({value.sql}) BETWEEN 1e-{RANGE} AND 1e{RANGE} OR {value.sql} = 0"
+        sql = f"CASE WHEN {held} THEN CAST({value.sql} AS {spelling.double}) END"
         return Value("double", sql, value.shown, low=-RANGE, high=RANGE)
     sql = spelling.as_double(value.used, exactly=value.most <= 2**53 or (value.most <= 2**64 and not value.scale))
     return Value("double", sql, value.shown, low=-value.scale, high=len(str(value.most)) - value.scale + 1)

@@ -1,0 +1,76 @@
+"""Filters on PostgreSQL: what only its types hold, and an engine that asks with one."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.filters.engines import POSTGRES
+from dpselect.engines.opening import open_engine
+from dpselect.engines.postgres_dialect import quoted as pg_quoted
+from dpselect.engines.postgres_types import pg_type
+from dpselect.engines.postgres_workspace import Workspace
+from dpselect.engines.row_filter import parse
+from dpselect.errors import ParameterError
+from tests.engines.sources import table
+from tests.engines.test_conformance import pairs
+from tests.engines.test_postgres import filled
+
+NUMERIC = ["NaN", "Infinity", "-Infinity", "1e1000", "-1e1000", "1e-1000", "0.10", "5", "5.5", None, "0"]
+MONEY = ["NaN", "99999999.99", "-99999999.99", "2.50", None]
+ZONED = ["infinity", "-infinity", "294276-12-31 23:59:59.999999+00", "4713-01-01 00:00:00+00 BC", "2024-01-31 10:30+02"]
+HERE = {
+    "x > 1": ["NaN", "Infinity", "1e1000", "5", "5.5"],
+    "x = 0.1 OR x IN (5, 5.5)": ["0.10", "5", "5.5"],
+    "x > 1e0": ["5", "5.5"],
+    "x::DOUBLE * 2 = 11": ["5.5"],
+    "x / 2 < 1": ["0.10", "0"],
+    "1 / x IS NULL": ["NaN", "Infinity", "-Infinity", "1e1000", "-1e1000", "1e-1000", None, "0"],
+    "x::DOUBLE IS NULL": ["NaN", "Infinity", "-Infinity", "1e1000", "-1e1000", "1e-1000", None],
+    "money > 3": ["NaN", "99999999.99"],
+    "money * money > 6 OR money + money < 0": ["99999999.99", "-99999999.99", "2.50"],
+    "floor(money) IS NULL": ["NaN", None],
+    "money::DOUBLE IS NULL": ["NaN", None],
+    "at > '2024-01-01'": ["infinity", "294276-12-31 23:59:59.999999+00", "2024-01-31 10:30+02"],
+    "hour(at) = 8 AND at::DATE = '2024-01-31'": ["2024-01-31 10:30+02"],
+    "year(at) IS NULL AND at IS NOT NULL": [one for one in ZONED if "2024" not in one],
+}
+
+
+def test_numbers_and_moments_that_only_postgres_has(new_database):
+    """NaN and infinity in exact numbers, numbers of a thousand digits, years that no other engine has."""
+    import psycopg
+
+    address = new_database()
+    values = {"x": NUMERIC, "money": MONEY, "at": ZONED}
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("CREATE TABLE t (place int, x numeric, money numeric(10,2), at timestamptz)")
+        for place in range(len(NUMERIC)):
+            row = [place, *(column[place] if place < len(column) else None for column in values.values())]
+            connection.execute("INSERT INTO t VALUES (%s, %s, %s, %s)", row)
+    types = {"x": pg_type("numeric", "b", -1), "money": pg_type("numeric", "b", (10 << 16) + 6)}
+    types["at"] = pg_type("timestamptz", "b", -1)
+    workspace = Workspace(address)
+    for where, wanted in HERE.items():
+        column = next(name for name in values if name in parse(where).columns)
+        condition = parse(where).sql(types, pg_quoted, POSTGRES)
+        rows = workspace.fetch(f"SELECT place FROM t WHERE place < {len(values[column])} AND ({condition}) ORDER BY 1")
+        assert [values[column][row[0]] for row in rows] == wanted, where
+    for where in ("x + 1 > 0", "floor(x) = 5", "x % 2 = 0", "abs(x) > 0", "x::DECIMAL(10,2) > 0", "COALESCE(x, 0) > 0"):
+        with pytest.raises(ParameterError, match=r"any number of digits|in a cast to an exact number"):
+            parse(where).sql(types, pg_quoted, POSTGRES)
+    workspace.close()
+
+
+def test_the_engine_counts_the_rows_that_fit(new_database):
+    rows = [("a", "50%", 20), ("b", "50%", 30), ("c", "it's", 40), ("d", "IT", None), ("e", "50%", 17), ("f", None, 50)]
+    address = filled(new_database(), rows)
+    for where in ("AGE >= 18", "item LIKE '50%' OR age IS NULL", "item = 'it''s'", "age > 1000"):
+        with (
+            DuckDBEngine(table(rows), user="user", item="item", where=where, key=b"k") as judge,
+            open_engine(address, user="user", item="item", where=where, table="t", key=b"k") as found,
+        ):
+            assert pairs(found.top(10)) == pairs(judge.top(10))
+    for where, says in (("agee = 1", "did you mean age"), ("age = '1'", "'1' beside 'age'"), ("user(1)", "function")):
+        with pytest.raises(ParameterError, match=says):
+            open_engine(address, user="user", item="item", where=where, table="t", key=b"k")
