@@ -210,3 +210,9 @@ def test_what_a_caller_may_write():
 def test_what_a_caller_may_not_write(wrong):
     with pytest.raises(ParameterError, match=r"^domain"):
         domain_of(wrong)
+
+
+def test_a_domain_that_no_mechanism_could_count_is_refused():
+    assert domain_of(2**128).items == 2**128
+    with pytest.raises(ParameterError, match=r"^domain must be at most 2\*\*128 items, got a number of 1661 bits"):
+        domain_of(10**500)
