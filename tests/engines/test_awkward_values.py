@@ -18,10 +18,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from dpselect.engines import duckdb_engine, duckdb_scans, frames
+from dpselect.engines.array_columns import Column
 from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.duckdb_types import present
 from dpselect.engines.frames import Arrays
 from dpselect.engines.narwhals_frames import Narwhals
 from dpselect.engines.port import PerUser
+from dpselect.errors import DataError
 from dpselect.grid import Grid
 from tests.engines.test_conformance import pairs
 
@@ -310,3 +314,31 @@ def test_objects_behind_narwhals_are_read_one_by_one():
         assert found.loose == {"c0", "c1"} == through.narrow([0, 1], empty=True).loose
         plain = Arrays({"user": USERS, "item": DAYS}).narrow([0, 1], empty=False)
         assert list(found.rows["c1"])[:40] == list(plain.rows["c1"])
+
+
+# ---- twins: readers that are wrong on purpose, which the rules above must refuse ------------------------------
+
+
+def as_numpy_has_it(values: Sequence[object], *, empty: bool) -> Column:
+    """A type for all of a list, taken from all of its values."""
+    array = np.asarray(values)
+    array = array if array.dtype.kind in "biuf" else array.astype(str).astype(object)
+    return Column(array[:0] if empty else array)
+
+
+@pytest.mark.parametrize("odd", [2.5, "x"])
+def test_a_type_taken_from_all_values_is_found_out(monkeypatch, odd):
+    monkeypatch.setattr(frames, "column_of", as_numpy_has_it)
+    expected = answers(lists(USERS, DAYS, DAYS))
+    with pytest.raises(AssertionError):
+        others(answers(lists([*USERS, ODD], [*DAYS, odd], [*DAYS, odd])), expected)
+    with pytest.raises(AssertionError):  # whole numbers beyond 2^53 become floats, and people become one
+        others(answers(lists([*USERS, float("nan")], [*DAYS, 1], [*DAYS, 1])), expected)
+
+
+@pytest.mark.parametrize("name", ["string", "timestamp[s]", "time64[us]"])
+def test_values_that_nobody_checked_are_found_out(monkeypatch, name):
+    monkeypatch.setattr(duckdb_scans, "sound_form", lambda expression, _type: expression)
+    monkeypatch.setattr(duckdb_engine, "nameable", present)
+    with pytest.raises((AssertionError, DataError)):
+        test_an_odd_value_of_a_declared_type_is_its_own_users_affair(HOLDERS["Table"], TYPED[name])

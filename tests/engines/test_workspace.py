@@ -36,7 +36,18 @@ def test_progress_is_told_in_the_callers_thread(workspace):
     with pytest.raises(DataError):
         workspace.fetch(SLOW, progress=progress)
     assert len(told) >= 4
-    assert all(here and (done is None or 0 <= done <= 1) for done, here in told)
+    assert all(here and (done is None or done in [part / 20 for part in range(21)]) for done, here in told)
+
+
+def test_progress_does_not_tell_how_many_rows_there_are(workspace, monkeypatch):
+    """What DuckDB says of a scan are rows done of all rows, exactly."""
+
+    class Scanning:
+        def query_progress(self) -> float:
+            return 100 * 2048 / 123_457
+
+    monkeypatch.setattr(workspace, "connection", Scanning())
+    assert workspace._done() == 0.0
 
 
 def test_quick_questions_tell_nothing():

@@ -16,7 +16,10 @@ from dpselect.texts.tokenizer import Tokenizer
 from dpselect.user_sets import UserSets
 
 Progress = Callable[[float | None], None]
-"""Called about five times a second while a query runs: the part that is done (0 to 1), None where unknown."""
+"""Called about five times a second while a query runs: the part that is done in twentieths, None where unknown.
+
+Nothing finer: an exact share, or a call for so many users, would tell how many there are.
+"""
 
 
 class PerUser(StrEnum):
@@ -84,7 +87,7 @@ class Engine(Protocol):
         ...
 
     def check_values(self) -> None:
-        """Refuse an item column that holds no numbers, before a row is read and before anything is paid."""
+        """Refuse an item column that holds no numbers, or is declared as text, before a row is read or paid for."""
         ...
 
     def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
