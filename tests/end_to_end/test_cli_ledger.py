@@ -151,7 +151,7 @@ def test_a_ledger_that_everybody_can_read_is_told_of_in_one_sentence(dpselect, b
     book.chmod(0o644)
     told = dpselect("ledger", "show", book)
     assert told.status == 0
-    assert told.err.startswith(f"dpselect: {book} may be read by every user of this machine")
+    assert told.err.startswith(f"dpselect: mind: {book} may be read by every user of this machine")
     assert told.err.splitlines()[1:] == [f"hint: chmod 600 {book}"]
 
 

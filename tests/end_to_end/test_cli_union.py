@@ -202,7 +202,7 @@ Refused = tuple[Callable[[Path, Path], list[object]], int, str]
 REFUSED: dict[str, Refused] = {
     "epsilon 0": (lambda e, _: union(e, "--epsilon", "0"), 2, "epsilon must be a positive, finite number"),
     "epsilon with a comma": (lambda e, _: union(e, "--epsilon", "0,5"), 2, "hint: write the decimal point"),
-    "epsilon beyond use": (lambda e, _: union(e, "--epsilon", "1e9"), 2, "epsilon must be between 1e-6 and 1e6"),
+    "epsilon beyond use": (lambda e, _: union(e, "--epsilon", "1e9"), 2, "epsilon must be between 1e-100 and 1e"),
     "delta 0": (lambda e, _: union(e, "--delta", "0"), 2, "delta must be between 0 and 1"),
     "delta 1": (lambda e, _: union(e, "--delta", "1"), 2, "delta must be between 0 and 1"),
     "delta beyond use": (lambda e, _: union(e, "--delta", "1e-200"), 2, "delta must be at least 1e-100"),

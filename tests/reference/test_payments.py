@@ -80,7 +80,7 @@ def test_other_rows_another_analyst_or_no_snapshot_are_paid(votes, ledger):
         {"analyst": "ann", "snapshot": "two"},
         {"analyst": "ann"},
         {"analyst": "ann"},
-        {"analyst": "ann", "snapshot": "one", "where": "user > 5"},
+        {"analyst": "ann", "snapshot": "one", "where": "user::INT > 5"},
     ):
         found = dps.Dataset(ROWS, **same, **more).top_k(1, epsilon=1, delta="1e-6")
         assert found.charged.numbers["repeated"] is False

@@ -382,7 +382,7 @@ def test_progress_rises_to_one():
 @pytest.mark.parametrize(
     ("question", "given", "message"),
     [
-        ("quantile", {}, "question must be 'top_k' or 'union'"),
+        ("quantile", {}, "question must be one of top_k, union"),
         ("top_k", {"epsilon": 0}, "epsilon must be a positive"),
         ("top_k", {"epsilon": []}, "epsilon must be a positive number or several"),
         ("top_k", {"epsilon": [1, "much"]}, "epsilon must be a positive"),

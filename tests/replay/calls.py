@@ -14,29 +14,32 @@ CROWD = 40
 ROWS = CROWD + 30 + 20 + 1
 
 
-def crowd(sort: str) -> Rows:
-    """a has 40 users, b 30, c 20 and d one. The other column is a number in letters, the same in all rows of a user."""
+def crowd(sort: str, numbers: str) -> Rows:
+    """a has 40 users, b 30, c 20 and d one. The other columns are a number, in letters and as such where there is a type."""
     held = [(n, item) for item, holders in (("a", CROWD), ("b", 30), ("c", 20), ("d", 1)) for n in range(holders)]
     others = ["3" if n % 5 else "8" for n, _ in held]
-    return _columns(sort, [f"u{n}" for n, _ in held], [item for _, item in held], others)
+    return _columns(sort, numbers, [f"u{n}" for n, _ in held], [item for _, item in held], others)
 
 
-def newcomer(sort: str, odds: list[Odd]) -> Rows:
+def newcomer(sort: str, numbers: str, odds: list[Odd]) -> Rows:
     """One more user with all of these items."""
     number = len(odds)
-    return _columns(sort, ["mallory"] * number, [odd.value for odd in odds], ["3"] * number)
+    return _columns(sort, numbers, ["mallory"] * number, [odd.value for odd in odds], ["3"] * number)
 
 
-def _columns(sort: str, *columns: list[object]) -> Rows:
-    return {name: Column(sort, values) for name, values in zip(("user", "item", "other"), columns, strict=True)}
+def _columns(sort: str, numbers: str, *columns: list[object]) -> Rows:
+    found = {name: Column(sort, values) for name, values in zip(("user", "item", "other"), columns, strict=True)}
+    values = columns[-1] if numbers == sort else [int(str(value)) for value in columns[-1]]
+    return found | {"number": Column(numbers, values)}
 
 
 def makers(kind: Kind) -> tuple[Callable[[Path], Made], Callable[[Path], Made]]:
     """The maker of everybody's rows, and that of the rows with one user more."""
     sort = "text" if "text" in kind.sorts else "any of texts"
+    numbers = "whole" if "whole" in kind.sorts else sort
     odds = [odd for odd in kind.odd(sort, "item") if odd.name not in ("a number in letters",)]
-    plain = crowd(sort)
-    more = joined(plain, newcomer(sort, odds), "middle")
+    plain = crowd(sort, numbers)
+    more = joined(plain, newcomer(sort, numbers, odds), "middle")
     return lambda folder: kind.make(plain, folder), lambda folder: kind.make(more, folder)
 
 

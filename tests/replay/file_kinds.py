@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 
 from tests.replay.frame_kinds import EVERY_ARROW, arrow_table
 from tests.replay.kinds import ANY, kind
-from tests.replay.sorts import ROLES, Rows
+from tests.replay.sorts import Rows
 
 
 def csv_lines(rows: Rows, delimiter: str) -> list[bytes]:
     """The lines of a CSV file, each field in quotes but for null; a field may be bytes that are no UTF-8."""
-    columns = [rows[name].values for name in ROLES]
+    columns = [rows[name].values for name in rows]
     return [delimiter.encode().join(map(_field, cells)) + b"\n" for cells in zip(*columns, strict=True)]
 
 
@@ -29,13 +29,13 @@ def _field(value: object) -> bytes:
 
 def json_lines(rows: Rows) -> list[bytes]:
     """The lines of a JSON lines file; half an emoji is written as JSON escapes it."""
-    columns = [rows[name].values for name in ROLES]
-    return [json.dumps(dict(zip(ROLES, cells, strict=True))).encode() + b"\n" for cells in zip(*columns, strict=True)]
+    columns = [rows[name].values for name in rows]
+    return [json.dumps(dict(zip(rows, cells, strict=True))).encode() + b"\n" for cells in zip(*columns, strict=True)]
 
 
-def header(delimiter: str) -> bytes:
+def header(rows: Rows, delimiter: str) -> bytes:
     """The first line of a CSV file."""
-    return delimiter.join(ROLES).encode() + b"\n"
+    return delimiter.join(rows).encode() + b"\n"
 
 
 def text_file(lines: list[bytes], path: Path) -> str:
@@ -67,7 +67,7 @@ LINE_TRAITS = "surrogate, null user"
 def _csv_kind(name: str, file: str, delimiter: str) -> None:
     @kind(name, ("text",), cannot=LINE_TRAITS, lines="csv" if delimiter == "," else None)
     def _csv(rows: Rows, folder: Path) -> object:
-        return text_file([header(delimiter), *csv_lines(rows, delimiter)], folder / file)
+        return text_file([header(rows, delimiter), *csv_lines(rows, delimiter)], folder / file)
 
 
 _csv_kind("CSV", "rows.csv", ",")
@@ -96,7 +96,7 @@ def array_of(records: list[bytes]) -> bytes:
 
 
 PLAIN_LINES: dict[str, Callable[[Rows], tuple[list[bytes], list[bytes]]]] = {
-    "csv": lambda rows: ([header(",")], csv_lines(rows, ",")),
+    "csv": lambda rows: ([header(rows, ",")], csv_lines(rows, ",")),
     "json": lambda rows: ([], json_lines(rows)),
     "array": lambda rows: ([], json_lines(rows)),
 }

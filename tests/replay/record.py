@@ -36,7 +36,11 @@ from tests.replay.masks import masked
 
 PACKAGE = str(Path(dpselect.__file__).parent) + "/"
 # What may go by the counts: a mechanism, its coins, what it is made of, and looking on while an engine works.
-BY_COUNTS = ("draws/", "mechanisms/", "kernels/", "testing/", "reals.py", "privacy.py", "histogram.py", "grid.py")
+# Readers of text files run in threads of the engine, which asks for batches when it has room.
+READERS = ("engines/arrow_texts.py", "engines/text_", "engines/duckdb_lines.py")
+BY_COUNTS = (
+    "draws/", "mechanisms/", "kernels/", "testing/", "reals.py", "privacy.py", "histogram.py", "grid.py", *READERS
+)  # fmt: skip
 POLLING = re.compile(r"\._done$|Progress|progress")
 ACCOUNT = Account("default", "ann")
 MOST_SEEDS = 300

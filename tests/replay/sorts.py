@@ -88,5 +88,5 @@ def joined(rows: Rows, more: Rows, place: str) -> Rows:
     at = {"first": 0, "middle": length // 2, "last": length}[place]
     return {
         name: Column(rows[name].sort, rows[name].values[:at] + more[name].values + rows[name].values[at:])
-        for name in ROLES
+        for name in rows
     }

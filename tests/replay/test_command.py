@@ -24,7 +24,7 @@ COMMANDS = {
     "top, wrong filter": f'top ROWS --user user --item item -k 3 {LIKELY} --where "other ="',
     "top, domain": "top ROWS --user user --item item -k 2 --epsilon 100 --domain a,b,c,d --format json",
     "choose": "choose ROWS --user user --item item --domain a,b,c --epsilon 100 -o answer.json",
-    "quantile": "quantile ROWS --user user --column other --bounds 0 10 --step 1 --epsilon 100",
+    "quantile": "quantile ROWS --user user --column number --bounds 0 10 --step 1 --epsilon 100",
     "union": f"union ROWS --user user --item item {LIKELY} --max-items-per-user 50 --method sips",
     "vocab": f"vocab ROWS --user user --text item {LIKELY} --max-items-per-user 50 -o words.txt",
 }

@@ -18,6 +18,13 @@ _TEXTS = frozenset({"text", "varchar", "bpchar", "name", "json", "jsonb"})
 _NUMBERS = {"int2": "SMALLINT", "int4": "INTEGER", "int8": "BIGINT"}
 _FLOATS = {"float4": "FLOAT", "float8": "DOUBLE"}
 _NOT_NAN = "{} IS NOT NULL AND {} <> 'NaN'"
+# Python has the years 1 to 9999 and the hours 0 to 23, and so have items on every engine.
+_NAMEABLE = {
+    "date": "{} BETWEEN '0001-01-01' AND '9999-12-31'",
+    "time": "{} < '24:00'",
+    "timestamp": "{} BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999'",
+    "timestamptz": "{} BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999999+00'",
+}
 _TIMES = {"date": "DATE", "time": "TIME", "timestamp": "TIMESTAMP"}
 
 # What a float cannot hold becomes 0 (the least float is 5e-324), or a number beyond every grid: the server refuses to
@@ -46,11 +53,13 @@ def pg_type(name: str, kind: str, modifier: int) -> SqlType:
     if name == "numeric":
         return _numeric(modifier)
     if name in _TIMES:
-        return SqlType(name, name, "{}", name, _TIMES[name], named="i::text", label=_when(name))
+        here = _NAMEABLE[name]
+        return SqlType(name, name, "{}", name, _TIMES[name], nameable=here, named="i::text", label=_when(name))
     if name == "timestamptz":
         form = "(({}) AT TIME ZONE 'UTC')"
         zoned = "TIMESTAMP WITH TIME ZONE"
-        return SqlType(name, "other", form, "timestamp", zoned, named="i::text", label=_when(name))
+        here = _NAMEABLE[name]
+        return SqlType(name, "other", form, "timestamp", zoned, nameable=here, named="i::text", label=_when(name))
     if name == "bool":
         return SqlType(name, "boolean", "{}", name, "BOOLEAN")
     if name == "bytea":

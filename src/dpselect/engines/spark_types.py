@@ -25,6 +25,12 @@ _NUMBER = f"{MATCHES.format(text='{}', pattern=f'^{NUMBER}$')} AND length({{}}) 
 _WRITTEN = f"CASE WHEN {_NUMBER} THEN try_cast({{}} AS DOUBLE) END"
 _INTEGERS = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INTEGER", "long": "BIGINT"}
 _FLOATS = {"float": "FLOAT", "double": "DOUBLE"}
+# Python has the years 1 to 9999, and so have items on every engine.
+_YEARS = {
+    "date": "{} BETWEEN DATE'0001-01-01' AND DATE'9999-12-31'",
+    "timestamp_ntz": "{} BETWEEN TIMESTAMP_NTZ'0001-01-01 00:00:00' AND TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'",
+    "timestamp": "{} BETWEEN TIMESTAMP_LTZ'0001-01-01 00:00:00Z' AND TIMESTAMP_LTZ'9999-12-31 23:59:59.999999Z'",
+}
 _UTC = "timestampadd(MICROSECOND, unix_micros({}), TIMESTAMP_NTZ'1970-01-01 00:00:00')"
 
 
@@ -52,17 +58,18 @@ def spark_type(field: StructField) -> SqlType:
 
 
 def _moments(sort: str, name: str, of: DataType) -> SqlType:
-    """Python has no value for every date of Spark, so dates come as text, which `label` reads."""
+    """Dates come as text, which `label` reads: a driver's time zone must not matter."""
     text = "CAST(i AS STRING)"
+    years = _YEARS.get(sort)
     label = _when(datetime.datetime.fromisoformat)
     if sort == "timestamp_ntz":
-        return SqlType(name, "timestamp", "{}", "TIMESTAMP_NTZ", "TIMESTAMP", named=text, label=label)
+        return SqlType(name, "timestamp", "{}", "TIMESTAMP_NTZ", "TIMESTAMP", nameable=years, named=text, label=label)
     if sort == "timestamp":
         zoned, label = "TIMESTAMP WITH TIME ZONE", _when(_in_utc)
-        return SqlType(name, "timestamp", _UTC, "TIMESTAMP_NTZ", zoned, named=text, label=label)
+        return SqlType(name, "timestamp", _UTC, "TIMESTAMP_NTZ", zoned, nameable=years, named=text, label=label)
     if sort == "date":
         label = _when(datetime.date.fromisoformat)
-        return SqlType(name, "date", "{}", "DATE", "DATE", named=text, label=label)
+        return SqlType(name, "date", "{}", "DATE", "DATE", nameable=years, named=text, label=label)
     if sort.startswith("time") and of.__class__.__name__ == "TimeType":
         form, label = "CAST({} AS TIME(6))", _when(datetime.time.fromisoformat)
         return SqlType(name, "time", form, "TIME(6)", "TIME", named=text, label=label)
