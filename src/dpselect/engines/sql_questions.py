@@ -17,9 +17,8 @@ _WHOLE = "^(0|-?[1-9][0-9]{0,18})$"
 def rows(source: str, user: tuple[str, SqlType], item: tuple[str, SqlType], where: str | None) -> str:
     """The users and items of the rows that count, each in its one form; column names are SQL already."""
     (u, user_type), (i, item_type) = user, item
-    conditions = [_of(user_type.present, u), _of(item_type.nameable or item_type.present, i)] + (
-        [] if where is None else [f"({where})"]
-    )
+    conditions = [_of(user_type.present, u), _of(item_type.nameable or item_type.present, i)]
+    conditions += [] if where is None else [f"({where})"]
     forms = f"{_of(user_type.form, u)} AS u, {_of(item_type.form, i)} AS i"
     return f"(SELECT {forms} FROM {source} WHERE {' AND '.join(conditions)})"
 
