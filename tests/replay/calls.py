@@ -15,7 +15,7 @@ ROWS = CROWD + 30 + 20 + 1
 
 
 def crowd(sort: str, numbers: str) -> Rows:
-    """a has 40 users, b 30, c 20 and d one. The last columns are a number: in letters, and of a type where there is one."""
+    """a has 40 users, b 30, c 20 and d one. The last two are a number: in letters, and of a type where there is one."""
     held = [(n, item) for item, holders in (("a", CROWD), ("b", 30), ("c", 20), ("d", 1)) for n in range(holders)]
     others = ["3" if n % 5 else "8" for n, _ in held]
     return _columns(sort, numbers, [f"u{n}" for n, _ in held], [item for _, item in held], others)
