@@ -44,6 +44,20 @@ def test_no_file(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
+def test_a_file_of_two_names(file: Path, ann: Account) -> None:
+    second = file.with_name("second.ledger")
+    with Ledger(file) as ledger:
+        second.hardlink_to(file)
+        with pytest.raises(LedgerError, match=r"has another name \(a hard link\)"):
+            ledger.reserve(ann, charge("0.5"), "q")
+    for name in (file, second):
+        with pytest.raises(LedgerError, match="hint: remove that name"):
+            Ledger(name)
+    second.unlink()
+    with Ledger(file) as ledger:
+        ask(ledger, ann, charge("0.75"), "q", "[1]")
+
+
 @for_everybody
 def test_files_that_are_no_ledger(tmp_path: Path) -> None:
     path = tmp_path / "x"
