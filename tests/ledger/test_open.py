@@ -261,6 +261,25 @@ def test_a_role_that_may_only_read(new_database: Callable[[], str], ann: Account
             ledger.grant(ann, 1, 0)
 
 
+def test_a_schema_of_another_user(new_database: Callable[[], str], ann: Account) -> None:
+    import psycopg
+
+    address = new_database()
+    name = address.partition("@/")[2].partition("?")[0]
+    keeper, mallory = f"keeper_of_{name}", f"mallory_of_{name}"
+    as_keeper = address.replace("dpselect@", f"{keeper}@")
+    with psycopg.connect(address, autocommit=True) as server:
+        for role in (keeper, mallory):
+            server.execute(f"CREATE ROLE {role} LOGIN".encode())
+        server.execute(f"CREATE SCHEMA dpselect AUTHORIZATION {mallory}".encode())
+        server.execute(b"GRANT ALL ON SCHEMA dpselect TO PUBLIC")
+        with pytest.raises(LedgerError, match="its schema dpselect belongs to another user, who could remove"):
+            Ledger.create(as_keeper)
+        server.execute(f"ALTER SCHEMA dpselect OWNER TO {keeper}".encode())
+        with Ledger.create(as_keeper) as ledger:
+            ledger.grant(ann, 1, 0)
+
+
 def test_a_server_that_goes_away(new_database: Callable[[], str], ann: Account) -> None:
     import psycopg
 
