@@ -44,6 +44,20 @@ def test_no_file(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
+def test_a_file_of_two_names(file: Path, ann: Account) -> None:
+    second = file.with_name("second.ledger")
+    with Ledger(file) as ledger:
+        second.hardlink_to(file)
+        with pytest.raises(LedgerError, match=r"has another name \(a hard link\)"):
+            ledger.reserve(ann, charge("0.5"), "q")
+    for name in (file, second):
+        with pytest.raises(LedgerError, match="hint: remove that name"):
+            Ledger(name)
+    second.unlink()
+    with Ledger(file) as ledger:
+        ask(ledger, ann, charge("0.75"), "q", "[1]")
+
+
 @for_everybody
 def test_files_that_are_no_ledger(tmp_path: Path) -> None:
     path = tmp_path / "x"
@@ -244,6 +258,25 @@ def test_a_role_that_may_only_read(new_database: Callable[[], str], ann: Account
         assert ledger.balance(ann).left == charge("1")
         assert ledger.verify() == []
         with pytest.raises(LedgerError, match="may not be written by this user"):
+            ledger.grant(ann, 1, 0)
+
+
+def test_a_schema_of_another_user(new_database: Callable[[], str], ann: Account) -> None:
+    import psycopg
+
+    address = new_database()
+    name = address.partition("@/")[2].partition("?")[0]
+    keeper, mallory = f"keeper_of_{name}", f"mallory_of_{name}"
+    as_keeper = address.replace("dpselect@", f"{keeper}@")
+    with psycopg.connect(address, autocommit=True) as server:
+        for role in (keeper, mallory):
+            server.execute(f"CREATE ROLE {role} LOGIN".encode())
+        server.execute(f"CREATE SCHEMA dpselect AUTHORIZATION {mallory}".encode())
+        server.execute(b"GRANT ALL ON SCHEMA dpselect TO PUBLIC")
+        with pytest.raises(LedgerError, match="its schema dpselect belongs to another user, who could remove"):
+            Ledger.create(as_keeper)
+        server.execute(f"ALTER SCHEMA dpselect OWNER TO {keeper}".encode())
+        with Ledger.create(as_keeper) as ledger:
             ledger.grant(ann, 1, 0)
 
 

@@ -32,6 +32,11 @@ _CONNECTION = {
     "tcp_user_timeout": f"{PATIENCE}000",
     "application_name": "dpselect",
 }
+# Who owns a schema may drop every table in it: that is this user, or one who could do anything in any case.
+_OWNED = (
+    "SELECT pg_has_role(r.oid, 'MEMBER') OR r.rolsuper FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner "
+    "WHERE n.nspname = 'dpselect'"
+)
 _WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"  # each statement sees what was committed before it
 _READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
@@ -73,6 +78,12 @@ class PostgresStore:
                 raise said_plainly(self.place, "42P07")
             if self.run("SELECT to_regnamespace('dpselect')") == [(None,)]:
                 self.run("CREATE SCHEMA dpselect")
+            elif self.run(_OWNED) != [(True,)]:
+                raise LedgerError(
+                    f"no ledger can be made at {self.place}: its schema dpselect belongs to another user, "
+                    "who could remove the tables",
+                    "let an administrator say: ALTER SCHEMA dpselect OWNER TO whoever keeps the ledger",
+                )
             yield
 
     @contextmanager

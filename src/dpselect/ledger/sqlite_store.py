@@ -64,6 +64,7 @@ class SqliteStore:
             raise LedgerError(
                 f"the ledger at {self.place} was removed or replaced while it was open", "close it and open it again"
             )
+        _check_one_name(self._path)
         with self._between(*(_DURABLE if durable else _SOON)):
             yield
 
@@ -116,6 +117,7 @@ def open_sqlite(path: Path) -> SqliteStore:
     """An existing file, read-only where this user may not write to it."""
     _check_file(path)
     path = path.resolve()  # the log lies beside the file itself, not beside a link to it
+    _check_one_name(path)
     warn_of_others(path)
     if _may(path, os.W_OK) and _may(path.parent, os.W_OK):
         return SqliteStore(path, _connect(path, "mode=rw"), writable=True)
@@ -150,6 +152,16 @@ def _check_file(path: Path) -> None:
         raise LedgerError(f"the ledger at {path} may not be read by this user", "ask its owner for the right")
     if not size:
         raise LedgerError(f"{path} is empty, no ledger", f"remove it, then make one with `dpselect ledger init {path}`")
+
+
+def _check_one_name(path: Path) -> None:
+    """SQLite's log lies beside the name: under two names (hard links) two would spend one budget, each unseen."""
+    with suppress(OSError):
+        if path.stat().st_nlink > 1:
+            raise LedgerError(
+                f"the ledger at {path} has another name (a hard link), under which it could be spent once more",
+                "remove that name; a backup is a copy, not a link",
+            )
 
 
 def _connect(path: Path, how: str) -> sqlite3.Connection:
