@@ -65,3 +65,14 @@ def test_a_text_or_a_name_from_a_filter_stays_one():
     ):
         with DuckDBEngine(pa.table(rows), user="user", item="item", where=where, key=b"k") as engine:
             assert len(engine.top(9).counts) == count
+
+
+@pytest.mark.parametrize("number", [0, 10**10, 2**63 - 1, -(2**63)])
+@pytest.mark.parametrize(
+    "where", ["n * n * 0 = 0", "n * 1000000000 * 0.0 = 0", "0 * (n * n) = 0", "n * n * (n % 0) IS NULL"]
+)
+def test_a_product_with_0_holds_the_other_number(where, number):
+    """It failed for one row only, and so told how large the number of a certain person is."""
+    rows = pa.table({"user": ["ann"], "item": ["x"], "n": pa.array([number], pa.int64())})
+    with DuckDBEngine(rows, user="user", item="item", where=where, key=b"k") as engine:
+        assert len(engine.top(9).counts) == 1

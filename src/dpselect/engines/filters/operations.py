@@ -146,7 +146,8 @@ class Writer:
         if not _numbers(parts, node.sort):
             return self._of_doubles("*", parts, lambda a, b: (a.low + b.low - 1, a.high + b.high + 1))
         left, right = parts
-        most, scale = _scaled(left, left.scale) * _scaled(right, right.scale), left.scale + right.scale
+        # The type holds both as well: where one is always 0, the bound of the product says nothing of the other.
+        most, scale = max(1, _scaled(left, left.scale)) * max(1, _scaled(right, right.scale)), left.scale + right.scale
         if values.exact_type(most, scale, self.spelling) == self.spelling.integer:
             sqls = [f"CAST({part.used} AS {self.spelling.integer})" for part in parts]
         else:
