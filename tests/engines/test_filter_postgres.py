@@ -54,7 +54,9 @@ def test_numbers_and_moments_that_only_postgres_has(new_database):
     for where, wanted in HERE.items():
         column = next(name for name in values if name in parse(where).columns)
         condition = parse(where).sql(types, pg_quoted, POSTGRES)
-        rows = workspace.fetch(f"SELECT place FROM t WHERE place < {len(values[column])} AND ({condition}) ORDER BY 1")
+        rows = workspace.fetch(
+            f"SELECT place FROM public.t WHERE place < {len(values[column])} AND ({condition}) ORDER BY 1"
+        )
         assert [values[column][row[0]] for row in rows] == wanted, where
     for where in ("x + 1 > 0", "floor(x) = 5", "x % 2 = 0", "abs(x) > 0", "x::DECIMAL(10,2) > 0", "COALESCE(x, 0) > 0"):
         with pytest.raises(ParameterError, match=r"any number of digits|in a cast to an exact number"):
