@@ -50,12 +50,12 @@ def test_numbers_and_moments_that_only_postgres_has(new_database):
             connection.execute("INSERT INTO t VALUES (%s, %s, %s, %s)", row)
     types = {"x": pg_type("numeric", "b", -1), "money": pg_type("numeric", "b", (10 << 16) + 6)}
     types["at"] = pg_type("timestamptz", "b", -1)
-    workspace = Workspace(address)
+    workspace, schema = Workspace(address), address.rpartition("%3D")[2]
     for where, wanted in HERE.items():
         column = next(name for name in values if name in parse(where).columns)
         condition = parse(where).sql(types, pg_quoted, POSTGRES)
         rows = workspace.fetch(
-            f"SELECT place FROM public.t WHERE place < {len(values[column])} AND ({condition}) ORDER BY 1"
+            f"SELECT place FROM {schema}.t WHERE place < {len(values[column])} AND ({condition}) ORDER BY 1"
         )
         assert [values[column][row[0]] for row in rows] == wanted, where
     for where in ("x + 1 > 0", "floor(x) = 5", "x % 2 = 0", "abs(x) > 0", "x::DECIMAL(10,2) > 0", "COALESCE(x, 0) > 0"):
