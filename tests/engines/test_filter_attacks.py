@@ -65,3 +65,42 @@ def test_a_text_or_a_name_from_a_filter_stays_one():
     ):
         with DuckDBEngine(pa.table(rows), user="user", item="item", where=where, key=b"k") as engine:
             assert len(engine.top(9).counts) == count
+
+
+@pytest.mark.parametrize("number", [0, 10**10, 2**63 - 1, -(2**63)])
+@pytest.mark.parametrize(
+    "where", ["n * n * 0 = 0", "n * 1000000000 * 0.0 = 0", "0 * (n * n) = 0", "n * n * (n % 0) IS NULL"]
+)
+def test_a_product_with_0_holds_the_other_number(where, number):
+    """It failed for one row only, and so told how large the number of a certain person is."""
+    rows = pa.table({"user": ["ann"], "item": ["x"], "n": pa.array([number], pa.int64())})
+    with DuckDBEngine(rows, user="user", item="item", where=where, key=b"k") as engine:
+        assert len(engine.top(9).counts) == 1
+
+
+def doubled(times: int) -> str:
+    return "t" if times == 0 else f"({doubled(times - 1)} || {doubled(times - 1)})"
+
+
+@pytest.mark.parametrize(
+    "where",
+    [f"length({doubled(5)}) > 0", " OR ".join(f"left(t, {size}) = 'a'" for size in range(900, 1900))],
+    ids=["put together", "parts"],
+)
+def test_no_text_is_made_a_thousand_times(where):
+    """Of the text of one person it took all memory there was, and on PostgreSQL more than a value may have."""
+    with (
+        pytest.raises(ParameterError, match=r"^where must .* more than 10+ times"),
+        DuckDBEngine(pa.table(ROWS | {"t": ["a", "b"]}), user="user", item="item", where=where, key=b"k"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    "where", ["lower(t) IS NULL", "t || 'a' IS NULL", "upper(COALESCE(t, 'a')) IS NULL", "t::INT IS NULL"]
+)
+def test_of_a_very_long_text_none_is_made(where):
+    rows = pa.table({"user": ["ann", "bob"], "item": ["x", "y"], "t": ["1" * 100_001, "1"]})
+    for condition, count in ((where, 1), (f"NOT ({where})", 1), (f"{where} OR length(t) < 2 OR t LIKE '1%1'", 2)):
+        with DuckDBEngine(rows, user="user", item="item", where=condition, key=b"k") as engine:
+            assert len(engine.top(9).counts) == count

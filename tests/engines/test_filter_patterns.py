@@ -115,3 +115,10 @@ def test_any_text_is_a_filter_or_our_own_error(text):
     }
     with contextlib.suppress(ParameterError):
         parse(text).sql(types, quoted, DUCKDB)
+
+
+@pytest.mark.parametrize("pattern", ["%" + "_" * 99_000 + "%", "%_a" * 30_000, "%a" * 10_000])
+def test_a_pattern_that_an_engine_may_not_hold_is_refused_before_any_row(pattern):
+    with pytest.raises(ParameterError, match=r"a pattern of [0-9]+ letters"):
+        parse(f"t LIKE '{pattern}'")
+    assert parse(f"t LIKE '%{'a' * 90_000}%' OR contains(t, '{'%' * 900}')")

@@ -76,3 +76,15 @@ def test_the_engine_counts_the_rows_that_fit(new_database):
     for where, says in (("agee = 1", "did you mean age"), ("age = '1'", "'1' beside 'age'"), ("user(1)", "function")):
         with pytest.raises(ParameterError, match=says):
             open_engine(address, user="user", item="item", where=where, table="t", key=b"k")
+
+
+def test_a_constant_that_is_none_of_its_type_is_null(new_database):
+    """PostgreSQL reads a constant as the type of its cast before it asks whether it matches."""
+    address = filled(new_database(), [("ann", "x", 1), ("bob", "y", 2)])
+    for where in (
+        "CAST('a' AS DOUBLE) IS NULL",
+        "CAST('' AS DECIMAL(5, 2)) IS NULL",
+        "TRY_CAST('1_000' AS INT) IS NULL",
+    ):
+        with open_engine(address, user="user", item="item", table="t", where=where, key=b"k") as engine:
+            assert len(engine.top(9).counts) == 2

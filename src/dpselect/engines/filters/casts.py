@@ -8,6 +8,7 @@ the same letters.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dpselect.engines.filters.constants import day, moment
 from dpselect.engines.filters.spelling import Spelling
@@ -35,6 +36,8 @@ def cast(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
         return _from_text(value, to, spelling)
     if kind == "exact" and value.kind == "exact":
         return _resized(value, to, spelling)
+    if value.kind == kind == "text":
+        return replace(value, shown="a value", constant=None)
     if value.kind == kind:
         return Value(kind, value.used, low=value.low, high=value.high)
     if (value.kind, kind) == ("exact", "double"):
@@ -84,7 +87,7 @@ def _resized(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
 
 
 def _from_text(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
-    kind, text = str(to[0]), spelling.binary(value.sql)
+    kind, text = str(to[0]), spelling.binary(value.used)
     if isinstance(value.constant, str) and kind in ("date", "timestamp"):
         return constant((day if kind == "date" else moment)(value.constant), spelling)
     if kind == "boolean":

@@ -14,10 +14,16 @@ from dpselect.engines.filters import values
 from dpselect.engines.filters.casts import cast
 from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.spelling import Spelling
-from dpselect.engines.filters.tree import Constant, Name, Node, Operation, refuse
+from dpselect.engines.filters.tree import VIEW, Constant, Name, Node, Operation, refuse
 from dpselect.engines.filters.values import Value, alike, as_exact, as_moment, to_double
 
 _LONGEST = 400_000  # characters of a filter as it is written; some operations write what they work on several times
+# An engine may keep every text that it makes of a row until it is done with it: so many, each as long as the column's
+# or, put together, as so many of them, and no column's is longer than spelling.LONGEST.
+_MADE = (
+    (10, "puts texts together", (" || ",)),
+    (100, "makes a text of another", ("translate(", "left(", "right(", "substring(", "trim(")),
+)
 _WHOLE = 10**15  # whole numbers up to this one are exact in a double, with a half beside them
 _WIDE = 19  # digits of a decimal that DuckDB holds in 128 bits; a product of two shorter ones must fit in 64
 _HELD = 300  # powers of ten that a double has
@@ -32,7 +38,11 @@ class Writer:
 
     def condition(self, node: Node) -> str:
         """What stands after WHERE."""
-        return self._truth(self.value(node))
+        sql = self._truth(self.value(node))
+        for most, what, signs in _MADE:
+            if sum(map(sql.count, signs)) > most:
+                refuse(f"one that {what} more than {most} times", VIEW)
+        return sql
 
     def value(self, node: Node) -> Value:
         """An expression with all that is known of it."""
@@ -88,11 +98,15 @@ class Writer:
         conditions = [self._truth(part) for part in parts[:-1:2]]
         common, results = self._common([*parts[1::2], parts[-1]])
         whens = (f"WHEN {one} THEN {result}" for one, result in zip(conditions, results, strict=False))
-        return replace(common, sql=f"CASE {' '.join(whens)} ELSE {results[-1]} END")
+        return self._chosen(common, f"CASE {' '.join(whens)} ELSE {results[-1]} END")
 
     def _coalesce(self, _: Operation, parts: Sequence[Value]) -> Value:
         common, results = self._common(parts)
-        return replace(common, sql=f"COALESCE({', '.join(results)})")
+        return self._chosen(common, f"COALESCE({', '.join(results)})")
+
+    def _chosen(self, common: Value, sql: str) -> Value:
+        """A choice among values; one among texts may be as long as they are."""
+        return replace(common, sql=sql, safe=self.spelling.short(sql) if common.kind == "text" else "")
 
     def _common(self, parts: Sequence[Value]) -> tuple[Value, list[str]]:
         """What values of one kind have in common, and each in their common type."""
@@ -114,7 +128,7 @@ class Writer:
             values.misfit(known)
         if "other" in kinds:
             refuse(f"{known[0].shown} here", "IS NULL alone may stand behind it")
-        written = iter([part.used for part in known])
+        written = iter([part.sql if part.kind == "text" else part.used for part in known])
         low, high = min((p.low for p in known), default=0), max((p.high for p in known), default=0)
         common = (
             replace(known[0], shown="a value", safe="", constant=None, type_name="", low=low, high=high)
@@ -146,7 +160,8 @@ class Writer:
         if not _numbers(parts, node.sort):
             return self._of_doubles("*", parts, lambda a, b: (a.low + b.low - 1, a.high + b.high + 1))
         left, right = parts
-        most, scale = _scaled(left, left.scale) * _scaled(right, right.scale), left.scale + right.scale
+        # The type holds both as well: where one is always 0, the bound of the product says nothing of the other.
+        most, scale = max(1, _scaled(left, left.scale)) * max(1, _scaled(right, right.scale)), left.scale + right.scale
         if values.exact_type(most, scale, self.spelling) == self.spelling.integer:
             sqls = [f"CAST({part.used} AS {self.spelling.integer})" for part in parts]
         else:
@@ -221,12 +236,12 @@ class Writer:
 
     def _text(self, node: Operation, parts: Sequence[Value]) -> Value:
         """A text from a text."""
-        sql = self.spelling.function(node.sort, _text(parts[0], node.sort).sql, *map(str, node.fixed))
+        sql = self.spelling.function(node.sort, _text(parts[0], node.sort).used, *map(str, node.fixed))
         return Value("text", sql)
 
     def _joined(self, node: Operation, parts: Sequence[Value]) -> Value:
         """Two texts in a row."""
-        return Value("text", self.spelling.function("||", *(_text(part, node.sort).sql for part in parts)))
+        return Value("text", self.spelling.function("||", *(_text(part, node.sort).used for part in parts)))
 
     def _length(self, node: Operation, parts: Sequence[Value]) -> Value:
         """The number of its code points."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from dpselect.engines.filters.tree import refuse
 
 ANY, ONE = "any", "one"
+_LONGEST = 1000  # letters of a pattern that an engine matches by a regular expression
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,11 @@ class Pattern:
     """Pieces between which any letters may stand; in a piece None is one letter, whichever."""
 
     pieces: tuple[tuple[str | None, ...], ...]
+
+    def __post_init__(self) -> None:
+        letters = sum(len(piece) + 1 for piece in self.pieces)
+        if letters > _LONGEST and not (self.is_plain and self.is_simple):
+            refuse(f"a pattern of {letters} letters", f"up to {_LONGEST} may stand there")
 
     @classmethod
     def like(cls, text: str) -> Pattern:

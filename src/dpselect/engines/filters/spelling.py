@@ -14,6 +14,8 @@ from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.tree import VIEW, refuse
 
 LAST = datetime.datetime(9999, 12, 31, 23, 59, 59, 999999)
+LONGEST = 100_000
+"""Characters of a text of which another is made; of a longer one no engine makes any."""
 Fits = Callable[[str, Pattern], str | None]
 
 
@@ -62,6 +64,10 @@ class Spelling:
     def binary(self, sql: str) -> str:
         """A text that is compared by its characters."""
         return self.collated.replace("{}", sql)
+
+    def short(self, sql: str) -> str:
+        """Null for a text so long that what is made of it might not fit into memory."""
+        return f"CASE WHEN {self.function('LENGTH', sql)} <= {LONGEST} THEN {sql} END" if self.functions else ""
 
     def number(self, value: float) -> str:
         """A double that is a constant."""

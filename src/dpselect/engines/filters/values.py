@@ -34,7 +34,7 @@ class Value:
     kind: str
     sql: str
     shown: str = "a value"  # what a message calls it
-    safe: str = ""  # what operations work on, where that is not what is compared: null instead of infinities
+    safe: str = ""  # what operations work on, where that is not what is compared: null for infinities, very long texts
     most: int | None = 0  # of an exact number times 10 ** scale: its magnitude at most; None: any
     scale: int = 0
     low: int = 0  # of a double: powers of ten between which its magnitude lies, unless it is 0
@@ -54,7 +54,9 @@ def column(name: str, sql: str, sql_type: SqlType, spelling: Spelling) -> Value:
     shown = f"{name!r}, a column of {sql_type.name}"
     zoned = "ZONE" in (sql_type.duckdb or "")
     kind = "timestamp" if zoned else sql_type.kind
-    if kind in ("text", "boolean"):
+    if kind == "text":
+        return Value(kind, form, shown, spelling.short(form))
+    if kind == "boolean":
         return Value(kind, form, shown)
     if kind in ("date", "timestamp"):
         return Value(kind, form, shown, spelling.in_calendar(form, kind), type_name=sql_type.counted)
