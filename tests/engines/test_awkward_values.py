@@ -218,6 +218,18 @@ def _with(values: list[object], one: object, place: int) -> list[object]:
     return [*values[:place], one, *values[place:]]
 
 
+@pytest.mark.parametrize(("digits", "places"), [(38, 0), (38, 38), (38, 5), (18, 3)])
+def test_a_decimal_of_more_digits_than_its_type_is_missing(digits, places):
+    kind = pa.decimal128(digits, places)
+    for odd in (2**127 - 1, -(2**127), 10**38, -(10**38)):
+        held = [10**digits - 1] * 9 + [1 - 10**digits] * 9 + [odd]
+        raw = b"".join(n.to_bytes(16, "little", signed=True) for n in held)
+        items = pa.Array.from_buffers(kind, 19, [None, pa.py_buffer(raw)])
+        found = answers(pa.table({"user": list(range(19)), "item": items}))
+        most = decimal.Decimal((0, (9,) * digits, -places))
+        assert {label: n for _, label, n in found if n > 1} == {most: 9, most.copy_negate(): 9}
+
+
 def test_durations_are_missing_in_every_unit():
     spans = [np.timedelta64(5, unit) for unit in ("Y", "D", "s", "us", "ns", "as", "generic")]
     assert written([*spans, np.timedelta64("NaT")]).tolist() == [None] * 8
