@@ -24,6 +24,7 @@ from dpselect.engines.duckdb_engine import DuckDBEngine
 from dpselect.engines.duckdb_types import present
 from dpselect.engines.frames import Arrays
 from dpselect.engines.narwhals_frames import Narwhals
+from dpselect.engines.objects import written
 from dpselect.engines.port import PerUser
 from dpselect.errors import DataError
 from dpselect.grid import Grid
@@ -59,6 +60,33 @@ class BadZone(datetime.tzinfo):
         raise ValueError("CANARY")
 
 
+class NoClass:
+    """An object that fails where it is asked for its class, as a proxy without a target does."""
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        raise RuntimeError("CANARY")
+
+
+class BadSort(type):
+    """A class of classes that cannot stand in a set."""
+
+    def __hash__(cls) -> int:
+        raise RuntimeError("CANARY")
+
+
+class BadlySorted(metaclass=BadSort):
+    """An object of such a class."""
+
+
+class BadDate(datetime.date):
+    """A date that fails where it is asked for its year."""
+
+    @property
+    def year(self) -> int:  # type: ignore[override]
+        raise RuntimeError("CANARY")
+
+
 VALUES: dict[str, object] = {
     "float": 2.5, "None": None, "text": "x", "text of a number": "1", "whole float": 1.0, "NaN": float("nan"),
     "infinity": float("inf"), "half a pair": "\ud800", "text with half a pair": "a\udfff", "huge int": 10**5000,
@@ -72,6 +100,8 @@ VALUES: dict[str, object] = {
     "long": np.longdouble(0.1), "decimal": decimal.Decimal("1.10"), "signaling": decimal.Decimal("sNaN"),
     "long decimal": decimal.Decimal("1e999999"), "uuid": uuid.UUID(int=7), "array": np.array([1, 2]),
     "frame": pd.DataFrame({"a": [1]}), "mark": "\x01", "mark of a number": "\x01\uec011", "nul": "\x00", "empty": "",
+    "failing class": NoClass(), "failing class of classes": BadlySorted(), "failing date": BadDate(2024, 1, 1),
+    "unmade uuid": uuid.UUID.__new__(uuid.UUID), "picoseconds": np.datetime64(5, "ps"),
 }  # fmt: skip
 
 
@@ -186,6 +216,23 @@ def _places(source: object, grid: Grid, which: PerUser) -> dict[int, int]:
 
 def _with(values: list[object], one: object, place: int) -> list[object]:
     return [*values[:place], one, *values[place:]]
+
+
+@pytest.mark.parametrize(("digits", "places"), [(38, 0), (38, 38), (38, 5), (18, 3)])
+def test_a_decimal_of_more_digits_than_its_type_is_missing(digits, places):
+    kind = pa.decimal128(digits, places)
+    for odd in (2**127 - 1, -(2**127), 10**38, -(10**38)):
+        held = [10**digits - 1] * 9 + [1 - 10**digits] * 9 + [odd]
+        raw = b"".join(n.to_bytes(16, "little", signed=True) for n in held)
+        items = pa.Array.from_buffers(kind, 19, [None, pa.py_buffer(raw)])
+        found = answers(pa.table({"user": list(range(19)), "item": items}))
+        most = decimal.Decimal((0, (9,) * digits, -places))
+        assert {label: n for _, label, n in found if n > 1} == {most: 9, most.copy_negate(): 9}
+
+
+def test_durations_are_missing_in_every_unit():
+    spans = [np.timedelta64(5, unit) for unit in ("Y", "D", "s", "us", "ns", "as", "generic")]
+    assert written([*spans, np.timedelta64("NaT")]).tolist() == [None] * 8
 
 
 def test_a_list_names_what_stands_in_it():

@@ -66,6 +66,17 @@ def test_a_huge_span():
             histogram.label(4, 0)
 
 
+@pytest.mark.parametrize("span", [Span(-3, 8), Span(0, 8), Span(-(2**63), 2**63), Span(-9, 0), Span(-9, 1)])
+def test_a_large_number_of_128_bits_without_a_sign_is_outside_of_a_span(span):
+    with duckdb.connect() as connection:
+        large = "VALUES (7::UHUGEINT), (0::UHUGEINT), (340282366920938463463374607431768211455::UHUGEINT)"
+        connection.execute(f"CREATE TABLE rows AS SELECT 1 AS user, i AS item FROM ({large}) AS t (i)")
+        with DuckDBEngine(connection, user="user", item="item", table="rows", key=b"k") as engine:
+            found = engine.grouped(span)
+            seen = [found.label(0, r) for r in range(found.sizes[0])] if found.counts[0] else []
+    assert seen == [n for n in (0, 7) if span.start <= n < span.stop]
+
+
 def test_a_span_over_text_counts_what_is_written_as_a_number(tmp_path):
     (tmp_path / "rows.csv").write_text(
         "user,item\n1,5\n2,5\n3,05\n4,+5\n5,5.0\n6, 5\n7,-1\n8,x\n9,99999999999999999999\n10,7\n"

@@ -132,3 +132,13 @@ def test_the_command_says_the_same():
     assert done.stderr == ""
     refused = subprocess.run([*command[:4], "y.csv"], capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("text", [r"\u00e9", r"\ud83d\ude00", r"\\ud83d\u0041\n", r"\uD83D\uDE00\""])
+def test_escapes_of_whole_characters_are_judged_without_the_engine(text):
+    assert json_judge(lambda _line: False)(f'{{"v": "{text}"}}') is None
+
+
+@pytest.mark.parametrize("text", [r"\ud83d", r"\ude00\ud83d", r"\\ud83d\ude00", r"\ud83d\u0041", r"\ud83d\ud83d\ude00"])
+def test_half_of_a_character_is_the_engine_s_to_judge(text):
+    assert json_judge(lambda _line: False)(f'{{"v": "{text}"}}') == "not one JSON object"

@@ -119,7 +119,11 @@ def in_span(rows: str, span: Span, item_type: str) -> str:
     elif name not in INTEGERS:
         hint = "list the items, or name a column that holds them"
         raise ParameterError("domain", f"fit the item column, which is {name}", "a range of whole numbers", hint)
-    return f"(SELECT u, i FROM {rows} WHERE i BETWEEN {span.start} AND {span.stop - 1})"
+    least, most = str(span.start), str(span.stop - 1)
+    if name == "UHUGEINT":  # which beside a number below 0 would become a HUGEINT, and large values of it cannot
+        least, most = f"{max(span.start, 0)}::UHUGEINT", f"{max(span.stop, 1) - 1}::UHUGEINT"
+        rows = rows if span.stop > 0 else f"(SELECT u, i FROM {rows} WHERE false)"
+    return f"(SELECT u, i FROM {rows} WHERE i BETWEEN {least} AND {most})"
 
 
 def in_domain(rows: str, domain: str) -> str:

@@ -22,6 +22,8 @@ _NUMBERS = rf"{_WORD}*\p{{N}}(?:[.,]\p{{N}}(?:{_WORD}*\p{{N}})?)*[.,]\p{{N}}{_WO
 _RUN = rf"(?:{_NUMBERS}|{_WORD}+)"
 _WORDS = rf"[\p{{Han}}\p{{Hiragana}}]\p{{M}}*|{_RUN}(?:['\x{{B7}}\x{{200C}}\x{{200D}}]{_RUN})*"
 _APOSTROPHE, _SOFT_HYPHEN = 0x2019, 0xAD
+_ENDLESS = literal(r"\p{M}{31}")  # the Unicode rules for streams (UAX 15) allow 30, no language has half of them
+_SHORT = 1000  # bytes
 _WHITE = r"\s\p{Z}\x{0B}\x{85}\x{1C}-\x{1F}"
 _BLANK, _SPACES = f"[{_WHITE}]+", f"[^{_WHITE}]+"
 # A sentence ends after . ! ? or three dots in one, closing quotes and brackets included, where white space or the end
@@ -47,9 +49,9 @@ def check_text(workspace: Workspace, item_type: str, tokenizer: Tokenizer) -> No
 
 def tokens_of(text: str, tokenizer: Tokenizer) -> str:
     """The SQL of the list of tokens of one text, null where it cannot be cut: no row makes the query fail."""
-    form = f"nfc_normalize({text})"
+    form = _normalized(text)
     if tokenizer.lower:
-        form = f"nfc_normalize(lower({form}))"
+        form = _normalized(f"lower({form})")
     if tokenizer.pattern is not None:
         matches = f"regexp_extract_all({form}, {literal(tokenizer.pattern)})"
         return f"TRY(list_filter({matches}, lambda t: t <> ''))"
@@ -61,6 +63,15 @@ def tokens_of(text: str, tokenizer: Tokenizer) -> str:
         return f"TRY(list_filter(list_transform({matches}, lambda s: {folded}), lambda t: t <> ''))"
     plain = f"replace(replace({form}, chr({_APOSTROPHE}), ''''), chr({_SOFT_HYPHEN}), '')"
     return f"TRY(regexp_extract_all({plain}, {literal(_WORDS)}))"
+
+
+def _normalized(text: str) -> str:
+    """The text in normal form C, null where marks without end stand on one letter: ordering them takes quadratic time.
+
+    Only marks are ever put in another order. A short text is not worth the look.
+    """
+    endless = f"strlen({text}) > {_SHORT} AND strlen({text}) > length({text}) AND regexp_matches({text}, {_ENDLESS})"
+    return f"CASE WHEN {endless} THEN NULL ELSE nfc_normalize({text}) END"
 
 
 def token_stream(workspace: Workspace, rows: str, tokenizer: Tokenizer) -> TokenStream:

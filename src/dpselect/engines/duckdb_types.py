@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from decimal import Context, Decimal
 
 from dpselect.engines import objects
 from dpselect.engines.duckdb_workspace import literal, quoted
@@ -137,11 +138,15 @@ def present(expression: str, sql_type: str) -> str:
 
 
 def nameable(expression: str, sql_type: str) -> str:
-    """The SQL condition that an item is there and can be named: Python has the years 1 to 9999."""
+    """The SQL condition that an item is there and can be named: within the years that Python has, and its digits."""
     name = kind(sql_type)
     if name in _YEARS:
         first, last = (f"{literal(end)}::{name}" for end in _YEARS[name])
         return f"{expression} BETWEEN {first} AND {last}"
+    if name == "DECIMAL":  # memory and files can hold more digits than their type has, and then DuckDB fails
+        digits, places = map(int, re.findall(r"\d+", sql_type))
+        most = f"'{Decimal(10**digits - 1).scaleb(-places, Context(prec=digits)):f}'::{sql_type}"
+        return f"{expression} BETWEEN -{most} AND {most}"
     return present(expression, sql_type)
 
 

@@ -7,7 +7,7 @@ Every value is written as one text in which equal values are equal and others di
 - truth values, text, bytes, dates, moments (with a zone: in UTC) and times come back as they are, and none of them
   equals a value of another kind: "1" is text, True is no number. A UUID is its text;
 - anything else is missing: None, NaN, text that is no Unicode (half of a surrogate pair), numbers of 1,000 digits and
-  more, lists, other objects. No method that an object brings along is called to find out.
+  more, lists, other objects, and what fails while it is looked at.
 
 Text stands as it is, so that reading a column of text costs little. All else begins with a mark, a letter for its kind
 and then the plain text of the value, which a filter sees. Of a number the letter says how many digits stand before its
@@ -66,10 +66,25 @@ def _by_pieces(values: Iterable[object], mark: str, one_by_one: Callable[[Sequen
     """Pieces of nothing but plain text are taken as they are: the same result, many times faster."""
     found: list[Any] = []
     for piece in _pieces(values):
-        found.extend(piece if _plain(piece, mark) else one_by_one(piece))
+        try:
+            found.extend(piece if _plain(piece, mark) else one_by_one(piece))
+        except MemoryError:
+            raise
+        except Exception:  # code that an object brings along: Python asks it for its class, say
+            found.extend(_alone(value, one_by_one) for value in piece)
     array = np.empty(len(found), dtype=object)
     array[:] = found
     return array
+
+
+def _alone(value: object, one_by_one: Callable[[Sequence[Any]], list[str | None]]) -> str | None:
+    """What fails to be read is missing."""
+    try:
+        return one_by_one((value,))[0]
+    except MemoryError:
+        raise
+    except Exception:
+        return None
 
 
 def _pieces(values: Iterable[object]) -> Iterable[tuple[object, ...]]:
@@ -174,6 +189,8 @@ def _numpy(value: np.generic[Any]) -> str | None:
             return None
         days = np.datetime_data(value.dtype)[0] in ("D", "W", "M", "Y")
         return _date(value.astype("M8[D]").item()) if days else _moment(value.astype("M8[us]").item())
+    if isinstance(value, np.timedelta64):  # some units would be whole numbers
+        return None
     if isinstance(value, np.longdouble):
         return _float(float(value))
     plain = value.item()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 
 from dpselect.engines.text_cells import fields
@@ -14,6 +15,8 @@ TOO_LONG = f"longer than {LONGEST >> 20} MiB"
 NOT_UTF8 = "not UTF-8"
 BLANK = "blank"
 NO_RECORD = "not one JSON object"
+# Escapes of whole characters; of two that are halves the first and then the second.
+_WHOLE = re.compile(r"(?:[^\\]++|\\[^u]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u(?![dD][89a-fA-F]))*+", re.DOTALL)
 NOT_WELL_FORMED = "with a quote that has no other, or with text after a quote"
 
 
@@ -62,7 +65,7 @@ def json_judge(reads: Callable[[str], bool]) -> Callable[[str], Fault]:
         try:
             record = json.loads(line)
             line.encode()
-            if isinstance(record, dict) and "\\u" not in line:
+            if isinstance(record, dict) and _WHOLE.fullmatch(line):
                 return None
         except (ValueError, RecursionError):
             pass
