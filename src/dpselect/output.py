@@ -255,7 +255,7 @@ def deliver(release: Release, form: str, place: Destination) -> None:
             ) from None
         _to(sys.stderr, rescue)
         raise OutputError(f"the output could not be written: {reason}\nhint: the result is above, as JSON") from None
-    if form == "lines":  # which have no room for the statement
+    if form in ("lines", "csv", "parquet"):  # which have no room for the statement
         _to(sys.stderr, ("\n".join(release.notes) + "\n").encode("utf-8", "backslashreplace"))
 
 

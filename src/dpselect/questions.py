@@ -22,7 +22,7 @@ from dpselect.errors import ParameterError
 from dpselect.forms import Json
 from dpselect.parameters import rounded_up
 
-FORM = 1
+FORM = 2  # of what a question means: an answer to an older one is not an answer to it
 
 
 @dataclass(frozen=True)

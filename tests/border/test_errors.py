@@ -100,7 +100,7 @@ class SpeakingText(str):
         (Speaking(), "a value of type Speaking"),
         (type("T" * 10**5, (), {})(), "a value of type " + "T" * (SENTENCE - 16) + "..."),
     ],
-    ids=lambda value: type(value).__name__,
+    ids=lambda value: type(value).__name__[:20],
 )
 def test_what_came_is_shown_short_and_never_data(value: object, shown: str) -> None:
     assert came(value) == shown

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.duckdb_text import tokens_of
+from dpselect.engines.duckdb_text import MOST_OF_A_PATTERN, tokens_of
 from dpselect.engines.duckdb_workspace import Workspace
 from dpselect.errors import DataError, ParameterError
 from dpselect.texts.text_levels import Level, level_by_level
@@ -99,6 +99,11 @@ def test_a_pattern_of_the_caller_s():
     assert cut(["ab b aab"], Tokenizer("re:(a)*")) == [["a", "aa"]]  # whole matches, and none that are empty
     assert cut(["AB ab"], Tokenizer(r"re:\b[A-Z]+", lower=False)) == [["AB"]]
     assert cut(["it's"], Tokenizer("re:'.")) == [["'s"]]
+
+
+def test_a_pattern_sees_the_first_letters_of_a_text():
+    """It may look at all that is left for each match: a text of a megabyte would take minutes."""
+    assert cut(["a" * 10**6, "ab"], Tokenizer("re:a.*b|a")) == [["a"] * MOST_OF_A_PATTERN, ["ab"]]
 
 
 @pytest.mark.parametrize("pattern", ["re:(", "re:a{5000}", "re:(?=a)b", "re:[z-a]", "re:\\1"])

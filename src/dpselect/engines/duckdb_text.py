@@ -22,6 +22,8 @@ _NUMBERS = rf"{_WORD}*\p{{N}}(?:[.,]\p{{N}}(?:{_WORD}*\p{{N}})?)*[.,]\p{{N}}{_WO
 _RUN = rf"(?:{_NUMBERS}|{_WORD}+)"
 _WORDS = rf"[\p{{Han}}\p{{Hiragana}}]\p{{M}}*|{_RUN}(?:['\x{{B7}}\x{{200C}}\x{{200D}}]{_RUN})*"
 _APOSTROPHE, _SOFT_HYPHEN = 0x2019, 0xAD
+# Each match is found in linear time, but a pattern may look at all that is left of a text for each of them.
+MOST_OF_A_PATTERN = 20_000  # characters
 _ENDLESS = literal(r"\p{M}{31}")  # the Unicode rules for streams (UAX 15) allow 30, no language has half of them
 _SHORT = 1000  # bytes
 _WHITE = r"\s\p{Z}\x{0B}\x{85}\x{1C}-\x{1F}"
@@ -53,7 +55,7 @@ def tokens_of(text: str, tokenizer: Tokenizer) -> str:
     if tokenizer.lower:
         form = _normalized(f"lower({form})")
     if tokenizer.pattern is not None:
-        matches = f"regexp_extract_all({form}, {literal(tokenizer.pattern)})"
+        matches = f"regexp_extract_all(left({form}, {MOST_OF_A_PATTERN}), {literal(tokenizer.pattern)})"
         return f"TRY(list_filter({matches}, lambda t: t <> ''))"
     if tokenizer.name == SPACES:
         return f"TRY(regexp_extract_all({form}, {literal(_SPACES)}))"

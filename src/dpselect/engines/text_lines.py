@@ -10,7 +10,7 @@ import gzip
 from collections.abc import Iterator
 from typing import BinaryIO
 
-LONGEST = 1 << 24
+LONGEST = 1 << 20
 """Bytes of the longest line that is read, its line feed included."""
 MARK = b"\xef\xbb\xbf"
 """What some programs write at the start of a file of UTF-8."""

@@ -24,6 +24,7 @@ _MADE = (
     (10, "puts texts together", (" || ",)),
     (100, "makes a text of another", ("translate(", "left(", "right(", "substring(", "trim(")),
 )
+ALTERNATIVES = 500  # of several conditions each, in one OR
 _WHOLE = 10**15  # whole numbers up to this one are exact in a double, with a half beside them
 _WIDE = 19  # digits of a decimal that DuckDB holds in 128 bits; a product of two shorter ones must fit in 64
 _HELD = 300  # powers of ten that a double has
@@ -67,6 +68,9 @@ class Writer:
     # ---- conditions ---------------------------------------------------------------------------------------
 
     def _logic(self, node: Operation, parts: Sequence[Value]) -> Value:
+        both = sum(isinstance(one, Operation) and one.sort == "AND" for one in node.parts)
+        if node.sort == "OR" and both > ALTERNATIVES:  # a planner may compare each with each for what they share
+            refuse(f"one with {both:,} alternatives of several conditions", f"up to {ALTERNATIVES} are read")
         return _boolean(f" {node.sort} ".join(self._truth(part) for part in parts))
 
     def _negation(self, _: Operation, parts: Sequence[Value]) -> Value:
