@@ -13,6 +13,8 @@ from dpselect.engines.spark_names import Names, called
 from dpselect.errors import DataError, ParameterError
 from tests.engines.test_conformance import pairs
 
+pytestmark = pytest.mark.slow  # a JVM takes its time to start
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
