@@ -10,7 +10,6 @@ import numpy as np
 from bad_numbers import NUMBERS, Given, rows
 
 import dpselect as dps
-from dpselect.accounting.composition import every_bound
 from dpselect.privacy import ApproxDP, PureDP, Steps
 from dpselect.user_sets import UserSets
 
@@ -145,7 +144,7 @@ def accounting(given: Given) -> object:
     delta: object = Fraction(1, 10**6)
     calls: list[Callable[[], object]] = [
         lambda: dps.accounting.compose(*_spoilt(given, [steps, delta])),
-        lambda: every_bound(*_spoilt(given, [steps, delta])),
+        lambda: dps.accounting.every_bound(*_spoilt(given, [steps, delta])),
         lambda: dps.accounting.frugal(*_spoilt(given, [steps[:1], delta])),
         lambda: dps.accounting.zcdp_to_epsilon(*_spoilt(given, [Fraction(1, 10), delta])),
         lambda: dps.accounting.largest_under_each(*_spoilt(given, [Fraction(1), delta, 10, 1])),

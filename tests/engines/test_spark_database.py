@@ -412,14 +412,14 @@ def test_tables_of_a_catalogue(spark):
 
 
 def test_an_address_is_the_session_that_runs(spark, tmp_path):
-    rows = [("u", 'a "b", c\nd'), ("u", "1"), ("v", "1")]
+    rows = [("u", 'a "b", c d'), ("u", "1"), ("v", "1")]
     frame = spark.createDataFrame(rows, PAIRS).coalesce(1)
     frame.write.csv(str(tmp_path / "rows.csv"), header=True, escape='"')
     frame.write.orc(str(tmp_path / "rows.orc"))
     frame.write.parquet(str(tmp_path / "rows"))
     for address, name in (("spark:", "rows.csv"), ("spark:local[2]", "rows.orc"), ("spark:", "rows")):
         database = opened(address, table=str(tmp_path / name))
-        assert counted(database) == [("1", 2), ('a "b", c\nd', 1)]
+        assert counted(database) == [("1", 2), ('a "b", c d', 1)]
         database.close()
     for other in ("spark:local[7]", "spark://user:word@example.org:7077"):
         with pytest.raises(ParameterError, match="source must name the Spark that runs") as error:
@@ -429,6 +429,15 @@ def test_an_address_is_the_session_that_runs(spark, tmp_path):
         opened("spark:", table="rows.json")
     with pytest.raises(DataError, match="spark:: the table, or a part of it, is not there"):
         opened("spark:", table=str(tmp_path / "none.parquet"))
+
+
+@pytest.mark.usefixtures("spark")
+def test_an_open_quote_in_a_csv_file_swallows_no_row_behind_it(tmp_path):
+    lines = ["user,item", *(f"v{n},tea" for n in range(20)), 'mallory,"x', *(f"w{n},tea" for n in range(20))]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    database = opened("spark:", table=str(tmp_path / "rows.csv"))
+    assert ("tea", 40) in counted(database)
+    database.close()
 
 
 @pytest.mark.parametrize(

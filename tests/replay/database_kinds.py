@@ -15,7 +15,7 @@ from tests.replay.kinds import MOMENTS, TYPED, kind
 from tests.replay.sorts import Rows
 
 _TYPES = tuple(dict.fromkeys((*TYPED, *MOMENTS)))
-_CANNOT = "surrogate, invalid, special decimal, far beyond"
+_CANNOT = "surrogate, invalid, special decimal, far beyond, beyond the day"
 
 
 def loaded(rows: Rows, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:

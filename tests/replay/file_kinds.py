@@ -46,7 +46,11 @@ def text_file(lines: list[bytes], path: Path) -> str:
 
 
 # Parquet has no seconds, and PyArrow writes them as milliseconds: what does not fit there is no row of such a file.
-@kind("Parquet", tuple(sort for sort in EVERY_ARROW if sort != "moment s"), cannot="surrogate, special decimal")
+@kind(
+    "Parquet",
+    tuple(sort for sort in EVERY_ARROW if sort != "moment s"),
+    cannot="surrogate, special decimal, beyond the day",
+)
 def _parquet(rows: Rows, folder: Path) -> object:
     pq.write_table(arrow_table(rows), folder / "rows.parquet")
     return str(folder / "rows.parquet")

@@ -118,9 +118,9 @@ _DAYS = (*_whole_times(1)[:5], *(Odd(f"day {n}", n, "times", "far beyond") for n
 _TIMES = (
     NULL,
     Odd("the end of the day", 86_399_999_999, "times"),
-    Odd("24:00", 86_400_000_000, "times", "far beyond"),
-    Odd("before the day", -1, "times", "far beyond"),
-    Odd("the end of 64 bits", 2**63 - 1, "times", "far beyond"),
+    Odd("24:00", 86_400_000_000, "times", "beyond the day"),
+    Odd("before the day", -1, "times", "beyond the day"),
+    Odd("the end of 64 bits", 2**63 - 1, "times", "beyond the day"),
 )
 _NANOS = (
     NULL,

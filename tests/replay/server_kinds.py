@@ -40,7 +40,7 @@ _FROM_NUMBERS = {
 }
 
 
-@kind("PostgreSQL", tuple(_POSTGRES), cannot="nul, surrogate, invalid, far beyond", needs="postgres")
+@kind("PostgreSQL", tuple(_POSTGRES), cannot="nul, surrogate, invalid, far beyond, beyond the day", needs="postgres")
 def _postgres(rows: Rows, folder: Path) -> object:  # noqa: ARG001
     import psycopg
 
@@ -62,7 +62,7 @@ def _postgres(rows: Rows, folder: Path) -> object:  # noqa: ARG001
 
 
 _IN_SPARK = ("text", "whole", "real", "decimal", "truth", "bytes", "day", "moment in a zone")
-_NOT_IN_SPARK = "surrogate, invalid, special decimal, beyond, far beyond"
+_NOT_IN_SPARK = "surrogate, invalid, special decimal, beyond, far beyond, beyond the day"
 
 
 @kind("spark frame", _IN_SPARK, cannot=_NOT_IN_SPARK, needs="spark")
@@ -70,7 +70,9 @@ def _spark(rows: Rows, folder: Path) -> object:
     return Servers.spark.read.parquet(_parquet(rows, folder))
 
 
-@kind("spark table of Parquet", _IN_SPARK, cannot="surrogate, special decimal, far beyond", needs="spark")
+@kind(
+    "spark table of Parquet", _IN_SPARK, cannot="surrogate, special decimal, far beyond, beyond the day", needs="spark"
+)
 def _spark_table(rows: Rows, folder: Path) -> object:
     return Servers.spark, _parquet(rows, folder)
 

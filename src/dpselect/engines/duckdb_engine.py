@@ -142,7 +142,7 @@ class DuckDBEngine:
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers; text may hold some only where the source has no types."""
         number_form("i", self._item_type)
-        if kind(self._item_type) in TEXTS | {"ENUM"} and not self._scan.untyped:
+        if kind(self._item_type) in TEXTS and not self._scan.untyped:
             hint = "cast it to a number in the source, for example in a view or a data frame"
             raise DataError(f"a column of type {kind(self._item_type)} holds no numbers", hint)
 

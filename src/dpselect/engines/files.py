@@ -17,7 +17,7 @@ KINDS = {
 }  # fmt: skip
 _KNOWN = "Parquet, CSV, TSV, JSON lines (these three also .gz) or a DuckDB database"
 # One array of records is one text, which any of them can spoil for all; and what a file holds must not decide its kind.
-_UNCLEAR = (".json", ".json.gz")
+UNCLEAR = (".json", ".json.gz")
 _WILD = frozenset("*?[")
 
 
@@ -49,7 +49,7 @@ def kind_of(path: str) -> str:
     for extension in sorted(KINDS, key=len, reverse=True):
         if name.endswith(extension):
             return KINDS[extension]
-    if name.endswith(_UNCLEAR):
+    if name.endswith(UNCLEAR):
         hint = (
             "rename a file of one record a line to .jsonl, and write an array anew: "
             f"duckdb.sql(\"COPY (FROM read_json('{os.path.basename(path)}')) TO 'rows.parquet'\")"
@@ -105,7 +105,7 @@ def _inside(folder: str) -> list[str]:
 
 def _is_data(name: str) -> bool:
     endings = [ending for ending, kind in KINDS.items() if kind != "duckdb"]
-    return name.lower().endswith((*endings, *_UNCLEAR))
+    return name.lower().endswith((*endings, *UNCLEAR))
 
 
 def refuse_newlines(newlines_in_values: bool) -> None:

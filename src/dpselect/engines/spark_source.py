@@ -9,7 +9,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
-from dpselect.engines.files import KINDS
+from dpselect.engines.files import KINDS, UNCLEAR
 from dpselect.engines.spark_work import Work
 from dpselect.errors import DataError, ParameterError
 from dpselect.parameters import near
@@ -103,7 +103,7 @@ def frame_of(work: Work, source: object, table: str | None) -> DataFrame:
 
 
 def _is_path(table: str) -> bool:
-    return bool(_PATH.fullmatch(table)) or table.lower().endswith((*KINDS, ".orc")) or os.path.isdir(table)
+    return bool(_PATH.fullmatch(table)) or table.lower().endswith((*KINDS, *UNCLEAR, ".orc")) or os.path.isdir(table)
 
 
 def _table(work: Work, table: str) -> DataFrame:
@@ -134,7 +134,8 @@ def _tables(work: Work) -> list[str]:
 def _files(work: Work, path: str) -> DataFrame:
     """Files by their suffix, a folder as Parquet. Text is text: Spark could tell other types from the rows only."""
     name = path.lower().rstrip("/")
-    kind = "orc" if name.endswith(".orc") else next((KINDS[end] for end in KINDS if name.endswith(end)), "parquet")
+    kinds = {**KINDS, **dict.fromkeys(UNCLEAR, "json"), ".orc": "orc"}
+    kind = next((kinds[end] for end in kinds if name.endswith(end)), "parquet")
     read = work.session.read
     if kind in ("json", "duckdb"):
         hint = "read it yourself, session.read.schema(...).json(...), and give the frame"
@@ -144,7 +145,8 @@ def _files(work: Work, path: str) -> DataFrame:
     def find() -> DataFrame:
         if kind in ("csv", "tsv"):
             comma = "\t" if kind == "tsv" else ","
-            return read.csv(path, header=True, inferSchema=False, sep=comma, escape='"', multiLine=True)
+            # One line is one record: an open quote would swallow the rows behind it.
+            return read.csv(path, header=True, inferSchema=False, sep=comma, escape='"', multiLine=False)
         return read.format(kind).load(path)
 
     return work.guarded(find)
