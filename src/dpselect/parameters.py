@@ -20,6 +20,7 @@ DELTA = Fraction(1, 10**6)
 """The delta of a question that needs one and was given none."""
 
 EXPONENT = 300  # decimal: inside of what floats hold
+LONGEST_NAME = 60  # characters of a name in a hint
 LONGEST_TEXT = 1000  # characters of a number
 MOST_BITS = 2**14  # of a numerator or denominator: far more than the digits of any float
 LEAST, LARGEST_EPSILON, LARGEST_SENSITIVITY = Fraction(1, 10**100), Fraction(10**6), Fraction(10**100)
@@ -196,10 +197,11 @@ def called(name: str, value: object) -> None:
         raise ParameterError(name, "be a function, or left out", came(value))
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def near(name: object, known: Iterable[str]) -> str:
     """A hint with the known names nearest to `name`."""
-    names = list(known)
-    close = get_close_matches(name.lower(), [n.lower() for n in names], n=3, cutoff=0.5)
+    names = [one if len(one) <= LONGEST_NAME else one[:LONGEST_NAME] + "..." for one in known]
+    meant = name.lower() if isinstance(name, str) else ""
+    close = get_close_matches(meant, [n.lower() for n in names], n=3, cutoff=0.5)
     found = [n for n in names if n.lower() in close]
     return f"did you mean {' or '.join(found)}?" if found else f"there is {', '.join(names[:20]) or 'nothing'}"
 

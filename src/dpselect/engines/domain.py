@@ -37,6 +37,8 @@ class Listed:
     items: tuple[object, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.items, (list, tuple)):
+            raise ParameterError("domain", "be a list or a tuple of items", came(self.items))
         items = tuple(_python(item) for item in self.items)
         strange = next((item for item in items if item is not None and not isinstance(item, _PLAIN)), None)
         if strange is not None:
@@ -121,6 +123,6 @@ def most_items(domain: Domain) -> int | None:
 def _python(item: object) -> object:
     """A NumPy scalar as the Python value that it holds, a UUID as its text (engines name items so)."""
     home = type(item).__module__
-    if home == "numpy" and hasattr(item, "item"):
-        return item.item()
+    if home == "numpy" and getattr(item, "ndim", None) == 0:
+        return item.item()  # type: ignore[attr-defined]
     return str(item) if home == "uuid" else item

@@ -14,7 +14,7 @@ from dpselect.engines.duckdb_workspace import Row, Workspace
 from dpselect.engines.files import find, refuse_newlines
 from dpselect.engines.frames import frame_of
 from dpselect.engines.narwhals_frames import native
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 
 __all__ = ["Scan", "open_scan"]
 
@@ -50,7 +50,7 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
 def _no_table(table: str | None) -> None:
     if table is not None:
         hint = "table= belongs to a DuckDB database file or a DuckDB connection"
-        raise ParameterError("table", "be left out for this kind of source", repr(table), hint)
+        raise ParameterError("table", "be left out for this kind of source", came(table), hint)
 
 
 def _database(workspace: Workspace, path: str, table: str | None) -> Scan:

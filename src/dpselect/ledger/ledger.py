@@ -19,7 +19,7 @@ from dpselect.ledger.migrations import bring_up, build
 from dpselect.ledger.port import Store
 from dpselect.ledger.rows import Meta
 from dpselect.ledger.stores import Where, create_store, open_store
-from dpselect.parameters import Number, rounded_down, rounded_up
+from dpselect.parameters import Number, flag, rounded_down, rounded_up
 from dpselect.processes import here, refuse_copy
 
 _FIND_OUT = "run `dpselect ledger verify`, then take it from a backup"
@@ -63,7 +63,7 @@ class Ledger:
 
     def grant(self, account: Account, epsilon: Number, delta: Number, *, total: bool = False) -> Balance:
         """Add to what the account may spend; with `total`, set its sum, never below what is used."""
-        amount = amount_granted(epsilon, delta)
+        amount, total = amount_granted(epsilon, delta), flag("total", total)
         with self._writing() as (journal, end):
             before = journal.find_balance(account) or Balance(account, ZERO, ZERO, ZERO)
             granted = amount if total else before.granted + amount

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 
 LONGEST = 200  # characters: two names fit into one index row of every store
 _MUST = f"be a text of 1 to {LONGEST} characters that can be seen, with single spaces between words"
@@ -27,7 +27,7 @@ _BLANK = frozenset(
 def clean_name(parameter: str, name: object) -> str:
     """The name, composed (NFC); ParameterError where something in it cannot be seen."""
     if not isinstance(name, str) or not 1 <= len(name) <= LONGEST:
-        raise ParameterError(parameter, _MUST, repr(name)[:LONGEST])
+        raise ParameterError(parameter, _MUST, came(name))
     composed = unicodedata.normalize("NFC", name)
     if is_clean(composed):
         return composed

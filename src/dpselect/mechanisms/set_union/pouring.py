@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -11,6 +11,7 @@ import numpy as np
 from flint import ctx
 
 from dpselect.draws import Draws
+from dpselect.errors import ParameterError, came
 from dpselect.kernels import compiled
 from dpselect.mechanisms.set_union.laws import Geometric, LaplaceTail, Shaped, geometric
 from dpselect.mechanisms.set_union.ordering import by_rank
@@ -59,7 +60,7 @@ class GreedyPouring:
         height = threshold(lambda at: LaplaceTail(at, epsilon), delta, 1, self.share)
         law, privacy = LaplaceTail(height, epsilon), promise(epsilon, delta, "pouring, Laplace")
         cutoff = likely(law, nearest(height + Fraction(self.alpha) / epsilon))
-        settle(self, threshold=height, cutoff=cutoff, law=law, privacy=privacy, popular=tuple(self.popular))
+        settle(self, threshold=height, cutoff=cutoff, law=law, privacy=privacy, popular=_listed(self.popular))
 
     def share(self, t: int) -> Fraction:  # noqa: ARG002 - the same for every t
         """All of it, to one of the items."""
@@ -111,7 +112,7 @@ class ShapedPouring:
         cutoff = nearest(Shaped(epsilon, delta).turn() + Fraction(self.alpha) / epsilon)
         cutoff = min(likely(law, cutoff), certain(law))
         privacy = promise(epsilon, delta, "pouring, truncated geometric")
-        settle(self, threshold=height, cutoff=cutoff, law=law, privacy=privacy, popular=tuple(self.popular))
+        settle(self, threshold=height, cutoff=cutoff, law=law, privacy=privacy, popular=_listed(self.popular))
 
     def share(self, t: int) -> Fraction:  # noqa: ARG002 - the same for every t
         """All of it, to one of the items."""
@@ -175,3 +176,10 @@ def popular_first(popular: tuple[Hashable, ...]) -> Callable[[UserSets, Draws], 
         return by_rank(sets, users, items)
 
     return order
+
+
+def _listed(popular: object) -> tuple[object, ...]:
+    """A public list of items, which may be empty."""
+    if isinstance(popular, (str, bytes)) or not isinstance(popular, Iterable):
+        raise ParameterError("popular", "be a list of items", came(popular))
+    return tuple(popular)
