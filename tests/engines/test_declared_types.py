@@ -141,3 +141,15 @@ def test_a_domain_from_a_list_fits_a_column_of_a_type():
     assert data.choose(domain=dps.Column({"d": [4, 5, 6]}, "d"), epsilon=100).labels == [5]
     with pytest.raises(ParameterError, match="domain must hold values"):
         data.choose(domain=dps.Column({"d": [4, "x"]}, "d"), epsilon=100)
+
+
+class OnlyAnArray:
+    """It says neither its type nor its values: NumPy would choose one type for all of them."""
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        return np.asarray([2**60, 2**60 + 1, float("nan")])
+
+
+def test_a_column_that_only_numpy_could_type_is_refused():
+    with pytest.raises(dps.DataError, match="a column must be an array or a list, not a OnlyAnArray"):
+        dps.Dataset({"user": OnlyAnArray(), "item": ["a", "b", "c"]}, user="user", item="item")

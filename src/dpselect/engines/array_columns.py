@@ -113,6 +113,5 @@ def _listed(values: Any) -> Sequence[object]:
             return found
     if isinstance(values, Sequence) and not isinstance(values, (str, bytes, bytearray)):
         return list(values)
-    if hasattr(values, "__array__"):
-        return np.asarray(values)  # type: ignore[return-value]
+    # What only says `__array__` would choose a type for all of its values, and by them.
     raise DataError(f"a column must be an array or a list, not a {type(values).__name__}")
