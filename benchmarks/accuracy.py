@@ -1,7 +1,7 @@
 """How much of the true top k does limited domain find, and which k_bar should be its default?
 
 Recall is the share of the k places filled with an item that has at least as many users as the true k-th.
-Data: the Parquet files of ../shared/data beside the checkout; only figures about them are printed, no items.
+Data: the Parquet files of the folder `DPSELECT_DATA`; only figures about them are printed, no items.
 """
 
 from __future__ import annotations
@@ -10,18 +10,16 @@ import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import duckdb
 import numpy as np
-from inputs import Integers
+from inputs import DATA, Integers
 from measure import table
 
 from dpselect.mechanisms import ChosenKBar, LimitedDomain
-from dpselect.mechanisms.limited_domain import default_k_bar
+from dpselect.mechanisms.top_k.limited_domain import default_k_bar
 from dpselect.testing import SeededDraws
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 ITEMS = {"lastfm": "item", "ml100k": "item", "msweb": "item", "commits": "unnest(split(text, ' '))"}
 DELTA = "1e-6"
 
@@ -120,7 +118,7 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     present = [name for name in ITEMS if (DATA / f"{name}.parquet").exists()]
     for name in ITEMS.keys() - set(present):
-        print(f"skipped {name}: ../shared/data/{name}.parquet is not there\n")
+        print(f"skipped {name}: set DPSELECT_DATA to a folder with {name}.parquet\n")
     all_trials = [Trials(name, repeats) for name in present]
     if not all_trials:
         return

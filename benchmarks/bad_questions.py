@@ -10,8 +10,8 @@ import numpy as np
 from bad_numbers import NUMBERS, Given, rows
 
 import dpselect as dps
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.privacy import ApproxDP, PureDP, Steps
-from dpselect.user_sets import UserSets
 
 OPTIONS: dict[str, dict[str, object]] = {
     "top_k": {
@@ -34,8 +34,7 @@ OPTIONS: dict[str, dict[str, object]] = {
 }  # fmt: skip
 DATA: dict[str, object] = {
     "user": "user", "item": "item", "where": None, "max_items_per_user": None, "split": None, "table": None,
-    "text": None, "ngrams": 1, "tokenizer": "words", "lower": True, "ledger": None, "analyst": None, "name": "default",
-    "snapshot": None,
+    "budget": None,
 }  # fmt: skip
 
 
@@ -68,6 +67,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "Span": (dps.Span, {"start": 0, "stop": 9}),
     "Size": (dps.Size, {"items": 9}),
     "Column": (dps.Column, {"source": {"item": ["a"]}, "column": "item", "table": None}),
+    "Text": (dps.Text, {"column": "item", "ngrams": 1, "tokenizer": "words", "lower": True}),
     "Account": (dps.Account, {"dataset": "d", "analyst": "a"}),
     "Warehouse": (dps.Warehouse, {"run": list, "dialect": "trino", "types": {"user": "text"}, "name": "n"}),
 }  # fmt: skip
@@ -114,7 +114,7 @@ def mechanisms(given: Given) -> object:
         good |= {"epsilon_per_pick": None}
     odd = given.spoilt(good) if given.chance.random() < 0.7 else good
     if name not in ("NoisyHistogram", "ReportNoisyMax", "ExponentialMechanism", "PermuteAndFlip"):
-        odd = {one: value for one, value in odd.items() if value is not None}
+        odd = {one: value for one, value in odd.items() if value is not None or every[one] is MISSING}
     made = make(**odd)
     if hasattr(made, "weigh") or name in OF_SETS:
         return made.privacy, made(UserSets.of(["ab", "abc", "", "a"] * 9))

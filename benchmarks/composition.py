@@ -1,4 +1,4 @@
-"""Totals of k bounded-range and k pure steps by every bound, beside dp-accounting; and Figure 1 of seed 003.
+"""Totals of k bounded-range and k pure steps by every bound, and Figure 1 of Durfee and Rogers 2019.
 
 dp-accounting is an oracle here and nothing else needs it; its columns are "-" where it is not installed. `--figure`
 draws the figure of docs/accounting.md.
@@ -19,11 +19,11 @@ from pathlib import Path
 from flint import arb, ctx
 from measure import table
 
-from dpselect.accounting.adaptive import adaptive_epsilon
 from dpselect.accounting.calibration import largest_under_each
 from dpselect.accounting.composition import advanced, basic, bounded_range, compose, every_bound, zcdp
-from dpselect.accounting.nonadaptive import nonadaptive_epsilon
-from dpselect.accounting.randomized_response import optimal_pure
+from dpselect.accounting.optimal_adaptive import adaptive_epsilon
+from dpselect.accounting.optimal_nonadaptive import nonadaptive_epsilon
+from dpselect.accounting.optimal_pure import optimal_pure
 from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.privacy import BoundedRange, PureDP, Steps
 from dpselect.reals import enclose, upper
@@ -36,8 +36,8 @@ CURVES = {"0.01": "#332288", "0.1": "#4477aa", "0.5": "#228833", "1": "#ee6677"}
 ORACLE = importlib.util.find_spec("dp_accounting") is not None
 
 
-def seed(steps: list[Steps], delta: Fraction) -> Fraction:
-    """Seed 003, Lemma 4.4: the smallest of its three terms."""
+def durfee_rogers(steps: list[Steps], delta: Fraction) -> Fraction:
+    """Durfee and Rogers 2019, Lemma 4.4: the smallest of its three terms."""
     return min(basic(steps), advanced(steps, delta), bounded_range(steps, delta))
 
 
@@ -91,7 +91,7 @@ def totals() -> None:
             never_larger(pure, [response])
             bounds = [
                 basic(steps),
-                seed(steps, DELTA),
+                durfee_rogers(steps, DELTA),
                 optimal_pure(steps, DELTA),
                 zcdp(steps, DELTA),
                 renyi_epsilon(steps, DELTA),
@@ -104,7 +104,7 @@ def totals() -> None:
             ours = [named[n] for n in ("basic", "advanced", "zCDP", "Renyi", "optimal pure")]
             pure_rows.append([k, epsilon, *map(shown, [*ours, response, oracle_laplace(k, float(e))])])
     print("Bounded-range steps at delta = 1e-6:\n")
-    names = ["basic", "seed 003 (2)", "Kairouz", "zCDP", "Renyi", "adaptive optimum", "non-adaptive optimum"]
+    names = ["basic", "Durfee and Rogers", "Kairouz", "zCDP", "Renyi", "adaptive optimum", "non-adaptive optimum"]
     table(["k", "epsilon", *names, "dp-accounting, zCDP"], rows)
     print("Pure steps at delta = 1e-6:\n")
     names = ["basic", "advanced", "zCDP", "Renyi", "Kairouz (optimal)"]
@@ -145,7 +145,7 @@ def milliseconds(function: Callable[[], object]) -> float:
 
 
 def matched(k: int, epsilon: Fraction) -> tuple[Fraction, Fraction]:
-    """Seed 003, Section 4.3: the smallest (k - 2i) epsilon of Lemma 4.5 with delta_i <= 1e-6, and that delta_i."""
+    """Durfee and Rogers 2019, Section 4.3: the smallest epsilon of Lemma 4.5 with delta_i <= 1e-6, and its delta_i."""
     total, delta = k * epsilon, Fraction(0)
     with ctx.workprec(192):
         x = enclose(epsilon).exp()
@@ -159,7 +159,7 @@ def matched(k: int, epsilon: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def figure() -> None:
-    """Optimal composition over bounded-range composition, as in seed 003; and over the smallest of our bounds."""
+    """Optimal composition over that of Durfee and Rogers 2019, and over the smallest of our bounds."""
     pyplot = importlib.import_module("matplotlib.pyplot")
     pyplot.rcParams.update({"svg.hashsalt": "dpselect", "svg.fonttype": "none", "font.size": 9})
     picture, panels = pyplot.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrained")
@@ -168,12 +168,12 @@ def figure() -> None:
         for k in range(1, 101):
             steps = [Steps(BoundedRange(Fraction(epsilon)), k)]
             total, delta = matched(k, Fraction(epsilon))
-            ours = seed(steps, delta) if delta else basic(steps)
+            ours = durfee_rogers(steps, delta) if delta else basic(steps)
             lines[0].append(float(total / ours))
             lines[1].append(float(total / compose(steps, delta).epsilon))
         for panel, line in zip(panels, lines, strict=True):
             panel.plot(range(1, 101), line, color=color, linewidth=1.1, label=f"epsilon = {epsilon}")
-    for panel, title in zip(panels, ("over seed 003, Lemma 4.4", "over compose"), strict=True):
+    for panel, title in zip(panels, ("over Durfee and Rogers 2019, Lemma 4.4", "over compose"), strict=True):
         panel.set_title(f"optimal composition of pure steps {title}", fontsize=9)
         panel.set_xlabel("k")
         panel.grid(color="#dddddd", linewidth=0.6)

@@ -2,7 +2,7 @@
 
 Recall is the share of the k places filled with an item that has at least as many users as the true k-th; in brackets
 the users of the returned items together, in per cent of those of the true top k. Medians of the runs, delta = 1e-6.
-Data: the Parquet files of ../shared/data beside the checkout, and Zipf items; only figures about them are printed.
+Data: the Parquet files of the folder `DPSELECT_DATA`, and Zipf items; only figures about them are printed.
 """
 
 from __future__ import annotations
@@ -13,22 +13,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 
 import numpy as np
-from inputs import Integers, user_sets
+from inputs import DATA, Integers, user_sets
 from measure import single_threaded, table
 
 import dpselect as dps
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import LimitedDomain
-from dpselect.mechanisms.discover import DiscoverThenPeel, best, picks, users_of
 from dpselect.mechanisms.set_union.ordering import bounded
+from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
+from dpselect.queries.union_run import chosen_bound
+from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
 from dpselect.testing import SeededDraws
-from dpselect.union_answers import chosen_bound
-from dpselect.unions import BOUND_SHARE, bound_chooser
-from dpselect.user_sets import UserSets
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 FILES: dict[str, dict[str, str]] = {
     "lastfm": {"item": "item"},
     "ml100k": {"item": "item"},
@@ -73,7 +71,7 @@ def loaded() -> Iterator[Data]:
             with dps.Dataset(file, user="user", **columns).engine() as engine:
                 yield Data(name, engine.contributions())
         else:
-            print(f"skipped {name}: ../shared/data/{name}.parquet is not there\n")
+            print(f"skipped {name}: set DPSELECT_DATA to a folder with {name}.parquet\n")
     for name, heavy in (("Zipf", False), ("Zipf, heavy users", True)):
         offsets, items = user_sets(heavy=heavy)
         labels, codes = np.unique(items, return_inverse=True)

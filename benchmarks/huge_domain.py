@@ -14,7 +14,7 @@ import numpy as np
 from inputs import Integers, zipf_counts
 from measure import alternate, call, seconds, table, verdict
 
-from dpselect.histogram import Histogram
+from dpselect.aggregates.histogram import Histogram
 from dpselect.mechanisms import Peeling
 
 DOMAIN = 10**12

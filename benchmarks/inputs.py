@@ -1,15 +1,20 @@
 """The seeded inputs of the benchmarks: the same numbers on every machine with the same NumPy.
 
 Label and rank are unrelated in all of them (a label that told the rank would help a top-k by chance).
+`DATA` is the folder of public data sets: `DPSELECT_DATA`, or `shared/data` beside the checkout.
 """
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+DATA = Path(os.environ.get("DPSELECT_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
 
 def zipf_counts(d: int, exponent: float = 1.1, draws: int = 10**7, seed: int = 0) -> Integers:

@@ -14,7 +14,7 @@ import numpy as np
 from inputs import Integers, uniform_counts, zipf_counts
 from measure import alternate, call, seconds, single_threaded, table, verdict
 
-from dpselect.histogram import Histogram
+from dpselect.aggregates.histogram import Histogram
 from dpselect.mechanisms import CanonicalSet, JointPermuteAndFlip, JointSequence, JointSet
 
 D = 10**6

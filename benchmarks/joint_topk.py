@@ -1,7 +1,7 @@
-"""Seed 000, section 4: the error of the joint mechanism beside peeling, Laplace and gamma noise, and its later kin.
+"""Gillenwater et al. 2021, Section 4: the error of the joint mechanism beside peeling, noise, and later relatives.
 
 Error: max over i of (i-th largest count of all) - (i-th largest count of what was chosen); k = 5; means of 100 trials.
-All of them are pure epsilon-DP for the whole call. The ratings are those of ../shared/data beside the checkout.
+All of them are pure epsilon-DP for the whole call. The ratings are those of ml100k.parquet in `DPSELECT_DATA`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
-from inputs import Integers, uniform_counts
+from inputs import DATA, Integers, uniform_counts
 from measure import table
 
 from dpselect.mechanisms import (
@@ -28,7 +28,7 @@ from dpselect.mechanisms import (
 from dpselect.testing import SeededDraws
 
 K = 5
-RATINGS = Path(__file__).resolve().parents[2] / "shared" / "data" / "ml100k.parquet"
+RATINGS = DATA / "ml100k.parquet"
 SIZES = {"uniform": (10, 20, 50, 100, 200, 500, 1000, 2000), "ratings": (10, 20, 50, 100, 200, 500, 1000, 1682)}
 EPSILONS = ("1", "0.1")
 PAPER: Mapping[str, Callable[[str], Any]] = {
@@ -83,7 +83,7 @@ def main() -> None:
     curves: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
     for data, sizes in SIZES.items():
         if data == "ratings" and not RATINGS.exists():
-            print("the ratings are not there: skipped")
+            print("skipped the ratings: set DPSELECT_DATA to a folder with ml100k.parquet")
             continue
         for epsilon in EPSILONS:
             found = {d: errors(data, d, epsilon, options.trials) for d in sizes}

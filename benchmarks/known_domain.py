@@ -1,7 +1,7 @@
 """Which mechanism finds the true top k of a known domain, and what can be told from k and epsilon alone?
 
 Recall is the share of the k that were chosen which have at least as many users as the true k-th. Data: the Parquet
-files of ../shared/data beside the checkout, and counts that were made up; only figures about them are printed.
+files of the folder `DPSELECT_DATA`, and counts that were made up; only figures about them are printed.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from accuracy import DATA, counts_of
-from inputs import Integers, uniform_counts, zipf_counts
+from accuracy import counts_of
+from inputs import DATA, Integers, uniform_counts, zipf_counts
 from measure import table
 
 from dpselect.mechanisms import CanonicalSet, JointPermuteAndFlip, JointSequence, JointSet, Peeling

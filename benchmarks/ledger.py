@@ -19,6 +19,7 @@ from measure import table, verdict
 
 from dpselect.dataset import Dataset
 from dpselect.ledger import Account, Charge, Ledger
+from dpselect.ledger.budget import Budget
 
 PAGE = bytes(4096 + 24)  # what SQLite appends to its log for one changed page
 ACCOUNT = Account("plays", "ann")
@@ -78,7 +79,7 @@ def overhead(folder: Path, questions: int = 40) -> tuple[float, float]:
     with Ledger.create(where) as ledger:
         ledger.grant(Account("default", "ann"), 10**6, "0.5")
     plain = Dataset(rows, user="user", item="item")
-    paid = Dataset(rows, user="user", item="item", snapshot="one", ledger=where, analyst="ann")
+    paid = Dataset(rows, user="user", item="item", budget=Budget.open(where, analyst="ann", snapshot="one"))
     asks = {
         "plain": lambda: plain.top_k(10, epsilon=1, delta="1e-6"),
         "paid": lambda: paid.top_k(10, epsilon=1, delta="1e-6", fresh=True),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from measure import alternate, cache, process, seconds, table, verdict
 
-from dpselect.mechanisms.limited_domain import default_k_bar
+from dpselect.mechanisms.top_k.limited_domain import default_k_bar
 
 MOST = 1.1
 

@@ -1,4 +1,4 @@
-"""One-shot Laplace against Gumbel discovery with Laplace counts (seed 004); heights and CPU of the noisy mechanisms."""
+"""One-shot Laplace against Gumbel discovery with Laplace counts (Durfee and Rogers 2021); costs of noisy mechanisms."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ SETTINGS += [(100, 10**6, 0.01, 1e-6), (100, 10**6, 0.19, 1e-6), (100, 10**6, 0.
 
 
 def one_shot(k: float, d: float, epsilon: float, delta: float) -> float:
-    """Seed 004: the standard deviation of one-shot Laplace noise, on discovery and on counts."""
+    """Durfee and Rogers 2021: the standard deviation of one-shot Laplace noise, on discovery and on counts."""
     return 8 * sqrt(2 * k * log(d / delta)) / epsilon
 
 
 def gumbel_and_laplace(k: float, epsilon: float, delta: float) -> tuple[float, float]:
-    """Seed 004: those of Gumbel noise for the discovery and of Laplace noise for the counts, at the same promise."""
+    """Durfee and Rogers 2021: those of Gumbel noise on discovery and Laplace noise on counts, at the same privacy."""
     large = log(1 / delta)
     e = 2 * sqrt(large) * (sqrt(1 + epsilon / large) - 1)
     return pi * sqrt(k) / (sqrt(6) * e), 2 * sqrt(2 * k) / e
@@ -47,7 +47,7 @@ def peeled(k: int, epsilon: float, delta: float) -> float:
 
 
 def comparison() -> None:
-    """Standard deviations in users, and the two ratios that seed 004 bounds by 1/4 and 1/2."""
+    """Standard deviations in users, and the two ratios that Durfee and Rogers 2021 bound by 1/4 and 1/2."""
     rows = []
     for k, d, epsilon, delta in SETTINGS:
         both, (gumbel, counts) = one_shot(k, d, epsilon, delta), gumbel_and_laplace(k, epsilon, delta)
@@ -104,7 +104,7 @@ def timings(d: int, runs: int) -> None:
 
 
 def figure() -> None:
-    """Both ratios of seed 004 by k and by epsilon, with its bounds."""
+    """Both ratios of Durfee and Rogers 2021 by k and by epsilon, with their bounds."""
     pyplot = importlib.import_module("matplotlib.pyplot")
     pyplot.rcParams.update({"svg.hashsalt": "dpselect", "svg.fonttype": "none", "font.size": 9})
     picture, panels = pyplot.subplots(1, 2, figsize=(9, 3.2), sharey=True, layout="constrained")
@@ -119,7 +119,7 @@ def figure() -> None:
                 label = f"{name}, delta = {delta:g}"
                 panel.plot([x for x, _, _ in lines], values, style, color=color, linewidth=1.1, label=label)
     for panel, axis in zip(panels, ("epsilon (k = 100, d = 10^6)", "d (k = 10, epsilon = 0.1)"), strict=True):
-        for bound, name in ((0.25, "seed 004: Gumbel at most 1/4"), (0.5, "seed 004: Laplace at most 1/2")):
+        for bound, name in ((0.25, "bound for Gumbel: at most 1/4"), (0.5, "bound for Laplace: at most 1/2")):
             panel.axhline(bound, color="black", linewidth=0.6)
             panel.text(0.98, bound + 0.006, name, ha="right", fontsize=7, transform=panel.get_yaxis_transform())
         panel.set_xlabel(axis)

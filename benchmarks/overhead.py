@@ -26,7 +26,7 @@ import measure
 from measure import Cost, alternate, seconds, table, verdict
 from union import rows_file
 
-from dpselect.mechanisms.limited_domain import default_k_bar
+from dpselect.mechanisms.top_k.limited_domain import default_k_bar
 
 K = 100
 MOST = 1.1

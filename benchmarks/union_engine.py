@@ -1,7 +1,7 @@
 """Set unions whose pairs stay in the engine, beside those in memory: costs from a file, and how many items come back.
 
 Costs: the 10^7 rows of `main_job`, each line a whole process; `DPSELECT_MEMORY` limits the memory of some. Sizes: the
-words of commit messages (../shared/data beside the checkout) and 10^5 users of about 9.4 Zipf items each, as files, by
+words of commit messages (commits.parquet in `DPSELECT_DATA`) and 10^5 users of about 9.4 Zipf items each, as files, by
 the same verb with secure draws; delta = e^-10.
 """
 
@@ -19,12 +19,12 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
-from inputs import user_sets
+from inputs import DATA, user_sets
 from measure import Cost, alternate, process, seconds, single_threaded, table
 from union import rows_file
 
 DELTA = Fraction(math.exp(-10))
-WORDS = Path(__file__).resolve().parents[2] / "shared" / "data" / "commits.parquet"
+WORDS = DATA / "commits.parquet"
 METHODS = ("sips", "renyi-shaped", "weighted-gaussian", "weighted-laplace", "count-gaussian", "count-laplace")
 SMALL = ("1GB", "500MB", "250MB")
 

@@ -1,7 +1,7 @@
-"""Seed 001's experiment: how many items every set union finds, over epsilon and over the items kept of each user.
+"""The experiment of Gopi et al. 2020: how many items every set union finds, by epsilon and by max_items_per_user.
 
 delta = e^-10. The data are 10^5 users of about 9.4 Zipf items each (a new input for each run), the words of commit
-messages, and two public sets of ../shared/data beside the checkout: only numbers of items are shown, never items.
+messages, and two public sets (the folder `DPSELECT_DATA`): only numbers of items are shown, never items.
 The sizes to expect and the settings they were found at are those of `union_sizes`.
 """
 
@@ -16,30 +16,30 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+from inputs import DATA
 from measure import single_threaded, table
 from union_sizes import DELTA, KNOWN, SETTINGS, Union, data, errors_away
 
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import (
     SIPS,
     CountGaussian,
     CountLaplace,
-    GreedyPouring,
+    GreedyGeometric,
+    GreedyLaplace,
     PolicyGaussian,
     PolicyLaplace,
     RenyiShaped,
     ShapedPolicy,
-    ShapedPouring,
     ShapedWeighted,
     TruncatedGeometric,
     WeightedGaussian,
     WeightedLaplace,
 )
+from dpselect.queries.union import UnionQuery
+from dpselect.queries.union_run import chosen_bound
 from dpselect.testing import SeededDraws
-from dpselect.union_answers import chosen_bound
-from dpselect.unions import plan_union
-from dpselect.user_sets import UserSets
 
-FILES = Path(__file__).resolve().parents[2] / "shared" / "data"
 ITEMS = {"commits": "unnest(split(text, ' '))", "lastfm": "item", "msweb": "item"}
 ZIPF = "zipf"
 TABLES = [(ZIPF, 10), (ZIPF, 100), ("commits", 100), ("lastfm", 100), ("msweb", 10)]
@@ -56,7 +56,7 @@ PAPER: Mapping[str, Build] = {
     "policy-gaussian": PolicyGaussian,
 }
 PUBLISHED: Mapping[str, Build] = {
-    "greedy-pouring": GreedyPouring,
+    "greedy-laplace": GreedyLaplace,
     "sips, split 3/10": lambda **terms: SIPS(split="3/10", **terms),
     "truncated-geometric": lambda max_items_per_user, **terms: TruncatedGeometric(**terms),  # noqa: ARG005 - it is 1
 }
@@ -64,7 +64,7 @@ OURS: Mapping[str, Build] = {
     "sips": SIPS,
     "shaped-weighted": ShapedWeighted,
     "shaped-policy": ShapedPolicy,
-    "shaped-pouring": ShapedPouring,
+    "greedy-geometric": GreedyGeometric,
     "renyi-shaped": RenyiShaped,
 }
 METHODS = {**PAPER, **PUBLISHED, **OURS}
@@ -78,18 +78,18 @@ STYLES = {
 LADDERS = [(f"count-{z}", f"weighted-{z}", f"policy-{z}") for z in ("laplace", "gaussian")]
 BEST_KNOWN = {"0.5": 885, "1": 1693, "3": 4833}  # of all published methods, Zipf, max_items_per_user = 10
 
-BOUNDED = ("renyi-shaped", "sips", "shaped-pouring")
+BOUNDED = ("renyi-shaped", "sips", "greedy-geometric")
 BOUNDS = (2, 3, 10, 30, 100, 300)
 BOUND_EPSILONS = ("0.1", "1", "3", "10")
-RENYI, ROUNDS, POURING = BOUNDED
+RENYI, ROUNDS, GREEDY = BOUNDED
 RULES: Mapping[str, Callable[[float, int], str]] = {
     f"{RENYI}, always": lambda _, __: RENYI,
     f"{ROUNDS}, always": lambda _, __: ROUNDS,
-    f"{POURING}, always": lambda _, __: POURING,
-    f"{POURING} from epsilon = 10 on": lambda epsilon, _: POURING if epsilon >= 10 else RENYI,
-    "the same, for D0 of at most 10": lambda epsilon, most: POURING if epsilon >= 10 and most <= 10 else RENYI,
-    f"{POURING} at epsilon = 0.1, D0 = 2": lambda epsilon, most: POURING if epsilon <= 0.1 and most <= 2 else RENYI,
-    f"{POURING} at D0 = 2": lambda _, most: POURING if most <= 2 else RENYI,
+    f"{GREEDY}, always": lambda _, __: GREEDY,
+    f"{GREEDY} from epsilon = 10 on": lambda epsilon, _: GREEDY if epsilon >= 10 else RENYI,
+    "the same, for D0 of at most 10": lambda epsilon, most: GREEDY if epsilon >= 10 and most <= 10 else RENYI,
+    f"{GREEDY} at epsilon = 0.1, D0 = 2": lambda epsilon, most: GREEDY if epsilon <= 0.1 and most <= 2 else RENYI,
+    f"{GREEDY} at D0 = 2": lambda _, most: GREEDY if most <= 2 else RENYI,
 }
 FEW = 10  # items; where no method finds more, nothing is compared
 
@@ -99,7 +99,7 @@ def users(name: str, run: int) -> UserSets:
     """A fresh input for each run, or the same file for all of them."""
     if name == ZIPF:
         return data(run)
-    return users(name, 0) if run else from_file(FILES / f"{name}.parquet", ITEMS[name])
+    return users(name, 0) if run else from_file(DATA / f"{name}.parquet", ITEMS[name])
 
 
 def from_file(file: Path, item: str) -> UserSets:
@@ -184,7 +184,7 @@ def expected_table(runs: int) -> None:
 
 def chosen(method: str, epsilon: str, name: str, runs: int) -> tuple[list[int], list[int]]:
     """With a bound that is chosen privately, for its part of epsilon: the bounds, the sizes."""
-    terms = plan_union(epsilon=epsilon, delta=DELTA, max_items_per_user="auto", method=method, counts=False)
+    terms = UnionQuery(epsilon=epsilon, delta=DELTA, max_items_per_user="auto", method=method)
     bounds = [chosen_bound(users(name, run), terms.chooser, SeededDraws(seed=run)) for run in range(runs)]
     left = str(terms.for_union[0])
     return bounds, [size(at(method, left, most), name, run) for run, most in enumerate(bounds)]

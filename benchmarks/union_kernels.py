@@ -13,13 +13,13 @@ from unittest.mock import patch
 import numpy as np
 from measure import Cost, alternate, call, median, process, seconds, single_threaded, table, verdict
 
-from dpselect.kernels import compiled, plain
+from dpselect.mechanisms.set_union.kernels import compiled, plain
 
 UNIT = 1 << 30
 # Cutoffs of epsilon = 1, delta = e^-10, 10 items per user: threshold + 3 x scale.
-TERMS = {"pour": (int(13.30685 * UNIT), UNIT), "level": (int(14.70942 * UNIT), UNIT), "descend": (27.1909,)}
-MECHANISM = {"pour": "pouring", "level": "PolicyLaplace", "descend": "PolicyGaussian"}
-LEAST = {"level": 2.0, "descend": 5.0}  # million users per CPU second
+TERMS = {"greedy": (int(13.30685 * UNIT), UNIT), "l1_descent": (int(14.70942 * UNIT), UNIT), "l2_descent": (27.1909,)}
+MECHANISM = {"greedy": "GreedyLaplace", "l1_descent": "PolicyLaplace", "l2_descent": "PolicyGaussian"}
+LEAST = {"l1_descent": 2.0, "l2_descent": 5.0}  # million users per CPU second
 
 
 def main() -> None:
@@ -54,7 +54,7 @@ def user_sets(users: int, items: int, labels: int) -> tuple[np.ndarray, np.ndarr
 
 def starts(runs: int) -> float:
     """Seconds of CPU until a loop can run, beyond Python's own; returns those with the machine code on disk."""
-    code = "from dpselect.kernels import compiled; compiled.compiled('level')"
+    code = "from dpselect.mechanisms.set_union.kernels import compiled; compiled.compiled('l1_descent')"
     base = [sys.executable, "-c", code.split(";", maxsplit=1)[0]]
     warm = [sys.executable, "-c", code]
     with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, NUMBA_CACHE_DIR=folder):

@@ -17,10 +17,10 @@ import numpy as np
 from inputs import user_sets
 from measure import seconds, single_threaded, table
 
-from dpselect.mechanisms import SIPS, RenyiShaped, ShapedPolicy, ShapedPouring
+from dpselect.aggregates.user_sets import UserSets
+from dpselect.mechanisms import SIPS, GreedyGeometric, RenyiShaped, ShapedPolicy
 from dpselect.mechanisms.set_union.renyi_curve import steepest
 from dpselect.mechanisms.set_union.renyi_shaped import _best_order
-from dpselect.user_sets import UserSets
 
 DELTA = Fraction(math.exp(-10))
 
@@ -44,7 +44,7 @@ def main() -> None:
         for most in options.most
         for epsilon in options.epsilon
     ]
-    table(["epsilon", "items a user", "RenyiShaped", "SIPS", "ShapedPouring", "ShapedPolicy"], rows)
+    table(["epsilon", "items a user", "RenyiShaped", "SIPS", "GreedyGeometric", "ShapedPolicy"], rows)
     print()
     table(
         ["epsilon", "items a user", "order", "weights in the curves", "to construct", "a call"],
@@ -55,7 +55,7 @@ def main() -> None:
 def every(sets: UserSets, epsilon: str, most: int, options: Any) -> list[list[int]]:
     """The sizes of all runs of each mechanism."""
     terms = {"epsilon": epsilon, "delta": DELTA, "max_items_per_user": most}
-    mechanisms = [RenyiShaped(**terms), SIPS(**terms), ShapedPouring(**terms), ShapedPolicy(**terms)]
+    mechanisms = [RenyiShaped(**terms), SIPS(**terms), GreedyGeometric(**terms), ShapedPolicy(**terms)]
     return [[len(one(sets)) for _ in range(options.runs)] for one in mechanisms]
 
 

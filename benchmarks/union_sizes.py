@@ -13,22 +13,22 @@ import numpy as np
 from inputs import user_sets
 from measure import single_threaded, table
 
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import (
     SIPS,
     CountGaussian,
     CountLaplace,
-    GreedyPouring,
+    GreedyGeometric,
+    GreedyLaplace,
     PolicyGaussian,
     PolicyLaplace,
     SetUnion,
     ShapedPolicy,
-    ShapedPouring,
     ShapedWeighted,
     TruncatedGeometric,
     WeightedGaussian,
     WeightedLaplace,
 )
-from dpselect.user_sets import UserSets
 
 DELTA = Fraction(exp(-10))
 SETTINGS = [("0.5", 10), ("1", 10), ("1", 100), ("3", 10)]
@@ -50,9 +50,9 @@ KNOWN: dict[str, tuple[Build, list[int | None]]] = {
     "policy-laplace": (of(PolicyLaplace), [568, 1219, 1009, 4098]),
     "policy-gaussian, alpha 3": (of(PolicyGaussian, alpha=3), [777, 1506, 1393, 4177]),
     "sips, 3 rounds, split 3/10": (of(SIPS, split="3/10"), [885, 1693, 1535, 4585]),
-    "greedy-pouring (a whole cutoff)": (of(GreedyPouring), [754, 1574, 1574, 4833]),
+    "greedy-laplace (a whole cutoff)": (of(GreedyLaplace), [754, 1574, 1574, 4833]),
     "shaped-policy": (of(ShapedPolicy), [790, 1506, None, 4145]),
-    "shaped-pouring (a whole cutoff)": (of(ShapedPouring), [862, 1651, None, 4862]),
+    "greedy-geometric (a whole cutoff)": (of(GreedyGeometric), [862, 1651, None, 4862]),
 }
 MORE: dict[str, Build] = {
     "policy-gaussian": of(PolicyGaussian),

@@ -10,57 +10,82 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests import postgres
 from tests.engines import spark as local_spark
+from tests.house import pace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Hypothesis looks for new examples on our own machines; in CI it repeats the same ones, so that a red run is
-# the change's doing. No deadline: how long an example takes is a matter for benchmarks.
-settings.register_profile("local", deadline=None)
+# Hypothesis looks for new examples on our own machines, few of them; in CI it repeats the same ones, so that a red
+# run is the change's doing. No deadline: how long an example takes is a matter for benchmarks.
+# Nor does luck decide: new examples that are refused too often, or made slowly on a busy machine, are no failure.
+LUCK = [HealthCheck.filter_too_much, HealthCheck.too_slow]
+settings.register_profile("everyday", deadline=None, max_examples=10, suppress_health_check=LUCK)
+settings.register_profile("slow", deadline=None, suppress_health_check=LUCK)
 settings.register_profile("ci", deadline=None, derandomize=True, database=None)
-settings.load_profile("ci" if os.environ.get("CI") == "true" else "local")
+settings.load_profile("ci" if os.environ.get("CI") == "true" else "slow" if pace.thorough() else "everyday")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In CI a test not marked `slow` must be quick."""
+    if os.environ.get("CI") == "true":
+        config.pluginmanager.register(pace.Pace())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests marked `slow` (crowds of processes, a kill at every line) run in CI, or where SLOW=1 asks for them."""
-    if os.environ.get("CI") == "true" or os.environ.get("SLOW") == "1":
-        return
+    """Tests marked `slow` (crowds of processes, a kill at every line) run in CI, or where SLOW=1 asks for them.
+
+    Groups that are slow for the most part come first, then those of many tests, so that no worker begins a long one
+    when the others are done.
+    """
+    if not pace.thorough():
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="slow: runs in CI, and with SLOW=1 ./dev check"))
+    slow: dict[str, list[bool]] = {}
     for item in items:
-        if item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.skip(reason="slow: runs in CI, and with SLOW=1 ./dev check"))
+        slow.setdefault(worker_group(item.nodeid), []).append(item.get_closest_marker("slow") is not None)
+    rank = {group: (-sum(marks) / len(marks), -len(marks)) for group, marks in slow.items()}
+    items.sort(key=lambda item: rank[worker_group(item.nodeid)])
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for a job in the background: Ctrl-C is tested all the same
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def worker_group(nodeid: str) -> str:
+    """Tests of one group run in one worker: those of one file, for what they share is then made once.
+
+    All whose name says Spark are one group, since each worker that runs one starts a JVM. Tests that start a Spark in
+    a process of their own do not say it: the other workers have more time.
+    """
+    return "spark" if "spark" in nodeid else nodeid.partition("::")[0]
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """One worker runs all tests whose name says Spark, since each that runs one starts a JVM; others, whoever is free.
-
-    Those that start a Spark in a process of their own do not say it: the other workers have more time.
-    """
+    """Workers take whole groups of tests, in the order of the collection."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if "spark" in nodeid else nodeid
+            return worker_group(nodeid)
 
+    config.option.loadscopereorder = False
     return Together(config, log)
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real data sets beside the checkout; a test that needs it is skipped without."""
-    folder = ROOT.parent / "shared" / "data"
+    """The folder of public data sets, `DPSELECT_DATA`; a test that needs it is skipped without."""
+    folder = Path(os.environ.get("DPSELECT_DATA") or ROOT.parent / "shared" / "data")
     if not folder.is_dir():
-        pytest.skip("needs the real data sets in ../shared/data beside the checkout, which are not there")
+        pytest.skip("needs public data sets: set DPSELECT_DATA to the folder that holds them")
     return folder
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dpselect import accounting, mechanisms
     from dpselect.dataset import Dataset
-    from dpselect.engines.domain import Column, Listed, Size, Span
-    from dpselect.engines.warehouse_source import Warehouse
+    from dpselect.domain import Column, Listed, Size, Span
+    from dpselect.engines.warehouse.source import Warehouse
     from dpselect.errors import (
         BudgetError,
         DataError,
@@ -22,55 +22,63 @@ if TYPE_CHECKING:
         ParameterError,
         WeakPromiseWarning,
     )
+    from dpselect.forecast import Forecast, plan
     from dpselect.inspection import Inspection, inspect
     from dpselect.ledger import Account, Ledger
+    from dpselect.ledger.budget import Budget
     from dpselect.privacy import Neighbors
-    from dpselect.prospects import Prospects, plan
-    from dpselect.quantiles import median, quantile
-    from dpselect.release import Item, Receipt, Release, Statement
+    from dpselect.queries.choose import choose
+    from dpselect.queries.quantile import median, quantile
+    from dpselect.queries.query import Query
+    from dpselect.release.release import Item, Receipt, Release, Statement
     from dpselect.session import Session
-    from dpselect.verbs import choose
+    from dpselect.texts.text import Text
 
     __version__: str
 
 _HOMES = {
     "Account": "dpselect.ledger",
+    "Budget": "dpselect.ledger.budget",
     "BudgetError": "dpselect.errors",
-    "Column": "dpselect.engines.domain",
+    "Column": "dpselect.domain",
     "DataError": "dpselect.errors",
     "Dataset": "dpselect.dataset",
     "DpselectError": "dpselect.errors",
     "Inspection": "dpselect.inspection",
-    "Item": "dpselect.release",
+    "Item": "dpselect.release.release",
     "Ledger": "dpselect.ledger",
     "LedgerError": "dpselect.errors",
-    "Listed": "dpselect.engines.domain",
+    "Listed": "dpselect.domain",
     "Neighbors": "dpselect.privacy",
     "OutputError": "dpselect.errors",
     "ParameterError": "dpselect.errors",
-    "Prospects": "dpselect.prospects",
-    "Receipt": "dpselect.release",
-    "Release": "dpselect.release",
+    "Forecast": "dpselect.forecast",
+    "Query": "dpselect.queries.query",
+    "Receipt": "dpselect.release.release",
+    "Release": "dpselect.release.release",
     "Session": "dpselect.session",
-    "Size": "dpselect.engines.domain",
-    "Span": "dpselect.engines.domain",
-    "Statement": "dpselect.release",
+    "Size": "dpselect.domain",
+    "Span": "dpselect.domain",
+    "Statement": "dpselect.release.release",
     "WeakPromiseWarning": "dpselect.errors",
-    "Warehouse": "dpselect.engines.warehouse_source",
-    "choose": "dpselect.verbs",
+    "Text": "dpselect.texts.text",
+    "Warehouse": "dpselect.engines.warehouse.source",
+    "choose": "dpselect.queries.choose",
     "inspect": "dpselect.inspection",
-    "median": "dpselect.quantiles",
-    "plan": "dpselect.prospects",
-    "quantile": "dpselect.quantiles",
+    "median": "dpselect.queries.quantile",
+    "plan": "dpselect.forecast",
+    "quantile": "dpselect.queries.quantile",
 }
 
 __all__ = [
     "Account",
+    "Budget",
     "BudgetError",
     "Column",
     "DataError",
     "Dataset",
     "DpselectError",
+    "Forecast",
     "Inspection",
     "Item",
     "Ledger",
@@ -79,13 +87,14 @@ __all__ = [
     "Neighbors",
     "OutputError",
     "ParameterError",
-    "Prospects",
+    "Query",
     "Receipt",
     "Release",
     "Session",
     "Size",
     "Span",
     "Statement",
+    "Text",
     "Warehouse",
     "WeakPromiseWarning",
     "__version__",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from dpselect.cli import main
+from dpselect.command.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, InitVar, dataclass
+from typing import TYPE_CHECKING
 
-from dpselect import answers, engine_unions, parameters, planning, quantiles, unions, verbs
+from dpselect import parameters
 from dpselect.draws import Draws, fresh_key
-from dpselect.engines.domain import domain_of
-from dpselect.engines.opening import Engine, open_engine
+from dpselect.engines.identity import shown, source_of
 from dpselect.engines.port import PerUser, Progress
-from dpselect.engines.shown import shown
-from dpselect.engines.warehouse_source import is_warehouse
+from dpselect.engines.registry import Engine, open_engine
+from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import check_call, secure
-from dpselect.parameters import DELTA, Number, delta_or_default, whole
-from dpselect.payments import Answer, Where, purse
-from dpselect.privacy import ApproxDP, Neighbors, warn_if_weak
-from dpselect.questions import Question, question, source_of
-from dpselect.release import Release
-from dpselect.texts.level_shares import level_shares
-from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
-from dpselect.texts.words import Words
+from dpselect.methods import AUTO
+from dpselect.parameters import DELTA, Number, whole
+from dpselect.privacy import Neighbors, warn_if_weak
+from dpselect.texts.text import Text
+
+if TYPE_CHECKING:
+    from dpselect.ledger.budget import Answer, Budget, Where
+    from dpselect.ledger.question import Question
+    from dpselect.queries.quantile import Bounds
+    from dpselect.queries.query import Query
+    from dpselect.release.release import Release
+    from dpselect.texts.words import Words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,9 +37,8 @@ class Dataset:
     PyArrow table, what narwhals wraps or reads, an object that streams Arrow data, a dict of arrays, a Spark frame,
     or, with `table=`, a Spark session, a `Warehouse`, a spark: or a postgresql:// address. `user` names the column
     that says whose row it is: the guarantee is for all rows of one user. `item` names the column that is counted, or
-    whose quantiles are asked. Rows without a user or an item do not count. In place of `item` a column of `text` may
-    be named, for `union`: its tokens are the items, and with `ngrams=(1, 3)` up to three of them in a row.
-    `tokenizer` is "words", "spaces", "sentences", or "re:" and a pattern; `lower=False` keeps capitals.
+    whose quantiles are asked. Rows without a user or an item do not count. It may be a `Text`, for `union`: then
+    the tokens of a column of text are the items.
 
     `where` keeps the rows for which a condition holds, as SQL writes it. It is one small language for every source,
     which looks at one row at a time and fails for none (docs/filters.md). `max_items_per_user` keeps that many
@@ -46,39 +48,35 @@ class Dataset:
     Text files are read as text: `where="age::INT > 30"` makes a number. One line is one record, and a line that does
     not fit is left out. `newlines_in_values=True` is for CSV files in which a value in quotes may run over several
     lines: whoever sets it says that all quotes in the files match, or one row may hide others (docs/data.md).
-    The schema is checked here; rows are read when a question is asked, each time anew.
+    The schema is checked here, or with `look=False` when a question is asked, before it is paid. Rows are read when a
+    question is asked, each time anew.
 
-    With `ledger` (a file that `dpselect ledger init` made, a postgresql:// address, or a Ledger) and `analyst` every
-    question is paid from that analyst's budget for the data called `name`; what does not fit is refused before a row
-    is read. The same question of the same files is answered from the ledger and costs nothing; `snapshot` names the
-    state of data that are no files, so that it can be known again.
+    With `budget` every question is paid: a `Budget`, or the path of a ledger, which is then this computer's user's
+    budget for the data called "default". What does not fit is refused before a row is read. The same question of the
+    same files is answered again and costs nothing.
     """
 
     source: object
     _: KW_ONLY
     user: str
-    item: str | None = None
+    item: str | Text
     where: str | None = None
     max_items_per_user: int | None = None
     split: str | None = None
     table: str | None = None
-    text: str | None = None
-    ngrams: int | Sequence[int] = 1
-    tokenizer: str = WORDS
-    lower: bool = True
     newlines_in_values: bool = False
-    ledger: Where | None = None
-    analyst: str | None = None
-    name: str = "default"
-    snapshot: str | None = None
+    budget: Budget | Where | None = None
+    look: InitVar[bool] = True
 
-    def __post_init__(self) -> None:
-        what = "item" if self.text is None else "text"
-        for name in ("user", what):
-            _text(name, getattr(self, name), "be the name of a column")
-        if self.user == getattr(self, what):
-            raise ParameterError(what, "be another column than user", came(self.user))
-        self._check_text()
+    def __post_init__(self, look: bool) -> None:
+        _text("user", self.user, "be the name of a column")
+        if not isinstance(self.item, Text):
+            _text("item", self.item, "be the name of a column, or a Text")
+        elif self.split is not None:
+            hint = "the tokens of the text are the items; tokenizer= says how it is cut"
+            raise ParameterError("split", "be left out where item is a Text", came(self.split), hint)
+        if self.user == self.column:
+            raise ParameterError("item", "be another column than user", came(self.user))
         if self.where is not None:
             _text("where", self.where, "be an SQL condition on one row")
         if self.split is not None:
@@ -88,39 +86,41 @@ class Dataset:
         if self.max_items_per_user is not None:
             most = whole("max_items_per_user", self.max_items_per_user, least=1)
             object.__setattr__(self, "max_items_per_user", most)
-        if self.snapshot is not None:
-            _text("snapshot", self.snapshot, "be a text that names the state of the data")
-            if is_warehouse(self.source) and self.source.name is None:
-                hint = "write Warehouse(..., name=...), or two warehouses would be taken for one"
-                raise ParameterError("snapshot", "go with a warehouse that has a name", "one without", hint)
         parameters.flag("newlines_in_values", self.newlines_in_values)
-        purse(self.ledger, self.analyst, self.name)
-        self.engine().close()
+        parameters.flag("look", look)
+        if self.budget is not None:
+            self._settle_budget()
+        if look:
+            self.engine().close()
 
-    def _check_text(self) -> None:
-        """What speaks of text goes with a column of text, and the other way round."""
-        cutter = Tokenizer(self.tokenizer, self.lower)
-        ngram_levels(self.ngrams, cutter)
-        if self.text is None:
-            if (self.ngrams, cutter) != (1, Tokenizer()):
-                raise ParameterError("text", "name a column where ngrams, tokenizer or lower is given", "nothing")
-            return
-        for name in ("item", "split"):
-            if getattr(self, name) is not None:
-                hint = "the tokens of the text are the items; tokenizer= says how it is cut"
-                raise ParameterError(name, "be left out where text is given", came(getattr(self, name)), hint)
+    def _settle_budget(self) -> None:
+        """The budget that is meant. No ledger is imported where nobody pays."""
+        from dpselect.ledger.budget import budget_of
+
+        budget = budget_of(self.budget)
+        if budget is not None and budget.snapshot is not None and is_warehouse(self.source) and not self.source.name:
+            hint = "write Warehouse(..., name=...), or two warehouses would be taken for one"
+            raise ParameterError("snapshot", "go with a warehouse that has a name", "one without", hint)
+        object.__setattr__(self, "budget", budget)
+
+    @property
+    def column(self) -> str:
+        """The column of items, or of texts."""
+        return self.item.column if isinstance(self.item, Text) else self.item
 
     @property
     def words(self) -> Words | None:
         """Which n-grams of the text are meant; None where items are."""
-        if self.text is None:
-            return None
-        cutter = Tokenizer(self.tokenizer, self.lower)
-        return Words(cutter, *ngram_levels(self.ngrams, cutter))
+        return self.item.words if isinstance(self.item, Text) else None
+
+    @property
+    def paying(self) -> Budget | None:
+        """The budget that pays; None where nobody keeps account."""
+        return self.budget  # type: ignore[return-value] # __post_init__ has read it
 
     def __repr__(self) -> str:
         given = [f"user={self.user!r}"]
-        for name in ("item", "text", "where", "max_items_per_user", "split", "table"):
+        for name in ("item", "where", "max_items_per_user", "split", "table"):
             if getattr(self, name) is not None:
                 given.append(f"{name}={getattr(self, name)!r}")
         given += ["newlines_in_values=True"] if self.newlines_in_values else []
@@ -149,46 +149,29 @@ class Dataset:
         the best of them by all of their users. Both need delta > 0 and may return fewer than k. With `domain` (a list,
         a range, a number of items, a `Column` of another source) exactly k come back, by peeling. A delta that is left
         out is 1e-6 where it is needed, which is without a domain, and else 0. `counts=True` adds noisy counts at the
-        same total price. `method` is "auto", "limited-domain", "discover",
-        "chosen-k-bar", or, for users of few items, "limited-domain-laplace" or "limited-domain-gaussian"; with a domain
-        "peeling", "joint-sequence", "one-shot-laplace", "gamma", or one of "joint-set", "canonical-set",
-        "joint-permute-and-flip" and "canonical-permute-and-flip". These four choose a set in no order, which is often
-        nearer to the true one; they need `ranked=False`, which also lets "auto" take one of them.
+        same total price. `method` is "auto", "limited-domain", "discover", or, for users of few items,
+        "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "joint-sequence", or one of
+        "joint-set", "canonical-set", "joint-permute-and-flip" and "canonical-permute-and-flip". These four choose a set
+        in no order, which is often nearer to the true one; they need `ranked=False`, which also lets "auto" take one.
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read. No data, or none that fit, are an outcome: a release without items.
         """
-        check_call(draws, progress)
-        known = None if domain is None else domain_of(domain)
-        plan = planning.plan_top_k(
-            k,
+        from dpselect.queries.top_k import TopKQuery
+
+        query = TopKQuery(
+            k=k,
             epsilon=epsilon,
             delta=delta,
-            domain=known,
+            domain=domain,
             counts=counts,
             k_bar=k_bar,
-            max_items_per_user=self.max_items_per_user,
             method=method,
             ranked=ranked,
+            max_items_per_user=self.max_items_per_user,
         )
-        asked = {
-            "k": plan.selector.k,
-            "epsilon": plan.privacy.epsilon,
-            "delta": delta_or_default(delta, needed=known is None),
-            "domain": known,
-            "counts": counts,
-            "k_bar": None if plan.rows is None else plan.rows - 1,
-            "method": type(plan.selector).__name__,
-            "loss": str(getattr(plan.selector, "loss", "")),
-            "secure": draws is None or draws.secure,
-        }
-
-        def ask(engine: Engine) -> Answer:
-            release = answers.top(plan, known, engine, progress, draws)
-            return release, plan.charge(len(release))
-
-        return self._paid("top_k", asked, plan.privacy.approx, partial(answers.check_top, plan, known), ask, fresh)
+        return self.ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def union(
         self,
@@ -196,7 +179,7 @@ class Dataset:
         epsilon: Number,
         delta: Number = DELTA,
         max_items_per_user: int | str | None = None,
-        method: str = unions.AUTO,
+        method: str = AUTO,
         counts: bool = False,
         shares: Sequence[Number] | None = None,
         popular: Sequence[object] | Release | None = None,
@@ -211,61 +194,29 @@ class Dataset:
         takes part with `max_items_per_user` random items; without that (here or in the Dataset), or with "auto", the
         number is chosen privately, for 1/20 of epsilon. `counts=True` adds noisy numbers of users, for a quarter of the
         price. `method` is "auto" or the name of a mechanism, such as "renyi-shaped", "sips", "policy-gaussian" or
-        "weighted-laplace" (docs/set-union.md has them all). Where the Dataset names a `text`, n-grams are released
+        "weighted-laplace" (docs/set-union.md has them all). Where the items are those of a `Text`, n-grams are released
         level by level, and `shares` says how the levels share the budget: by default three levels 1/2, 1/3 and 1/6.
         `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
-        item each ("shaped-pouring", "greedy-pouring") then choose those first. `in_engine=True` leaves users and
+        item each ("greedy-geometric", "greedy-laplace") then choose those first. `in_engine=True` leaves users and
         their items in the engine, which spills to disk what does not fit into memory (docs/set-union.md).
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read or is too large for this machine. No data are an outcome: a release without items.
         """
-        check_call(draws, progress)
-        terms = self.union_terms(epsilon, delta, max_items_per_user, method, counts, shares, popular)
-        asked = {**terms.asked, "secure": draws is None or draws.secure}
-        if parameters.flag("in_engine", in_engine):
-            engine_unions.check(terms, text=self.text is not None)
-            asked["in_engine"] = True
+        from dpselect.queries.union import UnionQuery
 
-        def ask(engine: Engine) -> Answer:
-            if in_engine:
-                return answers.union_in_engine(terms, engine, progress, draws), terms.privacy.approx
-            return answers.union(terms, self.words, engine, progress, draws), terms.privacy.approx
-
-        check = partial(answers.check_union, self.words)
-        return self._paid("union", asked, terms.privacy.approx, check, ask, fresh)
-
-    def union_terms(
-        self,
-        epsilon: Number,
-        delta: Number,
-        max_items_per_user: int | str | None,
-        method: str,
-        counts: bool,
-        shares: Sequence[Number] | None,
-        popular: Sequence[object] | Release | None = None,
-    ) -> unions.UnionTerms:
-        """Check every parameter of a union, and fix the price of each part of it."""
-        words = self.words
-        if words is None and shares is not None:
-            raise ParameterError("shares", "be left out where the items are no n-grams", "shares")
-        shortest, longest = (1, 1) if words is None else (words.shortest, words.longest)
-        return unions.plan_union(
+        query = UnionQuery(
             epsilon=epsilon,
             delta=delta,
-            max_items_per_user=self.max_items_per_user if max_items_per_user is None else max_items_per_user,
             method=method,
+            max_items_per_user=self.max_items_per_user if max_items_per_user is None else max_items_per_user,
             counts=counts,
-            shares=level_shares(longest, shares),
+            shares=shares,
             popular=popular,
-            first=shortest - 1,
+            in_engine=in_engine,
+            words=self.words,
         )
-
-    def check_verb(self, verb: str) -> None:
-        """Refuse a column of text where items are counted: every whole text would be an item."""
-        if self.text is not None and verb != "union":
-            hint = "for the words of a message use item= and split=' '"
-            raise ParameterError("text", f"be left out for {verb}, which counts items", came(self.text), hint)
+        return self.ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def choose(
         self,
@@ -283,31 +234,22 @@ class Dataset:
         Counts are monotonic when a user comes or goes, so the 2 of general scores is paid only for
         `neighbors="replace-one"`. `method` is "exponential", "permute-and-flip" or "noisy-max".
         """
-        check_call(draws, progress)
-        known = domain_of(domain)
-        most = self.max_items_per_user
-        plan = verbs.plan_choice(epsilon=epsilon, method=method, neighbors=neighbors, most=most)
-        price = plan.chooser.privacy
-        asked = {
-            "epsilon": price.epsilon,
-            "domain": known,
-            "method": type(plan.chooser).__name__,
-            "neighbors": str(price.neighbors),
-            "secure": draws is None or draws.secure,
-        }
+        from dpselect.queries.choose import ChooseQuery
 
-        purse(self.ledger, self.analyst, self.name, price.neighbors)
-
-        def ask(engine: Engine) -> Answer:
-            return plan.select(engine.grouped(known, progress=progress), secure(draws)), price.approx
-
-        return self._paid("choose", asked, price.approx, lambda engine: engine.check(known), ask, fresh)
+        query = ChooseQuery(
+            domain=domain,
+            epsilon=epsilon,
+            method=method,
+            neighbors=neighbors,
+            max_items_per_user=self.max_items_per_user,
+        )
+        return self.ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def quantile(
         self,
         q: Number | Sequence[Number] = 0.5,
         *,
-        bounds: quantiles.Bounds,
+        bounds: Bounds,
         epsilon: Number,
         delta: Number = 0,
         step: Number | None = None,
@@ -323,22 +265,15 @@ class Dataset:
         chosen without looking at the data; what lies beyond counts as the bound. The answer is a point low + i `step`;
         without a step the points are very dense. Several q share the price; a small delta makes them more accurate.
         """
-        check_call(draws, progress)
-        which = quantiles.chosen(per_user)
-        plan = quantiles.plan_quantile(q, bounds=bounds, step=step, epsilon=epsilon, delta=delta, per_user=which)
-        price = plan.mechanism.privacy.approx
-        self.check_one_each()
+        from dpselect.queries.quantile import QuantileQuery
 
-        def ask(engine: Engine) -> Answer:
-            return answers.values(plan, which, engine, progress, draws), price
-
-        asked = quantiles.asked(plan, draws, which)
-        return self._paid("quantile", asked, price, lambda engine: engine.check_values(), ask, fresh)
+        query = QuantileQuery(q=q, bounds=bounds, epsilon=epsilon, delta=delta, step=step, per_user=per_user)
+        return self.ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def median(
         self,
         *,
-        bounds: quantiles.Bounds,
+        bounds: Bounds,
         epsilon: Number,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
@@ -347,8 +282,10 @@ class Dataset:
         draws: Draws | None = None,
     ) -> Release:
         """The middle one of all users' values: `quantile` with q = 1/2, which is epsilon-DP."""
+        from dpselect.queries.quantile import MEDIAN
+
         return self.quantile(
-            quantiles.MEDIAN,
+            MEDIAN,
             bounds=bounds,
             epsilon=epsilon,
             step=step,
@@ -358,47 +295,67 @@ class Dataset:
             draws=draws,
         )
 
-    def check_one_each(self) -> None:
-        """Refuse what speaks of several items of a user, who takes part in a quantile with one value."""
-        for name in ("split", "max_items_per_user"):
-            if getattr(self, name) is not None:
-                raise ParameterError(name, "be left out for a quantile", came(getattr(self, name)))
-
-    def question(self, verb: str, asked: Mapping[str, object], engine: Engine) -> Question:
-        """What is asked of which rows, as a ledger knows it again; the engine is open for it."""
-        source, pinned = source_of(self.source)
-        names = ["user", "item", "where", "split", "table", "max_items_per_user", "snapshot"]
-        names += [] if self.text is None else ["text", "ngrams", "tokenizer", "lower"]
-        names += ["newlines_in_values"] if self.newlines_in_values else []
-        data = {"source": source} | {name: getattr(self, name) for name in names}
-        return question(verb, asked, data, (pinned and engine.fixed) or self.snapshot is not None)
-
-    def _paid(
+    def ask(
         self,
-        verb: str,
-        asked: Mapping[str, object],
-        ceiling: ApproxDP,
-        check: Callable[[Engine], None],
-        ask: Callable[[Engine], Answer],
-        fresh: bool,
+        query: Query,
+        *,
+        fresh: bool = False,
+        progress: Progress | None = None,
+        draws: Draws | None = None,
     ) -> Release:
-        """The answer, paid from the purse if there is one; `check` refuses before that what does not fit the schema."""
+        """Ask a question that was made beforehand, such as one that came as JSON: `Query.from_dict(...)`.
+
+        Every verb comes through here. What does not fit the data is refused before a row is read and before anything
+        is paid.
+        """
+        from dpselect.queries.query import Query
+
+        check_call(draws, progress)
         parameters.flag("fresh", fresh)
-        self.check_verb(verb)
-        warn_if_weak(ceiling)
-        paying = purse(self.ledger, self.analyst, self.name)
+        given: object = query
+        if not isinstance(given, Query):
+            raise ParameterError("query", "be a Query", came(given), "Query.from_dict makes one of a dict")
+        query.refuse_inner("asked of a data set")
+        query = query.of(self)
+        warn_if_weak(query.ceiling)
+        budget = self.paying
+        if budget is not None:
+            budget.check(query.price.neighbors)
         with self.engine() as engine:
-            check(engine)
-            if paying is None:
-                return ask(engine)[0]
-            return paying.pay(ceiling, self.question(verb, asked, engine), lambda: ask(engine), fresh=fresh)
+            query.check(engine)
+            if budget is None:
+                return query.run(engine, secure(draws), progress)
+
+            def answer() -> Answer:
+                release = query.run(engine, secure(draws), progress)
+                return release, query.spent(release)
+
+            asked = {**query.key, "secure": draws is None or draws.secure}
+            return budget.pay(
+                query.ceiling, self.question(query.verb, asked, engine, budget.snapshot), answer, fresh=fresh
+            )
+
+    def question(self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None) -> Question:
+        """What is asked of which rows, as a budget knows it again; the engine is open for it."""
+        from dpselect.queries.identity import question
+
+        source, pinned = source_of(self.source)
+        names = ["user", "where", "split", "table", "max_items_per_user"]
+        names += ["newlines_in_values"] if self.newlines_in_values else []
+        data = {"source": source, "snapshot": snapshot} | {name: getattr(self, name) for name in names}
+        if isinstance(self.item, Text):
+            data |= {"text": self.item.column} | {name: getattr(self.item, name) for name in ("tokenizer", "lower")}
+            data["ngrams"] = [self.item.words.shortest, self.item.words.longest]
+        else:
+            data["item"] = self.item
+        return question(verb, asked, data, (pinned and engine.fixed) or snapshot is not None)
 
     def engine(self) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""
         return open_engine(
             self.source,
             user=self.user,
-            item=self.text or self.item or "",
+            item=self.column,
             where=self.where,
             max_items_per_user=self.max_items_per_user,
             split=self.split,

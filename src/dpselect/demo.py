@@ -65,7 +65,7 @@ SYLLABLES = "ba be do fe ha ju ko la lo lu ma me mo na no pa ra re ri ru sa se t
 
 def write_listening_events(path: Path, users: int = 100_000, seed: int = 7) -> int:
     """Write the example events as a Parquet file; the number of rows."""
-    from dpselect.engines.duckdb_engine import write_parquet
+    from dpselect.engines.duckdb.tables import write_parquet
 
     columns = listening_events(users, seed)
     write_parquet(columns, path)

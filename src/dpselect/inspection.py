@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.duckdb_inspect import file_findings
-from dpselect.engines.files import find
-from dpselect.engines.opening import Engine, open_engine
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.duckdb.inspect import file_findings
+from dpselect.engines.registry import Engine, open_engine
+from dpselect.engines.sources.files import find
 from dpselect.errors import DataError, ParameterError
 from dpselect.parameters import flag
 

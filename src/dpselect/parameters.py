@@ -6,12 +6,16 @@ import decimal
 import math
 import numbers
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from fractions import Fraction
+from functools import wraps
+from typing import TypeVar, cast
 
 from dpselect.errors import ParameterError, came
+
+Reader = TypeVar("Reader", bound=Callable[..., object])
 
 Number = Fraction | int | float | str | Decimal
 """What a caller may write for a real parameter; the mechanism keeps it as a Fraction."""
@@ -174,6 +178,28 @@ def several(name: str, value: object, must: str) -> list[object]:
         return list(value)
     except TypeError:  # an array of no dimension
         raise ParameterError(name, must, came(value)) from None
+
+
+def unquoted(name: str, must: str) -> Callable[[Reader], Reader]:
+    """For a function that reads a list or another iterable, its first argument.
+
+    A message may repeat an element of a list. A column of the data in the wrong place is told by its type alone.
+    """
+
+    def decorated(read: Reader) -> Reader:
+        @wraps(read)
+        def reads(value: object, *more: object) -> object:
+            try:
+                return read(value, *more)
+            except ParameterError as error:
+                if not isinstance(value, Iterable) or isinstance(value, (str, bytes, list, tuple)):
+                    raise
+                hint = error.hint
+            raise ParameterError(name, must, came(value), hint)  # out here, so that it has no context either
+
+        return cast(Reader, reads)
+
+    return decorated
 
 
 def flag(name: str, value: object) -> bool:

@@ -48,7 +48,7 @@ class PureDP:
 
 @dataclass(frozen=True)
 class BoundedRange:
-    """The privacy loss ln(P(o) / P'(o)) varies by at most epsilon over the outcomes o (seed 003, Definition 4.2)."""
+    """ln(P(o) / P'(o)) varies by at most epsilon over the outcomes o (Durfee and Rogers 2019, Definition 4.2)."""
 
     epsilon: Fraction
 

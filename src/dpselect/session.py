@@ -5,30 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
-from dpselect import answers, forms, parameters, planning, quantiles, unions, verbs
-from dpselect.accounting.filters import Terms, by_pick, by_total
-from dpselect.accounting.tab import Cost, Prospect, Remaining, Tab
+from dpselect import parameters
+from dpselect.accounting.price import plan_of
+from dpselect.accounting.privacy_filters import Terms, by_pick, by_total
+from dpselect.accounting.session_accountant import Cost, QuestionsLeft, Remaining, SessionAccountant, in_words
 from dpselect.dataset import Dataset
-from dpselect.deposits import Deposit
 from dpselect.draws import Draws
-from dpselect.engines.domain import domain_of
 from dpselect.engines.port import Engine, PerUser, Progress
 from dpselect.errors import ParameterError, came
+from dpselect.ledger.budget import Budget, LedgerBudget, Where, budget_of
+from dpselect.ledger.deposits import Deposit
 from dpselect.mechanisms.candidates import Input
-from dpselect.mechanisms.limited_domain import default_k_bar
 from dpselect.mechanisms.port import check_call, secure
-from dpselect.mechanisms.price import plan_of
+from dpselect.mechanisms.top_k.limited_domain import default_k_bar
+from dpselect.methods import AUTO
 from dpselect.parameters import Number, rounded_down, rounded_up
-from dpselect.payments import Purse, Where, purse
-from dpselect.privacy import ApproxDP, Neighbors, Steps, warn_if_weak
+from dpselect.privacy import ApproxDP, Neighbors, warn_if_weak
 from dpselect.processes import refuse_copy
-from dpselect.questions import question
-from dpselect.release import Receipt, Release, Statement
+from dpselect.queries.choose import ChooseQuery
+from dpselect.queries.identity import question
+from dpselect.queries.quantile import Bounds, QuantileQuery
+from dpselect.queries.query import Query
+from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.union import UnionQuery
+from dpselect.release import formatting
+from dpselect.release.release import Receipt, Release, Statement
 
 NOTHING = ApproxDP(Fraction(0), Fraction(0))
-Answered = tuple[Release, Sequence[Steps]]
-"""A release, and the steps that it took."""
 
 
 class Session:
@@ -42,7 +47,7 @@ class Session:
     Guarantee: (epsilon, delta)-DP for one user with all of their rows in all data sets that are asked, however the
         questions depend on earlier answers.
     Neighbors: add-remove.
-    Source: Durfee and Rogers 2019 (seed 003), Algorithm 2 and Theorem 2. Ours: l_star delta in place of 2 l_star delta,
+    Source: Durfee and Rogers 2019, Algorithm 2 and Theorem 2. Ours: l_star delta in place of 2 l_star delta,
         the bounds, and other verbs in the same session; proofs in docs/budgets.md.
 
     With a total, `k_star` and `l_star` say by how many picks and queries it is divided, and verbs of any epsilon share
@@ -50,7 +55,7 @@ class Session:
     where that bound cannot tell steps apart, every step must be at most one pick. `delta_composition` is what composing
     may use of delta; as much as the queries together, unless it is given.
 
-    With `ledger` and `analyst` the total is reserved there when the session opens, each answer is kept there, and
+    With a durable `budget` the total is reserved there when the session opens, each answer is kept there, and
     `close` gives back what surely was not spent. Use it in a `with` block. It may be shared by threads, and belongs to
     the process that opened it: a forked child can neither ask, nor close it, nor give anything back.
     """
@@ -65,9 +70,7 @@ class Session:
         delta_composition: Number | None = None,
         k_star: int = 100,
         l_star: int = 20,
-        ledger: Where | None = None,
-        analyst: str | None = None,
-        name: str = "default",
+        budget: Budget | Where | None = None,
     ) -> None:
         k_star = parameters.whole("k_star", k_star, least=1)
         l_star = parameters.whole("l_star", l_star, least=1)
@@ -79,9 +82,13 @@ class Session:
         }
         self.terms = _terms(whole, pieces, k_star, l_star)
         warn_if_weak(ApproxDP(self.terms.epsilon, self.terms.delta))
-        self._tab = Tab(self.terms)
-        self._purse = purse(ledger, analyst, name)
-        self._deposit = None if self._purse is None else self._set_aside(self._purse)
+        self._accountant = SessionAccountant(self.terms)
+        paying = budget_of(budget)
+        if paying is not None and not isinstance(paying, LedgerBudget):
+            must = "be durable in a session, which is a budget in memory itself: Budget.open(...)"
+            raise ParameterError("budget", must, "one in memory")
+        self._budget = paying
+        self._deposit = None if paying is None else self._set_aside(paying)
 
     # ---- questions ------------------------------------------------------------------------------------------
 
@@ -101,29 +108,16 @@ class Session:
 
         A count costs one pick too. With a domain exactly k come back, and no query is taken.
         """
-        check_call(draws, progress)
-        data = _without_ledger(dataset)
-        known = None if domain is None else domain_of(domain)
-        plan = planning.plan_picks(
-            k,
-            epsilon_per_pick=self.terms.epsilon_per_pick,
-            delta_threshold=self.terms.delta_per_query,
-            domain=known,
+        query = TopKQuery(
+            k=k,
+            domain=domain,
             counts=counts,
             k_bar=k_bar,
-            max_items_per_user=data.max_items_per_user,
+            max_items_per_user=_without_budget(dataset).max_items_per_user,
+            epsilon_per_pick=self.terms.epsilon_per_pick,
+            delta_threshold=self.terms.delta_per_query,
         )
-        asked = {"k": plan.selector.k, "domain": known, "counts": counts, "rows": plan.rows}
-        cost = Cost(plan.privacy.steps, 0 if known else 1)
-
-        def answer(engine: Engine) -> Answered:
-            release = answers.top(plan, known, engine, progress, draws)
-            return release, plan.taken(len(release))
-
-        with data.engine() as engine:
-            if known is not None:
-                engine.check(known)
-            return self._ask("top_k", asked, (data, engine), cost, lambda: answer(engine), draws, fresh)
+        return self._ask(query, dataset, 0 if query.known else 1, fresh=fresh, progress=progress, draws=draws)
 
     def choose(
         self,
@@ -143,31 +137,22 @@ class Session:
         `epsilon` is that of one pick unless it is given. What it takes goes by its kind: where picks are counted by
         zCDP, permute-and-flip takes four times as many as the exponential mechanism of the same epsilon.
         """
-        check_call(draws, progress)
         price = self.terms.epsilon_per_pick if epsilon is None else epsilon
-        if not isinstance(data, Dataset):
-            return self._choose_by_score(data, price, sensitivity, monotonic, method, draws, fresh)
-        source, known = _without_ledger(data), domain_of(domain)
-        most = source.max_items_per_user
-        plan = verbs.plan_choice(epsilon=price, method=method, neighbors=Neighbors.ADD_REMOVE, most=most)
-        privacy = plan.chooser.privacy
-        asked = {"epsilon": privacy.epsilon, "domain": known, "method": type(plan.chooser).__name__}
-
-        def answer(engine: Engine) -> Answered:
-            return plan.select(engine.grouped(known, progress=progress), secure(draws)), privacy.steps
-
-        with source.engine() as engine:
-            engine.check(known)
-            return self._ask(
-                "choose", asked, (source, engine), Cost(privacy.steps), lambda: answer(engine), draws, fresh
+        if isinstance(data, Dataset):
+            most = data.max_items_per_user
+            query = ChooseQuery(domain=domain, epsilon=price, method=method, max_items_per_user=most)
+        else:
+            query = ChooseQuery(
+                epsilon=price, sensitivity=sensitivity, monotonic=monotonic, method=method, of_scores=True
             )
+        return self._ask(query, data, 0, fresh=fresh, progress=progress, draws=draws)
 
     def quantile(
         self,
         data: Dataset | object,
         q: Number | Sequence[Number] = 0.5,
         *,
-        bounds: quantiles.Bounds,
+        bounds: Bounds,
         epsilon: Number | None = None,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
@@ -179,29 +164,10 @@ class Session:
 
         Each takes one pick, whose price `epsilon` sets for each of them.
         """
-        check_call(draws, progress)
-        price, which = self.terms.epsilon_per_pick if epsilon is None else epsilon, quantiles.chosen(per_user)
-        source = _without_ledger(data) if isinstance(data, Dataset) else None
-        one_each = None if source is None else which
-        plan = quantiles.plan_quantile(q, bounds=bounds, step=step, epsilon_per_pick=price, per_user=one_each)
-        asked, steps = quantiles.asked(plan, draws, one_each), plan.mechanism.privacy.steps
-        if source is None:
-            whole = Cost(steps)
-            return self._ask(
-                "quantile", asked, None, whole, lambda: (plan.select(data, secure(draws)), steps), draws, fresh
-            )
-        source.check_one_each()
-        with source.engine() as engine:
-            engine.check_values()
-            return self._ask(
-                "quantile",
-                asked,
-                (source, engine),
-                Cost(steps),
-                lambda: (answers.values(plan, which, engine, progress, draws), steps),
-                draws,
-                fresh,
-            )
+        price = self.terms.epsilon_per_pick if epsilon is None else epsilon
+        which = PerUser(parameters.one_of("per_user", per_user, PerUser)) if isinstance(data, Dataset) else None
+        query = QuantileQuery(q=q, bounds=bounds, step=step, epsilon_per_pick=price, per_user=which)
+        return self._ask(query, data, 0, fresh=fresh, progress=progress, draws=draws)
 
     def union(
         self,
@@ -210,7 +176,7 @@ class Session:
         epsilon: Number,
         queries: int = 1,
         max_items_per_user: int | str | None = None,
-        method: str = unions.AUTO,
+        method: str = AUTO,
         counts: bool = False,
         shares: Sequence[Number] | None = None,
         fresh: bool = False,
@@ -222,79 +188,74 @@ class Session:
         It takes the picks of one step of `epsilon`: a union is no bounded-range step, so where picks are counted by
         zCDP it takes four times as many as one of the exponential mechanism.
         """
-        check_call(draws, progress)
-        data = _without_ledger(dataset)
-        many = parameters.whole("queries", queries, least=1)
-        terms = data.union_terms(epsilon, many * self.terms.delta_per_query, max_items_per_user, method, counts, shares)
-        cost = Cost(terms.privacy.steps, many)
-
-        def answer(engine: Engine) -> Answered:
-            return answers.union(terms, data.words, engine, progress, draws), terms.privacy.steps
-
-        with data.engine() as engine:
-            answers.check_union(data.words, engine)
-            return self._ask("union", terms.asked, (data, engine), cost, lambda: answer(engine), draws, fresh)
-
-    def _choose_by_score(
-        self,
-        scores: Input,
-        price: Number,
-        sensitivity: Number,
-        monotonic: bool,
-        method: str,
-        draws: Draws | None,
-        fresh: bool,
-    ) -> Release:
-        plan = verbs.plan_choice(
-            epsilon=price,
+        data, many = _without_budget(dataset), parameters.whole("queries", queries, least=1)
+        query = UnionQuery(
+            epsilon=epsilon,
+            delta=many * self.terms.delta_per_query,
             method=method,
-            neighbors=Neighbors.ADD_REMOVE,
-            sensitivity=sensitivity,
-            monotonic=parameters.flag("monotonic", monotonic),
+            max_items_per_user=data.max_items_per_user if max_items_per_user is None else max_items_per_user,
+            counts=counts,
+            shares=shares,
+            words=data.words,
         )
-        privacy = plan.chooser.privacy
-        asked = {"epsilon": privacy.epsilon, "sensitivity": plan.chooser.sensitivity, "monotonic": monotonic}
-
-        def answer() -> Answered:
-            return plan.select(scores, secure(draws)), privacy.steps
-
-        return self._ask("choose", asked, None, Cost(privacy.steps), answer, draws, fresh)
+        return self._ask(query, data, many, fresh=fresh, progress=progress, draws=draws)
 
     def _ask(
         self,
-        verb: str,
-        asked: Mapping[str, object],
+        query: Query,
+        data: Any,
+        queries: int,
+        *,
+        fresh: bool,
+        progress: Progress | None,
+        draws: Draws | None,
+    ) -> Release:
+        """Take the ceiling, answer, give back what was not needed; a ledger keeps the answer."""
+        check_call(draws, progress)
+        parameters.flag("fresh", fresh)
+        if not isinstance(data, Dataset):
+            selecting: Any = query  # of values of the caller's
+            return self._pay(query, queries, None, lambda: selecting.select(data, secure(draws)), draws, fresh)
+        query = query.of(_without_budget(data))
+        with data.engine() as engine:
+            query.check(engine)
+            return self._pay(
+                query, queries, (data, engine), lambda: query.run(engine, secure(draws), progress), draws, fresh
+            )
+
+    def _pay(
+        self,
+        query: Query,
+        queries: int,
         rows: tuple[Dataset, Engine] | None,
-        cost: Cost,
-        answer: Callable[[], Answered],
+        answer: Callable[[], Release],
         draws: Draws | None,
         fresh: bool,
     ) -> Release:
-        """Take the ceiling, answer, give back what was not needed; a ledger keeps the answer."""
-        parameters.flag("fresh", fresh)
-        if rows is not None:
-            rows[0].check_verb(verb)
-        taking = self._tab.question(cost)
+        taking = self._accountant.question(Cost(query.price.steps, queries))
 
         def ask() -> Release:
             if self._deposit is not None:
                 self._deposit.start()
             taking.start()
-            release, steps = answer()
-            return replace(release, charged=self._receipt(taking.settle(steps)))
+            release = answer()
+            return replace(release, charged=self._receipt(taking.settle(query.steps(release))))
 
-        if self._purse is None:
+        if self._budget is None:
             with taking:
                 return ask()
         price = {"epsilon_per_pick": self.terms.epsilon_per_pick, "delta_per_query": self.terms.delta_per_query}
-        whole = {**asked, **price, "secure": draws is None or draws.secure}
-        scores = {"source": "scores"}
-        what = question(verb, whole, scores, False) if rows is None else rows[0].question(verb, whole, rows[1])
-        return self._purse.pay(NOTHING, what, lambda: (ask(), NOTHING), fresh=fresh, agree=taking)
+        asked = {**query.key, **price, "secure": draws is None or draws.secure}
+        if rows is None:
+            what = question(query.verb, asked, {"source": "scores"}, False)
+        else:
+            data, engine = rows
+            what = data.question(query.verb, asked, engine, self._budget.snapshot)
+        return self._budget.pay(NOTHING, what, lambda: (ask(), NOTHING), fresh=fresh, agree=taking)
 
     def _receipt(self, spent: Cost) -> Receipt:
-        picks, left = self._tab.picks(spent.steps), self.remaining
-        sentence = f"{rounded_up(picks)} picks and {spent.queries} queries; the session has {left} left"
+        picks, left = self._accountant.picks(spent.steps), self.remaining
+        sentence = f"{in_words(rounded_up(picks), spent.queries)}; the session has {left} left"
         numbers = {"picks": picks, "queries": spent.queries, "picks_left": left.picks, "queries_left": left.queries}
         return Receipt(sentence, numbers)
 
@@ -303,15 +264,15 @@ class Session:
     @property
     def remaining(self) -> Remaining:
         """Picks and queries that no question has taken."""
-        return self._tab.left
+        return self._accountant.left
 
-    def what_if(self, k: int = 10, *, counts: bool = False, known_domain: bool = False) -> Prospect:
+    def what_if(self, k: int = 10, *, counts: bool = False, known_domain: bool = False) -> QuestionsLeft:
         """How many more top-k questions of this kind can be asked. Asking this costs nothing."""
         k, known = parameters.listed("k", k), parameters.flag("known_domain", known_domain)
         counted = parameters.flag("counts", counts)
         pick = self.terms.epsilon_per_pick
         ceiling = Cost(plan_of(k, k if counted else 0)(pick), 0 if known else 1)
-        return self._tab.prospect(ceiling, ceiling if known else Cost(plan_of(1)(pick), 1))
+        return self._accountant.questions_left(ceiling, ceiling if known else Cost(plan_of(1)(pick), 1))
 
     def statement(self) -> Statement:
         """What the whole session promises, and what its questions have taken so far."""
@@ -336,7 +297,7 @@ class Session:
 
     # ---- the ledger ---------------------------------------------------------------------------------------
 
-    def _set_aside(self, paying: Purse) -> Deposit:
+    def _set_aside(self, paying: LedgerBudget) -> Deposit:
         """The whole promise, until the session is closed."""
         t = self.terms
         asked = {"epsilon": t.epsilon, "delta": t.delta, "k_star": t.k_star, "l_star": t.l_star}
@@ -344,7 +305,7 @@ class Session:
 
     def close(self) -> None:
         """No more questions; a ledger gets back what was surely not spent."""
-        spent = self._tab.close()
+        spent = self._accountant.close()
         if self._deposit is not None:
             self._deposit.close(spent)
 
@@ -352,22 +313,22 @@ class Session:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._tab.is_here:  # a forked child leaves the block as well, and settles nothing
+        if self._accountant.is_here:  # a forked child leaves the block as well, and settles nothing
             self.close()
 
     __reduce_ex__ = refuse_copy
 
     def __repr__(self) -> str:
-        price = f"epsilon={forms.number(self.terms.epsilon)}, delta={forms.number(self.terms.delta)}"
+        price = f"epsilon={formatting.number(self.terms.epsilon)}, delta={formatting.number(self.terms.delta)}"
         return f"Session({price}, {self.remaining} left)"
 
 
-def _without_ledger(dataset: object) -> Dataset:
+def _without_budget(dataset: object) -> Dataset:
     """A data set whose questions are paid here, and nowhere else."""
     if not isinstance(dataset, Dataset):
         raise ParameterError("dataset", "be a Dataset", came(dataset))
-    if dataset.ledger is not None:
-        raise ParameterError("dataset", "have no ledger of its own in a session", "one", "give it to the Session")
+    if dataset.paying is not None:
+        raise ParameterError("dataset", "have no budget of its own in a session", "one", "give it to the Session")
     return dataset
 
 

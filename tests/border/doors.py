@@ -88,7 +88,7 @@ def of_mechanisms() -> Iterator[Door]:
     """Every mechanism, every field."""
     for name in mechanisms.__all__:
         made = getattr(mechanisms, name)
-        if getattr(made, "_is_protocol", False):
+        if getattr(made, "_is_protocol", False) or inspect.isabstract(made):
             continue
         parameters = inspect.signature(made).parameters
         needed = {p for p, one in parameters.items() if one.default is inspect.Parameter.empty}
@@ -165,12 +165,12 @@ def of_verbs() -> Iterator[Door]:
     usual = {"epsilon": 1, "delta": "1e-6"}
     more = ("k", "epsilon", "delta")
     yield Door("top_k", fresh(data.top_k), usual, (*more, "k_bar"))
-    for method in ("limited-domain-laplace", "limited-domain-gaussian", "chosen-k-bar", "discover"):
+    for method in ("limited-domain-laplace", "limited-domain-gaussian", "limited-domain", "discover"):
         yield Door(f"top_k {method}", fresh(few.top_k), {**usual, "method": method}, more)
     known = {**usual, "k": 2, "domain": [1, 2, 3, 4]}
     yield Door("top_k known", fresh(data.top_k), known, (*more, "domain"))
     yield Door("top_k known, counts", fresh(data.top_k), {**known, "counts": True}, more)
-    for method in ("joint-set", "canonical-set", "joint-permute-and-flip", "gamma", "one-shot-laplace"):
+    for method in ("joint-set", "canonical-set", "joint-permute-and-flip", "joint-sequence", "peeling"):
         yield Door(f"top_k {method}", fresh(data.top_k), {**known, "method": method, "ranked": False}, more)
     yield Door("top_k of a size", fresh(data.top_k), {**known, "domain": 100}, ("domain", "k"))
     yield Door("Dataset.choose", fresh(data.choose), {"epsilon": 1, "domain": [1, 2]}, ("epsilon", "domain"))
@@ -188,7 +188,7 @@ def of_verbs() -> Iterator[Door]:
     def words(ngrams: Any = 2, longest: Any = None, share: Any = None) -> object:
         text = {"user": ["a", "b"] * 20, "text": ["so it goes"] * 40}
         grams = ngrams if longest is None else (1, longest)
-        one = dps.Dataset(text, user="user", text="text", ngrams=grams)
+        one = dps.Dataset(text, user="user", item=dps.Text("text", ngrams=grams))
         shares = None if share is None else [share, "0.1"]
         return one.union(max_items_per_user=2, shares=shares, draws=draws(), **usual)
 

@@ -20,10 +20,9 @@ from typing import Any
 import duckdb  # noqa: F401  # before the fork: children start at once
 
 import dpselect
-from dpselect import cli
-from dpselect.engines import duckdb_engine  # noqa: F401
+from dpselect.command import main as cli
 
-WATCHED = {"cli.py", "asking.py", "output.py", "claims.py", "engines/duckdb_workspace.py"}
+WATCHED = {"command/main.py", "command/run.py", "command/output.py", "temporary.py", "engines/duckdb/workspace.py"}
 PACKAGE = Path(dpselect.__file__).parent
 
 

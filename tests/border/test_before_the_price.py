@@ -62,7 +62,7 @@ WRONG = [
 )
 def test_a_wrong_argument_costs_nothing(verb: str, name: str, value: object, ledger: dps.Ledger) -> None:
     with pytest.raises(dps.ParameterError, match=rf"^{name} must") as found:
-        asked(verb, {"ledger": ledger, "analyst": "ada"}, **{name: value})
+        asked(verb, {"budget": dps.Budget.open(ledger, analyst="ada")}, **{name: value})
     assert len(str(found.value)) < 1000
     assert len(list(ledger.entries())) == 1  # the grant
 
@@ -118,7 +118,7 @@ def test_the_warning_comes_before_a_row_is_read_or_paid(ledger: dps.Ledger) -> N
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(dps.WeakPromiseWarning):
-            asked("Dataset.choose", {"ledger": ledger, "analyst": "ada"}, epsilon=11)
+            asked("Dataset.choose", {"budget": dps.Budget.open(ledger, analyst="ada")}, epsilon=11)
     assert len(list(ledger.entries())) == 1
 
 
@@ -134,3 +134,20 @@ def test_the_command_says_it_in_one_line(tmp_path: Path) -> None:
         "dpselect: mind: epsilon = 20 is large. An answer may be e^20 times as likely with a person's rows as without "
         "them, so it may well tell whether they are there; 1 is a common choice."
     ]
+
+
+def test_a_schema_that_is_looked_at_later_is_looked_at_before_the_price(tmp_path: Path, ledger: dps.Ledger) -> None:
+    paying = {"budget": dps.Budget.open(ledger, analyst="ada")}
+    missing = {"source": str(tmp_path / "none.csv"), "user": "user", "item": "item"}
+    lacking = {"source": {key: ROWS[key] for key in ("user", "item")}, "user": "user", "item": "other"}
+    for given, message in ((missing, "^source must be a file that exists"), (lacking, "^item must be a column")):
+        with pytest.raises(dps.ParameterError, match=message):
+            dps.Dataset(**given, **paying)
+        later = dps.Dataset(**given, **paying, look=False)
+        with pytest.raises(dps.ParameterError, match=message):
+            later.top_k(1, **PRICE)
+    with pytest.raises(dps.ParameterError, match=r"^look must"):
+        dps.Dataset(**missing, look="no")
+    with pytest.raises(dps.ParameterError, match=r"^user must"):
+        dps.Dataset(**(missing | {"user": 5}), look=False)
+    assert len(list(ledger.entries())) == 1  # the grant

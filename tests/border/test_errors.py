@@ -110,3 +110,34 @@ def test_what_came_is_shown_short_and_never_data(value: object, shown: str) -> N
 def test_a_parameter_error_cuts_what_it_is_given() -> None:
     for value in ("x" * 10**6, 10**10**4, Decimal("0." + "1" * 10**5), Fraction(1, 10**10**4)):
         assert len(str(dps.ParameterError("epsilon", "be a number", value))) < SENTENCE + 50
+
+
+PRIVATE = np.array([34.0, 27.0])
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda column: dps.quantile([1, 2], q=column, bounds=(0, 9), epsilon=1),
+        lambda column: dps.quantile([1, 2], q=0.5, bounds=column, epsilon=1),
+        lambda column: dps.plan("top_k", k=3, users=100, items=10, epsilon=column * -1),
+        lambda column: dps.plan("top_k", k=3, users=100, items=10, epsilon=1, methods=column.astype(str)),
+    ],
+    ids=["q", "bounds", "epsilon", "methods"],
+)
+def test_a_column_in_the_place_of_a_list_is_told_by_its_type(ask) -> None:
+    with pytest.raises(dps.ParameterError, match="got a value of type ndarray") as found:
+        ask(PRIVATE)
+    assert "34" not in str(found.value)
+    assert "27" not in str(found.value)
+
+
+def test_a_list_of_steps_that_is_none_is_refused() -> None:
+    with pytest.raises(dps.ParameterError, match="steps must be a list of Steps"):
+        dps.accounting.compose(np.array(3), 0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("column", [np.array(["a", "b"]), 3, " "])
+def test_a_domain_column_is_a_name(column: object) -> None:
+    with pytest.raises(dps.ParameterError, match="domain column must be the name of a column"):
+        dps.Column({"item": ["a"]}, column)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from dpselect.claims import PREFIX, Folder, sweep_drafts, sweep_folders
+from dpselect.temporary import PREFIX, Folder, sweep_drafts, sweep_folders
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals and locks of POSIX")
 SCRIPT = Path(__file__).with_name("signalled.py")
@@ -70,9 +70,8 @@ def test_what_a_kill_leaves_is_swept_by_the_next_start(tmp_path: Path) -> None:
 
 def dead_folder(place: Path) -> Path:
     """What a process leaves that is killed."""
-    code = (
-        "import os, signal; from dpselect.claims import Folder; f = Folder(); open(f.path + '/rows', 'w').write('x');"
-    )
+    code = "import os, signal; from dpselect.temporary import Folder;"
+    code += "f = Folder(); open(f.path + '/rows', 'w').write('x');"
     code += "print(f.path, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     environment = {**os.environ, "TMPDIR": str(place)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
@@ -83,7 +82,9 @@ def dead_folder(place: Path) -> Path:
 def test_a_dead_folder_is_swept_and_a_living_one_is_not(place: Path) -> None:
     dead = dead_folder(place)
     assert (dead / "rows").exists()
-    code = "import sys; from dpselect.claims import Folder; f = Folder(); print(f.path, flush=True); sys.stdin.read()"
+    code = (
+        "import sys; from dpselect.temporary import Folder; f = Folder(); print(f.path, flush=True); sys.stdin.read()"
+    )
     environment = {**os.environ, "TMPDIR": str(place)}
     with subprocess.Popen(
         [sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -115,7 +116,7 @@ def test_what_is_not_surely_ours_is_not_swept(place: Path) -> None:
 
 
 def test_a_draft_in_the_writing_is_not_swept(tmp_path: Path) -> None:
-    from dpselect.output import NewFile
+    from dpselect.command.output import NewFile
 
     real = tmp_path / "top.csv"
     (tmp_path / ".top.csv.1.part").write_text("of a process that was killed")
@@ -133,7 +134,7 @@ def test_a_draft_in_the_writing_is_not_swept(tmp_path: Path) -> None:
 def test_a_child_does_not_remove_the_folder_of_its_parent(tmp_path: Path) -> None:
     code = """
 import os, sys
-from dpselect.claims import Folder
+from dpselect.temporary import Folder
 folder = Folder()
 child = os.fork()
 if child == 0:

@@ -10,7 +10,7 @@ import pytest
 
 CODE = """
 import resource, sys
-from dpselect.cli import main
+from dpselect.command.main import main
 resource.setrlimit(resource.RLIMIT_AS, (600_000 * 1024, 600_000 * 1024))
 sys.exit(main(sys.argv[1:]))
 """

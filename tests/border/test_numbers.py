@@ -82,7 +82,7 @@ def told(answer: Any) -> object:
     """An answer as what two of them are compared by: of a release the promise, for users are sampled anew each time."""
     if isinstance(answer, dps.Release):
         return answer.privacy
-    if isinstance(answer, dps.Prospects):
+    if isinstance(answer, dps.Forecast):
         return answer.to_json()
     return tuple(map(told, answer)) if isinstance(answer, tuple) else (type(answer), answer)
 
@@ -164,9 +164,9 @@ def test_three_tenths_pay_for_three_questions_of_a_tenth(tmp_path: Path) -> None
     with dps.Ledger.create(tmp_path / "budget.db") as ledger:
         ledger.grant(dps.Account(dataset="default", analyst="ada"), 0.3, 0)
         for _ in range(3):
-            dps.choose({"a": 1, "b": 2}, epsilon=0.1, ledger=ledger, analyst="ada")
+            dps.choose({"a": 1, "b": 2}, epsilon=0.1, budget=dps.Budget.open(ledger, analyst="ada"))
         with pytest.raises(dps.BudgetError):
-            dps.choose({"a": 1, "b": 2}, epsilon="1e-9", ledger=ledger, analyst="ada")
+            dps.choose({"a": 1, "b": 2}, epsilon="1e-9", budget=dps.Budget.open(ledger, analyst="ada"))
 
 
 def test_a_whole_number_has_a_range() -> None:

@@ -51,7 +51,8 @@ def said(tmp_path_factory) -> dict[str, str]:
 
 def test_there_are_commands_of_every_kind():
     asked = {line.split()[1] for line in commands()}
-    assert {"demo", "top", "union", "vocab", "quantile", "ledger"} <= asked
+    assert {"demo", "top", "union", "quantile", "ledger"} <= asked
+    assert any(line.startswith("dpselect union") and " --text " in line for line in commands())
 
 
 @pytest.mark.parametrize("line", [line for line in commands() if line.split()[1] != "ledger"])

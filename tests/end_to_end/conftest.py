@@ -13,7 +13,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from dpselect.cli import main
+from dpselect.command.main import main
 
 USERS = 317
 # No message may ever show one of these, nor a count of the data.

@@ -17,14 +17,14 @@ from typing import Any
 
 import dpselect as dps
 
-WATCHED = ("ledger", "payments.py", "dataset.py", "archive.py", "questions.py")
+WATCHED = ("ledger/", "dataset.py", "release/archive.py", "queries/identity.py", "queries/query.py")
 PACKAGE = Path(dps.__file__).parent
 
 
 @cache
 def watched(filename: str) -> bool:
     path = Path(filename)
-    return path.is_relative_to(PACKAGE) and path.relative_to(PACKAGE).parts[0] in WATCHED
+    return path.is_relative_to(PACKAGE) and path.relative_to(PACKAGE).as_posix().startswith(WATCHED)
 
 
 def ask(events: str, ledger: str, last: int, out: int) -> None:
@@ -41,7 +41,7 @@ def ask(events: str, ledger: str, last: int, out: int) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
         return trace
 
-    data = dps.Dataset(events, user="user", item="animal", ledger=ledger, analyst="ann")
+    data = dps.Dataset(events, user="user", item="animal", budget=dps.Budget.open(ledger, analyst="ann"))
     sys.settrace(trace)
     release = data.top_k(1, epsilon=1, delta="1e-6", fresh=True)
     os.write(out, b"+")

@@ -10,8 +10,8 @@ from pathlib import Path
 import polars
 import pytest
 
-from dpselect.arguments import parser
-from dpselect.progress import Progress
+from dpselect.command.parser import parser
+from dpselect.command.progress import Progress
 from tests.end_to_end.conftest import Command, process
 
 

@@ -1,7 +1,8 @@
-"""`dpselect ledger`, and --ledger on the commands that touch data, as a person or a script uses them."""
+"""`dpselect ledger`, and --budget on the commands that touch data, as a person or a script uses them."""
 
 from __future__ import annotations
 
+import getpass
 import json
 import sqlite3
 from fractions import Fraction
@@ -25,7 +26,7 @@ def book(dpselect, tmp_path):
 
 
 def paid(events, book, *more):
-    return [*ask(events), "--ledger", book, "--analyst", "ann", "--quiet", *more]
+    return [*ask(events), "--budget", book, "--analyst", "ann", "--quiet", *more]
 
 
 def shown(dpselect, book):
@@ -47,7 +48,7 @@ def test_a_question_is_paid_repeated_and_refused(dpselect, events, book):
 
 
 def test_show_in_json_has_the_sums_of_every_analyst(dpselect, events, book):
-    dpselect("ledger", "grant", book, "--analyst", "ann", "--dataset", "other", "--epsilon", "1", "--delta", "1e-6")
+    dpselect("ledger", "grant", book, "--analyst", "ann", "--data", "other", "--epsilon", "1", "--delta", "1e-6")
     dpselect(*paid(events, book))
     found = shown(dpselect, book)
     ann = found["analysts"]["ann"]
@@ -78,7 +79,7 @@ def test_an_empty_ledger_and_names_it_does_not_know(dpselect, tmp_path, book):
     assert dpselect("ledger", "show", tmp_path / "new.sqlite").out == "no budget was granted yet\n"
     assert dpselect("ledger", "history", tmp_path / "new.sqlite").out == "no entries\n"
     for action in ("show", "history"):
-        unknown = dpselect("ledger", action, book, "--analyst", "eve", "--dataset", "x")
+        unknown = dpselect("ledger", action, book, "--analyst", "eve", "--data", "x")
         assert unknown.status == 6
         assert "knows no analyst 'eve' with data set 'x'" in unknown.err
 
@@ -175,7 +176,7 @@ def test_export_writes_every_entry_and_never_over_a_file(dpselect, events, book,
 def test_choose_pays_by_score_and_by_users(dpselect, events, book, tmp_path):
     scores = tmp_path / "scores.csv"
     scores.write_text("label,score\nred,1\nblue,900\n")
-    account = ["--ledger", book, "--analyst", "ann", "--quiet", "--epsilon", "1"]
+    account = ["--budget", book, "--analyst", "ann", "--quiet", "--epsilon", "1"]
     by_score = dpselect("choose", scores, "--label", "label", "--score", "score", *account)
     assert "charged: (1, 0) to ann" in by_score.out
     by_users = ["choose", events, "--user", "user", "--item", "animal", "--domain", "ant,bee", *account]
@@ -214,12 +215,23 @@ def test_a_total_can_be_lowered_to_what_is_used(dpselect, events, book):
 
 @pytest.mark.filterwarnings("ignore::dpselect.errors.LedgerWarning")
 def test_mistakes_with_the_ledger(dpselect, events, book, tmp_path):
-    missing = dpselect(*ask(events), "--ledger", tmp_path / "none.sqlite", "--analyst", "ann")
+    missing = dpselect(*ask(events), "--budget", tmp_path / "none.sqlite", "--analyst", "ann")
     assert missing.status == 6
     assert "dpselect ledger init" in missing.err
-    assert dpselect(*ask(events), "--ledger", book).status == 2
-    assert dpselect(*ask(events), "--analyst", "ann").status == 2
-    unknown = dpselect(*ask(events), "--ledger", book, "--analyst", "anne")
+    mine = dpselect(*ask(events), "--budget", book)  # by this computer's name for the user, who was granted nothing
+    assert mine.status == 6
+    assert f"analyst {getpass.getuser()!r} has no budget for the data set 'default'" in mine.err
+    alone = dpselect(*ask(events), "--analyst", "ann")
+    assert (alone.status, alone.err.splitlines()[0]) == (
+        2,
+        "dpselect: --budget must be given with --analyst, got nothing",
+    )
+    for words in (ask(events), ["ledger", "grant", book, "--epsilon", "1", "--delta", "0"]):
+        payer = ["--analyst", "ann", "--data", ""] + ["--budget", book] * (words[0] == "top")
+        nameless = dpselect(*words, *payer)
+        assert nameless.status == 2
+        assert nameless.err.startswith("dpselect: --data must ")
+    unknown = dpselect(*ask(events), "--budget", book, "--analyst", "anne")
     assert unknown.status == 6
     assert "did you mean ann?" in unknown.err
     assert dpselect("ledger", "init", book).status == 6

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dpselect import output, saving
+from dpselect.command import output
+from dpselect.release import saving
 from tests.end_to_end.conftest import COUNTS, Command, ask, process
 
 ANIMALS = list(COUNTS)

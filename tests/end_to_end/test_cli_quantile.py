@@ -28,7 +28,7 @@ def people(tmp_path: Path) -> Path:
 
 
 def ask(path: Path, *more: object) -> list[object]:
-    return ["quantile", path, "--user", "id", "--column", "age", "--bounds", 0, 2000, "--epsilon", 20, *more]
+    return ["quantile", path, "--user", "id", "--item", "age", "--bounds", 0, 2000, "--epsilon", 20, *more]
 
 
 def values(ended) -> list[float]:
@@ -58,7 +58,7 @@ def test_several_quantiles_and_options(people: Path, dpselect: Command) -> None:
 def test_bounds_below_zero_and_numbers_in_a_table(tmp_path: Path, dpselect: Command) -> None:
     path = tmp_path / "degrees.parquet"
     polars.DataFrame({"id": range(2000), "age": [n / 100 - 15 for n in range(2000)]}).write_parquet(path)
-    ask_for = ["quantile", path, "--user", "id", "--column", "age", "--epsilon", 20, "--format", "json"]
+    ask_for = ["quantile", path, "--user", "id", "--item", "age", "--epsilon", 20, "--format", "json"]
     assert abs(values(dpselect(*ask_for, "--bounds", -20, 10.5))[0] + 5) < 0.1
     assert values(dpselect(*ask_for, "--bounds", 0, 10, "--step", 5)) == [0]  # most lie below the lower bound
 
@@ -74,7 +74,7 @@ def test_paid_from_a_ledger(people: Path, tmp_path: Path, dpselect: Command) -> 
     ledger = tmp_path / "budget.sqlite"
     assert dpselect("ledger", "init", ledger).status == 0
     assert dpselect("ledger", "grant", ledger, "--analyst", "ann", "--epsilon", 30, "--delta", 0).status == 0
-    paid = ask(people, "--ledger", ledger, "--analyst", "ann", "--format", "json")
+    paid = ask(people, "--budget", ledger, "--analyst", "ann", "--format", "json")
     first, again = (json.loads(dpselect(*paid).out) for _ in range(2))
     assert first["items"] == again["items"]
     assert (first["charged"]["repeated"], again["charged"]["repeated"]) == (False, True)
@@ -95,11 +95,11 @@ REFUSED = {
     "step too fine": (["--step", "1e-40"], 2, "step must cut"),
     "unknown rule": (["--per-user", "first"], 2, "per_user must be one of random, min, max, mean"),
     "no such column": (
-        ["--column", "agee"],
+        ["--item", "agee"],
         2,
-        "--column must be a column of the source, got 'agee'\nhint: did you mean age",
+        "item must be a column of the source, got 'agee'\nhint: did you mean age",
     ),
-    "user and column alike": (["--column", "id"], 2, "--column must be another column than user"),
+    "user and column alike": (["--item", "id"], 2, "item must be another column than user"),
 }
 
 

@@ -1,4 +1,4 @@
-"""`dpselect union` and `dpselect vocab`: real files, every form, every mistake, odd data, and who pays."""
+"""`dpselect union`, of items and of texts: real files, every form, every mistake, odd data, and who pays."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def union(events: Path, *more: object) -> list[object]:
     return ["union", events, "--user", "user", "--item", "animal", *price, *more]
 
 
-def vocab(notes: Path, *more: object) -> list[object]:
+def of_text(notes: Path, *more: object) -> list[object]:
     price = ["--epsilon", 60, "--delta", "1e-9", "--method", "sips"]
-    return ["vocab", notes, "--user", "user", "--text", "note", *price, *more]
+    return ["union", notes, "--user", "user", "--text", "note", *price, *more]
 
 
 def bounded(question: list[object]) -> list[object]:
@@ -129,7 +129,7 @@ def test_lines_are_items_and_nothing_else(events: Path, dpselect: Command) -> No
 
 def test_a_text_file_holds_lines_and_the_statement_is_said(notes: Path, tmp_path: Path, dpselect: Command) -> None:
     path = tmp_path / "vocab.txt"
-    ended = dpselect(*bounded(vocab(notes, "--ngrams", "1-2", "--quiet", "-o", path)))
+    ended = dpselect(*bounded(of_text(notes, "--ngrams", "1-2", "--quiet", "-o", path)))
     assert (ended.status, ended.out) == (0, "")
     assert path.read_text("utf-8") == "".join(f"{word}\n" for word in sorted([*WORDS, *PHRASES]))
     said = " ".join(ended.err.split())
@@ -153,14 +153,14 @@ def test_an_item_cannot_pass_for_two_lines(tmp_path: Path, dpselect: Command) ->
     [
         (("--ngrams", "2"), PHRASES),
         (("--ngrams", "1-3", "--shares", "1/3,1/3,1/3"), sorted([*WORDS, *PHRASES, "the quick fox"])),
-        (("--keep-case",), ["FOX", "The", "quick"]),
-        (("--tokenizer", "re:[A-Z]+", "--keep-case"), ["FOX", "T"]),
+        (("--no-lower",), ["FOX", "The", "quick"]),
+        (("--tokenizer", "re:[A-Z]+", "--no-lower"), ["FOX", "T"]),
         (("--tokenizer", "sentences"), ["the quick fox"]),
         (("--where", "size < 0"), []),
     ],
 )
 def test_vocabularies(more: tuple[str, ...], expected: list[str], notes: Path, dpselect: Command) -> None:
-    assert dpselect(*bounded(vocab(notes, "--format", "lines", *more))).out.splitlines() == expected
+    assert dpselect(*bounded(of_text(notes, "--format", "lines", *more))).out.splitlines() == expected
 
 
 def test_a_column_of_several_items(tmp_path: Path, dpselect: Command) -> None:
@@ -172,9 +172,9 @@ def test_a_column_of_several_items(tmp_path: Path, dpselect: Command) -> None:
 def test_progress_has_words_of_its_own(
     events: Path, notes: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpselect.progress.PATIENCE", -1.0)
+    monkeypatch.setattr("dpselect.command.progress.PATIENCE", -1.0)
     assert "finding the items that enough users share" in dpselect(*bounded(union(events))).err
-    assert "finding the n-grams that enough users share" in dpselect(*bounded(vocab(notes))).err
+    assert "finding the n-grams that enough users share" in dpselect(*bounded(of_text(notes))).err
     assert dpselect(*bounded(union(events, "--quiet"))).err == ""
 
 
@@ -183,8 +183,8 @@ def test_only_methods_that_need_a_bound_pay_for_one_unless_told_to(events: Path,
         question = union(events, "--epsilon", 4, "--format", "json", *more)
         return json.loads(dpselect(*question).out)["privacy"]["parameters"]["max_items_per_user"]
 
-    assert bound("--method", "shaped-pouring") is None
-    assert bound("--method", "shaped-pouring", "--max-items-per-user", "auto") >= 1
+    assert bound("--method", "greedy-geometric") is None
+    assert bound("--method", "greedy-geometric", "--max-items-per-user", "auto") >= 1
     assert bound("--method", "sips") >= 1
     assert bound("--method", "sips", "--max-items-per-user", 7) == 7
 
@@ -227,21 +227,21 @@ REFUSED: dict[str, Refused] = {
     "form against extension": (lambda e, t: union(e, "--format", "csv", "-o", t / "a.txt"), 2, "--format must fit"),
     "no extension": (lambda e, t: union(e, "-o", t / "vocab"), 2, "-o must end in one of .txt"),
     "output folder missing": (lambda e, t: union(e, "-o", t / "no" / "a.txt"), 4, "folder of -o does not exist"),
-    "ngrams reversed": (lambda e, _: vocab(e, "--ngrams", "3-1"), 2, "--ngrams must be.*got 3-1\nhint: for example"),
-    "ngrams 0": (lambda e, _: vocab(e, "--ngrams", "0"), 2, "--ngrams must be a whole number of at least 1"),
-    "ngrams in words": (lambda e, _: vocab(e, "--ngrams", "two"), 2, "--ngrams must be"),
-    "ngrams too long": (lambda e, _: vocab(e, "--ngrams", "1-99"), 2, "ngrams must be at most 16 long"),
-    "tokenizer unknown": (lambda e, _: vocab(e, "--tokenizer", "wrods"), 2, "tokenizer must be 'words'"),
-    "tokenizer does not parse": (lambda e, _: vocab(e, "--tokenizer", "re:["), 2, "a pattern that RE2 can read"),
-    "sentences in a row": (lambda e, _: vocab(e, "--tokenizer", "sentences", "--ngrams", "2"), 2, "ngrams must"),
-    "shares too few": (lambda e, _: vocab(e, "--ngrams", "2", "--shares", "1/2"), 2, "shares must be 2 numbers"),
-    "shares too much": (lambda e, _: vocab(e, "--ngrams", "2", "--shares", "1/2,2/3"), 2, "shares must add up to 1"),
+    "ngrams reversed": (lambda e, _: of_text(e, "--ngrams", "3-1"), 2, "--ngrams must be.*got 3-1\nhint: for example"),
+    "ngrams 0": (lambda e, _: of_text(e, "--ngrams", "0"), 2, "--ngrams must be a whole number of at least 1"),
+    "ngrams in words": (lambda e, _: of_text(e, "--ngrams", "two"), 2, "--ngrams must be"),
+    "ngrams too long": (lambda e, _: of_text(e, "--ngrams", "1-99"), 2, "ngrams must be at most 16 long"),
+    "tokenizer unknown": (lambda e, _: of_text(e, "--tokenizer", "wrods"), 2, "tokenizer must be 'words'"),
+    "tokenizer does not parse": (lambda e, _: of_text(e, "--tokenizer", "re:["), 2, "a pattern that RE2 can read"),
+    "sentences in a row": (lambda e, _: of_text(e, "--tokenizer", "sentences", "--ngrams", "2"), 2, "ngrams must"),
+    "shares too few": (lambda e, _: of_text(e, "--ngrams", "2", "--shares", "1/2"), 2, "shares must be 2 numbers"),
+    "shares too much": (lambda e, _: of_text(e, "--ngrams", "2", "--shares", "1/2,2/3"), 2, "shares must add up to 1"),
     "text of numbers": (
-        lambda e, _: vocab(e.with_name("typed.parquet"), "--text", "size"),
+        lambda e, _: of_text(e.with_name("typed.parquet"), "--text", "size"),
         2,
         "text must be a column of text",
     ),
-    "text misspelt": (lambda e, _: vocab(e, "--text", "wether"), 2, r"wether(.|\n)*weather"),
+    "text misspelt": (lambda e, _: of_text(e, "--text", "wether"), 2, r"wether(.|\n)*weather"),
 }
 
 
@@ -261,7 +261,7 @@ def test_refused_before_anything_is_paid(refused: Refused, both: Path, tmp_path:
     book = tmp_path / "budget.sqlite"
     dpselect("ledger", "init", book)
     dpselect("ledger", "grant", book, "--analyst", "ann", "--epsilon", "100", "--delta", "0.5")
-    ended = dpselect(*question(both, tmp_path), "--ledger", book, "--analyst", "ann")
+    ended = dpselect(*question(both, tmp_path), "--budget", book, "--analyst", "ann")
     assert ended.status == status, ended
     assert ended.out == ""
     assert ended.err.startswith("dpselect: ")
@@ -275,7 +275,7 @@ def test_interrupted(events: Path, dpselect: Command, tmp_path: Path, monkeypatc
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpselect.union_answers.union_of", interrupt)
+    monkeypatch.setattr("dpselect.queries.union_run.union_of", interrupt)
     ended = dpselect(*bounded(union(events, "--quiet", "-o", tmp_path / "animals.txt")))
     assert (ended.status, ended.out, ended.err) == (130, "", "dpselect: interrupted\n")
     assert list(tmp_path.iterdir()) == []
@@ -287,7 +287,7 @@ def test_a_failing_disk_does_not_lose_the_answer(
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dpselect.output.NewFile.write", fail)
+    monkeypatch.setattr("dpselect.command.output.NewFile.write", fail)
     ended = dpselect(*bounded(union(events, "-o", tmp_path / "animals.txt")))
     assert ended.status == 4
     assert items(ended.out) == ANIMALS
@@ -305,7 +305,7 @@ def test_no_rows_are_an_answer(tmp_path: Path, dpselect: Command) -> None:
     assert ended.out.startswith("no items: none is shared by enough users to tell\n")
     assert dpselect(*union(path, "--format", "csv")).out == "item\n"
     assert dpselect(*union(path, "--format", "lines")).out == ""
-    assert dpselect(*vocab(path, "--format", "lines", "--ngrams", "1-3")).out == ""
+    assert dpselect(*of_text(path, "--format", "lines", "--ngrams", "1-3")).out == ""
 
 
 def test_nulls_and_users_without_items_do_not_count(tmp_path: Path, dpselect: Command) -> None:
@@ -351,14 +351,14 @@ def book(dpselect: Command, tmp_path: Path) -> Path:
 
 
 def test_a_ledger_pays_once(events: Path, notes: Path, book: Path, dpselect: Command) -> None:
-    account = ["--ledger", book, "--analyst", "ann"]
+    account = ["--budget", book, "--analyst", "ann"]
     first = dpselect(*union(events, "--counts", *account))
     assert "charged: (30, 1e-09) to ann, who has (100, 9.999e-06) left" in first.out
     again = dpselect(*union(events, "--counts", *account))
     assert "charged: nothing: this is the stored answer" in again.out
     assert again.out.splitlines()[:4] == first.out.splitlines()[:4]
-    text = dpselect(*vocab(notes, "--ngrams", "1-2", "--format", "json", *account))
-    repeated = dpselect(*vocab(notes, "--ngrams", "1-2", "--format", "json", *account))
+    text = dpselect(*of_text(notes, "--ngrams", "1-2", "--format", "json", *account))
+    repeated = dpselect(*of_text(notes, "--ngrams", "1-2", "--format", "json", *account))
     assert json.loads(repeated.out)["privacy"] == json.loads(text.out)["privacy"]
     assert json.loads(repeated.out)["charged"]["repeated"] is True
     lines = dpselect(*union(events, "--counts", "--format", "json", "--fresh", *account))
@@ -370,7 +370,7 @@ def test_a_ledger_pays_once(events: Path, notes: Path, book: Path, dpselect: Com
 
 
 def test_lines_say_who_paid(events: Path, book: Path, dpselect: Command) -> None:
-    ended = dpselect(*union(events, "--format", "lines", "--quiet", "--ledger", book, "--analyst", "ann"))
+    ended = dpselect(*union(events, "--format", "lines", "--quiet", "--budget", book, "--analyst", "ann"))
     assert "\npromise: (30, 1e-09)-DP" in ended.err
     assert "charged: (30, 1e-09) to ann" in ended.err
 
@@ -384,7 +384,7 @@ def test_a_public_list_says_what_people_give_to_first(tmp_path: Path, dpselect: 
     ended = dpselect(*asked, "--popular", tmp_path / "public.tsv", "--format", "lines")
     assert ended.status == 0
     assert "word7" in ended.out.split()
-    assert "by shaped-pouring" in ended.err
+    assert "by greedy-geometric" in ended.err
     refused = dpselect(*asked, "--popular", tmp_path / "missing.tsv")
     assert refused.status == 3
     assert "missing.tsv cannot be read" in refused.err

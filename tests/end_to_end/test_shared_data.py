@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpselect.cli import main
+from dpselect.command.main import main
 
 # A rank that the ten items stay within but for a probability below 1e-8, by the exact weights at epsilon 1: a bound
 # is 10 x (weight of all items further down) / (weight of rank 10).

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-import dpselect as dps
-from dpselect.engines.opening import Engine, open_engine
+from dpselect.engines.registry import Engine, open_engine
 
 KEY = bytes(range(16))
 Maker = Callable[[pytest.FixtureRequest, pa.Table], tuple[object, str | None]]
@@ -30,10 +29,6 @@ class Held:
         """An engine for one question."""
         plain = {"where": None, "max_items_per_user": None, "split": None, "key": KEY}
         return open_engine(self.source, user=user, item=item, table=self.table, **(plain | more))
-
-    def data(self, user: str = "user", **more: object) -> dps.Dataset:
-        """The rows for a verb."""
-        return dps.Dataset(self.source, user=user, table=self.table, **more)
 
 
 def _duckdb(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:  # noqa: ARG001

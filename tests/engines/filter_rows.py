@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dpselect.engines.duckdb_types import filter_type
-from dpselect.engines.duckdb_workspace import Workspace, quoted
+from dpselect.engines.duckdb.types import filter_type
+from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.filters.engines import DUCKDB
 from dpselect.engines.row_filter import parse
 

@@ -9,12 +9,12 @@ from unittest.mock import patch
 import numpy as np
 
 import dpselect as dps
-from dpselect.engines import sql_sets
-from dpselect.engines.domain import Listed, Span
-from dpselect.engines.opening import open_engine
+from dpselect.aggregates.value_counts import Grid
+from dpselect.domain import Listed, Span
 from dpselect.engines.port import PerUser
-from dpselect.engines.sql_engine import SqlEngine
-from dpselect.grid import Grid
+from dpselect.engines.registry import open_engine
+from dpselect.engines.sql import sets
+from dpselect.engines.sql.engine import SqlEngine
 from dpselect.texts.tokenizer import Tokenizer
 
 FOLDER = Path(__file__).parent / "golden"
@@ -86,7 +86,7 @@ def questions(dialect: str) -> Iterator[tuple[str, str]]:
 
         warehouse = dps.Warehouse(run, dialect=dialect, types=TYPES)
         with (
-            patch.object(sql_sets, "available", lambda: 2**40),  # no query may hang on this machine's memory
+            patch.object(sets, "available", lambda: 2**40),  # no query may hang on this machine's memory
             open_engine(warehouse, table="shop.events", key=KEY, **columns) as engine,
         ):
             ask(engine)

@@ -70,7 +70,9 @@ def main(ledger: str, folder: str, failures: str) -> None:
     rows = session.range(0, USERS * ITEMS, 1, PARTS).where(slow)
     frame = rows.selectExpr(f"id DIV {ITEMS} AS user", f"id % {ITEMS} AS item").where("user % (item + 1) = 0")
     for verb in ("top_k", "union"):
-        data = dps.Dataset(frame, user="user", item="item", ledger=ledger, analyst="ann", snapshot=verb)
+        data = dps.Dataset(
+            frame, user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann", snapshot=verb)
+        )
         killed: list[int] = []
         over = threading.Event()
         most = 1 if int(failures) > 1 else 10

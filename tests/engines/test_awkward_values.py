@@ -18,19 +18,22 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpselect.engines import duckdb_engine, duckdb_scans, frames
-from dpselect.engines.array_columns import Column
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.duckdb_types import present
-from dpselect.engines.frames import Arrays
-from dpselect.engines.narwhals_frames import Narwhals
-from dpselect.engines.objects import written
+from dpselect.aggregates.value_counts import Grid
+from dpselect.engines.duckdb import engine as duckdb_engine
+from dpselect.engines.duckdb import scans
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.duckdb.types import present
 from dpselect.engines.port import PerUser
+from dpselect.engines.sources import frames
+from dpselect.engines.sources.array_columns import Column
+from dpselect.engines.sources.frames import Arrays
+from dpselect.engines.sources.narwhals_frames import Narwhals
+from dpselect.engines.sources.objects import written
 from dpselect.errors import DataError
-from dpselect.grid import Grid
 from tests.engines.test_conformance import pairs
 
 KEY = b"k" * 16
+SLOW = pytest.mark.slow
 ODD = 10**18 + 1  # the user who has the awkward row: a whole number that no float holds
 USERS = [ODD + 1 + 2 * (n // 2) for n in range(40)]
 Rows = tuple[list[object], list[object], list[object]]
@@ -168,7 +171,7 @@ PLAIN: dict[str, list[object]] = {
 }
 
 
-@pytest.mark.parametrize("make", LOOSE.values(), ids=list(LOOSE))
+@pytest.mark.parametrize("make", [pytest.param(f, id=n, marks=[SLOW] * (n != "lists")) for n, f in LOOSE.items()])
 @pytest.mark.parametrize("plain", ["whole numbers", "text"])
 def test_an_odd_value_without_a_declared_type_is_its_own_users_affair(make, plain):
     items = PLAIN[plain]
@@ -327,8 +330,15 @@ HOLDERS: dict[str, Callable[[pa.Table], object]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("column", TYPED.values(), ids=list(TYPED))
-@pytest.mark.parametrize("hold", HOLDERS.values(), ids=list(HOLDERS))
+# Every day each type is held by one of the holders in turn, and in CI by each.
+TYPED_AND_HELD = [
+    pytest.param(hold, column, id=f"{holder}-{name}", marks=[] if type_ % len(HOLDERS) == place else [SLOW])
+    for place, (holder, hold) in enumerate(HOLDERS.items())
+    for type_, (name, column) in enumerate(TYPED.items())
+]
+
+
+@pytest.mark.parametrize(("hold", "column"), TYPED_AND_HELD)
 def test_an_odd_value_of_a_declared_type_is_its_own_users_affair(hold, column):
     array = column()
     odd = len(array) - len(USERS)
@@ -385,7 +395,7 @@ def test_a_type_taken_from_all_values_is_found_out(monkeypatch, odd):
 
 @pytest.mark.parametrize("name", ["string", "timestamp[s]", "time64[us]"])
 def test_values_that_nobody_checked_are_found_out(monkeypatch, name):
-    monkeypatch.setattr(duckdb_scans, "sound_form", lambda expression, _type: expression)
+    monkeypatch.setattr(scans, "sound_form", lambda expression, _type: expression)
     monkeypatch.setattr(duckdb_engine, "nameable", present)
     with pytest.raises((AssertionError, DataError)):
         test_an_odd_value_of_a_declared_type_is_its_own_users_affair(HOLDERS["Table"], TYPED[name])

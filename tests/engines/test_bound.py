@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from tests.engines.test_conformance import pairs
 
 

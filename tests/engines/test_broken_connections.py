@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.engines.sql_pairs import SqlPairs
+from dpselect.engines.sql.pairs import SqlPairs
 from dpselect.errors import DataError
 from dpselect.ledger import Kind
-from dpselect.release import Release
+from dpselect.release.release import Release
 from tests.engines.test_postgres import filled, run
 
 psycopg = pytest.importorskip("psycopg")
@@ -78,9 +78,7 @@ def test_in_the_middle_of_a_statement(new_database: Callable[[], str], book: str
         table=name,
         user="user",
         item="item",
-        ledger=book,
-        analyst="ann",
-        snapshot="monday",
+        budget=dps.Budget.open(book, analyst="ann", snapshot="monday"),
         max_items_per_user=2,
     )
     ended: list[bool] = []
@@ -109,7 +107,9 @@ def test_in_the_middle_of_a_union(
 ) -> None:
     """The first time that the union comes to a step, its backend is ended before it."""
     address = filled(new_database(), ROWS)
-    data = dps.Dataset(address, table="t", user="user", item="item", ledger=book, analyst="ann", snapshot="monday")
+    data = dps.Dataset(
+        address, table="t", user="user", item="item", budget=dps.Budget.open(book, analyst="ann", snapshot="monday")
+    )
     right = getattr(SqlPairs, step)
     ended: list[int] = []
 

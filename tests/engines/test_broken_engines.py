@@ -9,10 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dpselect.engines import duckdb_questions, postgres_types, sql_questions, sql_weights
-from dpselect.engines.domain import Listed
-from dpselect.engines.postgres_database import PostgresDatabase
-from dpselect.engines.postgres_dialect import POSTGRES
+from dpselect.domain import Listed
+from dpselect.engines.duckdb import questions as duckdb_questions
+from dpselect.engines.postgres import types
+from dpselect.engines.postgres.database import PostgresDatabase
+from dpselect.engines.postgres.dialect import POSTGRES
+from dpselect.engines.sql import questions
+from dpselect.engines.sql import weights as sql_weights
 from dpselect.errors import DataError
 from tests.engines import test_every_value, test_weights
 from tests.engines.every_engine import Held, judge
@@ -74,32 +77,32 @@ def keyed(wrong: Callable[[str, str, str], str], check: Callable[[Hold], None]) 
 LOCALE = 'i COLLATE "en-x-icu"'
 KEYED = POSTGRES.keyed
 TWINS = {
-    "rows are counted for users": spoilt(sql_questions, "counts", "count(DISTINCT u)", "count(u)", texts),
-    "a user without items is one": spoilt(sql_questions, "rows", "IS NOT NULL AND", "IS NOT NULL OR", texts),
-    "pairs come twice": spoilt(sql_questions, "distinct", "DISTINCT ", "", bound),
-    "pairs come twice to weights": spoilt(sql_questions, "distinct", "DISTINCT ", "", weights),
-    "one item too many": spoilt(sql_questions, "pairs", "place <= ", "place - 1 <= ", bound),
-    "one item too few": spoilt(sql_questions, "pairs", "place <= ", "place < ", bound),
-    "a tie is cut by a locale": spoilt(sql_questions, "top", "n DESC, i", f"n DESC, {LOCALE}", texts),
-    "a group is in the order of a locale": spoilt(sql_questions, "names", "n DESC, i", f"n DESC, {LOCALE}", texts),
-    "groups from the least": spoilt(sql_questions, "groups", "DESC", "ASC", texts),
+    "rows are counted for users": spoilt(questions, "counts", "count(DISTINCT u)", "count(u)", texts),
+    "a user without items is one": spoilt(questions, "rows", "IS NOT NULL AND", "IS NOT NULL OR", texts),
+    "pairs come twice": spoilt(questions, "distinct", "DISTINCT ", "", bound),
+    "pairs come twice to weights": spoilt(questions, "distinct", "DISTINCT ", "", weights),
+    "one item too many": spoilt(questions, "pairs", "place <= ", "place - 1 <= ", bound),
+    "one item too few": spoilt(questions, "pairs", "place <= ", "place < ", bound),
+    "a tie is cut by a locale": spoilt(questions, "top", "n DESC, i", f"n DESC, {LOCALE}", texts),
+    "a group is in the order of a locale": spoilt(questions, "names", "n DESC, i", f"n DESC, {LOCALE}", texts),
+    "groups from the least": spoilt(questions, "groups", "DESC", "ASC", texts),
     "items of a domain without a row": spoilt(
-        sql_questions,
+        questions,
         "of_domain",
         "LEFT JOIN",
         "JOIN",
         lambda hold: check_domain(hold(AWKWARD), "text", Listed(("x",))),
     ),
     "a domain that others enter": Twin(
-        sql_questions, "in_domain", lambda rows, _: rows, lambda hold: check_bound(hold(CROWD), CROWD)
+        questions, "in_domain", lambda rows, _: rows, lambda hold: check_bound(hold(CROWD), CROWD)
     ),
     "the key is forgotten": keyed(lambda _, user, item: KEYED("'\\x00'::bytea", user, item), check_key),
     "the user is forgotten": keyed(
         lambda key, _, item: KEYED(key, "'u'::text", item), lambda hold: check_even(hold(EVEN))
     ),
     "the first items are kept": keyed(lambda _key, _user, item: item, lambda hold: check_even(hold(EVEN))),
-    "a mean rounded down": spoilt(sql_questions, "users_at", "+ count(*)", "", values),
-    "a place rounded down": spoilt(sql_questions, "_place", "+ CAST('0.5'", "+ 0 * CAST('0.5'", values),
+    "a mean rounded down": spoilt(questions, "users_at", "+ count(*)", "", values),
+    "a place rounded down": spoilt(questions, "_place", "+ CAST('0.5'", "+ 0 * CAST('0.5'", values),
     "what is released stays": Twin(
         sql_weights,
         "without",
@@ -124,14 +127,14 @@ TWINS = {
         sql_weights, "kept", lambda pairs, *_: f"(SELECT i, 1 AS t FROM {pairs} AS k)", users
     ),
     "numbers below the least float": Twin(
-        postgres_types,
+        types,
         "_READ",
-        postgres_types._READ.replace(", 323)", ", 400)"),
+        types._READ.replace(", 323)", ", 400)"),
         lambda hold: check_text(hold(EACH)),
         DataError,
     ),
     "text that begins as a number": Twin(
-        postgres_types,
+        types,
         "_READ",
         "substring({} from '^[0-9]{1,9}')::float8",
         lambda hold: check_text(hold(EACH)),

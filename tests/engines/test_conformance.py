@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpselect.engines.domain import Listed
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.histogram import Histogram
-from dpselect.user_sets import UserSets
+from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.user_sets import UserSets
+from dpselect.domain import Listed
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from tests.engines.sources import AWKWARD, KINDS, Row, counts, user_items
 
 KEY = bytes(range(16))

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines import memory
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.duckdb_pairs import BYTES_PER_ROW
-from dpselect.engines.duckdb_workspace import Workspace
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.duckdb.pairs import BYTES_PER_ROW
+from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import DataError, ParameterError
-from dpselect.user_sets import UserSets
 from tests.engines.test_conformance import named, pairs
 from tests.engines.test_types import ARRAYS, COLUMNS, REFUSED
 

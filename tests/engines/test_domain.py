@@ -14,8 +14,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpselect.engines.domain import UNSEEN, Column, Listed, Size, Span, domain_of
-from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.domain import UNSEEN, Column, Listed, Size, Span, domain_of
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
 from tests.engines.test_conformance import pairs
 

@@ -19,14 +19,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.engines import duckdb_scans
-from dpselect.engines.domain import Column, Listed, Span
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.duckdb_scans import RelationScan
+from dpselect.aggregates.value_counts import Grid
+from dpselect.domain import Column, Listed, Span
+from dpselect.engines.duckdb import scans
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.duckdb.scans import RelationScan
+from dpselect.engines.identity import source_of
 from dpselect.engines.port import PerUser
 from dpselect.errors import DataError, ParameterError
-from dpselect.grid import Grid
-from dpselect.questions import source_of
 from tests.engines.test_conformance import pairs
 
 ROWS = pa.table(
@@ -113,7 +113,7 @@ def test_no_macro_is_called(connection, truth):
 
 @contextmanager
 def there(
-    self: RelationScan, workspace: duckdb_scans.Workspace, columns: object, select: Callable[[str], str]
+    self: RelationScan, workspace: scans.Workspace, columns: object, select: Callable[[str], str]
 ) -> Iterator[str]:
     """As it was: the question's own filter and forms run on the caller's connection."""
     assert columns

@@ -9,16 +9,19 @@ import numpy as np
 import pytest
 
 import dpselect as dps
-from dpselect import engine_unions
-from dpselect.engine_unions import placed
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines import memory
-from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import DataError, ParameterError
+from dpselect.methods import methods, names
+from dpselect.queries import union_in_engine
+from dpselect.queries.union import UnionQuery
+from dpselect.queries.union_in_engine import placed
+from dpselect.queries.union_run import chosen_bound
+from dpselect.queries.union_terms import BOUNDS
 from dpselect.testing import SeededDraws
-from dpselect.union_answers import chosen_bound
-from dpselect.unions import BOUNDS, METHODS
-from dpselect.user_sets import UserSets
 
+ABLE = [one.name for one in methods("union") if one.in_engine]
 PRICE = {"epsilon": 8, "delta": "1e-9"}
 MANY, SOME = 240, 120
 COLUMNS = {"user": "user", "item": "item", "key": b"k"}
@@ -32,7 +35,7 @@ def dataset(**more):
     return dps.Dataset({"user": list(users), "item": list(items)}, user="user", item="item", **more)
 
 
-@pytest.mark.parametrize("method", ["auto", *engine_unions.NAMES])
+@pytest.mark.parametrize("method", ["auto", *ABLE])
 def test_every_method_finds_what_many_share_and_nothing_of_one(method):
     most = 1 if method == "truncated-geometric" else 3
     release = dataset().union(**PRICE, max_items_per_user=most, method=method, in_engine=True)
@@ -40,20 +43,19 @@ def test_every_method_finds_what_many_share_and_nothing_of_one(method):
     assert release.secure
     assert method in (release.privacy.parameters["method"], "auto")
     assert release.privacy.parameters["in_engine"] is True
-    assert release.privacy.sentences[-1] == engine_unions.SAID
+    assert release.privacy.sentences[-1] == union_in_engine.SAID
     assert (release.privacy.epsilon, release.privacy.delta) == (8, Fraction(1, 10**9))
 
 
 def test_methods_are_those_whose_users_do_not_look():
-    assert set(engine_unions.NAMES) == set(METHODS) - {
-        *("policy-laplace", "policy-gaussian", "greedy-pouring", "shaped-policy", "shaped-pouring", "shaped-weighted")
-    }
+    looking = {"policy-laplace", "policy-gaussian", "greedy-laplace", "shaped-policy", "greedy-geometric"}
+    assert set(ABLE) == set(names("union")) - looking - {"shaped-weighted"}
 
 
 def test_the_statement_without_it_does_not_speak_of_engines():
     release = dataset().union(**PRICE, max_items_per_user=3)
     assert "in_engine" not in release.privacy.parameters
-    assert engine_unions.SAID not in release.privacy.sentences
+    assert union_in_engine.SAID not in release.privacy.sentences
 
 
 @pytest.mark.parametrize("most", [1, 2, None])
@@ -81,13 +83,13 @@ def test_the_bound_is_chosen_as_in_memory():
     lengths = [*range(1, 200), 4000]
     sets = UserSets.of([[(v, i) for i in range(t)] for v, t in enumerate(lengths)])
     rows = [(v, i) for v, t in enumerate(lengths) for i in range(t)]
-    terms = dataset().union_terms("9999", "1e-9", None, "sips", False, None)
+    terms = UnionQuery(epsilon="9999", delta="1e-9", method="sips")
     with DuckDBEngine(dict(zip(("user", "item"), zip(*rows, strict=True), strict=True)), **COLUMNS) as engine:
-        found = engine_unions.chosen_bound(engine.pairs(), terms, SeededDraws(1))
+        found = union_in_engine.chosen_bound(engine.pairs(), terms, SeededDraws(1))
     assert found == chosen_bound(sets, terms.chooser, SeededDraws(2)) == 200
 
 
-@pytest.mark.parametrize("method", sorted(set(METHODS) - set(engine_unions.NAMES)))
+@pytest.mark.parametrize("method", sorted(set(names("union")) - set(ABLE)))
 def test_methods_whose_users_look_are_refused_before_a_row_is_read(method):
     with pytest.raises(ParameterError, match="where in_engine is given"):
         dataset().union(**PRICE, max_items_per_user=3, method=method, in_engine=True)
@@ -100,8 +102,8 @@ def test_what_else_is_refused():
         dataset().union(**PRICE, in_engine=1)
     with pytest.raises(ParameterError, match="where in_engine is given"):
         dataset().union(**PRICE, popular=["much"], in_engine=True)
-    texts = dps.Dataset({"user": [1, 2], "note": ["a b", "b"]}, user="user", text="note")
-    with pytest.raises(ParameterError, match="in_engine must be left out where text"):
+    texts = dps.Dataset({"user": [1, 2], "note": ["a b", "b"]}, user="user", item=dps.Text("note"))
+    with pytest.raises(ParameterError, match="in_engine must be left out where the items are those of a text"):
         texts.union(**PRICE, in_engine=True)
 
 
@@ -120,7 +122,7 @@ def test_a_ledger_charges_it_once_and_knows_it_from_a_union_in_memory(tmp_path):
     account = dps.Account(dataset="default", analyst="ann")
     with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
         ledger.grant(account, epsilon=100, delta="1e-6")
-        data = dataset(ledger=ledger, analyst="ann", snapshot="today")
+        data = dataset(budget=dps.Budget.open(ledger, analyst="ann", snapshot="today"))
         first, again = (data.union(**PRICE, max_items_per_user=3, in_engine=True) for _ in range(2))
         assert again.items == first.items
         assert again.charged.numbers["repeated"] is True

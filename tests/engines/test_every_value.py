@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.port import PerUser
 from dpselect.errors import DataError
-from dpselect.grid import Grid
 from tests.engines.every_engine import Held
 from tests.engines.test_values import RULES, histogram
 from tests.engines.test_values import WRITTEN as NUMBER

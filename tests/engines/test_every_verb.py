@@ -13,8 +13,8 @@ import pytest
 
 import dpselect as dps
 from dpselect.mechanisms import WeightedLaplace
-from dpselect.mechanisms.set_union.grouped import rounds_of
-from dpselect.release import Release
+from dpselect.mechanisms.set_union.by_weight import rounds_of
+from dpselect.release.release import Release
 from dpselect.testing import SeededDraws
 from tests.engines.every_engine import JUDGED, Held, judge
 from tests.engines.typed_rows import AWKWARD, TEXTS
@@ -30,51 +30,60 @@ ONE = {"epsilon": "0.5"}
 PLACES = {"bounds": (-10, 50), "step": "0.5", "epsilon": 9}
 LISTED = ["tie a", "popular", "nobody's", "CASE", "space "]
 
+
+def asked(held: Held, user: str = "user", **more: object) -> dps.Dataset:
+    """The rows of an engine for a verb."""
+    return dps.Dataset(held.source, user=user, table=held.table, **more)
+
+
 VERBS: dict[str, Verb] = {
-    "top_k": lambda held, draws: held.data(item="text").top_k(4, epsilon=15, delta="0.2", counts=True, draws=draws),
-    "top_k, any k_bar": lambda held, draws: held.data(item="text").top_k(
-        3, epsilon=15, delta="0.2", method="chosen-k-bar", draws=draws
-    ),
-    "top_k, discovered": lambda held, draws: held.data(item="text", max_items_per_user=ALL).top_k(
+    "top_k": lambda held, draws: asked(held, item="text").top_k(4, epsilon=15, delta="0.2", counts=True, draws=draws),
+    "top_k, discovered": lambda held, draws: asked(held, item="text", max_items_per_user=ALL).top_k(
         5, epsilon=15, delta="0.2", method="discover", draws=draws
     ),
-    "top_k of a list": lambda held, draws: held.data(item="text").top_k(
+    "top_k of a list": lambda held, draws: asked(held, item="text").top_k(
         3, epsilon=1, domain=LISTED, counts=True, draws=draws
     ),
-    "top_k, joint": lambda held, draws: held.data(item="text").top_k(
+    "top_k, joint": lambda held, draws: asked(held, item="text").top_k(
         3, epsilon=1, domain=LISTED, method="joint-sequence", draws=draws
     ),
-    "top_k of a range": lambda held, draws: held.data(item="small").top_k(3, epsilon=1, domain=range(20), draws=draws),
-    "top_k of a number": lambda held, draws: held.data(item="text").top_k(3, epsilon=1, domain=10**6, draws=draws),
-    "top_k of moments": lambda held, draws: held.data(item="zoned").top_k(2, epsilon=9, delta="0.1", draws=draws),
-    "top_k of prices": lambda held, draws: held.data(item="price").top_k(3, epsilon=9, delta="0.1", draws=draws),
-    "top_k of parts": lambda held, draws: held.data(item="text", split=" ").top_k(
+    "top_k of a range": lambda held, draws: asked(held, item="small").top_k(
+        3, epsilon=1, domain=range(20), draws=draws
+    ),
+    "top_k of a number": lambda held, draws: asked(held, item="text").top_k(3, epsilon=1, domain=10**6, draws=draws),
+    "top_k of moments": lambda held, draws: asked(held, item="zoned").top_k(2, epsilon=9, delta="0.1", draws=draws),
+    "top_k of prices": lambda held, draws: asked(held, item="price").top_k(3, epsilon=9, delta="0.1", draws=draws),
+    "top_k of parts": lambda held, draws: asked(held, item="text", split=" ").top_k(
         3, epsilon=9, delta="0.1", draws=draws
     ),
-    "choose": lambda held, draws: held.data(item="text").choose(domain=LISTED, **ONE, draws=draws),
-    "choose of a column": lambda held, draws: held.data(item="text").choose(
+    "choose": lambda held, draws: asked(held, item="text").choose(domain=LISTED, **ONE, draws=draws),
+    "choose of a column": lambda held, draws: asked(held, item="text").choose(
         domain=dps.Column({"name": TEXTS}, "name"), **ONE, draws=draws
     ),
-    "choose of a range": lambda held, draws: held.data(item="whole").choose(domain=range(-5, 20), **ONE, draws=draws),
-    "choose of a number": lambda held, draws: held.data(item="text").choose(domain=100, **ONE, draws=draws),
-    "choose of days": lambda held, draws: held.data(item="day").choose(
+    "choose of a range": lambda held, draws: asked(held, item="whole").choose(domain=range(-5, 20), **ONE, draws=draws),
+    "choose of a number": lambda held, draws: asked(held, item="text").choose(domain=100, **ONE, draws=draws),
+    "choose of days": lambda held, draws: asked(held, item="day").choose(
         domain=AWKWARD.column("day").to_pylist(), **ONE, method="permute-and-flip", draws=draws
     ),
-    "quantile, least": lambda held, draws: held.data(item="whole").quantile(
+    "quantile, least": lambda held, draws: asked(held, item="whole").quantile(
         [0.2, 0.5, 0.9], **PLACES, per_user="min", draws=draws
     ),
-    "quantile, mean": lambda held, draws: held.data(item="price").quantile(0.7, **PLACES, per_user="mean", draws=draws),
-    "median": lambda held, draws: held.data(item="real").median(**PLACES, per_user="max", draws=draws),
-    "union": lambda held, draws: held.data(item="text").union(**SET, method="policy-laplace", counts=True, draws=draws),
-    "union, all chosen": lambda held, draws: held.data(item="text").union(epsilon=5, delta="0.1", draws=draws),
-    "union of whole numbers": lambda held, draws: held.data(item="whole").union(**SET, method="sips", draws=draws),
-    "union in the engine": lambda held, draws: held.data(item="text").union(
+    "quantile, mean": lambda held, draws: asked(held, item="price").quantile(
+        0.7, **PLACES, per_user="mean", draws=draws
+    ),
+    "median": lambda held, draws: asked(held, item="real").median(**PLACES, per_user="max", draws=draws),
+    "union": lambda held, draws: asked(held, item="text").union(
+        **SET, method="policy-laplace", counts=True, draws=draws
+    ),
+    "union, all chosen": lambda held, draws: asked(held, item="text").union(epsilon=5, delta="0.1", draws=draws),
+    "union of whole numbers": lambda held, draws: asked(held, item="whole").union(**SET, method="sips", draws=draws),
+    "union in the engine": lambda held, draws: asked(held, item="text").union(
         **SET, method="sips", in_engine=True, counts=True, draws=draws
     ),
-    "union of days in the engine": lambda held, draws: held.data(item="day").union(
+    "union of days in the engine": lambda held, draws: asked(held, item="day").union(
         **SET, method="weighted-gaussian", in_engine=True, draws=draws
     ),
-    "union in the engine, bound chosen": lambda held, draws: held.data(item="flag").union(
+    "union in the engine, bound chosen": lambda held, draws: asked(held, item="flag").union(
         epsilon=8, delta="0.01", in_engine=True, draws=draws
     ),
 }
@@ -117,7 +126,9 @@ NOTES = pa.table(
 @pytest.mark.parametrize("ngrams", [1, (1, 2)], ids=str)
 def test_words_of_texts(hold: Hold, ngrams: object) -> None:
     found = [
-        held.data(text="note", ngrams=ngrams).union(epsilon=10**3, delta="1e-9", max_items_per_user=20, method="sips")
+        asked(held, item=dps.Text("note", ngrams=ngrams)).union(
+            epsilon=10**3, delta="1e-9", max_items_per_user=20, method="sips"
+        )
         for held in (hold(NOTES), judge(NOTES))
     ]
     labels = [sorted(map(str, release.labels)) for release in found]
@@ -158,7 +169,7 @@ def test_the_law_of_a_bounded_union_in_the_engine(hold: Hold) -> None:
     samples = times * BLOCKS
     assert min(refusal(samples, law, wrong) for wrong in (unbounded, alike)) > 0.999
     seen: Counter[tuple[bool, bool]] = Counter()
-    data = hold(PAIRED).data(item="item")
+    data = asked(hold(PAIRED), item="item")
     for _ in range(times):
         out = set(data.union(**price, method="weighted-laplace", in_engine=True).labels)
         seen.update((f"{block} a" in out, f"{block} b" in out) for block in range(BLOCKS))

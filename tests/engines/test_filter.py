@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
 
 ROWS = pa.table(

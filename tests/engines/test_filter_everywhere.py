@@ -11,24 +11,25 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 import sqlglot
-from hypothesis import given, settings
+from hypothesis import given
 
-from dpselect.engines.duckdb_workspace import Workspace
+from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters import casts, operations
 from dpselect.engines.filters.engines import POSTGRES, SPARK, of_dialect
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Operation
 from dpselect.engines.filters.values import Value, to_double
-from dpselect.engines.postgres_dialect import quoted as pg_quoted
-from dpselect.engines.postgres_types import pg_type
+from dpselect.engines.postgres.dialect import quoted as pg_quoted
+from dpselect.engines.postgres.types import pg_type
 from dpselect.engines.row_filter import parse
-from dpselect.engines.spark_database import SparkDatabase
-from dpselect.engines.spark_dialect import quoted as spark_quoted
-from dpselect.engines.warehouse_dialects import FLAVOURS
+from dpselect.engines.spark.database import SparkDatabase
+from dpselect.engines.spark.dialect import quoted as spark_quoted
+from dpselect.engines.warehouse.dialects import FLAVOURS
 from dpselect.errors import DataError, ParameterError
 from tests.engines import filter_rows, filter_words
 from tests.engines.filter_rows import COLUMNS, CONDITIONS, OTHERS, ROWS
+from tests.house.pace import examples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,7 +74,7 @@ def on_postgres(postgres_server: str) -> Iterator[Keep]:
     """A table with collations of its own, asked through the engine's own workspace."""
     import psycopg
 
-    from dpselect.engines.postgres_workspace import Workspace as PgWorkspace
+    from dpselect.engines.postgres.connection import Workspace as PgWorkspace
 
     address = postgres_server.format(name="postgres")
     columns = ", ".join(
@@ -125,7 +126,7 @@ def test_the_conditions_tell_rows_apart(on_duckdb):
     assert len(set(sizes)) > 30
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(where=filter_words.ANY)
 def test_any_filter_keeps_the_same_rows(on_duckdb, on_postgres, where):
     """And fails for no row, on neither."""
@@ -178,7 +179,7 @@ def test_spark_keeps_the_same_rows(finite_rows, on_spark):
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@examples(25)
 @given(where=filter_words.ANY)
 def test_any_filter_keeps_the_same_rows_on_spark(finite_rows, on_spark, where):
     with suppress(ParameterError):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpselect.engines.duckdb_types import filter_type
-from dpselect.engines.duckdb_workspace import quoted
+from dpselect.engines.duckdb.types import filter_type
+from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.filters import casts
 from dpselect.engines.filters.engines import DUCKDB, POSTGRES, SPARK
 from dpselect.engines.filters.operations import ALTERNATIVES

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.filters.engines import POSTGRES
-from dpselect.engines.opening import open_engine
-from dpselect.engines.postgres_dialect import quoted as pg_quoted
-from dpselect.engines.postgres_types import pg_type
-from dpselect.engines.postgres_workspace import Workspace
+from dpselect.engines.postgres.connection import Workspace
+from dpselect.engines.postgres.dialect import quoted as pg_quoted
+from dpselect.engines.postgres.types import pg_type
+from dpselect.engines.registry import open_engine
 from dpselect.engines.row_filter import parse
 from dpselect.errors import ParameterError
 from tests.engines.sources import table

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dpselect.engines.duckdb_types import filter_type
-from dpselect.engines.duckdb_workspace import Workspace, quoted
+from dpselect.engines.duckdb.types import filter_type
+from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.filters.engines import DUCKDB
 from dpselect.engines.row_filter import parse
 from dpselect.errors import ParameterError

@@ -9,7 +9,7 @@ import os
 
 import pytest
 
-from dpselect.engines.warehouse_dialects import FLAVOURS
+from dpselect.engines.warehouse.dialects import FLAVOURS
 from tests.engines.golden_questions import FOLDER, K_BAR, KEY, NUMBERS, TEXTS, TYPES, path, questions
 
 sqlglot = pytest.importorskip("sqlglot")

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 import duckdb
 import pytest
 
-from dpselect.engines.domain import UNSEEN, Column, Domain, Listed, Size, Span
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.opening import open_engine
-from dpselect.engines.postgres_workspace import Workspace
-from dpselect.engines.sql_engine import SqlEngine
+from dpselect.domain import UNSEEN, Column, Domain, Listed, Size, Span
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.postgres.connection import Workspace
+from dpselect.engines.registry import open_engine
+from dpselect.engines.sql.engine import SqlEngine
 from dpselect.errors import DataError, ParameterError
 from tests.engines.sources import AWKWARD, Row, counts, table
 from tests.engines.test_conformance import pairs

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.cli import main
+from dpselect.command.main import main
 from tests.engines.every_engine import MAKERS
 
 ROWS = pa.table(
@@ -28,7 +28,7 @@ COMMANDS: dict[str, list[str]] = {
     "choose": ["choose", *ANIMAL, "--epsilon", "100", "--domain", "bee,ant,dog"],
     "quantile": [
         "quantile",
-        "--column",
+        "--item",
         "size",
         "--epsilon",
         "900",
@@ -42,7 +42,7 @@ COMMANDS: dict[str, list[str]] = {
     ],
     "union": ["union", *ANIMAL, *SURE, "--method", "sips"],
     "union in the engine": ["union", *ANIMAL, *SURE, "--method", "sips", "--in-engine"],
-    "vocab": ["vocab", "--text", "note", *SURE, "--ngrams", "1-2", "--method", "sips"],
+    "union of a text": ["union", "--text", "note", *SURE, "--ngrams", "1-2", "--method", "sips"],
 }
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from dpselect.engines import postgres_workspace
-from dpselect.engines.domain import Listed, Span
+from dpselect.aggregates.value_counts import Grid
+from dpselect.domain import Listed, Span
 from dpselect.engines.port import PerUser
-from dpselect.engines.sql_engine import SqlEngine
+from dpselect.engines.postgres import connection as postgres_workspace
+from dpselect.engines.sql.engine import SqlEngine
 from dpselect.errors import DpselectError, ParameterError
-from dpselect.grid import Grid
 from dpselect.ledger import Account, Ledger
 from tests.engines.sources import Row
 from tests.engines.test_conformance import pairs

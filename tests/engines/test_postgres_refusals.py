@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import dpselect as dps
-from dpselect.cli import main
-from dpselect.engines.opening import open_engine
+from dpselect.command.main import main
+from dpselect.engines.identity import source_of
+from dpselect.engines.registry import open_engine
 from dpselect.errors import DataError, ParameterError
-from dpselect.questions import source_of
 from tests.engines.sources import AWKWARD, counts
 from tests.engines.test_conformance import pairs
 from tests.engines.test_postgres import engine, filled, run
@@ -70,7 +70,9 @@ def test_a_ledger_knows_the_rows_and_no_password(awkward, new_database, tmp_path
         ledger.grant(dps.Account("default", "ann"), 4, "1e-5")
 
     def used(address: str) -> object:
-        dataset(address, ledger=place, analyst="ann", snapshot="monday").choose(domain=["popular", "x"], epsilon=1)
+        dataset(address, budget=dps.Budget.open(place, analyst="ann", snapshot="monday")).choose(
+            domain=["popular", "x"], epsilon=1
+        )
         with dps.Ledger(place) as ledger:
             return ledger.balance(dps.Account("default", "ann")).used.epsilon
 

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.engines.domain import Listed, Size, Span
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.duckdb_workspace import Workspace
+from dpselect.domain import Listed, Size, Span
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import DataError, DpselectError
 
 CANARY = "CANARY"
@@ -199,7 +199,7 @@ def test_spilled_files_lie_in_a_folder_of_this_user_only():
 def test_a_forgotten_engine_is_tidied_up_and_silent(tmp_path):
     code = """
 import duckdb, gc
-from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.duckdb.engine import DuckDBEngine
 connection = duckdb.connect()
 connection.execute("CREATE TABLE t AS SELECT range AS user, range % 7 AS item FROM range(1000)").fetchall()
 engine = DuckDBEngine(connection, user="user", item="item", table="t", key=b"k")

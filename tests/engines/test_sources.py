@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.narwhals_frames import native
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.sources.narwhals_frames import native
 from dpselect.errors import DataError, DpselectError, ParameterError
 from tests.engines.test_conformance import pairs
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import dpselect as dps
-from dpselect.engines import sql_questions as questions
-from dpselect.engines.domain import UNSEEN, Column, Listed, Size, Span
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.opening import open_engine
+from dpselect.aggregates.value_counts import Grid
+from dpselect.domain import UNSEEN, Column, Listed, Size, Span
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import PerUser
-from dpselect.engines.spark_dialect import SPARK
+from dpselect.engines.registry import open_engine
+from dpselect.engines.spark.dialect import SPARK
+from dpselect.engines.sql import questions
 from dpselect.errors import ParameterError
-from dpselect.grid import Grid
 from tests.engines.sources import AWKWARD, counts, table, user_items
 from tests.engines.test_conformance import named, pairs
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpselect.engines import spark_source
-from dpselect.engines.domain import Listed
-from dpselect.engines.duckdb_domain import keep_domain
-from dpselect.engines.duckdb_workspace import Workspace
-from dpselect.engines.spark_database import SparkDatabase
-from dpselect.engines.spark_dialect import SPARK, literal, secret
+from dpselect.domain import Listed
+from dpselect.engines.duckdb.domain import keep_domain
+from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.spark import source as spark_source
+from dpselect.engines.spark.database import SparkDatabase
+from dpselect.engines.spark.dialect import SPARK, literal, secret
 from dpselect.errors import DataError, ParameterError
 from tests.engines.sources import AWKWARD, counts
 
@@ -475,7 +475,7 @@ def test_what_is_of_spark(spark):
 def test_pyspark_is_asked_for_when_it_is_missing():
     code = (
         "import sys; sys.modules['pyspark'] = sys.modules['pyspark.sql'] = None\n"
-        "from dpselect.engines.spark_database import SparkDatabase\n"
+        "from dpselect.engines.spark.database import SparkDatabase\n"
         "SparkDatabase('spark:', 't', user='u', item='i')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dpselect.engines.domain import Listed, Span
-from dpselect.engines.opening import open_engine
-from dpselect.engines.spark_names import Names, called
+from dpselect.domain import Listed, Span
+from dpselect.engines.registry import open_engine
+from dpselect.engines.spark.names import Names, called
 from dpselect.errors import DataError, ParameterError
 from tests.engines.test_conformance import pairs
 

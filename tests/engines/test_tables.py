@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.engines.domain import UNSEEN
-from dpselect.engines.duckdb_engine import write_parquet, write_table
+from dpselect.domain import UNSEEN
+from dpselect.engines.duckdb.tables import write_parquet, write_table
 from dpselect.errors import OutputError
 
 

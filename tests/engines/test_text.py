@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.duckdb_text import MOST_OF_A_PATTERN, tokens_of
-from dpselect.engines.duckdb_workspace import Workspace
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.duckdb.text import MOST_OF_A_PATTERN, tokens_of
+from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import DataError, ParameterError
-from dpselect.texts.text_levels import Level, level_by_level
+from dpselect.texts.levels import Level, level_by_level
 from dpselect.texts.tokenizer import Tokenizer, ngram_levels
 from tests.engines.sources import AWKWARD as ROWS
 from tests.engines.sources import KINDS

@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
 from dpselect.texts.level_shares import level_shares
-from dpselect.texts.text_levels import Level, level_by_level
+from dpselect.texts.levels import Level, level_by_level
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
-from tests.broken_text import OTHERS_DECIDE, one_part_is_enough
 from tests.plain_text import level_sets
 from tests.text_rows import rows_of
+from tests.twins.text import OTHERS_DECIDE, one_part_is_enough
 
 
 def climb(stream: TokenStream, released: list[set[str]]) -> list[list[set[str]]]:

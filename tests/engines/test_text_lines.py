@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpselect.engines.arrow_texts import _kept
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.text_cells import cut
-from dpselect.engines.text_lines import LONGEST, blocks, first_line
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.sources.arrow_texts import _kept
+from dpselect.engines.sources.text_cells import cut
+from dpselect.engines.sources.text_lines import LONGEST, blocks, first_line
 
 PIECES = [
     b"a", b"bc", b"\n", b"\n", b"\r\n", b"\r", b"\xff", b"\xc3", b"\xa9", "\u00e9".encode(), b'"', b'"', b'""', b",",

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import DataError
 from tests.engines.test_conformance import pairs
 

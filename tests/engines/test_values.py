@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpselect.engines.duckdb_engine import DuckDBEngine
+from dpselect.aggregates.value_counts import Grid, UsersAt
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import PerUser
 from dpselect.errors import DataError
-from dpselect.grid import Grid, UsersAt
 from tests.engines.sources import KINDS, Row
 
 KEY = bytes(range(16))

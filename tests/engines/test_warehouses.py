@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import dpselect as dps
-from dpselect.engines.domain import UNSEEN, Column, Listed, Size, Span
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.opening import open_engine
+from dpselect.domain import UNSEEN, Column, Listed, Size, Span
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.identity import source_of
 from dpselect.engines.port import PerUser
-from dpselect.engines.sql_engine import SqlEngine
-from dpselect.engines.warehouse_dialects import FLAVOURS
+from dpselect.engines.registry import open_engine
+from dpselect.engines.sql.engine import SqlEngine
+from dpselect.engines.warehouse.dialects import FLAVOURS
 from dpselect.errors import DataError, ParameterError
-from dpselect.questions import source_of
 from dpselect.testing import SeededDraws
 from dpselect.texts.tokenizer import Tokenizer
 from tests.engines.golden_questions import GRID, TYPES
@@ -357,6 +357,7 @@ def test_a_warehouse_is_described():
     with pytest.raises(ParameterError, match="run must be a function"):
         dps.Warehouse("SELECT", dialect="trino", types=TYPES)
     source = dps.Warehouse(nothing, dialect="trino", types=TYPES)
+    budget = dps.Budget.open("b.sqlite", snapshot="monday")
     for wrong, message in (
         ({"table": None}, "table must name a table"),
         ({"table": "a.b.c.d"}, "table must name a table"),
@@ -364,7 +365,10 @@ def test_a_warehouse_is_described():
         ({"item": "itme"}, "hint: did you mean item"),
         ({"user": "nobody"}, "user must be a column whose type the warehouse was told"),
         ({"item": "amount", "split": " "}, "split must go with an item column of text"),
-        ({"snapshot": "monday"}, "snapshot must go with a warehouse that has a name"),
+        (
+            {"budget": budget},
+            "snapshot must go with a warehouse that has a name",
+        ),
     ):
         with pytest.raises(ParameterError, match=message):
             dps.Dataset(source, **({"user": "user_id", "item": "item", "table": "t"} | wrong))
@@ -379,11 +383,11 @@ def test_a_ledger_takes_no_warehouse_for_another():
     def nothing(sql: str) -> list[tuple[object, ...]]:  # noqa: ARG001 - no rows, whatever is asked
         return []
 
-    def question(name: str | None, **more: object) -> object:
+    def question(name: str | None, snapshot: str | None = None) -> object:
         source = dps.Warehouse(nothing, dialect="trino", types=TYPES, name=name)
-        data = dps.Dataset(source, user="user_id", item="item", table="t", **more)
+        data = dps.Dataset(source, user="user_id", item="item", table="t")
         with data.engine() as engine:
-            return data.question("top_k", {"k": 1}, engine)
+            return data.question("top_k", {"k": 1}, engine, snapshot)
 
     assert not question(None).repeatable
     assert not question("ours").repeatable

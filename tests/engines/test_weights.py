@@ -10,12 +10,13 @@ import pyarrow as pa
 import pytest
 
 from dpselect.draws import fresh_key
-from dpselect.engines import duckdb_weights, memory
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.duckdb_questions import keyed_hash
+from dpselect.engines import memory
+from dpselect.engines.duckdb import weights
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.duckdb.questions import keyed_hash
 from dpselect.errors import DataError
 from dpselect.mechanisms import SIPS, WeightedLaplace
-from dpselect.mechanisms.set_union.grouped import release_elsewhere, rounds_of
+from dpselect.mechanisms.set_union.by_weight import release_elsewhere, rounds_of
 from tests.engines.every_engine import judge
 from tests.engines.test_types import COLUMNS
 from tests.engines.typed_rows import AWKWARD, VALUES, counts, in_order
@@ -195,7 +196,7 @@ def by_number(pairs, most, key):
 
 
 def test_a_hash_of_numbers_that_others_change_is_seen_through(monkeypatch):
-    monkeypatch.setattr(duckdb_weights, "kept", by_number)
+    monkeypatch.setattr(weights, "kept", by_number)
     assert kept_of_u0(judge(AMONG_OTHERS)) != kept_of_u0(judge(BY_ITSELF))
 
 
@@ -204,9 +205,7 @@ def test_every_item_of_a_user_is_kept_about_equally_often():
     with opened(rows_of({"u": "abcdefghij"})) as engine:
         rows = "(SELECT 'u' AS u, unnest(string_split('a b c d e f g h i j', ' ')) AS i)"
         times = Counter(
-            item
-            for n in range(400)
-            for item, _ in engine._workspace.rows(duckdb_weights.kept(rows, 3, n.to_bytes(16, "big")))
+            item for n in range(400) for item, _ in engine._workspace.rows(weights.kept(rows, 3, n.to_bytes(16, "big")))
         )
     assert len(times) == 10
     assert all(abs(n - 120) < 6 * (400 * 0.3 * 0.7) ** 0.5 for n in times.values())

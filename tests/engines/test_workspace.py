@@ -10,9 +10,9 @@ import time
 import duckdb
 import pytest
 
-from dpselect.engines import duckdb_workspace
-from dpselect.engines.duckdb_engine import DuckDBEngine
-from dpselect.engines.duckdb_workspace import Workspace
+from dpselect.engines.duckdb import workspace as duckdb_workspace
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import DataError
 
 SLOW = "SELECT count(*) FROM range(100000000) a, range(100000) b WHERE (a.range * b.range) % 7 = 9"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpselect.engines.sql_port import Dialect
-from dpselect.engines.warehouse_flavour import Flavour, Words, kinds
+from dpselect.engines.sql.port import Dialect
+from dpselect.engines.warehouse.flavour import Flavour, Words, kinds
 
 
 def _quoted(name: str) -> str:

@@ -17,7 +17,7 @@ LossOf = Callable[[Sequence[int], Answer], int]
 
 
 def joint_loss(counts: Sequence[int], chosen: Answer) -> int:
-    """Seed 000, Lemma 5: max over i of c_(i) - c_(S, i), both sorted."""
+    """Gillenwater et al. 2021, Lemma 5: max over i of c_(i) - c_(S, i), both sorted."""
     best, mine = sorted(counts, reverse=True), sorted((counts[i] for i in chosen), reverse=True)
     return max(b - c for b, c in zip(best, mine, strict=False))
 

@@ -43,7 +43,7 @@ def softmax(counts: Sequence[Any], rate: Fraction) -> Law:
 
 
 def peeled(counts: Sequence[int], k: int, rate: Fraction) -> Law:
-    """Seed 004, equation (1): the product of softmaxes without the winners so far."""
+    """Durfee and Rogers 2021, equation (1): the product of softmaxes without the winners so far."""
     with ctx.workprec(BITS):
         w = [enclose(rate * c).exp() for c in counts]
         found: Law = {}

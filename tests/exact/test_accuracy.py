@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpselect.accuracy import BETA, interval, whole
 from dpselect.draws import Noise
 from dpselect.mechanisms import (
     CanonicalSet,
@@ -35,9 +34,10 @@ from dpselect.mechanisms import (
     PermuteAndFlip,
     Quantile,
     ReportNoisyMax,
-    noisy_limited_domain,
 )
+from dpselect.mechanisms.top_k import noisy_limited_domain
 from dpselect.mechanisms.widths import cube_width, gaussian_width, laplace_width
+from dpselect.release.accuracy import BETA, interval, whole
 from dpselect.testing import Law
 from dpselect.testing import law as law_of_run
 from tests.exact.joint_laws import canonical_loss, joint_loss, sequence_loss, sorted_grid

@@ -7,12 +7,12 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
-from dpselect.accounting.filters import Added, Alike, Concentrated, Terms, by_pick, by_total
-from dpselect.accounting.tab import Cost, Tab
+from dpselect.accounting.privacy_filters import Added, Alike, Concentrated, Terms, by_pick, by_total
+from dpselect.accounting.session_accountant import Cost, SessionAccountant
+from dpselect.aggregates.histogram import Histogram
 from dpselect.errors import BudgetError, ParameterError
-from dpselect.histogram import Histogram
-from dpselect.planning import plan_picks, plan_top_k
 from dpselect.privacy import ApproxDP, BoundedRange, PureDP, Steps
+from dpselect.queries.top_k import TopKQuery
 from dpselect.reals import enclose
 from dpselect.testing import hockey_stick, law
 from tests.exact.grids import added, pairs
@@ -48,8 +48,8 @@ def overcharged(left, right, price):
 
 
 def plan(k, k_bar, *, method="limited-domain", counts=False, epsilon=1, delta="0.1"):
-    return plan_top_k(
-        k,
+    return TopKQuery(
+        k=k,
         epsilon=epsilon,
         delta=delta,
         domain=None,
@@ -57,7 +57,7 @@ def plan(k, k_bar, *, method="limited-domain", counts=False, epsilon=1, delta="0
         k_bar=k_bar,
         max_items_per_user=None,
         method=method,
-    )
+    ).plan
 
 
 def neighbours(high=()):
@@ -71,7 +71,7 @@ def answers(plan, counts):
     return law(lambda draws: tuple(plan.select(histogram(counts), draws).labels))
 
 
-@pytest.mark.parametrize("method", ["limited-domain", "chosen-k-bar"])
+@pytest.mark.parametrize("method", ["limited-domain"])
 @pytest.mark.parametrize(("k", "k_bar"), [(1, 1), (2, 2), (2, 3), (3, 3)])
 def test_what_an_answer_is_charged_covers_what_it_tells(method, k, k_bar):
     asked = plan(k, k_bar, method=method)
@@ -87,8 +87,6 @@ def test_a_short_answer_costs_less():
     assert asked.charge(9) == asked.charge(10) == ApproxDP(Fraction(1), Fraction(1, 10**6))
     counted = plan(10, 10, counts=True, delta="1e-6")
     assert counted.charge(1).epsilon == counted.selector.terms.epsilon_per_pick * Fraction(5, 2)  # 2 picks, 1 count
-    chosen = plan(10, 10, method="chosen-k-bar", delta="1e-6")
-    assert chosen.charge(1).epsilon == 3 * chosen.selector.terms.epsilon_per_pick  # k_bar, an item, bottom
 
 
 TWINS = {
@@ -116,26 +114,26 @@ def session(terms, counts, ks, charge):
     """The outcomes of Algorithm 2 over a histogram: every query asks as much as is left, up to its k."""
 
     def run(draws):
-        tab, told, view = Tab(terms), [], "all"
+        accountant, told, view = SessionAccountant(terms), [], "all"
         for k in ks:
             try:
-                asked = plan_picks(
-                    k,
+                asked = TopKQuery(
+                    k=k,
                     epsilon_per_pick=terms.epsilon_per_pick,
                     delta_threshold=terms.delta_per_query or Fraction(1, 4),
                     domain=None,
                     counts=False,
                     k_bar=max(k, 2),
                     max_items_per_user=None,
-                )
+                ).plan
                 ceiling = Cost(asked.privacy.steps, 1)
-                tab.take(ceiling)
+                accountant.take(ceiling)
             except BudgetError:
                 told.append("refused")
                 continue
             seen = tuple(counts[i] if i in VIEWS[view] else 0 for i in range(len(counts)))
             labels = tuple(asked.select(histogram(seen), draws).labels)
-            tab.give_back(ceiling, Cost(charge(asked, len(labels)), 1))
+            accountant.give_back(ceiling, Cost(charge(asked, len(labels)), 1))
             told.append(labels)
             view = "few" if labels[:1] == ("a",) else "all"
         return tuple(told)
@@ -309,36 +307,38 @@ def picks(n, epsilon=PICK.epsilon):
 
 
 def test_a_tab_refuses_what_it_has_not_and_is_not_changed_by_that():
-    tab = Tab(terms_of(Added(PICK)))
-    tab.take(Cost(picks(7), 1))
-    with pytest.raises(BudgetError, match=r"has 3 picks and 2 queries left, this question may take 4 picks and 1"):
-        tab.take(Cost(picks(4), 1))
-    with pytest.raises(BudgetError, match="may take 1 picks and 3 queries"):
-        tab.take(Cost(picks(1), 3))
-    assert (tab.left.picks, tab.left.queries) == (3, 2)
-    tab.give_back(Cost(picks(7), 1), Cost(picks(2), 1))
-    assert (tab.left.picks, tab.left.queries) == (8, 2)
-    tab.take(Cost(picks(8), 0))
-    assert tab.left.picks == 0
+    accountant = SessionAccountant(terms_of(Added(PICK)))
+    accountant.take(Cost(picks(7), 1))
+    with pytest.raises(
+        BudgetError, match=r"has 3 picks and 2 queries left, this question may take 4 picks and 1 query"
+    ):
+        accountant.take(Cost(picks(4), 1))
+    with pytest.raises(BudgetError, match="may take 1 pick and 3 queries"):
+        accountant.take(Cost(picks(1), 3))
+    assert (accountant.left.picks, accountant.left.queries) == (3, 2)
+    accountant.give_back(Cost(picks(7), 1), Cost(picks(2), 1))
+    assert (accountant.left.picks, accountant.left.queries) == (8, 2)
+    accountant.take(Cost(picks(8), 0))
+    assert accountant.left.picks == 0
 
 
 def test_a_tab_that_counts_steps_alike_takes_no_larger_ones():
-    tab = Tab(terms_of(Alike(PICK)))
-    tab.take(Cost(picks(1, "0.05")))
+    accountant = SessionAccountant(terms_of(Alike(PICK)))
+    accountant.take(Cost(picks(1, "0.05")))
     with pytest.raises(ParameterError, match=r"^epsilon must be at most one pick, 0\.1"):
-        tab.take(Cost(picks(1, "0.11")))
-    assert tab.left.picks == 9
+        accountant.take(Cost(picks(1, "0.11")))
+    assert accountant.left.picks == 9
 
 
 def test_closing_gives_back_what_surely_was_not_spent():
-    assert Tab(terms_of(Added(PICK))).close() == ApproxDP(Fraction(0), Fraction(0))
-    tab = Tab(terms_of(Concentrated(PICK)))
-    tab.take(Cost(picks(5), 1))
-    tab.give_back(Cost(picks(5), 1), Cost(picks(2), 1))
-    assert tab.close() == ApproxDP(Fraction(2, 10), Fraction(1, 100) - 2 * Fraction(1, 1000))
+    assert SessionAccountant(terms_of(Added(PICK))).close() == ApproxDP(Fraction(0), Fraction(0))
+    accountant = SessionAccountant(terms_of(Concentrated(PICK)))
+    accountant.take(Cost(picks(5), 1))
+    accountant.give_back(Cost(picks(5), 1), Cost(picks(2), 1))
+    assert accountant.close() == ApproxDP(Fraction(2, 10), Fraction(1, 100) - 2 * Fraction(1, 1000))
     with pytest.raises(BudgetError, match="closed"):
-        tab.take(Cost(picks(1)))
-    full = Tab(terms_of(Concentrated(PICK), k_star=1000))
+        accountant.take(Cost(picks(1)))
+    full = SessionAccountant(terms_of(Concentrated(PICK), k_star=1000))
     full.take(Cost(picks(1000)))
     assert full.close().epsilon == 3  # never more than the promise
 
@@ -353,14 +353,14 @@ def test_closing_gives_back_what_surely_was_not_spent():
     ],
 )
 def test_how_many_more_questions(ceiling, least, expected):
-    found = Tab(terms_of(Added(PICK))).prospect(ceiling, least)
+    found = SessionAccountant(terms_of(Added(PICK))).questions_left(ceiling, least)
     assert (found.at_least, found.at_most) == expected
-    tab = Tab(terms_of(Added(PICK)))
+    accountant = SessionAccountant(terms_of(Added(PICK)))
     for _ in range(found.at_least):
-        tab.take(ceiling)
-    tab = Tab(terms_of(Added(PICK)))
+        accountant.take(ceiling)
+    accountant = SessionAccountant(terms_of(Added(PICK)))
     for _ in range(found.at_most):
-        tab.take(ceiling)
-        tab.give_back(ceiling, least)
+        accountant.take(ceiling)
+        accountant.give_back(ceiling, least)
     with pytest.raises(BudgetError):
-        tab.take(ceiling)
+        accountant.take(ceiling)

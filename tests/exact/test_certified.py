@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from dpselect.draws import CertifiedDraws, SecureDraws, Weights, fresh_key
 from dpselect.draws.binomial import _mode, _Share, _short
-from dpselect.draws.bits import SystemBits
-from dpselect.draws.floats import ERROR, LIMIT, decay
-from dpselect.draws.peel import FAR, FAR_BITS, Peel, Reach
+from dpselect.draws.entropy import SystemBits
+from dpselect.draws.float_exp import ERROR, LIMIT, decay
+from dpselect.draws.peeling import FAR, FAR_BITS, Peel, Reach
 from dpselect.errors import ParameterError
 from dpselect.reals import Exp, Logistic, enclose, lower, upper
 from dpselect.testing import SeededDraws
@@ -134,7 +134,7 @@ def test_one_bound_for_all_that_is_far_would_hardly_ever_be_accepted(monkeypatch
 
 
 def test_a_bound_that_is_lowered_without_reaching_further_would_be_refused(monkeypatch):
-    """The other twin asks for acceptance above 1, which is another law."""
+    """The other twin asks for acceptance above 1, which is another distribution."""
     weights = Weights(np.array([60, 0]), Fraction(1), np.array([1, 10**30], dtype=object))
     monkeypatch.setattr(Reach, "of", lambda n: Reach(FAR, FAR_BITS + n.bit_length() - 40))
     peel = Peel(SeededDraws(1), weights, 1)
@@ -192,19 +192,19 @@ def thirds(words: int) -> list[int]:
 
 
 @pytest.mark.parametrize("words", [0, 1, 3])
-def test_a_coin_is_decided_by_the_first_bits_that_differ(words):
+def test_a_draw_is_decided_by_the_first_bits_that_differ(words):
     third = Exp(Fraction(0), Fraction(1, 3))
     assert scripted(*thirds(words), int("01" * 32, 2) - 1).bernoulli(third) is True
     assert scripted(*thirds(words), int("01" * 32, 2) + 1).bernoulli(third) is False
 
 
-def test_certain_coins_need_no_luck():
+def test_certain_draws_need_no_luck():
     assert scripted(2**64 - 1).bernoulli(Exp(Fraction(0))) is True
     assert scripted(0).bernoulli(Exp(Fraction(0), Fraction(0))) is False
 
 
 @given(st.fractions(0, 3), st.integers(0, 2**64 - 1))
-def test_a_coin_compares_with_the_exact_probability(exponent, word):
+def test_a_draw_compares_with_the_exact_probability(exponent, word):
     for probability in (Exp(-exponent), Logistic(exponent)):
         ball = probability.ball(256)
         answer = scripted(word, 2**63).bernoulli(probability)
@@ -219,7 +219,7 @@ def test_a_coin_compares_with_the_exact_probability(exponent, word):
 @pytest.mark.parametrize(
     "p", [Exp(Fraction(-1, 3)), Exp(Fraction(-9)), Exp(Fraction(0), Fraction(1, 2)), Exp(Fraction(0))]
 )
-def test_devroyes_hat_lies_above_the_binomial_law(n, p):
+def test_devroyes_envelope_lies_above_the_binomial_distribution(n, p):
     """Acceptance is at most 1 at every proposal, so that proposal x acceptance is the exact law."""
     mode = _mode(n, p)
     peak = _Share(n, mode, p).ball(128)
@@ -232,8 +232,8 @@ def test_devroyes_hat_lies_above_the_binomial_law(n, p):
     assert 1 / (1 - enclose(-w).exp()) <= half + 1  # the mass of a tail covers its geometric sum
 
 
-def hat(n: int, w: Fraction, beyond: int) -> Fraction:
-    """What acceptance would at least be at a place so far beyond the mode of n fair coins."""
+def ratio(n: int, w: Fraction, beyond: int) -> Fraction:
+    """What acceptance would at least be at a place so far beyond the mode of n fair trials."""
     p = Exp(Fraction(0), Fraction(1, 2))
     mode, half = _mode(n, p), (1 / w).__ceil__()
     peak = _Share(n, mode, p).ball(128)
@@ -243,12 +243,12 @@ def hat(n: int, w: Fraction, beyond: int) -> Fraction:
 
 
 @pytest.mark.parametrize("bits", [81, 82, 100, 128])
-def test_the_hat_lies_above_the_law_of_very_many_coins(bits):
+def test_the_envelope_lies_above_the_distribution_of_very_many_trials(bits):
     n = 3 << bits - 2
     w = _short(lower(_Share(n, n // 2, Exp(Fraction(0), Fraction(1, 2))).ball(64)))
     deviation = int((n / 4) ** 0.5)
     for step in range(60):
-        assert hat(n, w, deviation * step // 10) <= 1
+        assert ratio(n, w, deviation * step // 10) <= 1
 
 
 @pytest.mark.parametrize(("n", "beyond"), [(3 << 79, True), (3 << 100, False)])
@@ -267,7 +267,7 @@ def test_the_first_bits_of_a_number_are_at_most_the_number(number):
 @pytest.mark.parametrize(
     ("n", "p"), [(2**110, Exp(Fraction(-20))), (2**128, Exp(Fraction(-40))), (2**128, Exp(Fraction(0), Fraction(1, 2)))]
 )
-def test_very_many_coins_are_thrown(n, p):
+def test_a_binomial_of_very_many_trials(n, p):
     """Within 10 standard deviations of the mean, which fails once in 10^22 times."""
     mean = float(n * p.ball(256))
     assert abs(SeededDraws(7).binomial(n, p) - mean) < 10 * mean**0.5

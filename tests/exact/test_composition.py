@@ -14,8 +14,8 @@ import pytest
 from flint import arb, ctx
 
 from dpselect.accounting.composition import Total, basic, compose, every_bound, zcdp_to_epsilon
-from dpselect.accounting.nonadaptive import nonadaptive_delta
-from dpselect.accounting.randomized_response import optimal_pure
+from dpselect.accounting.optimal_nonadaptive import nonadaptive_delta
+from dpselect.accounting.optimal_pure import optimal_pure
 from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.privacy import AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
 from dpselect.reals import enclose, lower

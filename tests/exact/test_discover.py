@@ -11,16 +11,16 @@ import pytest
 from flint import arb, ctx
 
 from dpselect.accounting.renyi import log_moment
+from dpselect.accounting.renyi_budget import renyi_budget
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped
-from dpselect.mechanisms.discover import UNION_SHARE, picks
-from dpselect.mechanisms.set_union.renyi_budget import renyi_budget
-from dpselect.planning import plan_top_k
+from dpselect.mechanisms.top_k.discover import UNION_SHARE, picks
 from dpselect.privacy import BoundedRange, PureDP
+from dpselect.queries.top_k import TopKQuery
 from dpselect.reals import enclose
 from dpselect.testing import law
-from dpselect.user_sets import UserSets
-from tests import broken_discovery as broken
 from tests.exact.laws import BITS, at_most, delta_between, peeled, same
+from tests.twins import discovery as broken
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10)
 # Items that are rarely found, found by half, and always. Users of more items than take part are few, or the samples
@@ -146,9 +146,8 @@ def test_counts_that_are_not_paid_are_refused():
 
 def test_what_top_k_runs_is_the_mechanism():
     """Labels, in rank order, by the same law; counts are noise on items already told."""
-    terms = {"domain": None, "k_bar": None, "method": "discover", "max_items_per_user": 2}
-    plan = plan_top_k(2, epsilon=EPSILON, delta=DELTA, counts=False, **terms)
+    plan = TopKQuery(k=2, epsilon=EPSILON, delta=DELTA, method="discover", max_items_per_user=2).plan
     sets = UserSets.of(BASES[3].split())
-    ran = law(lambda draws: "".join(plan.select(sets, draws, None).labels))
+    ran = law(lambda draws: "".join(plan.of_sets(sets, draws, None).labels))
     m = made(2, 2, str(UNION_SHARE))
     assert same(ran, told(lambda sets, draws: m(sets, draws=draws), BASES[3].split()))

@@ -11,17 +11,16 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws, Levels
-from dpselect.draws.levels import cuts
+from dpselect.draws.loss_levels import cuts
 from dpselect.errors import ParameterError
-from dpselect.histogram import Histogram
 from dpselect.mechanisms import CanonicalSet, JointPermuteAndFlip, JointSequence, JointSet
-from dpselect.mechanisms.joint_sequence import SequenceWays, sequence_within
-from dpselect.mechanisms.paths import Paths, SetWays
-from dpselect.mechanisms.ranked import ranked, subset
+from dpselect.mechanisms.joint.constrained_sets import Paths, SetWays
+from dpselect.mechanisms.joint.ranked import ranked, subset
+from dpselect.mechanisms.joint.sequence import SequenceWays, sequence_within
 from dpselect.privacy import BoundedRange, PureDP
 from dpselect.testing import SeededDraws, law
-from tests import broken
 from tests.exact.grids import grid, pairs, replaced
 from tests.exact.joint_laws import (
     canonical_loss,
@@ -34,6 +33,7 @@ from tests.exact.joint_laws import (
     sorted_grid,
 )
 from tests.exact.laws import BITS, at_most, cached_laws, equals, law_of, log_range, max_log_ratio, same
+from tests.twins import selection as broken
 
 HALF = Fraction(1, 2)
 FLIP_CANONICAL = "canonical permute-and-flip"
@@ -242,7 +242,7 @@ class Twin:
         if self.wrong == "tail dropped":
             levels = Levels(rate, max(rows.spread - 1, 0), ways, [0, max(rows.spread - 1, 0)])
             object.__setattr__(levels, "sizes", levels.sizes[:-1] if rows.spread > 1 else [1])
-        loss = levels.loss(*draws.among(levels))
+        loss = levels.loss(*draws.sample_product(levels))
         if sequence:
             return rows.names(sequence_within(rows.reach(loss), draws))
         ranks = SetWays(rows).within(loss).draw(draws)

@@ -10,13 +10,13 @@ from flint import arb, ctx
 from dpselect.mechanisms import ChosenKBar, LimitedDomain
 from dpselect.reals import enclose
 from dpselect.testing import law
-from tests import broken
 from tests.exact.grids import pairs
 from tests.exact.laws import BITS, at_most, cached_laws, delta_between, law_of, same
+from tests.twins import selection as broken
 
 
 def algorithm_1(counts, k, k_bar, rate, delta, touched=None):
-    """Seed 003, Algorithm 1 by its law: peel items of the k_bar best, bottom, and items of count 0 that fill up.
+    """Durfee and Rogers 2019, Algorithm 1: peel the k_bar best items, bottom, and items of count 0 that fill up.
 
     Written apart from the code: recursion over the items left, probabilities as balls.
     """

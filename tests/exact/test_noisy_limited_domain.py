@@ -14,19 +14,19 @@ from flint import arb
 from dpselect.accounting import zcdp_to_epsilon
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import LimitedDomainGaussian, LimitedDomainLaplace
-from dpselect.mechanisms.noisy_threshold import (
+from dpselect.mechanisms.top_k.noisy_ranking import largest
+from dpselect.mechanisms.top_k.threshold_heights import (
     gaussian_height,
     gaussian_tail,
     laplace_height,
     laplace_tail,
     largest_rho,
 )
-from dpselect.mechanisms.ranking import largest
-from dpselect.mechanisms.top_rows import top_rows
+from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.testing import hockey_stick, law
-from tests import broken
 from tests.exact.grids import pairs
 from tests.exact.noisy_domain import NoisyDomain, gaussian, hockey, laplace, none
+from tests.twins import selection as broken
 
 HALF = Fraction(1, 2)
 MILLIONTH = Fraction(1, 10**6)

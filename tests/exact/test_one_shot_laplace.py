@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Noise, Weights
 from dpselect.errors import ParameterError
-from dpselect.histogram import Histogram
 from dpselect.mechanisms import ApproxOneShotLaplace, OneShotLaplace
 from dpselect.testing import law
 from dpselect.testing.noisy_law import noisy_max_law
 from dpselect.testing.noisy_top_law import noisy_top_law
-from tests import broken
 from tests.exact.grids import pairs, replaced
 from tests.exact.laws import BITS, at_most, cached_laws, max_log_ratio
+from tests.twins import selection as broken
 
 HALF = Fraction(1, 2)
 

@@ -1,4 +1,4 @@
-"""Top k of a known domain: Theorem 1 of seed 004, the price of k picks, and noisy counts."""
+"""Top k of a known domain: Theorem 1 of Durfee and Rogers 2021, the price of k picks, and noisy counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from dpselect.mechanisms import NoisyCounts, Peeling
 from dpselect.privacy import BoundedRange, PureDP, Steps
 from dpselect.reals import enclose
 from dpselect.testing import law
-from tests import broken
 from tests.exact.grids import pairs, replaced
 from tests.exact.laws import (
     BITS,
@@ -26,6 +25,7 @@ from tests.exact.laws import (
     peeled,
     same,
 )
+from tests.twins import selection as broken
 
 PICK = Fraction(1, 2)
 SHAPES = {
@@ -57,7 +57,7 @@ def test_grouped_counts_have_the_same_law_as_listed_ones(counts):
 
 @pytest.mark.slow
 def test_theorem_1_one_shot_gumbel_is_peeling():
-    """Seed 004, equation (3) integrated numerically, with the Gumbel density as it stands there."""
+    """Durfee and Rogers 2021, equation (3), integrated numerically, with the Gumbel density as it stands there."""
     h, rate = (2, 1, 0), 0.5
 
     def density(x):

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from flint import ctx
 
-from dpselect.grid import Grid, UsersAt
+from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.mechanisms import Quantile
 from dpselect.mechanisms.quantile import Near, Stretches
 from dpselect.privacy import BoundedRange, Steps
 from dpselect.reals import enclose
 from dpselect.testing import law
-from tests import broken
 from tests.exact.laws import (
     BITS,
     at_most,
@@ -26,6 +25,7 @@ from tests.exact.laws import (
     max_log_ratio,
     same,
 )
+from tests.twins import selection as broken
 
 EPSILON = Fraction(3, 2)
 POINTS = range(6)  # low 0, high 5, step 1

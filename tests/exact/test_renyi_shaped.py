@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpselect.accounting.renyi_budget import renyi_budget
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import RenyiShaped, TruncatedGeometric
 from dpselect.mechanisms.set_union import renyi_curve
-from dpselect.mechanisms.set_union.renyi_budget import renyi_budget
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, check, power, steepest
 from dpselect.mechanisms.set_union.renyi_shaped import given
 from dpselect.testing import SeededDraws
-from dpselect.user_sets import UserSets
-from tests import broken_renyi as broken
 from tests.exact.laws import BITS, at_most, delta_between, same
 from tests.exact.renyi_laws import audit, audited, call_law, delta_of, divergence, heavy, worst_product
 from tests.exact.union_laws import of_coins, sets_of, subsets
+from tests.twins import renyi as broken
 
 BUDGETS = [("1", "4.54e-5"), ("1", "0.1"), ("1/2", "0.4"), ("3", "0.01"), ("0.1", "0.9"), ("2", "1e-6")]
 

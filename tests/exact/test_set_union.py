@@ -11,25 +11,25 @@ from dpselect import mechanisms
 from dpselect.mechanisms import (
     SIPS,
     CountLaplace,
-    GreedyPouring,
+    GreedyGeometric,
+    GreedyLaplace,
     PolicyLaplace,
     ShapedPolicy,
-    ShapedPouring,
     ShapedWeighted,
     TruncatedGeometric,
     WeightedGaussian,
     WeightedLaplace,
 )
-from dpselect.mechanisms.set_union.laws import LaplaceTail
+from dpselect.mechanisms.set_union.release_laws import LaplaceTail
 from dpselect.mechanisms.set_union.thresholds import gaussian_delta, one_of
 from dpselect.reals import enclose
-from tests import broken_unions as broken
 from tests.exact.laws import BITS, at_most, delta_between, equals
 from tests.exact.union_laws import private, union_law, weights_of, worst
+from tests.twins import unions as broken
 
 ONE_ROUND = """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian
-    GreedyPouring ShapedWeighted ShapedPolicy ShapedPouring""".split()
-POLICIES = "PolicyLaplace PolicyGaussian GreedyPouring ShapedPolicy ShapedPouring".split()
+    GreedyLaplace ShapedWeighted ShapedPolicy GreedyGeometric""".split()
+POLICIES = "PolicyLaplace PolicyGaussian GreedyLaplace ShapedPolicy GreedyGeometric".split()
 BUDGETS = [("1", "0.1"), ("1/2", "0.4"), ("3", "0.01")]
 
 
@@ -70,10 +70,10 @@ def test_truncated_geometric_is_private_and_uses_all_of_delta(epsilon, delta):
 @pytest.mark.parametrize(
     "mechanism",
     [
-        GreedyPouring(epsilon=1, delta="0.1"),
+        GreedyLaplace(epsilon=1, delta="0.1"),
         ShapedWeighted(epsilon=1, delta="0.1"),
         ShapedPolicy(epsilon=1, delta="0.1"),
-        ShapedPouring(epsilon=1, delta="0.1"),
+        GreedyGeometric(epsilon=1, delta="0.1"),
         CountLaplace(epsilon=1, delta="0.1", max_items_per_user=3),
         WeightedLaplace(epsilon=1, delta="0.1", max_items_per_user=3),
         PolicyLaplace(epsilon=1, delta="0.1", max_items_per_user=3),
@@ -151,15 +151,15 @@ BEFORE = (*map(tuple, CHAIN), (0, 2, 4), (1, 3, 5))
 AFTER = (*map(tuple, CHAIN), (0, 1), (0, 2, 4), (1, 3, 5))
 
 
-def test_pouring_to_a_cutoff_that_is_not_whole_is_refused():
+def test_greedy_updates_to_a_cutoff_that_is_no_integer_are_refused():
     """Not by its l1 distance, which is 1: two items are new, and neither belongs to the added user."""
     terms = {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10)}
-    twin = broken.FractionalPouring(cutoff=Fraction(9, 2), **terms)
+    twin = broken.FractionalGreedy(cutoff=Fraction(9, 2), **terms)
     before, after = (weights_of(twin, database, 6) for database in (BEFORE, AFTER))
     assert [b - a for a, b in zip(before, after, strict=True)] == [0, 0, 0, 0, Fraction(1, 2), Fraction(1, 2)]
     laws = [union_law(twin, database, 6) for database in (BEFORE, AFTER)]
     assert float(delta_between(*laws, Fraction(1, 2)).mid()) > 0.14
-    for right in (GreedyPouring(**terms), ShapedPouring(**terms), ShapedPolicy(**terms)):
+    for right in (GreedyLaplace(**terms), GreedyGeometric(**terms), ShapedPolicy(**terms)):
         laws = [union_law(right, database, 6) for database in (BEFORE, AFTER)]
         assert at_most(delta_between(*laws, Fraction(1, 2)), Fraction(1, 10))
 

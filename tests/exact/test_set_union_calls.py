@@ -12,17 +12,17 @@ import pytest
 from flint import arb, ctx
 
 from dpselect import mechanisms
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
-from dpselect.mechanisms import SIPS, GreedyPouring, PolicyGaussian, TruncatedGeometric
+from dpselect.mechanisms import SIPS, GreedyLaplace, PolicyGaussian, TruncatedGeometric
 from dpselect.testing import Law, law
-from dpselect.user_sets import UserSets
 from tests.exact.laws import BITS, at_most, delta_between, same
 from tests.exact.union_laws import union_law
 
 TERMS = {"epsilon": 1, "delta": "0.1"}
-NAMES = """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian GreedyPouring
-    ShapedWeighted ShapedPolicy ShapedPouring""".split()
-POLICIES = "PolicyLaplace PolicyGaussian GreedyPouring ShapedPolicy ShapedPouring".split()
+NAMES = """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian GreedyLaplace
+    ShapedWeighted ShapedPolicy GreedyGeometric""".split()
+POLICIES = "PolicyLaplace PolicyGaussian GreedyLaplace ShapedPolicy GreedyGeometric".split()
 BASES = ["", "ab", "a", "ab ab", "ab bc", "a bc"]
 
 
@@ -90,5 +90,5 @@ def test_calls_of_the_others_are_private(mechanism):
 
 def test_nobody_s_place_in_the_data_matters():
     """The same people in another order of rows and items: the same law."""
-    for mechanism in (GreedyPouring(alpha=0, **TERMS), PolicyGaussian(alpha=0, max_items_per_user=2, **TERMS)):
+    for mechanism in (GreedyLaplace(alpha=0, **TERMS), PolicyGaussian(alpha=0, max_items_per_user=2, **TERMS)):
         assert same(law_of(mechanism, ("ab", "bc")), law_of(mechanism, ("cb", "ba")))

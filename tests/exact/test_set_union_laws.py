@@ -13,19 +13,19 @@ from dpselect.mechanisms import (
     SIPS,
     CountGaussian,
     CountLaplace,
-    GreedyPouring,
+    GreedyGeometric,
+    GreedyLaplace,
     PolicyGaussian,
     PolicyLaplace,
     ShapedPolicy,
-    ShapedPouring,
     ShapedWeighted,
     TruncatedGeometric,
     WeightedGaussian,
     WeightedLaplace,
 )
-from dpselect.mechanisms.set_union.laws import GaussianTail, LaplaceTail, Shaped, geometric
+from dpselect.mechanisms.set_union.greedy import certain
 from dpselect.mechanisms.set_union.policy import even_up
-from dpselect.mechanisms.set_union.pouring import certain
+from dpselect.mechanisms.set_union.release_laws import GaussianTail, LaplaceTail, Shaped, geometric
 from dpselect.mechanisms.set_union.thresholds import gaussian_delta, refused, root_up, smallest_deviation, threshold
 from dpselect.reals import Exp, enclose
 from tests.exact.laws import BITS
@@ -54,10 +54,10 @@ def test_golden_thresholds(epsilon, most, laplace, sigma, gauss):
     terms = {"epsilon": epsilon, "delta": DELTA, "max_items_per_user": int(most)}
     assert float(WeightedLaplace(**terms).threshold) == near(laplace)
     assert float(PolicyLaplace(**terms).threshold) == near(laplace)
-    assert float(WeightedGaussian(**terms).deviation) == near(sigma)
+    assert float(WeightedGaussian(**terms).law.deviation) == near(sigma)
     assert float(WeightedGaussian(**terms).threshold) == near(gauss)
     few = PolicyGaussian(**terms, most_users=1)
-    assert float(few.deviation) == near(sigma)
+    assert float(few.law.deviation) == near(sigma)
     assert float(few.threshold) == near(gauss)
     many = PolicyGaussian(**terms)
     assert few.threshold < many.threshold < few.threshold * (1 + many.slack) + many.slack
@@ -65,8 +65,8 @@ def test_golden_thresholds(epsilon, most, laplace, sigma, gauss):
 
 
 @pytest.mark.parametrize(("epsilon", "expected"), [("0.1", 94.0685), ("0.5", 19.6137), ("1", 10.30685), ("3", 4.10228)])
-def test_golden_thresholds_of_pouring(epsilon, expected):
-    assert float(GreedyPouring(epsilon=epsilon, delta=DELTA).threshold) == pytest.approx(expected, rel=2e-6)
+def test_golden_thresholds_of_greedy_updates(epsilon, expected):
+    assert float(GreedyLaplace(epsilon=epsilon, delta=DELTA).threshold) == pytest.approx(expected, rel=2e-6)
 
 
 @pytest.mark.parametrize(("epsilon", "expected"), [("0.5", 17.748), ("1", 9.848), ("3", 4.085)])
@@ -84,8 +84,8 @@ def test_count_thresholds_are_the_formulas(most):
     assert float(CountLaplace(**terms).threshold) == pytest.approx(1 + 2 * most * math.log(1 / (2 * q)), rel=1e-10)
     gaussian = CountGaussian(**terms)
     sigma = 6.64105924 * math.sqrt(most)
-    assert float(gaussian.deviation) == pytest.approx(sigma, rel=1e-8)
-    tail = math.erfc(float((gaussian.threshold - 1) / gaussian.deviation) / math.sqrt(2)) / 2
+    assert float(gaussian.law.deviation) == pytest.approx(sigma, rel=1e-8)
+    tail = math.erfc(float((gaussian.threshold - 1) / gaussian.law.deviation) / math.sqrt(2)) / 2
     assert (1 - tail) ** most == pytest.approx(1 - float(DELTA) / 2, rel=1e-12)
 
 
@@ -222,7 +222,7 @@ def test_near_the_turn_a_ball_holds_the_number_at_every_precision():
         (lambda: SIPS(epsilon=1, delta="0.1", max_items_per_user=1, rounds=0), "rounds"),
         (lambda: SIPS(epsilon=1, delta="0.1", max_items_per_user=1, rounds=10**6), "rounds"),
         (lambda: SIPS(epsilon=1, delta="0.1", max_items_per_user=1, split=2), "split"),
-        (lambda: ShapedPouring(epsilon=1, delta="0.1", alpha="many"), "alpha"),
+        (lambda: GreedyGeometric(epsilon=1, delta="0.1", alpha="many"), "alpha"),
     ],
 )
 def test_parameters_are_refused_by_name(build, parameter):

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import RenyiShaped
+from dpselect.methods import Bound, named, names
+from dpselect.queries.union_accuracy import found_by, users_for
 from dpselect.testing import law
-from dpselect.union_accuracy import found_by, users_for
-from dpselect.unions import METHODS, fields
-from dpselect.user_sets import UserSets
 
-ALONE = [name for name in METHODS if name not in ("sips", "renyi-shaped")]
+ALONE = [name for name in names("union") if name not in ("sips", "renyi-shaped")]
 APART = [
     "count-laplace", "count-gaussian", "weighted-laplace", "weighted-gaussian", "shaped-weighted", "sips",
     "renyi-shaped",
@@ -21,8 +21,8 @@ APART = [
 
 
 def made(name: str, most: int = 3, epsilon: int = 4) -> Any:
-    bound = {"max_items_per_user": most} if "max_items_per_user" in fields(name) else {}
-    return METHODS[name](epsilon=epsilon, delta=Fraction(1, 1000), **bound)
+    bound = {"max_items_per_user": most} if named("union", name).bound is not Bound.NONE else {}
+    return named("union", name).make(epsilon=epsilon, delta=Fraction(1, 1000), **bound)
 
 
 def chance(mechanism: Any, users: int, items: int) -> float:
@@ -64,8 +64,8 @@ def test_a_curve_that_ends_too_low_says_nothing() -> None:
 
 def test_a_cutoff_that_is_too_low_says_nothing() -> None:
     """Whole cutoffs and a large epsilon: no number of users makes an item as likely as that."""
-    assert users_for(made("greedy-pouring"), 0.95, 1) is None
-    assert "cannot be said beforehand" in found_by(made("greedy-pouring"), None).sentences[0]
+    assert users_for(made("greedy-laplace"), 0.95, 1) is None
+    assert "cannot be said beforehand" in found_by(made("greedy-laplace"), None).sentences[0]
 
 
 def test_a_policy_says_nothing_of_users_of_several_items() -> None:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms.set_union.port import UNIT
 from dpselect.mechanisms.set_union.weighted import rooted, weighted
 from dpselect.testing import Law
-from dpselect.user_sets import UserSets
 from tests.exact.laws import BITS, at_most, delta_between
 
 Database = tuple[tuple[int, ...], ...]  # the items of each user in their order, users in theirs

@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 import dpselect as dps
-from dpselect.archive import archived, restored
-from dpselect.engines.domain import UNSEEN, Column, Listed, Size, Span
-from dpselect.questions import question, source_of, summary
-from dpselect.release import Item, Release, Statement
+from dpselect.domain import UNSEEN, Column, Listed, Size, Span
+from dpselect.engines.identity import source_of
+from dpselect.ledger.question import summary
+from dpselect.queries.identity import question
+from dpselect.release.archive import archived, restored
+from dpselect.release.release import Ended, Item, Release, Statement
 
 VALUES = [
     "ant", "", 7, -(2**70), True, 1.5, 0.1, float("inf"), None, UNSEEN, b"\x00\xff", Decimal("1.10"),
@@ -36,7 +38,7 @@ def release(*items: object) -> Release:
         sentences=("One.", "Two."),
     )
     found = tuple(Item(item, rank, None if rank % 2 else rank * 10) for rank, item in enumerate(items, 1))
-    return Release(items=found, complete=False, privacy=statement, secure=True)
+    return Release(items=found, ended=Ended.BOTTOM, counted=True, privacy=statement, secure=True)
 
 
 def test_a_release_comes_back_with_its_types():

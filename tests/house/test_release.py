@@ -20,11 +20,11 @@ import pyarrow
 import pytest
 
 import dpselect as dps
-from dpselect import forms
-from dpselect.engines.domain import UNSEEN
+from dpselect.domain import UNSEEN
 from dpselect.errors import OutputError, ParameterError
 from dpselect.privacy import Neighbors
-from dpselect.release import Item, Release, Statement
+from dpselect.release import formatting
+from dpselect.release.release import Ended, Item, Release, Statement
 
 STATEMENT = Statement(
     epsilon=Fraction(1, 3),
@@ -46,7 +46,8 @@ def release(
 ) -> Release:
     found = counts or [None] * len(labels)
     items = tuple(Item(label, i, count) for i, (label, count) in enumerate(zip(labels, found, strict=True), 1))
-    return Release(items=items, complete=complete, privacy=STATEMENT, secure=secure)
+    ended = Ended.FULL if complete else Ended.BOTTOM
+    return Release(items=items, ended=ended, counted=counts is not None, privacy=STATEMENT, secure=secure)
 
 
 PLAIN = {
@@ -88,7 +89,10 @@ def test_json_form() -> None:
     found = json.loads(release(["a", "b"], [12, -3], complete=False).to_json())
     assert found == {
         "items": [{"item": "a", "rank": 1, "count": 12}, {"item": "b", "rank": 2, "count": -3}],
+        "kind": "ranking",
+        "counted": True,
         "complete": False,
+        "ended": "bottom",
         "privacy": {
             "epsilon": math.nextafter(1 / 3, 1),  # the float 1 / 3 is below one third
             "delta": 1e-6,
@@ -118,7 +122,7 @@ def test_no_count_without_counts() -> None:
 
 def test_empty_release_keeps_the_columns_that_were_asked_for() -> None:
     asked = Statement(**{**vars(STATEMENT), "parameters": {"k": 3, "epsilon_per_count": Fraction(1)}})
-    empty = Release(items=(), complete=False, privacy=asked, secure=True)
+    empty = Release(items=(), ended=Ended.BOTTOM, counted=True, privacy=asked, secure=True)
     assert list(empty.to_columns()) == ["rank", "item", "count"]
     assert "0 of at most 3 items: no other has enough users to tell" in str(empty)
     assert empty.to_polars().shape == (0, 3)
@@ -164,7 +168,7 @@ def test_frames_hold_the_same(labels: list[object]) -> None:
 def test_frames_turn_mixed_items_into_text(labels: list[object]) -> None:
     found = release(labels).to_arrow()
     assert found.schema.field("item").type == pyarrow.string()
-    assert found["item"].to_pylist() == [forms.text(label) for label in labels]
+    assert found["item"].to_pylist() == [formatting.text(label) for label in labels]
 
 
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +213,7 @@ def test_items_do_not_steer_the_terminal() -> None:
 
 def test_wide_characters_are_aligned() -> None:
     lines = str(release(["東京", "Oslo", "e\u0301"], [1, 2, 3])).splitlines()[1:4]
-    assert {forms.width(line) for line in lines} == {forms.width(lines[0])}
+    assert {formatting.width(line) for line in lines} == {formatting.width(lines[0])}
 
 
 def test_a_long_item_is_shown_whole() -> None:
@@ -235,7 +239,7 @@ def test_printed_numbers_never_understate(number: Fraction) -> None:
 
 @pytest.mark.parametrize(("number", "text"), [("1", "1"), ("0.1", "0.1"), ("1e-6", "1e-06"), ("1000000", "1000000")])
 def test_numbers_are_short(number: str, text: str) -> None:
-    assert forms.number(Fraction(number)) == text
+    assert formatting.number(Fraction(number)) == text
 
 
 # ---- the plot ---------------------------------------------------------------------------------------------

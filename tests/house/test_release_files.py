@@ -21,12 +21,12 @@ import polars
 import pytest
 
 import dpselect as dps
-from dpselect.accuracy import Accuracy
-from dpselect.archive import archived, restored
-from dpselect.engines.domain import UNSEEN
+from dpselect.domain import UNSEEN
 from dpselect.errors import DataError, OutputError, ParameterError
-from dpselect.plots import MOST_BARS
-from dpselect.release import Item, Receipt, Release
+from dpselect.release.accuracy import Accuracy
+from dpselect.release.archive import archived, restored
+from dpselect.release.plots import MOST_BARS
+from dpselect.release.release import Item, Receipt, Release
 from dpselect.testing import SeededDraws
 from tests.house.test_release import release
 
@@ -54,7 +54,6 @@ def kinds() -> dict[str, Release]:
         "noisy": data.top_k(3, **USUAL, counts=True, method="limited-domain-gaussian"),
         "discover": data.top_k(3, **USUAL, counts=True, method="discover"),
         "set": data.top_k(3, **USUAL, **sets, method="canonical-set"),
-        "gamma": data.top_k(3, **USUAL, domain=domain, counts=True, method="gamma"),
         "choose": data.choose(domain=domain, epsilon=1),
         "scores": dps.choose({"x": 0.25, "y": 3}, epsilon=1),
         "union": data.union(**USUAL, counts=True),
@@ -126,14 +125,6 @@ def test_files_that_hold_no_release(tmp_path: Path) -> None:
         Release.from_json(tmp_path / "bytes")
     with pytest.raises(ParameterError, match="text must be"):
         Release.from_json(3)  # type: ignore[arg-type]
-
-
-def test_a_release_that_a_ledger_kept_before_there_was_accuracy_is_read() -> None:
-    before = json.loads(archived(release(["a"], [5])))
-    before["form"], before["items"] = 1, [["a", 1, 5]]
-    del before["accuracy"]
-    assert restored(json.dumps(before)) == release(["a"], [5])
-    assert list(release(["a"], [5]).to_columns()) == ["rank", "item", "count"]
 
 
 # ---- tables in files --------------------------------------------------------------------------------------
@@ -253,7 +244,7 @@ def test_accuracy_is_words_and_numbers() -> None:
 def test_what_is_said_does_not_depend_on_the_rows() -> None:
     """Two data sets of nothing in common, one answer of as many items: the same words."""
     other = {"user": list(range(900)), "item": ["x", "y", "z"] * 300}
-    for method in ("limited-domain", "limited-domain-laplace", "chosen-k-bar"):
+    for method in ("limited-domain", "limited-domain-laplace"):
         asked = {**USUAL, "counts": True, "method": method}
         two = [
             dps.Dataset(rows, user="user", item="item", max_items_per_user=2).top_k(3, **asked)

@@ -22,6 +22,7 @@ def test_the_sdist_holds_tests_docs_changelog_and_pins(tmp_path: Path, monkeypat
     monkeypatch.chdir(ROOT)
     with tarfile.open(tmp_path / buildapi.build_sdist(str(tmp_path))) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
-    wanted = {"CHANGELOG.md", "LICENSE", "README.md", "dev", "pyproject.toml"}.union(*map(files, WHOLE))
+    root = {"CITATION.cff", "LICENSE", "dev", "pyproject.toml", *(path.name for path in ROOT.glob("*.md"))}
+    wanted = root.union(*map(files, WHOLE))
     assert sorted(wanted - held) == []
     assert sorted(name for name in held if LEAVINGS & set(name.split("/"))) == []

@@ -53,7 +53,9 @@ class World:
         self.kept: list[dps.Session] = []  # so that no two have the same id
 
     def open(self) -> dps.Session:
-        paying: Any = {} if self.kind == "none" else {"ledger": self.ledger or self.where, "analyst": self.analyst}
+        paying: Any = {}
+        if self.kind != "none":
+            paying["budget"] = dps.Budget.open(self.ledger or self.where, analyst=self.analyst)
         session = dps.Session(epsilon=TOTAL, delta=DELTA, k_star=PICKS, l_star=1, **paying)
         self.kept.append(session)
         self.names[id(session)] = f"{os.getpid()}.{len(self.kept)}"
@@ -143,7 +145,7 @@ def forked_beside_a_thread(world: World) -> None:
     thread = threading.Thread(target=lambda: world.ask(session, meddle))
     thread.start()
     inside.wait(PATIENCE)
-    session._tab._lock.acquire()
+    session._accountant._lock.acquire()
     child = os.fork()
     if not child:
         with suppress(dps.DpselectError), session:
@@ -152,7 +154,7 @@ def forked_beside_a_thread(world: World) -> None:
             session.close()
         gc.collect()
         os._exit(0)
-    session._tab._lock.release()
+    session._accountant._lock.release()
     os.waitpid(child, 0)
     go.set()
     thread.join()
@@ -248,12 +250,12 @@ def copied(how: str, when: str) -> Pattern:
         session = world.open()
         if when == "asked":
             world.ask(session)
-        for part in (session, session._tab):
+        for part in (session, session._accountant):
             with suppress(dps.DpselectError, TypeError, pickle.PicklingError):
                 twin: Any = ways[how](part)
                 if part is not session:
                     twin, twin_tab = object.__new__(dps.Session), twin
-                    twin.__dict__ |= session.__dict__ | {"_tab": twin_tab}
+                    twin.__dict__ |= session.__dict__ | {"_accountant": twin_tab}
                 world.greedy(twin)
         world.greedy(session)
 

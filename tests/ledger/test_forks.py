@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.draws.bits import SystemBits
+from dpselect.draws.entropy import SystemBits
 from dpselect.ledger import Account, Ledger
-from dpselect.payments import Purse
+from dpselect.ledger.budget import LedgerBudget
 from tests.ledger.amounts import ask, charge
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
@@ -59,7 +59,7 @@ def test_a_child_with_the_id_of_its_parent_draws_other_words(monkeypatch: pytest
 NEWPID = 0x20000000  # CLONE_NEWPID
 ALONE = f"""
 import ctypes, json, os
-from dpselect.draws.bits import SystemBits
+from dpselect.draws.entropy import SystemBits
 bits = SystemBits()
 bits.word()
 assert ctypes.CDLL(None).unshare({NEWPID}) == 0
@@ -97,7 +97,9 @@ def granted(where: str, ann: Account) -> str:
 
 
 def opened(where: str) -> dps.Session:
-    return dps.Session(epsilon=1, delta="1e-6", k_star=4, l_star=1, ledger=where, analyst="ann", name="plays")
+    return dps.Session(
+        epsilon=1, delta="1e-6", k_star=4, l_star=1, budget=dps.Budget.open(where, data="plays", analyst="ann")
+    )
 
 
 SCORES = {"ant": 3, "bee": 1}
@@ -190,7 +192,8 @@ def test_a_child_that_its_interpreter_ends_frees_no_connection(granted: str) -> 
 def test_what_can_be_spent_cannot_be_copied(granted: str, ann: Account, how: Callable[[Any], object]) -> None:
     with opened(granted) as session, Ledger(granted) as ledger:
         ledger.grant(ann, 1, "1e-6")
-        things = (session, session._tab, session._deposit, ledger, Purse(granted, ann))
+        budgets = LedgerBudget(granted, data=ann.dataset, analyst=ann.analyst), dps.Budget(epsilon=1)
+        things = (session, session._accountant, session._deposit, ledger, *budgets)
         for thing in (*things, ledger.reserve(ann, charge("0.5"), "{}")):
             name = type(thing).__name__
             with pytest.raises(dps.BudgetError, match=f"a {name} cannot be copied or pickled: it could be spent twice"):

@@ -6,11 +6,12 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpselect.errors import BudgetError
 from dpselect.ledger import Account, Balance, Charge, Ledger, Reservation
+from tests.house.pace import examples
 from tests.ledger.amounts import started
 
 amounts = st.builds(
@@ -21,7 +22,7 @@ amounts = st.builds(
 steps = st.tuples(st.sampled_from(["grant", "reserve", "reserve", "settle"]), st.integers(0, 2), amounts)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(steps, max_size=25))
 def test_any_life(life: list[tuple[str, int, Charge]]) -> None:
     accounts = [Account("plays", name) for name in ("ann", "bob", "eve")]

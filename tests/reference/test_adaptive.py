@@ -10,16 +10,17 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from dpselect.accounting import adaptive
-from dpselect.accounting.adaptive import Grid, adaptive_delta, adaptive_epsilon, default_resolution
-from dpselect.accounting.adaptive import largest_adaptive_pick as largest
+from dpselect.accounting import optimal_adaptive
 from dpselect.accounting.composition import basic, zcdp
-from dpselect.mechanisms.price import plan_of
+from dpselect.accounting.optimal_adaptive import Grid, adaptive_delta, adaptive_epsilon, default_resolution
+from dpselect.accounting.optimal_adaptive import largest_adaptive_pick as largest
+from dpselect.accounting.price import plan_of
 from dpselect.privacy import BoundedRange, PureDP, Steps
 from dpselect.reals import enclose
+from tests.house.pace import examples
 
 DELTA = Fraction(1, 10**6)
 mpf = mpmath.mpf
@@ -111,7 +112,7 @@ def randomised_responses(k, e, epsilon):
     return mpmath.fsum(terms) / (1 + mpmath.exp(e)) ** k
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(1, 60), st.fractions(Fraction(1, 100), 3, max_denominator=1000), st.floats(0, 0.9))
 def test_pure_steps_alone_are_exact(k, e, part):
     epsilon = Fraction(part) * min(k * e, Fraction(20))
@@ -141,7 +142,7 @@ def fixed_picks(k, e, epsilon):
     return best
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(1, 25), st.fractions(Fraction(1, 100), 3, max_denominator=1000), st.floats(0, 0.95))
 def test_never_below_the_optimum_of_fixed_picks(k, e, part):
     epsilon = Fraction(part) * min(k * e, Fraction(20))
@@ -158,7 +159,7 @@ few_steps = st.lists(st.builds(Steps, kinds, st.integers(1, 3)), min_size=1, max
 )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(few_steps, st.floats(0, 0.9), st.integers(0, 2**32), st.floats(0, 0.5))
 def test_never_below_an_adaptive_adversary(steps, part, seed, width):
     """Every history is enumerated; after each the adversary takes another t, and the divergence is exact."""
@@ -345,7 +346,7 @@ def shortfalls(e, span, seed, decay):
         yield got < exact, got > exact + 2.0**-44
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.fractions(Fraction(1, 10**4), 12, max_denominator=10**5),
     st.integers(1, 40),
@@ -358,14 +359,14 @@ def test_an_operator_is_above_its_exact_value_and_close(e, span, seed, decay):
 
 def test_without_outward_rounding_an_operator_is_refused(monkeypatch):
     for name, value in (("SLACK", 0.0), ("UP", 1.0), ("TINY", 0.0)):
-        monkeypatch.setattr(adaptive, name, value)
+        monkeypatch.setattr(optimal_adaptive, name, value)
     assert any(low for seed in range(5) for low, _ in shortfalls(Fraction(1, 2), 12, seed, 5.0))
 
 
 # ---- order, monotonicity, limits ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(few_steps, st.integers(1, 30))
 def test_a_smaller_delta_costs_more_and_never_more_than_adding_up(steps, digits):
     small, large = Fraction(1, 2 * 10**digits), Fraction(1, 10**digits)
@@ -425,7 +426,7 @@ def test_the_largest_pick(k, best):
     assert adaptive_epsilon(plan(found), DELTA) <= 1 < adaptive_epsilon(plan(found * Fraction(1003, 1000)), DELTA)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(1, 30), st.booleans(), st.fractions(Fraction(1, 100), 12), st.integers(2, 30))
 def test_a_found_pick_is_certified(k, counted, epsilon, digits):
     plan, delta = plan_of(k, k if counted else 0), Fraction(1, 10**digits)

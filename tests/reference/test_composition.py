@@ -4,36 +4,39 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from dpselect.accounting.calibration import largest_epsilon, split_delta
+from dpselect.accounting.calibration import STEPS, Bound, largest_epsilon, split_delta
 from dpselect.accounting.composition import (
     Total,
     advanced,
     basic,
     bounded_range,
     compose,
+    compose_quickly,
     every_bound,
     with_failures,
     zcdp,
     zcdp_to_epsilon,
 )
-from dpselect.accounting.nonadaptive import nonadaptive_epsilon
-from dpselect.accounting.randomized_response import optimal_pure
+from dpselect.accounting.optimal_nonadaptive import nonadaptive_epsilon
+from dpselect.accounting.optimal_pure import optimal_pure
+from dpselect.accounting.price import plan_of, priced
 from dpselect.accounting.renyi import renyi_epsilon
-from dpselect.engines.domain import Size
+from dpselect.domain import Size
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import LimitedDomain, NoisyCounts, Peeling, Quantile
-from dpselect.mechanisms.chosen_k_bar import ChosenKBar
-from dpselect.mechanisms.price import plan_of, priced
-from dpselect.planning import plan_top_k
+from dpselect.mechanisms.top_k.chosen_k_bar import ChosenKBar
 from dpselect.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
+from dpselect.queries.top_k import TopKQuery
+from tests.house.pace import examples
 
 DELTA = Fraction(1, 10**6)
 
@@ -42,8 +45,8 @@ def picks(k, epsilon):
     return (Steps(BoundedRange(Fraction(epsilon)), k),)
 
 
-# k, epsilon of a step: basic, the pure optimum, seed 003 (smallest of its three terms), zCDP by Bun and Steinke, tight
-# zCDP, the non-adaptive optimum, all at delta = 1e-6
+# k, epsilon of a step: basic, the pure optimum, Durfee and Rogers (smallest of three terms), zCDP by Bun and Steinke,
+# tight zCDP, the non-adaptive optimum, all at delta = 1e-6
 PUBLISHED = [
     (10, "0.1", 1.0, 0.9994, 0.8811, 0.8436, 0.7002, 0.6286),
     (10, "0.5", 5.0, 4.9999, 5.0, 4.468, 4.010, 3.569),
@@ -115,7 +118,7 @@ def test_3000_bounds_equal_an_independent_high_precision_computation():
             near(bounded_range(steps, delta), ranges / 2 + mpmath.sqrt(ranges * log / 2))
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.fractions(Fraction(1, 10**6), 4), st.floats(1e-12, 0.4))
 def test_the_tight_conversion_solves_its_equation(rho, delta):
     """exp((a-1)(a rho - eps)) / (a-1) (1 - 1/a)^a = delta at the best order a, found here by another search."""
@@ -254,8 +257,8 @@ PRICED = [
     lambda k, e, d: NoisyCounts(k=k, epsilon_per_count=e, delta=d).privacy,
     *(
         lambda k, e, d, counts=counts, domain=domain, method=method: (
-            plan_top_k(
-                k,
+            TopKQuery(
+                k=k,
                 epsilon=e,
                 delta=d,
                 domain=domain,
@@ -264,15 +267,13 @@ PRICED = [
                 max_items_per_user=2,
                 method=method,
                 ranked=False,
-            ).privacy
+            ).price
         )
         for counts in (False, True)
         for domain, method in (
             (None, "limited-domain"),
-            (None, "chosen-k-bar"),
             (Size(99), "peeling"),
             (Size(99), "canonical-set"),
-            (Size(99), "one-shot-laplace"),
         )
     ),
 ]
@@ -306,3 +307,41 @@ def test_delta_that_would_buy_less_than_one_percent_is_kept():
     little = Peeling(k=2, epsilon=1, delta="1e-9")
     assert (little.privacy.delta, little.epsilon_per_pick) == (0, Fraction(1, 2))
     assert Peeling(k=10, epsilon=1, delta="1e-6").privacy.delta == Fraction(1, 10**6)
+
+
+# ---- the search for the largest pick ----------------------------------------------------------------------
+
+
+def bisected(k: int, counted: int, epsilon: Fraction, delta: Fraction, evaluate: Bound) -> Fraction:
+    """The largest pick on the same grid, by halving alone: the plain form of what `largest_epsilon` does."""
+    plan = plan_of(k, counted)
+    low, high = epsilon / basic(plan(Fraction(1))), epsilon
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if evaluate(plan(middle), delta).epsilon <= epsilon else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 100, 3000])
+@pytest.mark.parametrize("epsilon", ["0.001", "0.1", "1", "10", "300"])
+@pytest.mark.parametrize("delta", ["1/2", "1e-3", "1e-9", "1e-100"])
+def test_the_search_finds_what_halving_finds_in_fewer_evaluations(k: int, epsilon: str, delta: str) -> None:
+    wanted, failure, counted = Fraction(epsilon), Fraction(delta), k % 3
+    evaluations = 0
+
+    def evaluate(steps: Sequence[Steps], at: Fraction) -> Total:
+        nonlocal evaluations
+        evaluations += 1
+        return compose_quickly(steps, at)
+
+    found = largest_epsilon(plan_of(k, counted), wanted, failure, evaluate)
+    assert found == bisected(k, counted, wanted, failure, compose_quickly)
+    assert evaluations <= STEPS
+
+
+def test_the_search_takes_a_start_that_does_not_fit_and_an_end_that_does() -> None:
+    """The start is taken to fit and the end not to, as halving takes them, whatever the bound says of them."""
+    for total in (Fraction(1, 2), Fraction(2)):
+        bound: Bound = lambda _steps, _delta, total=total: Total(total, "constant")  # noqa: E731
+        found = largest_epsilon(plan_of(3), Fraction(1), DELTA, bound)
+        assert found == bisected(3, 0, Fraction(1), DELTA, bound)

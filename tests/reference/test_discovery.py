@@ -8,9 +8,9 @@ import pytest
 
 import dpselect as dps
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped, TruncatedGeometric
-from dpselect.mechanisms.discover import root_down
-from dpselect.planning import best_unknown_method, plan_top_k
+from dpselect.mechanisms.top_k.discover import root_down
 from dpselect.privacy import ApproxDP
+from dpselect.queries.top_k import TopKQuery, best_unknown_method
 from dpselect.testing import SeededDraws
 
 TERMS = {"epsilon": 8, "delta": "1e-6"}
@@ -36,7 +36,7 @@ def test_the_best_of_what_was_discovered(settings, counts):
     assert release.complete
     assert (release.privacy.epsilon, release.privacy.delta) == (8, Fraction(1, 10**6))
     assert release.privacy.mechanism == "DiscoverThenPeel"
-    assert release.has_counts is counts
+    assert release.counted is counts
     if counts:  # of all users, whatever the bound is
         assert all(abs(item.count - HELD[item.item]) < 60 for item in release)
         used = release.privacy.parameters
@@ -57,7 +57,7 @@ def test_all_are_ranked_where_fewer_than_k_were_discovered():
 def test_nothing_to_discover_is_an_answer():
     few = dps.Dataset(rows({"ant": 2}), user="user", item="item", max_items_per_user=3)
     release = few.top_k(5, method="discover", counts=True, epsilon=1, delta="1e-6")
-    assert (release.labels, release.complete, release.has_counts) == ([], False, True)
+    assert (release.labels, release.complete, release.counted) == ([], False, True)
 
 
 def test_a_bound_that_was_chosen_is_said():
@@ -99,7 +99,7 @@ def test_what_cannot_be_is_refused_before_any_row_is_read(settings, message, mon
 
 def plan(k, most, **more):
     terms = {"epsilon": 1, "delta": "1e-6", "counts": False, "method": "discover", **more}
-    return plan_top_k(k, domain=None, k_bar=None, max_items_per_user=most, **terms)
+    return TopKQuery(k=k, max_items_per_user=most, **terms).plan
 
 
 @pytest.mark.parametrize("most", [None, 1, 5])
@@ -156,9 +156,7 @@ def test_auto_discovers_where_k_is_large_for_epsilon():
 def test_a_plan_takes_what_auto_says_and_tells_why():
     assert plan(50, 10, method="auto").reason.endswith("It was taken because k is large for epsilon.")
     assert not plan(50, 10).reason.endswith("It was taken because k is large for epsilon.")
-    looked = plan_top_k(
-        50, epsilon=1, delta="1e-6", domain=None, counts=False, k_bar=500, max_items_per_user=10, method="auto"
-    )
+    looked = TopKQuery(k=50, epsilon=1, k_bar=500, max_items_per_user=10).plan
     assert type(looked.selector).__name__ == "LimitedDomain"
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
-from dpselect.questions import source_of
+from dpselect.engines.identity import source_of
 from dpselect.testing import SeededDraws
 
 ANN = dps.Account("default", "ann")
@@ -31,9 +31,15 @@ def ledger(tmp_path):
 def asking(ledger) -> Callable[..., Ask]:
     """From a source to its question."""
 
-    def make(source: object, **more: object) -> Ask:
+    def make(source: object, snapshot: str | None = None, **more: object) -> Ask:
         def ask() -> bool:
-            data = dps.Dataset(str(source), user="user", item="item", ledger=ledger, analyst="ann", **more)
+            data = dps.Dataset(
+                str(source),
+                user="user",
+                item="item",
+                budget=dps.Budget.open(ledger, analyst="ann", snapshot=snapshot),
+                **more,
+            )
             release = data.choose(domain=["a", "b"], epsilon=1, draws=SeededDraws(1))
             assert release.charged is not None
             return bool(release.charged.numbers["repeated"])
@@ -82,7 +88,9 @@ def test_a_view_may_read_anything_else(tmp_path, asking, through):
 
 def test_a_session_takes_a_table_for_the_same_and_a_view_not(tmp_path, ledger):
     file = make(tmp_path / "rows.duckdb", 'CREATE TABLE t("user" INT, item INT)', "CREATE VIEW v AS FROM t")
-    with dps.Session(epsilon_per_pick=1, delta_per_query="1e-6", k_star=9, ledger=ledger, analyst="ann") as session:
+    with dps.Session(
+        epsilon_per_pick=1, delta_per_query="1e-6", k_star=9, budget=dps.Budget.open(ledger, analyst="ann")
+    ) as session:
 
         def free(table: str) -> list[bool]:
             data = dps.Dataset(str(file), user="user", item="item", table=table)
@@ -97,7 +105,7 @@ def test_a_domain_from_a_database_is_read_anew(tmp_path, ledger):
     rows, file = tmp_path / "rows.parquet", tmp_path / "names.duckdb"
     write(rows, "a")
     make(file, f"CREATE VIEW v AS FROM '{rows}'", "CREATE TABLE t AS FROM v")
-    data = dps.Dataset(str(rows), user="user", item="item", ledger=ledger, analyst="ann")
+    data = dps.Dataset(str(rows), user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann"))
     for source, table, free in ((file, "v", False), (file, "t", False), (rows, None, True)):
         domain = dps.Column(str(source), "item", table=table)
         found = [data.choose(domain=domain, epsilon=1, draws=SeededDraws(1)) for _ in range(2)]

@@ -10,9 +10,9 @@ import pandas
 import polars
 import pytest
 
+from dpselect.aggregates.histogram import Histogram
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError
-from dpselect.histogram import Histogram
 from dpselect.mechanisms import (
     ChosenKBar,
     ExponentialMechanism,
@@ -23,8 +23,8 @@ from dpselect.mechanisms import (
     PermuteAndFlip,
     ReportNoisyMax,
 )
-from dpselect.mechanisms.candidates import candidates
-from dpselect.mechanisms.top_rows import top_rows
+from dpselect.mechanisms.candidates import candidates, exact
+from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.privacy import Neighbors
 from dpselect.testing import SeededDraws
 
@@ -223,3 +223,10 @@ def test_strings_and_decimals_are_exact():
     assert ExponentialMechanism(epsilon=np.float64(0.1)).epsilon == Fraction(1, 10)
     assert Peeling(k=np.int64(3), epsilon=1).k == 3
     assert ExponentialMechanism(epsilon=1, neighbors="replace-one").neighbors is Neighbors.REPLACE_ONE
+
+
+@pytest.mark.parametrize("big", [2**53 + 1, -(2**53) - 1, np.int64(2**60 + 1)], ids=repr)
+def test_one_float_among_scores_rounds_no_other(big):
+    """A score that moves by more than the user who moved it would be another sensitivity than the stated one."""
+    assert exact([big, 0.5]).tolist() == [Fraction(int(big)), Fraction(1, 2)]
+    assert exact([2**53, 0.5]).dtype == np.float64

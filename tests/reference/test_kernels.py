@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from dpselect.errors import ParameterError
-from dpselect.kernels import compiled, loops, plain
+from dpselect.mechanisms.set_union.kernels import compiled, loops, plain
 
 numba = pytest.importorskip("numba", reason="needs the optional package numba, which is not installed")
 
 UNIT = 1 << 30
-TERMS = {"pour": (int(13.3 * UNIT), UNIT), "level": (int(4.7 * UNIT), UNIT), "descend": (6.1,)}
+TERMS = {"greedy": (int(13.3 * UNIT), UNIT), "l1_descent": (int(4.7 * UNIT), UNIT), "l2_descent": (6.1,)}
 
 
 def user_sets(seed, users, items, most):
@@ -62,18 +62,18 @@ def test_an_order_of_operations_of_another_kind_would_be_refused():
     weights = np.zeros(size)
     for v in range(len(offsets) - 1):
         items = codes[offsets[v] : offsets[v + 1]][::-1].copy()
-        loops.descend([0, len(items)], items.tolist(), weights, *TERMS["descend"])
-    assert np.allclose(weights, plain.run("descend", *SHAPES["many users"], *TERMS["descend"]))
-    assert bits(weights) != bits(compiled.run("descend", *SHAPES["many users"], *TERMS["descend"]))
+        loops.l2_descent([0, len(items)], items.tolist(), weights, *TERMS["l2_descent"])
+    assert np.allclose(weights, plain.run("l2_descent", *SHAPES["many users"], *TERMS["l2_descent"]))
+    assert bits(weights) != bits(compiled.run("l2_descent", *SHAPES["many users"], *TERMS["l2_descent"]))
 
 
 def test_multiplication_and_addition_stay_apart():
     """No fused operation in the machine code, which would round once where the proof counts two."""
-    signature = compiled._signature(numba, "descend")
-    exact = numba.njit(signature)(loops.descend)
+    signature = compiled._signature(numba, "l2_descent")
+    exact = numba.njit(signature)(loops.l2_descent)
     assert "fma" not in " ".join(exact.inspect_llvm().values())
     assert "vfm" not in " ".join(exact.inspect_asm().values())
-    fused = numba.njit(signature, fastmath=True)(loops.descend)
+    fused = numba.njit(signature, fastmath=True)(loops.l2_descent)
     assert " fast " in " ".join(fused.inspect_llvm().values())
     assert " fast " not in " ".join(exact.inspect_llvm().values())
 
@@ -82,48 +82,50 @@ def test_arrays_that_nobody_may_write_or_that_have_gaps():
     offsets, codes, size = SHAPES["many users"]
     locked, spread = codes.copy(), np.repeat(codes, 2)[::2]
     locked.setflags(write=False)
-    expected = bits(plain.run("level", offsets, codes, size, *TERMS["level"]))
+    expected = bits(plain.run("l1_descent", offsets, codes, size, *TERMS["l1_descent"]))
     for given in (locked, spread, codes.astype(np.int32)):
-        assert bits(compiled.run("level", offsets, given, size, *TERMS["level"])) == expected
+        assert bits(compiled.run("l1_descent", offsets, given, size, *TERMS["l1_descent"])) == expected
 
 
 def test_progress_rises_from_nothing(monkeypatch):
     monkeypatch.setattr(compiled, "USERS", 1000)
     seen = []
-    compiled.run("pour", *SHAPES["many users"], *TERMS["pour"], progress=seen.append)
+    compiled.run("greedy", *SHAPES["many users"], *TERMS["greedy"], progress=seen.append)
     assert seen == [None, *(part / 20 for part in range(20))]  # whatever their number: it is private
 
 
 @pytest.mark.parametrize("offsets", [[0, 3, 2], [-1, 2], [0, 4]])
 def test_offsets_outside_of_the_codes_are_refused(offsets):
     with pytest.raises(ParameterError, match="offsets"):
-        compiled.run("pour", np.array(offsets), np.array([0, 1, 2]), 3, 5, 1)
+        compiled.run("greedy", np.array(offsets), np.array([0, 1, 2]), 3, 5, 1)
 
 
 @pytest.mark.parametrize("code", [-1, 3, 2**60])
 def test_codes_outside_of_the_weights_are_refused(code):
     with pytest.raises(ParameterError, match="codes"):
-        compiled.run("pour", np.array([0, 2]), np.array([0, code]), 3, 5, 1)
+        compiled.run("greedy", np.array([0, 2]), np.array([0, code]), 3, 5, 1)
 
 
 def test_numbers_that_do_not_fit_are_refused():
     with pytest.raises(OverflowError):
-        compiled.run("pour", np.array([0, 1]), np.array([0]), 1, 2**63, 1)
+        compiled.run("greedy", np.array([0, 1]), np.array([0]), 1, 2**63, 1)
 
 
 def test_without_numba_the_interpreter_runs(monkeypatch):
     compiled.compiled.cache_clear()
     monkeypatch.setitem(sys.modules, "numba", None)
-    assert compiled.compiled("pour") is None
-    assert bits(compiled.run("pour", *SHAPES["one user"], 9, 5)) == bits(plain.run("pour", *SHAPES["one user"], 9, 5))
+    assert compiled.compiled("greedy") is None
+    assert bits(compiled.run("greedy", *SHAPES["one user"], 9, 5)) == bits(
+        plain.run("greedy", *SHAPES["one user"], 9, 5)
+    )
     monkeypatch.undo()
     compiled.compiled.cache_clear()
 
 
 def test_small_data_never_import_numba():
     code = (
-        "import sys, numpy as np; from dpselect.kernels import compiled;"
-        "compiled.run('level', np.array([0, 2]), np.array([0, 1]), 2, 5, 1); sys.exit('numba' in sys.modules)"
+        "import sys, numpy as np; from dpselect.mechanisms.set_union.kernels import compiled;"
+        "compiled.run('l1_descent', np.array([0, 2]), np.array([0, 1]), 2, 5, 1); sys.exit('numba' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -135,12 +137,15 @@ def test_where_no_folder_can_be_written_it_compiles_each_time():
                 raise RuntimeError("cannot cache function: no locator available")
             return lambda loop: (loop, signature, nogil)
 
-    assert compiled.jit(Nowhere(), loops.pour, "types") == (loops.pour, "types", True)
+    assert compiled.jit(Nowhere(), loops.greedy, "types") == (loops.greedy, "types", True)
 
 
 def test_machine_code_is_made_once(tmp_path: Path):
     """A second process finds what the first one compiled."""
-    code = "from dpselect.kernels import compiled; print(sum(compiled.compiled('pour').stats.cache_hits.values()))"
+    code = (
+        "from dpselect.mechanisms.set_union.kernels import compiled;"
+        "print(sum(compiled.compiled('greedy').stats.cache_hits.values()))"
+    )
     found = [
         subprocess.run(
             [sys.executable, "-c", code],

@@ -15,8 +15,8 @@ import pytest
 from flint import arb, ctx
 
 from dpselect.accounting.composition import compose, every_bound, zcdp
-from dpselect.accounting.nonadaptive import nonadaptive_delta, nonadaptive_epsilon
-from dpselect.accounting.randomized_response import optimal_pure, work
+from dpselect.accounting.optimal_nonadaptive import nonadaptive_delta, nonadaptive_epsilon
+from dpselect.accounting.optimal_pure import optimal_pure, work
 from dpselect.accounting.renyi import log_moment, renyi_epsilon
 from dpselect.privacy import ZCDP, AnySteps, BoundedRange, PureDP, Steps
 from dpselect.reals import enclose, lower
@@ -89,7 +89,7 @@ def test_a_broken_pure_optimum_is_refused(twin):
 
 
 def test_the_pure_optimum_meets_the_lattice_of_kairouz_oh_and_viswanath():
-    """Seed 003, Lemma 4.5: delta_i at (k - 2i) epsilon."""
+    """Durfee and Rogers 2019, Lemma 4.5: delta_i at (k - 2i) epsilon."""
     k, e = 12, Fraction(1, 3)
     with ctx.workprec(BITS):
         x = enclose(e).exp()

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 import dpselect as dps
-from dpselect import answers
 from dpselect.ledger import Kind
-from dpselect.payments import Purse
+from dpselect.ledger.budget import LedgerBudget
+from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
 
 ROWS = {
@@ -28,7 +28,7 @@ def ledger(tmp_path):
 
 @pytest.fixture
 def votes(ledger):
-    return dps.Dataset(ROWS, user="user", item="item", snapshot="one", ledger=ledger, analyst="ann")
+    return dps.Dataset(ROWS, user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
 
 
 def kinds(ledger):
@@ -59,7 +59,7 @@ def test_the_same_question_is_answered_from_the_ledger(votes, ledger):
 
 @pytest.mark.parametrize(
     "other",
-    [{"k": 2}, {"epsilon": 3}, {"delta": "2e-6"}, {"counts": True}, {"k_bar": 50}, {"method": "chosen-k-bar"}],
+    [{"k": 2}, {"epsilon": 3}, {"delta": "2e-6"}, {"counts": True}, {"k_bar": 50}],
     ids=str,
 )
 def test_another_question_is_paid(votes, ledger, other):
@@ -73,16 +73,16 @@ def test_other_rows_another_analyst_or_no_snapshot_are_paid(votes, ledger):
     votes.top_k(1, epsilon=1, delta="1e-6")
     ledger.grant(dps.Account("default", "bob"), 1, "1e-6")
     ledger.grant(dps.Account("votes", "ann"), 1, "1e-6")
-    same = {"user": "user", "item": "item", "ledger": ledger}
-    for more in (
-        {"analyst": "bob", "snapshot": "one"},
-        {"analyst": "ann", "snapshot": "one", "name": "votes"},
-        {"analyst": "ann", "snapshot": "two"},
-        {"analyst": "ann"},
-        {"analyst": "ann"},
-        {"analyst": "ann", "snapshot": "one", "where": "user::INT > 5"},
+    for who, where in (
+        ({"analyst": "bob", "snapshot": "one"}, None),
+        ({"analyst": "ann", "snapshot": "one", "data": "votes"}, None),
+        ({"analyst": "ann", "snapshot": "two"}, None),
+        ({"analyst": "ann"}, None),
+        ({"analyst": "ann"}, None),
+        ({"analyst": "ann", "snapshot": "one"}, "user::INT > 5"),
     ):
-        found = dps.Dataset(ROWS, **same, **more).top_k(1, epsilon=1, delta="1e-6")
+        budget = dps.Budget.open(ledger, **who)
+        found = dps.Dataset(ROWS, user="user", item="item", where=where, budget=budget).top_k(1, epsilon=1)
         assert found.charged.numbers["repeated"] is False
 
 
@@ -90,7 +90,7 @@ def test_a_file_that_was_written_again_is_another_question(tmp_path, ledger):
     path = tmp_path / "votes.csv"
     lines = [f"{u},{i}" for u, i in zip(ROWS["user"], ROWS["item"], strict=True)]
     path.write_text("\n".join(["user,item", *lines]))
-    votes = dps.Dataset(path, user="user", item="item", ledger=ledger, analyst="ann")
+    votes = dps.Dataset(path, user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann"))
     repeated = [votes.top_k(1, epsilon=1, delta="1e-6").charged.numbers["repeated"] for _ in range(2)]
     path.write_text("\n".join(["user,item", *lines, "x,ant"]))
     repeated.append(votes.top_k(1, epsilon=1, delta="1e-6").charged.numbers["repeated"])
@@ -98,7 +98,9 @@ def test_a_file_that_was_written_again_is_another_question(tmp_path, ledger):
 
 
 def test_a_short_answer_is_charged_for_its_picks_only(ledger):
-    few = dps.Dataset({"user": [1, 2], "item": ["x", "y"]}, user="user", item="item", ledger=ledger, analyst="ann")
+    few = dps.Dataset(
+        {"user": [1, 2], "item": ["x", "y"]}, user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann")
+    )
     release = few.top_k(10, epsilon=1, delta="1e-6")
     assert len(release) == 0
     pick = release.privacy.parameters["epsilon_per_pick"]
@@ -109,7 +111,7 @@ def test_a_short_answer_is_charged_for_its_picks_only(ledger):
 
 
 def test_what_does_not_fit_is_refused_before_a_row_is_read(votes, ledger, monkeypatch):
-    monkeypatch.setattr(answers, "top", None)  # whoever asked for data now would fail otherwise
+    monkeypatch.setattr(TopKQuery, "run", None)  # whoever asked for data now would fail otherwise
     with pytest.raises(dps.BudgetError, match="costs up to epsilon 11"):
         votes.top_k(1, epsilon=11, delta="1e-6")
     with pytest.raises(dps.BudgetError, match="delta"):
@@ -130,7 +132,7 @@ def test_an_error_after_the_reservation_leaves_the_ceiling_reserved(votes, ledge
     def broken(*_: object) -> None:
         raise dps.DataError("the disk is gone")
 
-    monkeypatch.setattr(answers, "top", broken)
+    monkeypatch.setattr(TopKQuery, "run", broken)
     with pytest.raises(dps.DataError, match="gone"):
         votes.top_k(1, epsilon=3, delta="1e-6")
     balance = ledger.balance(ANN)
@@ -153,21 +155,21 @@ def test_choosing_is_paid_too(votes, ledger):
     assert release.labels == ["ant"]
     assert votes.choose(domain=["bee", "ant"], epsilon=1, method="permute-and-flip").charged.numbers["repeated"]
     assert votes.choose(domain=["bee", "ant"], epsilon=1).charged.numbers["repeated"] is False
-    account = {"ledger": ledger, "analyst": "ann"}
+    unnamed, named = (dps.Budget.open(ledger, analyst="ann", snapshot=snapshot) for snapshot in (None, "s"))
     for _ in range(2):
-        assert dps.choose([1, 900], epsilon=1, **account).charged.numbers["repeated"] is False
+        assert dps.choose([1, 900], epsilon=1, budget=unnamed).charged.numbers["repeated"] is False
     for repeated in (False, True):
-        found = dps.choose({"a": 1, "b": 900}, epsilon=1, snapshot="s", **account)
+        found = dps.choose({"a": 1, "b": 900}, epsilon=1, budget=named)
         assert found.charged.numbers["repeated"] is repeated
     assert ledger.balance(ANN).spent.epsilon == 5
 
 
 def test_a_promise_about_replacing_a_user_does_not_add_up_with_the_budget(votes, ledger):
-    message = r"^neighbors must be add-remove where a ledger pays, got 'replace-one'"
+    message = r"^neighbors must be add-remove where a budget pays, got 'replace-one'"
     with pytest.raises(dps.ParameterError, match=message):
         votes.choose(domain=["ant"], epsilon=1, neighbors="replace-one")
     with pytest.raises(dps.ParameterError, match=message):
-        dps.choose([1, 2], epsilon=1, neighbors="replace-one", ledger=ledger, analyst="ann")
+        dps.choose([1, 2], epsilon=1, neighbors="replace-one", budget=dps.Budget.open(ledger, analyst="ann"))
     assert kinds(ledger) == ["grant"]
 
 
@@ -187,30 +189,31 @@ def test_the_ledger_holds_nothing_of_the_rows_but_answers(votes, ledger):
 
 
 BAD = [
-    ({"ledger": "x.sqlite"}, "analyst must be given with ledger"),
-    ({"analyst": "ann"}, "ledger must be given with analyst"),
-    ({"ledger": 5, "analyst": "ann"}, "ledger must be a file"),
-    ({"ledger": "x.sqlite", "analyst": ""}, "analyst must be a text"),
-    ({"ledger": "x.sqlite", "analyst": "ann", "name": "a\nb"}, "dataset must be a text"),
-    ({"snapshot": ""}, "snapshot must be a text"),
+    (lambda: dps.Budget.open(5, analyst="ann"), "budget must be a Budget, a file"),
+    (lambda: 5, "budget must be a Budget, a file"),
+    (lambda: dps.Budget.open("x.sqlite", analyst=""), "analyst must be a text"),
+    (lambda: dps.Budget.open("x.sqlite", analyst="ann", data="a\nb"), "data must be a text"),
+    (lambda: dps.Budget.open("x.sqlite", analyst="ann", snapshot=""), "snapshot must be a text"),
+    (lambda: dps.Budget(epsilon=0), "epsilon must be"),
+    (lambda: dps.Budget(epsilon=1, delta=1), "delta must be"),
 ]
 
 
-@pytest.mark.parametrize(("settings", "message"), BAD, ids=[m for _, m in BAD])
-def test_a_purse_says_which_parameter_is_wrong(settings, message):
+@pytest.mark.parametrize(("make", "message"), BAD, ids=[m for _, m in BAD])
+def test_a_budget_says_which_parameter_is_wrong(make, message):
     with pytest.raises(dps.ParameterError, match=f"^{message}"):
-        dps.Dataset(ROWS, user="user", item="item", **settings)
+        dps.Dataset(ROWS, user="user", item="item", budget=make())
 
 
 def test_a_missing_ledger_is_told_when_it_is_needed(tmp_path):
-    votes = dps.Dataset(ROWS, user="user", item="item", ledger=tmp_path / "none.sqlite", analyst="ann")
+    votes = dps.Dataset(ROWS, user="user", item="item", budget=dps.Budget.open(tmp_path / "none.sqlite", analyst="ann"))
     with pytest.raises(dps.LedgerError, match="none"):
         votes.top_k(1, epsilon=1, delta="1e-6")
 
 
 @pytest.mark.usefixtures("ledger")
-def test_a_purse_opens_the_ledger_by_path(tmp_path):
-    with Purse(tmp_path / "budget.sqlite", ANN).ledger() as opened:
+def test_a_budget_opens_the_ledger_by_path(tmp_path):
+    with LedgerBudget(tmp_path / "budget.sqlite", analyst="ann").ledger() as opened:
         assert opened.balance(ANN).granted.epsilon == 10
 
 
@@ -218,7 +221,7 @@ def test_a_purse_opens_the_ledger_by_path(tmp_path):
 
 
 def plain():
-    return dps.Dataset(ROWS, user="user", item="item", snapshot="one")
+    return dps.Dataset(ROWS, user="user", item="item")
 
 
 def test_a_session_pays_for_what_it_gets():
@@ -252,9 +255,9 @@ def test_a_session_pays_for_what_it_gets():
 
 def test_a_session_refuses_what_it_cannot_pay_before_a_row_is_read(monkeypatch):
     session = dps.Session(epsilon=1, delta="1e-6", k_star=5, l_star=1)
-    with pytest.raises(dps.BudgetError, match="has 5 picks and 1 queries left, this question may take 6 picks"):
+    with pytest.raises(dps.BudgetError, match="has 5 picks and 1 query left, this question may take 6 picks"):
         session.top_k(plain(), 6)
-    monkeypatch.setattr(answers, "top", None)
+    monkeypatch.setattr(TopKQuery, "run", None)
     with pytest.raises(TypeError):
         session.top_k(plain(), 2)  # a question that dies has taken its ceiling
     assert (session.remaining.picks, session.remaining.queries) == (3, 0)
@@ -294,7 +297,8 @@ BAD_SESSIONS = [
     ({"epsilon": 1, "delta": "1e-6", "k_star": 0}, "k_star must"),
     ({"epsilon": 1, "delta": "1e-6", "l_star": 1.5}, "l_star must"),
     ({"epsilon_per_pick": 1, "delta_per_query": "0.1", "l_star": 10}, "delta_per_query must be so small"),
-    ({"epsilon": 1, "delta": "1e-6", "analyst": "ann"}, "ledger must"),
+    ({"epsilon": 1, "delta": "1e-6", "budget": dps.Budget(epsilon=2)}, "budget must be durable in a session"),
+    ({"epsilon": 1, "delta": "1e-6", "budget": 5}, "budget must"),
 ]
 
 
@@ -306,7 +310,7 @@ def test_a_session_says_which_parameter_is_wrong(settings, message):
 
 def test_a_session_takes_data_without_a_ledger(votes):
     session = dps.Session(epsilon=1, delta="1e-6")
-    with pytest.raises(dps.ParameterError, match="no ledger of its own"):
+    with pytest.raises(dps.ParameterError, match="no budget of its own"):
         session.top_k(votes, 1)
     with pytest.raises(dps.ParameterError, match="be a Dataset"):
         session.top_k({"a": 1}, 1)
@@ -314,7 +318,7 @@ def test_a_session_takes_data_without_a_ledger(votes):
 
 def test_a_session_in_a_ledger_reserves_its_total_and_gives_back_what_it_did_not_spend(ledger):
     total = {"epsilon": 8, "delta": "1e-5", "k_star": 40, "l_star": 10}
-    with dps.Session(**total, ledger=ledger, analyst="ann") as session:
+    with dps.Session(**total, budget=dps.Budget.open(ledger, analyst="ann", snapshot="one")) as session:
         assert ledger.balance(ANN).reserved.epsilon == 8
         first = session.top_k(plain(), 2)
         assert session.top_k(plain(), 2).charged.numbers["repeated"] is True
@@ -333,8 +337,8 @@ def test_a_session_in_a_ledger_reserves_its_total_and_gives_back_what_it_did_not
 
 
 def test_a_session_that_is_not_asked_costs_nothing(ledger):
-    with dps.Session(epsilon=8, delta="1e-5", ledger=ledger, analyst="ann"):
+    with dps.Session(epsilon=8, delta="1e-5", budget=dps.Budget.open(ledger, analyst="ann")):
         pass
     assert ledger.balance(ANN).left.epsilon == 10
     with pytest.raises(dps.BudgetError):
-        dps.Session(epsilon=11, delta="1e-5", ledger=ledger, analyst="ann")
+        dps.Session(epsilon=11, delta="1e-5", budget=dps.Budget.open(ledger, analyst="ann"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from decimal import Decimal
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ import pyarrow
 import pytest
 
 import dpselect as dps
-from dpselect.grid import Grid
+from dpselect.aggregates.value_counts import Grid
 from dpselect.mechanisms import Quantile
 from dpselect.testing import SeededDraws
 
@@ -191,7 +192,9 @@ def test_bounds_far_out_and_fine_steps():
 def test_the_release_says_it_all(people):
     release = people.quantile(["0.25", 0.5], bounds=(-5, "99.5"), step="0.5", epsilon=2, delta="1e-6", per_user="max")
     found = json.loads(release.to_json())
-    assert list(found) == ["items", "complete", "accuracy", "privacy", "secure", "exact"]
+    names = ["items", "kind", "counted", "complete", "ended", "accuracy", "privacy", "secure", "exact"]
+    assert list(found) == names
+    assert (found["kind"], found["counted"], found["ended"]) == ("values", False, "full")
     assert [list(item) for item in found["items"]] == [["item", "rank", "q"]] * 2
     used = found["privacy"]["parameters"]
     assert used["q"] == [0.25, 0.5]
@@ -215,7 +218,7 @@ def ledger(tmp_path):
 
 
 def test_a_quantile_is_paid_kept_and_refused(ledger):
-    people = dps.Dataset(ROWS, user="user", item="item", snapshot="one", ledger=ledger, analyst="ann")
+    people = dps.Dataset(ROWS, user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
     usual = {"q": [0.25, 0.5], "bounds": (0, 120), "delta": "1e-6"}
     first = people.quantile(epsilon=1, **usual)
     again = people.quantile(epsilon="1.0", **usual)
@@ -230,16 +233,17 @@ def test_a_quantile_is_paid_kept_and_refused(ledger):
 
 
 def test_an_array_is_paid_for_too(ledger):
-    paying = {"ledger": ledger, "analyst": "ann", "bounds": (0, 120), "epsilon": 1}
-    first = dps.median(VALUES, snapshot="one", **paying)
-    assert dps.median(VALUES, snapshot="one", **paying).items == first.items
-    dps.quantile(VALUES, 0.5, snapshot="one", fresh=True, **paying)
+    budget = dps.Budget.open(ledger, analyst="ann", snapshot="one")
+    paying = {"budget": budget, "bounds": (0, 120), "epsilon": 1}
+    first = dps.median(VALUES, **paying)
+    assert dps.median(VALUES, **paying).items == first.items
+    dps.quantile(VALUES, 0.5, fresh=True, **paying)
     assert ledger.balance(ANN).spent.epsilon == 2
 
 
 def test_a_column_that_holds_no_numbers_costs_nothing(ledger):
     rows = {"user": [1, 2], "item": np.array([True, False])}
-    people = dps.Dataset(rows, user="user", item="item", ledger=ledger, analyst="ann")
+    people = dps.Dataset(rows, user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann"))
     with pytest.raises(dps.DataError, match="holds no numbers"):
         people.median(bounds=(0, 1), epsilon=1)
     assert ledger.balance(ANN).spent.epsilon == ledger.balance(ANN).reserved.epsilon == 0
@@ -258,3 +262,23 @@ def test_in_a_session_each_quantile_is_one_pick(people):
         with pytest.raises(dps.ParameterError, match="bounds must"):
             session.quantile(people, bounds=(1, 0))
         assert session.remaining.picks == 6
+
+
+class Listed:
+    """Values one after the other, without a type of their own."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, place):
+        return self.values[place]
+
+
+@pytest.mark.parametrize("form", [deque, Listed])
+@pytest.mark.parametrize("odd", ["x", [1], None, {}, 10**400, "\ud83d"], ids=repr)
+def test_no_value_speaks_for_the_others(form, odd):
+    """NumPy chose one type for all of them: one text made texts of everybody's numbers, one list an error."""
+    assert dps.quantile(form([1, 2] * 50 + [odd]), 0.5, bounds=(0, 9), step=1, epsilon=99).labels[0] in (1, 2)

@@ -7,22 +7,23 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpselect import mechanisms
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import (
     SIPS,
     CountLaplace,
+    GreedyGeometric,
     PolicyGaussian,
-    ShapedPouring,
     WeightedGaussian,
 )
 from dpselect.mechanisms.set_union.ordering import bounded, by_rank, users_in_order
 from dpselect.mechanisms.set_union.rounds import without
-from dpselect.user_sets import UserSets
 from tests.exact.union_laws import sets_of
+from tests.house.pace import examples
 
 SIZE = 8
 databases = st.lists(
@@ -31,7 +32,7 @@ databases = st.lists(
 
 
 class Fixed:
-    """Draws that are all settled: backwards, the first ones, heads where a half or more."""
+    """Draws that are all fixed: backwards, the first ones, true where the probability is a half or more."""
 
     secure = False
 
@@ -42,16 +43,16 @@ class Fixed:
         kept = [range(a, min(a + most, b)) for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
         return np.array([place for block in kept for place in block], dtype=np.int64)
 
-    def bits(self, weights, unit, probability):
-        heads = [w > 0 and probability.at(Fraction(w) / unit).ball(64) >= 0.5 for w in weights.tolist()]
-        return np.array(heads, dtype=np.bool_)
+    def bernoullis(self, weights, unit, probability):
+        answers = [w > 0 and probability.at(Fraction(w) / unit).ball(64) >= 0.5 for w in weights.tolist()]
+        return np.array(answers, dtype=np.bool_)
 
 
 def blocks(sets):
     return [b.tolist() for b in np.split(sets.codes, sets.offsets[1:-1])]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(databases, st.randoms(use_true_random=False))
 def test_users_and_items_stand_as_ordered(database, random):
     users, items = random.sample(range(len(database)), len(database)), random.sample(range(SIZE), SIZE)
@@ -59,27 +60,27 @@ def test_users_and_items_stand_as_ordered(database, random):
     assert blocks(found) == [sorted(database[v], key=items.index) for v in users]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(databases)
 def test_users_alone_are_put_in_order(database):
     assert blocks(users_in_order(sets_of(database, SIZE), Fixed())) == database[::-1]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(databases, st.integers(1, 6))
 def test_users_are_bounded(database, most):
     assert blocks(bounded(sets_of(database, SIZE), most, Fixed())) == [items[:most] for items in database]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(databases, st.sets(st.integers(0, SIZE - 1)))
 def test_released_items_leave_everybody(database, gone):
     found = without(sets_of(database, SIZE), np.isin(np.arange(SIZE), list(gone)))
     assert blocks(found) == [[i for i in items if i not in gone] for items in database]
 
 
-ALL = """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian GreedyPouring
-    ShapedWeighted ShapedPolicy ShapedPouring SIPS""".split()
+ALL = """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian GreedyLaplace
+    ShapedWeighted ShapedPolicy GreedyGeometric SIPS""".split()
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -112,9 +113,9 @@ def test_popular_items_are_filled_first():
     """A public list decides who is filled; without one it is the random order, here backwards."""
     sets = UserSets.of([["a", "b", "c"]] * 24)
     terms = {"epsilon": 1, "delta": "1e-4", "alpha": 1}
-    assert ShapedPouring(**terms)(sets, draws=Fixed()).tolist() == [1, 2]
-    assert ShapedPouring(**terms, popular=("a", "z"))(sets, draws=Fixed()).tolist() == [0, 2]
-    assert "'a'" not in repr(ShapedPouring(**terms, popular=("a",)))
+    assert GreedyGeometric(**terms)(sets, draws=Fixed()).tolist() == [1, 2]
+    assert GreedyGeometric(**terms, popular=("a", "z"))(sets, draws=Fixed()).tolist() == [0, 2]
+    assert "'a'" not in repr(GreedyGeometric(**terms, popular=("a",)))
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name != "SIPS"])

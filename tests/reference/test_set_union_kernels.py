@@ -8,19 +8,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpselect import mechanisms
-from dpselect.kernels import loops, plain
 from dpselect.mechanisms import (
-    GreedyPouring,
+    GreedyLaplace,
     PolicyGaussian,
     PolicyLaplace,
 )
+from dpselect.mechanisms.set_union.kernels import loops, plain
 from dpselect.mechanisms.set_union.policy import rounding_of_one
-from tests import broken_unions as broken
 from tests.exact.union_laws import sets_of, weights_of
+from tests.house.pace import examples
+from tests.twins import unions as broken
 
 SHAPES = {
     "empty": [],
@@ -39,7 +40,7 @@ databases = st.lists(
 
 
 def round_robin(database, cutoff, unit):
-    """l1-descent cell by cell: one part for each item in order, again and again."""
+    """l1-descent part by part: one part for each item in order, again and again."""
     weights = [0] * SIZE
     for items in database:
         rest = unit
@@ -52,7 +53,7 @@ def round_robin(database, cutoff, unit):
 
 
 def one_by_one(database, cutoff, unit):
-    """Pouring cell by cell."""
+    """Greedy updates part by part."""
     weights = [0] * SIZE
     for items in database:
         for _ in range(unit):
@@ -82,21 +83,21 @@ def run(name, database, *terms):
 
 @pytest.mark.parametrize("database", SHAPES.values(), ids=list(SHAPES))
 @pytest.mark.parametrize(("cutoff", "unit"), [(7, 5), (30, 12), (3, 12), (1, 1), (12, 12)])
-def test_whole_kernels_are_cell_by_cell(database, cutoff, unit):
-    assert run("level", database, cutoff, unit) == round_robin(database, cutoff, unit)
-    assert run("pour", database, cutoff, unit) == one_by_one(database, cutoff, unit)
+def test_integer_kernels_are_part_by_part(database, cutoff, unit):
+    assert run("l1_descent", database, cutoff, unit) == round_robin(database, cutoff, unit)
+    assert run("greedy", database, cutoff, unit) == one_by_one(database, cutoff, unit)
 
 
 @given(databases, st.integers(1, 40), st.integers(1, 20))
-def test_whole_kernels_are_cell_by_cell_on_any_data(database, cutoff, unit):
-    assert run("level", database, cutoff, unit) == round_robin(database, cutoff, unit)
-    assert run("pour", database, cutoff, unit) == one_by_one(database, cutoff, unit)
+def test_integer_kernels_are_part_by_part_on_any_data(database, cutoff, unit):
+    assert run("l1_descent", database, cutoff, unit) == round_robin(database, cutoff, unit)
+    assert run("greedy", database, cutoff, unit) == one_by_one(database, cutoff, unit)
 
 
 @given(databases, st.integers(1, 30).map(lambda n: n / 7))
 def test_l2_descent_stays_within_its_rounding(database, cutoff):
     exact = straight(database, Decimal(cutoff))
-    found = run("descend", database, cutoff)
+    found = run("l2_descent", database, cutoff)
     apart = math.sqrt(sum(float(Decimal(a) - b) ** 2 for a, b in zip(found, exact, strict=True)))
     assert apart <= len(database) * float(rounding_of_one(SIZE, Fraction(cutoff)))
     assert all(0 <= w <= cutoff for w in found)
@@ -120,18 +121,18 @@ added_users = st.permutations(range(SIZE)).map(lambda p: p[:5])
 TERMS = {"epsilon": 3, "delta": "0.3", "max_items_per_user": 5}  # a low cutoff, which few users reach
 
 
-@pytest.mark.parametrize("name", ["PolicyLaplace", "ShapedPolicy", "GreedyPouring", "ShapedPouring"])
-@settings(max_examples=60)
+@pytest.mark.parametrize("name", ["PolicyLaplace", "ShapedPolicy", "GreedyLaplace", "GreedyGeometric"])
+@examples(60)
 @given(databases, st.integers(0, 25), added_users, st.sampled_from([0, Fraction(1, 3), 3]))
 def test_l1_policies_only_rise_and_by_one_in_all(name, database, place, added, alpha):
     moved = moves(getattr(mechanisms, name)(alpha=alpha, **TERMS), database, place, added)
     assert min(moved) >= 0
     assert sum(moved) <= 1
-    if "Pouring" in name:
+    if "Greedy" in name:
         assert set(moved) <= {0, 1}
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(databases, st.integers(0, 25), added_users, st.sampled_from([0, Fraction(1, 3), 5]))
 def test_l2_descent_moves_by_one_in_the_euclidean_norm(database, place, added, alpha):
     mechanism = PolicyGaussian(alpha=alpha, most_users=26, **TERMS)
@@ -148,11 +149,11 @@ def test_uniform_weights_move_by_their_shares(database, added, name):
 
 
 def test_greedy_has_no_sensitivity_bound():
-    """Seed 001's reason against the greedy policy: one user turns all who follow."""
+    """The reason of Gopi et al. 2020 against the greedy policy: one user turns all who follow."""
     base = [[0], [1], [1], *[[0, 1]] * 100]
     moved = moves(broken.Greedy(cutoff=1000), base, 0, [0])
     assert sum(map(abs, moved)) == 201
-    assert sum(map(abs, moves(GreedyPouring(epsilon=1, delta="1e-6"), base, 0, [0]))) <= 1
+    assert sum(map(abs, moves(GreedyLaplace(epsilon=1, delta="1e-6"), base, 0, [0]))) <= 1
 
 
 def test_l1_shaped_descent_is_refused_under_gaussian_noise():
@@ -172,8 +173,8 @@ def test_a_shuffle_with_a_fixed_seed_is_refused():
 
 
 def test_items_in_the_order_of_the_data_are_refused():
-    """Trap (e): the first user decides in which order all others pour."""
-    inner = GreedyPouring(epsilon=1, delta="0.1")
+    """Trap (e): the first user decides in which order all others contribute."""
+    inner = GreedyLaplace(epsilon=1, delta="0.1")
     base = [[1], [0], *[[0, 1]] * 5]
     assert sum(map(abs, moves(broken.DataOrder(inner=inner), base, 0, [0]))) > 1
     assert sum(map(abs, moves(inner, base, 0, [0]))) == 1
@@ -181,7 +182,11 @@ def test_items_in_the_order_of_the_data_are_refused():
 
 def test_the_loops_run_on_arrays_as_on_lists():
     sets = sets_of(SHAPES["nested"], SIZE)
-    for name, terms, kind in [("pour", (7, 5), np.int64), ("level", (7, 5), np.int64), ("descend", (1.5,), np.float64)]:
+    for name, terms, kind in [
+        ("greedy", (7, 5), np.int64),
+        ("l1_descent", (7, 5), np.int64),
+        ("l2_descent", (1.5,), np.float64),
+    ]:
         weights = np.zeros(SIZE, dtype=kind)
         getattr(loops, name)(sets.offsets, sets.codes, weights, *terms)
         assert weights.tolist() == run(name, SHAPES["nested"], *terms)

@@ -11,15 +11,20 @@ import polars
 import pytest
 
 import dpselect as dps
-from dpselect import union_answers, unions
-from dpselect.archive import archived, restored
+from dpselect.aggregates.user_sets import UserSets
+from dpselect.methods import Weights, methods, named
 from dpselect.privacy import ApproxDP, PureDP, Steps
+from dpselect.queries import union_run
+from dpselect.queries.union import UnionQuery
+from dpselect.queries.union_accuracy import users_for
+from dpselect.queries.union_run import chosen_bound, plainly
+from dpselect.queries.union_terms import best_method
+from dpselect.release.archive import archived, restored
 from dpselect.testing import SeededDraws
-from dpselect.union_accuracy import users_for
-from dpselect.union_answers import chosen_bound, plainly
-from dpselect.unions import METHODS, best_method, plan_union
-from dpselect.user_sets import UserSets
+from dpselect.texts.tokenizer import Tokenizer
+from dpselect.texts.words import Words
 
+METHODS = {one.name: one.mechanism for one in methods("union")}
 PRICE = {"epsilon": 50, "delta": "1e-9"}
 MANY, SOME = 240, 120
 
@@ -39,10 +44,10 @@ def dataset(data=None, **more):
     return dps.Dataset(shared() if data is None else data, **({"user": "user", "item": "item"} | more))
 
 
-def texts(**more):
+def texts(ngrams=1):
     notes = ["to be or", *["To be!"] * 199, "my own word"]
     data = {"user": [*range(200), 7], "note": notes}
-    return dps.Dataset(data, user="user", text="note", **more)
+    return dps.Dataset(data, user="user", item=dps.Text("note", ngrams=ngrams))
 
 
 def said(release):
@@ -55,10 +60,10 @@ def said(release):
 @pytest.mark.parametrize("method", ["auto", *METHODS])
 def test_every_method_finds_what_many_share_and_nothing_of_one(method):
     most = 1 if method == "truncated-geometric" else 3
-    # Pouring at a large epsilon has a cutoff below its threshold, and curves end before: see docs/mechanisms.
-    price = PRICE | ({"epsilon": 8} if method in ("greedy-pouring", "shaped-pouring", "renyi-shaped") else {})
+    # Greedy updates at a large epsilon has a cutoff below its threshold, and curves end before: see docs/mechanisms.
+    price = PRICE | ({"epsilon": 8} if method in ("greedy-laplace", "greedy-geometric", "renyi-shaped") else {})
     # A cutoff keeps weights so near to the threshold that an item is left out now and then, but not eight times.
-    runs = 8 if {"policy", "pouring"} & set(method.split("-")) else 1
+    runs = 8 if {"policy", "greedy"} & set(method.split("-")) else 1
     found = [dataset().union(**price, max_items_per_user=most, method=method) for _ in range(runs)]
     assert set().union(*(release.labels for release in found)) == {"much", "some"}
     for release in found:
@@ -110,7 +115,7 @@ def test_a_user_counts_for_at_most_the_bound():
 
 def test_counting_without_the_bound_would_be_noticed(monkeypatch):
     """The broken twin of the test above: whoever counts all items of a user moves more than the noise is for."""
-    monkeypatch.setattr(union_answers, "bounded", lambda sets, most, draws: sets)  # noqa: ARG005
+    monkeypatch.setattr(union_run, "bounded", lambda sets, most, draws: sets)  # noqa: ARG005
     with pytest.raises(AssertionError):
         test_a_user_counts_for_at_most_the_bound()
 
@@ -135,7 +140,7 @@ def same_users(users, items):
 
 def test_a_bound_chosen_for_a_twentieth_of_a_small_price_is_rarely_far_off():
     """With a thousand points, of which most are far too large, one of those wins more often than not."""
-    terms = plan_union(epsilon=1, delta="1e-6", max_items_per_user=None, method="sips", counts=False)
+    terms = UnionQuery(epsilon=1, method="sips")
     sets = same_users(2000, 50)
     found = [chosen_bound(sets, terms.chooser, SeededDraws(seed)) for seed in range(40)]
     assert found.count(50) >= 32
@@ -143,7 +148,7 @@ def test_a_bound_chosen_for_a_twentieth_of_a_small_price_is_rarely_far_off():
 
 @pytest.mark.parametrize(("items", "bound"), [(1, 1), (7, 8), (11, 13), (1000, 1000), (5000, 1000)])
 def test_a_bound_leaves_most_users_all_that_they_have(items, bound):
-    terms = plan_union(epsilon=100, delta="1e-6", max_items_per_user=None, method="sips", counts=False)
+    terms = UnionQuery(epsilon=100, method="sips")
     assert chosen_bound(same_users(100, items), terms.chooser, SeededDraws(0)) == bound
 
 
@@ -217,14 +222,14 @@ def test_pairs_only(counts):
     release = texts(ngrams=2).union(**PRICE, max_items_per_user=4, method="sips", counts=counts)
     assert release.labels == ["to be"]
     assert (release.items[0].count is not None) == counts
-    assert release.has_counts == counts
+    assert release.counted == counts
 
 
 def test_the_whole_price_of_counts_goes_to_the_lengths_that_are_shown():
     def plan(first):
         half = Fraction(1, 2)
-        most = {"max_items_per_user": 4, "method": "sips", "counts": True, "shares": (half, half), "first": first}
-        return plan_union(epsilon=1, delta="1e-6", **most)
+        words = Words(Tokenizer(), first + 1, 2)
+        return UnionQuery(epsilon=1, max_items_per_user=4, method="sips", counts=True, shares=(half, half), words=words)
 
     assert plan(0).noise(0, 4) == 2 * plan(1).noise(1, 4)
 
@@ -234,18 +239,16 @@ def test_the_whole_price_of_counts_goes_to_the_lengths_that_are_shown():
 
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("most", [None, "auto", 5])
-@pytest.mark.parametrize("shares", [(Fraction(1),), (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))])
-def test_the_parts_add_up_to_the_price(counts, most, shares):
-    terms = plan_union(
-        epsilon="0.5", delta="1e-6", max_items_per_user=most, method="sips", counts=counts, shares=shares
-    )
+@pytest.mark.parametrize("words", [None, Words(Tokenizer(), 1, 3)])
+def test_the_parts_add_up_to_the_price(counts, most, words):
+    terms = UnionQuery(epsilon="0.5", max_items_per_user=most, method="sips", counts=counts, words=words)
     (union_epsilon, union_delta), (count_epsilon, count_delta) = terms.for_union, terms.for_counts
     assert union_epsilon + count_epsilon + terms.for_bound == terms.epsilon == Fraction(1, 2)
     assert union_delta + count_delta == terms.delta == Fraction(1, 10**6)
     assert (terms.for_bound > 0) == (most != 5)
     assert (count_epsilon > 0) == counts
-    assert sum(terms.shares) <= 1
-    assert terms.privacy.approx == ApproxDP(terms.epsilon, terms.delta)
+    assert sum(terms.parts) <= 1
+    assert terms.ceiling == ApproxDP(terms.epsilon, terms.delta)
     if terms.chosen:
         assert terms.chooser.privacy.epsilon <= terms.for_bound
         assert terms.chooser.privacy.delta == 0
@@ -255,9 +258,10 @@ def test_the_parts_add_up_to_the_price(counts, most, shares):
 def test_no_level_takes_more_than_its_part(method):
     shares = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
     most = 1 if method == "truncated-geometric" else 5
-    terms = plan_union(epsilon=1, delta="1e-6", max_items_per_user=most, method=method, counts=True, shares=shares)
+    words = Words(Tokenizer(), 1, 3)
+    terms = UnionQuery(epsilon=1, max_items_per_user=most, method=method, counts=True, shares=shares, words=words)
     made = terms.mechanisms(terms.most)
-    if method in unions.SHARING:
+    if named("union", method).weights is Weights.ROUNDS:
         assert [one.part for one in made] == list(shares)
         assert {(one.privacy.epsilon, one.privacy.delta) for one in made} == {terms.for_union}
     else:
@@ -287,7 +291,7 @@ def test_a_ledger_is_charged_the_price_once(tmp_path):
     account = dps.Account(dataset="default", analyst="ann")
     with dps.Ledger.create(path) as ledger:
         ledger.grant(account, epsilon=100, delta="1e-6")
-        paying = dataset(ledger=ledger, analyst="ann", snapshot="today")
+        paying = dataset(budget=dps.Budget.open(ledger, analyst="ann", snapshot="today"))
         first = paying.union(**PRICE, method="sips", counts=True)
         assert (first.charged.numbers["epsilon"], first.charged.numbers["delta"]) == (50, Fraction(1, 10**9))
         again = paying.union(**PRICE, method="sips", counts=True)
@@ -303,9 +307,9 @@ def test_what_fails_while_data_are_read_stays_reserved(tmp_path, monkeypatch):
     account = dps.Account(dataset="default", analyst="ann")
     with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
         ledger.grant(account, epsilon=100, delta="1e-6")
-        monkeypatch.setattr(union_answers, "union_of", lambda *_: 1 / 0)
+        monkeypatch.setattr(union_run, "union_of", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            dataset(ledger=ledger, analyst="ann").union(**PRICE)
+            dataset(budget=dps.Budget.open(ledger, analyst="ann")).union(**PRICE)
         assert ledger.balance(account).left.epsilon == 50
 
 
@@ -335,7 +339,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_before_any_row_is_read(name, monkeypatch):
     given, parameter = REFUSED[name]
-    monkeypatch.setattr("dpselect.engines.duckdb_engine.DuckDBEngine.contributions", None)
+    monkeypatch.setattr("dpselect.engines.duckdb.engine.DuckDBEngine.contributions", None)
     with pytest.raises(dps.ParameterError) as error:
         dataset().union(**(PRICE | given))
     assert error.value.parameter == parameter
@@ -344,9 +348,9 @@ def test_refused_before_any_row_is_read(name, monkeypatch):
 def test_text_and_items_are_for_different_questions():
     with pytest.raises(dps.ParameterError) as error:
         texts().top_k(3, epsilon=1, delta="1e-6")
-    assert error.value.parameter == "text"
+    assert error.value.parameter == "item"
     with pytest.raises(dps.ParameterError) as error:
-        dps.Dataset({"user": [1], "n": np.array([2])}, user="user", text="n").union(epsilon=1)
+        dps.Dataset({"user": [1], "n": np.array([2])}, user="user", item=dps.Text("n")).union(epsilon=1)
     assert error.value.parameter == "text"
     with pytest.raises(dps.ParameterError) as error:
         texts(ngrams=(1, 2)).union(epsilon=1, shares=["1/2", "2/3"])
@@ -365,9 +369,7 @@ EXTREMES = [
 def test_what_is_planned_can_be_made_for_any_chosen_bound(method, epsilon, delta):
     """A refusal after the ceiling is reserved would cost it."""
     try:
-        terms = plan_union(
-            epsilon=epsilon, delta=delta, max_items_per_user=None, method=method, counts=True, shares=(Fraction(1),)
-        )
+        terms = UnionQuery(epsilon=epsilon, delta=delta, method=method, counts=True)
     except dps.ParameterError:
         return
     for most in (1, 2, 30, 1000) if terms.chosen else (1,):
@@ -378,7 +380,7 @@ def test_what_is_planned_can_be_made_for_any_chosen_bound(method, epsilon, delta
 def test_nothing_is_promised_of_users_of_several_items_under_a_policy():
     """Sixteen users of ten items each were said to be enough for an even chance; it is one in two million."""
     data = {"user": [user for user in range(60) for _ in range(2)], "item": ["a", "b"] * 60}
-    for method in ("policy-laplace", "policy-gaussian", "shaped-policy", "greedy-pouring", "shaped-pouring"):
+    for method in ("policy-laplace", "policy-gaussian", "shaped-policy", "greedy-laplace", "greedy-geometric"):
         said = " ".join(str(dataset(data).union(**PRICE, max_items_per_user=10, method=method)).split())
         assert "10 items each" not in said
         assert "of them nothing can be said" in said
@@ -410,8 +412,8 @@ def test_people_give_to_popular_items_first():
     price = {"epsilon": 20, "delta": "1e-9"}
     listed = dataset(data).union(**price, popular=["w3", "never", "w3", "w5"])
     assert {"w3", "w5"} <= set(listed.labels)
-    assert listed.privacy.mechanism == "ShapedPouring"
-    again = dataset(data).union(**price, popular=listed, method="greedy-pouring")
+    assert listed.privacy.mechanism == "GreedyGeometric"
+    again = dataset(data).union(**price, popular=listed, method="greedy-laplace")
     assert {"w3", "w5"} <= set(again.labels)
 
 
@@ -439,29 +441,27 @@ def test_a_session_takes_a_step_and_the_delta_of_queries():
         with pytest.raises(dps.BudgetError):
             session.union(data, epsilon="0.3", queries=9, max_items_per_user=1)
         with pytest.raises(dps.ParameterError, match="text"):
-            session.union(dps.Dataset({"u": ["a"], "t": np.array([1])}, user="u", text="t"), epsilon="0.3")
+            session.union(dps.Dataset({"u": ["a"], "t": np.array([1])}, user="u", item=dps.Text("t")), epsilon="0.3")
         assert session.remaining.queries == 8
 
 
 def test_text_is_for_unions_in_a_session_too():
-    notes = dps.Dataset({"user": [1], "note": ["a b"]}, user="user", text="note")
+    notes = dps.Dataset({"user": [1], "note": ["a b"]}, user="user", item=dps.Text("note"))
     with dps.Session(epsilon=1, delta="1e-6") as session:
-        with pytest.raises(dps.ParameterError, match="text must be left out for top_k"):
+        with pytest.raises(dps.ParameterError, match="item must be no Text for top_k"):
             session.top_k(notes, 1)
-        with pytest.raises(dps.ParameterError, match="text must be left out for choose"):
+        with pytest.raises(dps.ParameterError, match="item must be no Text for choose"):
             session.choose(notes, domain=["a"])
 
 
 def test_the_order_of_a_public_list_is_part_of_the_question():
     """Another order is another question, whose answer no ledger holds."""
-    asked = [
-        plan_union(**LISTED, popular=popular).asked for popular in (["a", "b"], ["b", "a"], ["a", "b"], [1], ["1"])
-    ]
+    asked = [UnionQuery(**LISTED, popular=popular).key for popular in (["a", "b"], ["b", "a"], ["a", "b"], [1], ["1"])]
     assert asked[0] == asked[2]
     assert len({one["popular"] for one in asked}) == 4
 
 
-LISTED = {"epsilon": 1, "delta": "1e-6", "max_items_per_user": None, "method": "auto", "counts": False}
+LISTED = {"epsilon": 1}
 SHARES = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
 
 
@@ -473,7 +473,7 @@ def spent(levels):
     return sum(1 / law.deviation**2 for law in rounds), sum(part for level in levels for part in level.parts)
 
 
-@pytest.mark.parametrize("method", unions.SHARING)
+@pytest.mark.parametrize("method", [one.name for one in methods("union") if one.weights is Weights.ROUNDS])
 def test_levels_share_one_budget_and_a_twin_that_gives_it_to_each_is_refused(method):
     terms = {"epsilon": 1, "delta": "1e-6", "max_items_per_user": 10}
     whole = spent([METHODS[method](**terms)])

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 import dpselect as dps
 from dpselect.draws import Draws
-from dpselect.release import Release
+from dpselect.release.release import Release
 from tests.engines.sources import Stream
 from tests.replay.file_kinds import written
 from tests.replay.kinds import Kind, Make

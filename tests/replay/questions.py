@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpselect.engines.opening import Engine, open_engine
+from dpselect.aggregates.user_sets import UserSets
+from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.port import PerUser
+from dpselect.engines.registry import Engine, open_engine
 from dpselect.errors import DataError, DpselectError, ParameterError
-from dpselect.grid import Grid
 from dpselect.texts.tokenizer import Tokenizer
-from dpselect.user_sets import UserSets
 from tests.replay.kinds import Made
 from tests.replay.masks import masked
 from tests.replay.sorts import ROLES, SORTS

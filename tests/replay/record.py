@@ -26,20 +26,21 @@ from unittest.mock import patch
 
 import dpselect
 import dpselect as dps
-from dpselect.archive import archived
 from dpselect.draws import Draws
 from dpselect.errors import DpselectError
 from dpselect.ledger import Account, Ledger
-from dpselect.release import Release
+from dpselect.release.archive import archived
+from dpselect.release.release import Release
 from dpselect.testing import SeededDraws
 from tests.replay.masks import masked
 
 PACKAGE = str(Path(dpselect.__file__).parent) + "/"
 # What may go by the counts: a mechanism, its coins, what it is made of, and looking on while an engine works.
 # Readers of text files run in threads of the engine, which asks for batches when it has room.
-READERS = ("engines/arrow_texts.py", "engines/text_", "engines/duckdb_lines.py")
+READERS = ("engines/sources/arrow_texts.py", "engines/sources/text_", "engines/duckdb/lines.py")
 BY_COUNTS = (
-    "draws/", "mechanisms/", "kernels/", "testing/", "reals.py", "privacy.py", "histogram.py", "grid.py", *READERS
+    "draws/", "mechanisms/", "testing/", "reals.py", "privacy.py",
+    "aggregates/histogram.py", "aggregates/value_counts.py", *READERS,
 )  # fmt: skip
 POLLING = re.compile(r"\._done$|Progress|progress")
 ACCOUNT = Account("default", "ann")
@@ -97,7 +98,8 @@ def recorded(make: Callable[[Path], tuple[object, str | None]], ask: Ask, seed: 
 
 
 def _data(source: object, table: str | None, ledger: Path, more: dict[str, object]) -> dps.Dataset:
-    named = {"user": "user", "table": table, "ledger": ledger, "analyst": "ann", "snapshot": "monday"}
+    budget = dps.Budget.open(ledger, analyst="ann", snapshot="monday")
+    named = {"user": "user", "table": table, "budget": budget}
     return dps.Dataset(source, **({"item": "item"} | named | more))  # type: ignore[arg-type]
 
 

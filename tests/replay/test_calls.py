@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpselect.kernels import compiled
+from dpselect.mechanisms.set_union.kernels import compiled
 from tests.replay.calls import ROWS, makers
 from tests.replay.cells import every_kind
 from tests.replay.kinds import KINDS, Kind

@@ -18,17 +18,17 @@ from tests.replay.kinds import KINDS
 LIKELY = "--epsilon 100 --delta 1e-6"
 COMMANDS = {
     "top": f"top ROWS --user user --item item -k 3 {LIKELY}",
-    "top, paid": f"top ROWS --user user --item item -k 3 {LIKELY} --ledger budget.sqlite --analyst ann",
-    "top, refused": "top ROWS --user user --item item -k 3 --epsilon 101 --ledger budget.sqlite --analyst ann",
+    "top, paid": f"top ROWS --user user --item item -k 3 {LIKELY} --budget budget.sqlite --analyst ann",
+    "top, refused": "top ROWS --user user --item item -k 3 --epsilon 101 --budget budget.sqlite --analyst ann",
     "top, filter": f"top ROWS --user user --item item -k 3 {LIKELY} --where \"other <> '8'\"",
     "top, wrong filter": f'top ROWS --user user --item item -k 3 {LIKELY} --where "other ="',
     "top, domain": "top ROWS --user user --item item -k 2 --epsilon 100 --domain a,b,c,d --format json",
     "choose": "choose ROWS --user user --item item --domain a,b,c --epsilon 100 -o answer.json",
-    "quantile": "quantile ROWS --user user --column number --bounds 0 10 --step 1 --epsilon 100",
+    "quantile": "quantile ROWS --user user --item number --bounds 0 10 --step 1 --epsilon 100",
     "union": f"union ROWS --user user --item item {LIKELY} --max-items-per-user 50 --method sips",
-    "vocab": f"vocab ROWS --user user --text item {LIKELY} --max-items-per-user 50 -o words.txt",
+    "union of a text": f"union ROWS --user user --text item {LIKELY} --max-items-per-user 50 -o words.txt",
 }
-OFTEN = ("top, paid", "top, refused", "quantile", "vocab")
+OFTEN = ("top, paid", "top, refused", "quantile", "union of a text")
 FILES = {"CSV": "rows.csv", "JSON lines": "rows.jsonl", "Parquet": "rows.parquet"}
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpselect.engines.opening import open_engine
+import tests.replay.file_kinds  # noqa: F401 - enters the kinds of files
+from dpselect.engines.registry import open_engine
 from dpselect.errors import DpselectError
 from tests.replay.frame_kinds import arrow_table
 from tests.replay.judge import Allowed, broken

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.house.pace import thorough
 from tests.replay.cells import Bench, Cell
 from tests.replay.kinds import KINDS
 from tests.replay.odd_lines import OddLine
 from tests.replay.odd_values import Odd
 from tests.replay.sorts import PLACES, ROLES
 
-THOROUGH = os.environ.get("CI") == "true" or os.environ.get("SLOW") == "1"
 EXAMPLES = settings(
-    max_examples=60 if THOROUGH else 4, suppress_health_check=[HealthCheck.function_scoped_fixture], print_blob=True
+    max_examples=60 if thorough() else 4, suppress_health_check=[HealthCheck.function_scoped_fixture], print_blob=True
 )
 BENCH = Bench()
 WITH_HALVES = st.text(st.characters(exclude_categories=()), max_size=12)

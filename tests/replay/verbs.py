@@ -7,7 +7,7 @@ from typing import Any
 
 import dpselect as dps
 from dpselect.draws import Draws
-from dpselect.release import Release
+from dpselect.release.release import Release
 from tests.replay.record import Ask, Tell
 
 Data = Callable[..., dps.Dataset]
@@ -38,7 +38,6 @@ VERBS: dict[str, Ask] = {
     "top k, filter": _call("top_k", FILTER, k=3, **LIKELY),
     "top k, split": _call("top_k", {"split": " "}, k=3, **LIKELY),
     "top k, few rows": _call("top_k", k=2, k_bar=3, method="limited-domain", **LIKELY),
-    "top k, chosen rows": _call("top_k", k=2, method="chosen-k-bar", **LIKELY),
     "top k, noise": _call("top_k", {"max_items_per_user": 50}, k=2, method="limited-domain-laplace", **LIKELY),
     "top k, discover": _call("top_k", {"max_items_per_user": 50}, k=3, method="discover", **LIKELY),
     "top k, domain": _call("top_k", k=3, domain=WORDS, epsilon=40),
@@ -50,9 +49,9 @@ VERBS: dict[str, Ask] = {
     "union, many rounds": _call("union", max_items_per_user=50, method="renyi-shaped", **LIKELY),
     "union in the engine": _call("union", max_items_per_user=50, method="sips", in_engine=True, **LIKELY),
     "union, chosen bound": _call("union", **LIKELY),
-    "union of a text": _call("union", {"item": None, "text": "item"}, max_items_per_user=50, **LIKELY),
+    "union of a text": _call("union", {"item": dps.Text("item")}, max_items_per_user=50, **LIKELY),
     "union of n-grams": _call(
-        "union", {"item": None, "text": "item", "ngrams": 2}, max_items_per_user=50, epsilon=80, delta="1e-6"
+        "union", {"item": dps.Text("item", ngrams=2)}, max_items_per_user=50, epsilon=80, delta="1e-6"
     ),
     "choose": _call("choose", domain=WORDS, epsilon=40),
     "choose, permute and flip": _call("choose", domain=WORDS, epsilon=40, method="permute-and-flip"),

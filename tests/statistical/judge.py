@@ -1,8 +1,8 @@
-"""One judge for all statistical tests: exact binomial tails, a union bound, and wrong laws that must be refused.
+"""One judge for all statistical tests: exact binomial tails, a union bound, wrong distributions that must be refused.
 
-A sampler of a finite law is judged by the count of every answer, each against an exact binomial interval whose
+A sampler of a finite distribution is judged by the count of every answer, each against an exact binomial interval whose
 two tails together have probability `false_alarm` / number of answers. The sample size is the smallest (in
-steps of 1.5) at which every wrong law would be refused with probability at least 1 - `miss`.
+steps of 1.5) at which every wrong distribution would be refused with probability at least 1 - `miss`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _first(n: int, holds: Callable[[int], bool]) -> int:
 
 
 def refusal(n: int, law: Law, wrong: Law) -> float:
-    """A lower bound of the probability that a sampler of `wrong` is refused, from its most telling answer."""
+    """A lower bound of the probability that a sampler of `wrong` is refused, by the answer that shows it best."""
     level, best = FALSE_ALARM / len(law), 0.0
     for answer, p in law.items():
         low, high = interval(n, p, level)
@@ -57,17 +57,17 @@ def refusal(n: int, law: Law, wrong: Law) -> float:
 
 
 def size(law: Law, wrong: Sequence[Law]) -> int:
-    """How many samples it takes to refuse each wrong law."""
+    """How many samples it takes to refuse each wrong distribution."""
     n = 200
     while n <= LARGEST:
         if all(refusal(n, law, w) >= 1 - MISS for w in wrong):
             return n
         n = n * 3 // 2
-    raise AssertionError("a wrong law is too close to be told apart with a bearable sample")
+    raise AssertionError("a wrong distribution is too close to the right one to be refused by a sample of this size")
 
 
 def accepts(sample: Callable[[], Hashable], law: Law, n: int) -> bool:
-    """Whether n samples fit the law."""
+    """Whether n samples fit the distribution."""
     seen = Counter(sample() for _ in range(n))
     if set(seen) - set(law):
         return False
@@ -77,6 +77,6 @@ def accepts(sample: Callable[[], Hashable], law: Law, n: int) -> bool:
 
 
 def judge(sample: Callable[[], Hashable], law: Law, wrong: Sequence[Law]) -> None:
-    """Fail unless the sampler fits its law in a sample that would refuse every wrong one."""
+    """Fail unless the sampler fits its distribution in a sample that would refuse every wrong one."""
     assert len(wrong) >= 2
     assert accepts(sample, law, size(law, wrong))

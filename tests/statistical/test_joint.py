@@ -1,4 +1,4 @@
-"""The joint mechanisms on the real draws: staircases, acceptance and heights, against their exact laws."""
+"""The joint mechanisms on the real draws: envelopes, acceptance and heights, against their exact distributions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ COUNTS = (6, 5, 3, 3, 0)
 
 @pytest.fixture(params=[None, 0.999999], ids=["as shipped", "coarse"])
 def draws(request, monkeypatch):
-    """Coarse: the staircase stays as wide as it was, and nearly every proposal is refused; the same law."""
+    """Coarse: the envelope stays as wide as it was, and nearly every proposal is rejected; the same distribution."""
     if request.param:
-        monkeypatch.setattr("dpselect.draws.staircase.LOOSE", request.param)
-        monkeypatch.setattr("dpselect.draws.flip.AIR_BITS", 0)
+        monkeypatch.setattr("dpselect.draws.monotone_categorical.REJECTION_RATE", request.param)
+        monkeypatch.setattr("dpselect.draws.permute_and_flip.REJECTION_BITS", 0)
     return SecureDraws()
 
 
@@ -44,8 +44,8 @@ def test_joint_mechanisms(kind, more, draws):
     judge(lambda: tuple(mechanism(COUNTS, draws=draws).tolist()), law_at(1), wrong)
 
 
-def test_permute_and_flip_is_told_from_the_exponential_mechanism():
-    """The nearest wrong law: without the height, flipping would be the exponential mechanism."""
+def test_permute_and_flip_differs_from_the_exponential_mechanism():
+    """The nearest wrong distribution: without the height, flipping would be the exponential mechanism."""
     counts = (2, 1, 0, 0)
 
     def law_of(kind):

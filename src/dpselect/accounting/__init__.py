@@ -1,13 +1,32 @@
 """Accounting: pure functions over privacy values. It never sees data."""
 
-from dpselect.accounting.composition import Total
-from dpselect.accounting.entry import (
-    compose,
-    every_bound,
-    frugal,
-    largest_epsilon,
-    largest_under_each,
-    zcdp_to_epsilon,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpselect.first_use import fetched
+
+if TYPE_CHECKING:
+    from dpselect.accounting.composition import Total
+    from dpselect.accounting.entry import (
+        compose,
+        every_bound,
+        frugal,
+        largest_epsilon,
+        largest_under_each,
+        zcdp_to_epsilon,
+    )
+
+_HOMES = {
+    "Total": "composition",
+    "compose": "entry",
+    "every_bound": "entry",
+    "frugal": "entry",
+    "largest_epsilon": "entry",
+    "largest_under_each": "entry",
+    "zcdp_to_epsilon": "entry",
+}
 
 __all__ = ["Total", "compose", "every_bound", "frugal", "largest_epsilon", "largest_under_each", "zcdp_to_epsilon"]
+
+__getattr__ = fetched(__name__, _HOMES)

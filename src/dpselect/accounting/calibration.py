@@ -1,4 +1,4 @@
-"""Calibration: from a wanted total back to the largest epsilon of one pick."""
+"""Calibration: the largest epsilon of one pick that fits a requested total."""
 
 from __future__ import annotations
 
@@ -7,36 +7,69 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpselect.accounting.adaptive import adaptive_epsilon, largest_adaptive_pick
 from dpselect.accounting.composition import Total, advanced, basic, bounded_range, compose_quickly, zcdp
+from dpselect.accounting.optimal_adaptive import adaptive_epsilon, largest_adaptive_pick
 from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.privacy import BoundedRange, Plan, Steps
 
 Bound = Callable[[Sequence[Steps], Fraction], Total]
 """From steps and a delta to their total epsilon."""
 
-STEPS = 30  # bisections: an epsilon of one pick is found to one part in 2^30, rounded down
+LEAST_RATIO = Fraction(1, 10**300)  # its logarithm is still taken in floats
+
+STEPS = 30  # an epsilon of one pick is found on a grid of 2^30 points, rounded down
 
 
 def largest_epsilon(plan: Plan, epsilon: Fraction, delta: Fraction, bound: Bound | None = None) -> Fraction:
-    """The largest x (on a fine grid) for which composing `plan(x)` at `delta` stays within `epsilon`, under one bound
+    """The largest x, on a fine grid, for which `plan(x)` composed at `delta` stays within `epsilon`.
 
-    or, without `bound`, under the smallest that holds. The total grows with x, so bisection finds it; every answer was
-    checked by the certified bound itself. Adding up is linear in x and gives the exact place to start from.
+    Composition is by `bound`, or without it by the smallest bound that holds. The total grows with x, so a search
+    between two ends finds it, and the certified bound itself checks every answer. Basic composition is linear in x and
+    gives the exact starting point.
     """
     low, high = epsilon / basic(plan(Fraction(1))), epsilon
     if low >= high or delta == 0:
         return low
     added = low
     quick = compose_quickly if bound is None else bound
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        fits = quick(plan(middle), delta).epsilon <= epsilon
-        low, high = (middle, high) if fits else (low, middle)
+    low = _largest(lambda x: quick(plan(x), delta).epsilon, low, high, epsilon)
     if bound is not None:
         return low
     found = largest_adaptive_pick(plan, epsilon, delta, low)
     return found if found * 100 > added * 101 else added  # delta is kept where it would buy less than 1 %
+
+
+def _largest(total: Callable[[Fraction], Fraction], low: Fraction, high: Fraction, most: Fraction) -> Fraction:
+    """The last point of the grid from `low`, which is taken to fit, to `high`, which is not, with total(x) <= most.
+
+    A total is close to a power of x, so the next point is where the line through both ends, on the logarithms, meets
+    `most`; an end that stays counts half (the Illinois method). Each third point is the middle, whatever the total is.
+    """
+
+    def point(place: int) -> Fraction:
+        return low + (high - low) * Fraction(place, 2**STEPS)
+
+    def excess(value: Fraction) -> float:
+        return math.log(max(value / most, LEAST_RATIO))
+
+    inside, outside = 0, 2**STEPS
+    below, above = min(0.0, excess(total(low))), max(0.0, excess(total(high)))
+    tries = stayed = 0
+    while outside - inside > 1:
+        tries += 1
+        place = (inside + outside) // 2
+        if tries % 3 and below < above:
+            first, last = math.log(point(inside)), math.log(point(outside))
+            x = math.exp(first + (last - first) * below / (below - above))
+            place = min(max(((Fraction(x) - low) / (high - low) * 2**STEPS).__floor__(), inside + 1), outside - 1)
+        found = total(point(place))
+        if found <= most:
+            inside, below = place, excess(found)
+            above, stayed = (above / 2 if stayed > 0 else above), 1
+        else:
+            outside, above = place, excess(found)
+            below, stayed = (below / 2 if stayed < 0 else below), -1
+    return point(inside)
 
 
 PICK_BOUNDS: dict[str, Callable[[Sequence[Steps], Fraction], Fraction]] = {
@@ -47,11 +80,11 @@ PICK_BOUNDS: dict[str, Callable[[Sequence[Steps], Fraction], Fraction]] = {
     "Renyi": renyi_epsilon,
     "adaptive optimum": adaptive_epsilon,
 }
-"""The bounds that hold for picks that depend on earlier ones."""
+"""The bounds that hold for picks chosen adaptively."""
 
 
 def largest_under_each(epsilon: Fraction, delta: Fraction, k: int, queries: int = 1) -> dict[str, Fraction]:
-    """The largest epsilon of one pick, by bound, for `queries` questions of k picks each within (epsilon, delta)."""
+    """By bound, the largest epsilon of one pick for `queries` questions of k picks each within (epsilon, delta)."""
 
     def plan(x: Fraction) -> tuple[Steps, ...]:
         return (Steps(BoundedRange(x), k * queries),)
@@ -72,9 +105,9 @@ class Split:
 
 
 def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int, bound: Bound | None = None) -> Split:
-    """The split that makes the threshold of seed 003 lowest: ln(swaps / delta) / epsilon_per_pick.
+    """The split that makes the threshold of limited domain lowest: ln(swaps / delta) / epsilon_per_pick.
 
-    Parts depend on parameters only, so any split is private. The share is found with the closed form
+    It depends on parameters only, so any split is private. The share is found with the closed form
     epsilon_per_pick ~ sqrt(epsilon + L) - sqrt(L), L = ln(1 / delta of composition) (Bun and Steinke 2016);
     it competes with basic composition, which leaves all of delta to the threshold.
     """

@@ -1,11 +1,10 @@
 """Composition: the total epsilon of adaptive steps at a given delta, rounded outward.
 
-The numbers are computed with balls (`reals`), and the upper end is what is returned, so no rounding ever makes a
-promise smaller than it is. Every bound but the non-adaptive optimum holds for steps that are chosen from earlier
-outcomes as long as their kinds, epsilons and number are fixed beforehand, which is what peeling needs. Where these too
-are chosen along the way (a privacy filter), only three hold, up to a total fixed beforehand: basic, zCDP, and Renyi
-at an order fixed beforehand (Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2023). docs/accounting.md
-says which bound is smallest where.
+The numbers are computed with balls (`reals`) and the upper end is returned, so rounding never understates a total.
+Every bound except the non-adaptive optimum holds for adaptive steps whose kinds, epsilons and number are fixed
+beforehand, which is what peeling needs. If these too are chosen adaptively (a privacy filter), only three hold, up to
+a total fixed beforehand: basic, zCDP, and Rényi at an order fixed beforehand (Feldman and Zrnic 2021; Whitehouse,
+Ramdas, Rogers and Wu 2023). docs/accounting.md says which bound is smallest where.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from dpselect.accounting.adaptive import LARGEST_EPSILON, adaptive_epsilon
-from dpselect.accounting.nonadaptive import nonadaptive_epsilon
-from dpselect.accounting.randomized_response import LARGEST, optimal_pure, work
+from dpselect.accounting.optimal_adaptive import LARGEST_EPSILON, adaptive_epsilon
+from dpselect.accounting.optimal_nonadaptive import nonadaptive_epsilon
+from dpselect.accounting.optimal_pure import LARGEST, optimal_pure, work
 from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.errors import ParameterError
 from dpselect.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
@@ -32,7 +31,7 @@ LARGEST_FIXED_EPSILON = 10**6  # of one step; far below what overflows
 
 
 class Effort(Enum):
-    """Which bounds are computed: the quick ones, all that can be smallest, or every one."""
+    """Which bounds are computed: the quick ones, those that can be the smallest, or all."""
 
     QUICK = 0
     USUAL = 1
@@ -41,21 +40,21 @@ class Effort(Enum):
 
 @dataclass(frozen=True)
 class Total:
-    """The steps together are (epsilon, delta)-DP, by the bound of this name."""
+    """A statement that the steps together are (epsilon, delta)-DP, by the bound of this name."""
 
     epsilon: Fraction
     bound: str
-    delta: Fraction = Fraction(0)  # what the bound uses, with the failures of approximate steps
-    adaptive: bool = True  # whether it holds for steps that are chosen from earlier outcomes
+    delta: Fraction = Fraction(0)  # what the bound uses, including the failures of approximate steps
+    adaptive: bool = True  # whether it holds for adaptive steps
 
 
 def basic(steps: Sequence[Steps]) -> Fraction:
-    """Epsilons add up; delta is not needed."""
+    """Basic composition: the sum of the epsilons; it needs no delta."""
     return sum((s.value.epsilon * s.times for s in steps), Fraction(0))
 
 
 def advanced(steps: Sequence[Steps], delta: Fraction) -> Fraction:
-    """Seed 003, Theorem 3: sum e tanh(e/2) + sqrt(2 sum e^2 ln(1/delta)); any pure steps."""
+    """Durfee and Rogers 2019, Theorem 3: sum e tanh(e/2) + sqrt(2 sum e^2 ln(1/delta)); any pure steps."""
     with ctx.workprec(PRECISION):
         drift = sum((_drift(s.value.epsilon) * s.times for s in steps), arb(0))
         squares = enclose(sum((s.value.epsilon**2 * s.times for s in steps), Fraction(0)))
@@ -67,7 +66,7 @@ def _drift(epsilon: Fraction) -> arb:
 
 
 def bounded_range(steps: Sequence[Steps], delta: Fraction) -> Fraction:
-    """Seed 003, Lemma 4.4, third term: sum r^2/2 + sqrt(sum r^2 ln(1/delta) / 2), r the bounded range of a step.
+    """Lemma 4.4 of Durfee and Rogers 2019, third term: sum r^2/2 + sqrt(sum r^2 ln(1/delta) / 2), r a step's range.
 
     The lemma writes the drift of an r-bounded-range step as r^2/2; a pure e-step has r = 2e.
     """
@@ -77,46 +76,48 @@ def bounded_range(steps: Sequence[Steps], delta: Fraction) -> Fraction:
 
 
 def zcdp(steps: Sequence[AnySteps], delta: Fraction) -> Fraction:
-    """zCDP of the steps (e^2/8 for bounded range), turned into epsilon by `zcdp_to_epsilon`."""
+    """The zCDP of the steps (e^2/8 for bounded range), converted by `zcdp_to_epsilon`."""
     return zcdp_to_epsilon(rho_of(steps), delta)
 
 
 def zcdp_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """Canonne, Kamath and Steinke 2020, Corollary 13: the least epsilon over the orders a > 1 of
+    """The least epsilon for which rho-zCDP implies (epsilon, delta)-DP by the conversion over all orders.
+
+    For every order a > 1 a valid epsilon is (Canonne, Kamath and Steinke 2020, Corollary 13)
 
         a rho + ln(1 / (a delta)) / (a - 1) + ln(1 - 1/a).
 
-    Every a > 1 gives a valid bound, so a is searched in floats and the bound at it is certified.
+    So a is searched in floats, and the bound at it is certified.
     """
     return renyi_epsilon([AnySteps(ZCDP(rho), 1)], delta)
 
 
 def compose(steps: Sequence[AnySteps], delta: Fraction, *, adaptive: bool = True) -> Total:
-    """The smallest of the bounds that apply; `delta` is what composing may use, beside the failures of the steps.
+    """The smallest of the bounds that apply; `delta` is for composition, on top of the failures of the steps.
 
-    `adaptive=False` says that every step was chosen before the first outcome, which peeling's are not.
+    `adaptive=False` states that every step was chosen before the first outcome, which is not true of peeling.
 
-    Advanced, bounded range and zCDP are left out, because Renyi is below them at the best order of each. The pure
-    optimum is tried where pure steps outweigh bounded-range ones; elsewhere it gains less than one part in 10^8. Where
-    there are picks, `steps` must stand in the order in which they are taken, or with the pure ones first
+    Advanced, bounded range and zCDP are left out, because Rényi is below them at the best order of each. The pure
+    optimum is tried where pure steps outweigh bounded-range ones; elsewhere it gains less than one part in 10^8. If
+    there are picks, `steps` must be in the order in which they are taken, or have the pure ones first
     (docs/adaptive-optimum.md, Theorem 2).
     """
     return min(_totals(steps, delta, adaptive, Effort.USUAL), key=lambda total: total.epsilon)
 
 
 def compose_quickly(steps: Sequence[AnySteps], delta: Fraction) -> Total:
-    """`compose` in a millisecond: without the adaptive optimum, for a search that asks many times."""
+    """`compose` in a millisecond, without the adaptive optimum, for searches with many evaluations."""
     return min(_totals(steps, delta, True, Effort.QUICK), key=lambda total: total.epsilon)
 
 
 def frugal(steps: Sequence[Steps], delta: Fraction) -> Total:
-    """`compose`, but epsilons are added up, and delta is kept, where delta would buy less than 1 % of epsilon."""
+    """`compose`, but with basic composition and no delta where delta would save less than 1 % of epsilon."""
     added, least = compose(steps, Fraction(0)), compose(steps, delta)
     return added if added.epsilon * 99 <= least.epsilon * 100 else least
 
 
 def every_bound(steps: Sequence[AnySteps], delta: Fraction, *, adaptive: bool = True) -> list[Total]:
-    """All bounds that apply to these steps at this delta, for tables and for people who want to compare."""
+    """All bounds that apply to these steps at this delta, for tables and comparisons."""
     return _totals(steps, delta, adaptive, Effort.THOROUGH)
 
 
@@ -147,7 +148,7 @@ def _totals(steps: Sequence[AnySteps], delta: Fraction, adaptive: bool, effort: 
 
 
 def _worth_a_grid(steps: Sequence[Steps]) -> bool:
-    """Are there bounded-range steps, and none so large or so many that the optimum has no grid or takes long?"""
+    """Whether there are bounded-range steps, few and small enough for a grid that is quick to compute."""
     picks = any(isinstance(s.value, BoundedRange) for s in steps)
     fits = all(s.value.epsilon <= LARGEST_EPSILON for s in steps)
     return picks and fits and sum(s.times for s in steps) <= MOST_ADAPTIVE_STEPS
@@ -163,7 +164,7 @@ def _fixed(steps: Sequence[Steps], delta: Fraction) -> Fraction | None:
 
 
 def _mostly_pure(steps: Sequence[Steps]) -> bool:
-    """Do the pure steps have more zCDP than the others?"""
+    """Whether the pure steps have more zCDP than the others."""
     return 2 * rho_of(s for s in steps if isinstance(s.value, PureDP)) > rho_of(steps)
 
 
@@ -175,9 +176,9 @@ def _unless_it_fails(steps: AnySteps) -> AnySteps:
 def with_failures(steps: Sequence[AnySteps], delta: Fraction) -> Fraction:
     """1 - (1 - delta) prod (1 - delta_i) over the approximate steps, rounded up; `delta` itself without any.
 
-    An (e, d)-DP pair of laws is a mixture: with probability d anything, else an e-DP pair, and the coin is the same for
-    both (Kairouz, Oh and Viswanath 2015). So whatever holds at `delta` while no step fails, adaptively or not, holds
-    with the probability that one does added.
+    An (e, d)-DP pair of distributions is a mixture: with probability d anything, otherwise an e-DP pair, with the same
+    Bernoulli draw for both (Kairouz, Oh and Viswanath 2015). So what holds at `delta` if no step fails, adaptively or
+    not, holds in general once the probability that one fails is added.
     """
     failures = [(s.value.delta, s.times) for s in steps if isinstance(s.value, ApproxDP) and s.value.delta]
     if not failures:

@@ -1,9 +1,9 @@
-"""The public functions of accounting: each parameter is read here, once, and the function inside trusts it."""
+"""The public functions of accounting: each parameter is parsed here, once, and the inner functions trust it."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial, wraps
@@ -23,10 +23,8 @@ PLAN = "be a function from the epsilon of one pick to Steps of BoundedRange and 
 
 
 def steps_of(value: object) -> list[AnySteps]:
-    """Steps with exact numbers."""
-    if not isinstance(value, Iterable):
-        raise ParameterError("steps", STEPS, value)
-    return [_step(one) for one in value]
+    """The steps, with their numbers as exact fractions."""
+    return [_step(one) for one in parameters.several("steps", value, STEPS)]
 
 
 def _step(step: object) -> AnySteps:
@@ -83,7 +81,7 @@ READERS: Mapping[str, Reader] = {
 
 
 def checked(function: Callable[P, T], **special: Reader) -> Callable[P, T]:
-    """The function with every parameter read by the reader of its name."""
+    """The function, with every argument parsed by the reader of its parameter name."""
     signature, readers = inspect.signature(function), {**READERS, **special}
 
     @wraps(function)

@@ -1,14 +1,15 @@
-"""Renyi curves: E'[(P / P')^a] of a step for all orders a > 1, the worst case of what the step promises.
+"""Rényi curves: the largest E'[(P / P')^a] that the guarantee of a step allows, for all orders a > 1.
 
 Logarithms of moments add up over adaptive steps (Mironov 2017, Proposition 1), and a total epsilon follows from
-any one order (Canonne, Kamath and Steinke 2020). An order is searched in floats, and the bound at it is certified.
+any one order (Canonne, Kamath and Steinke 2020). The order is searched in floats, and the bound at it is certified.
 
 **Bounded range.** The ratio P / P' lies in [x s, x] with s = e^-epsilon and some x in [1, 1/s], and has mean 1
 under P'. Its a-th power is convex, so at a given x the moment is largest for two points, where it is
 
     x^(a-1) ((1 - s^a) - x (s - s^a)) / (1 - s).
 
-Over x this rises and then falls, with its top (a - 1)(1 - s^a) / (a (s - s^a)) inside, because it is 1 at both ends.
+As a function of x this rises and then falls, and it is 1 at both ends, so its maximum, at
+x = (a - 1)(1 - s^a) / (a (s - s^a)), lies inside.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ SMALLEST, LARGEST = Fraction(1, 10**250), Fraction(10**250)
 
 
 def renyi_epsilon(steps: Sequence[AnySteps], delta: Fraction) -> Fraction:
-    """The least total epsilon over the orders of the steps' added curves; at most what zCDP gives.
+    """The least total epsilon over all orders of the sum of the steps' curves; at most what zCDP gives.
 
-    It holds for adaptive steps, and at one order fixed beforehand as a privacy filter too (Feldman and Zrnic 2021).
+    It holds for adaptive steps, and at one order fixed beforehand also as a privacy filter (Feldman and Zrnic 2021).
     """
     steps = [AnySteps(_large_or_concentrated(s.value), s.times) for s in steps if s.times]
     rho = rho_of(steps)
@@ -55,7 +56,7 @@ def renyi_epsilon(steps: Sequence[AnySteps], delta: Fraction) -> Fraction:
 
 
 def log_moment(value: AnyValue, b: arb) -> arb:
-    """ln of the largest E'[(P / P')^(1 + b)] of a step, a ball."""
+    """The ball of ln of the largest E'[(P / P')^(1 + b)] of a step."""
     a = 1 + b
     if isinstance(value, ZCDP):
         return enclose(value.rho) * a * b
@@ -71,7 +72,7 @@ def log_moment(value: AnyValue, b: arb) -> arb:
 
 
 def _moment(value: AnyValue) -> Callable[[float], float]:
-    """The same in floats, as a function of b."""
+    """`log_moment` in floats, as a function of b."""
     if isinstance(value, ZCDP):
         rho = _roughly(value.rho)
         return lambda b: rho * b * (1 + b)
@@ -96,12 +97,12 @@ def _large_or_concentrated(value: AnyValue) -> AnyValue:
 
 
 def _roughly(number: Fraction) -> float:
-    """A float for a search, where beyond all reason cut to what floats can square and divide by."""
+    """A float for a search, clamped to the range in which floats can be squared and divided by."""
     return float(min(max(number, SMALLEST), LARGEST))
 
 
 def _least(function: Callable[[float], float], low: float, high: float, steps: int) -> float:
-    """Golden-section search for a low point; where it ends decides how tight a bound is, never whether it holds."""
+    """Golden-section search for a minimum; its result affects how tight a bound is, never whether it holds."""
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = function(left), function(right)

@@ -1,22 +1,43 @@
 """The one door for randomness. Import from here."""
 
-from dpselect.draws.bits import fresh_key
-from dpselect.draws.certified import CertifiedDraws, SecureDraws
-from dpselect.draws.flip import Coins
-from dpselect.draws.levels import Levels
-from dpselect.draws.port import Draws, Noise, Rising
-from dpselect.draws.staircase import Masses
-from dpselect.draws.weights import Weights
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpselect.first_use import fetched
+
+if TYPE_CHECKING:
+    from dpselect.draws.certified import CertifiedDraws, SecureDraws
+    from dpselect.draws.entropy import fresh_key
+    from dpselect.draws.laws import Layers, Masses, MonotoneProbability, Noise
+    from dpselect.draws.loss_levels import Levels
+    from dpselect.draws.port import Draws
+    from dpselect.draws.weights import Weights
+
+_HOMES = {
+    "CertifiedDraws": "certified",
+    "Draws": "port",
+    "Layers": "laws",
+    "Levels": "loss_levels",
+    "Masses": "laws",
+    "MonotoneProbability": "laws",
+    "Noise": "laws",
+    "SecureDraws": "certified",
+    "Weights": "weights",
+    "fresh_key": "entropy",
+}
 
 __all__ = [
     "CertifiedDraws",
-    "Coins",
     "Draws",
+    "Layers",
     "Levels",
     "Masses",
+    "MonotoneProbability",
     "Noise",
-    "Rising",
     "SecureDraws",
     "Weights",
     "fresh_key",
 ]
+
+__getattr__ = fetched(__name__, _HOMES)

@@ -1,30 +1,27 @@
-"""Exact binomial draws: single coins for few, Devroye's rejection for many, at a cost that does not grow with n.
+"""Exact binomial draws: single trials for few, Devroye's rejection for many, at a cost that does not grow with n.
 
-For a log-concave law with mode m, p(m + j) <= p(m) min(1, exp(1 - p(m) |j|)) (Devroye 1987). With w <= p(m), w
+For a log-concave distribution with mode m, p(m + j) <= p(m) min(1, exp(1 - p(m) |j|)) (Devroye 1987). With w <= p(m), w
 rational, and a = ceil(1/w) that is at most 1 for |j| <= a, and at most exp(-w i) for |j| = a + 1 + i. So the
 proposal is uniform on the 2a + 1 central values, or geometric with rate w beyond them, in two tails of mass
-a + 1 >= 1 / (1 - e^-w) each. It is accepted with the exact ratio of law and proposal.
+a + 1 >= 1 / (1 - e^-w) each. It is accepted with the exact ratio of target and proposal.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
+from dpselect.draws.core import Core
 from dpselect.reals import Exp, Real, enclose, lower, upper
 
-if TYPE_CHECKING:
-    from dpselect.draws.certified import CertifiedDraws
-
-FEW = 16  # up to here coins are cheaper than the hat
+FEW = 16  # up to here single trials are cheaper than the envelope
 
 
 @dataclass(frozen=True)
 class _Share:
-    """Binomial probability of x among n over the proposal's: mass, times (1 - e^-w) e^(-w i) in a tail (i given)."""
+    """The binomial probability of x over that of its proposal: mass, times (1 - e^-w) e^(-w i) in a tail (i given)."""
 
     n: int
     x: int
@@ -34,45 +31,45 @@ class _Share:
     i: int | None = None
 
     def ball(self, bits: int) -> arb:
-        """The number's ball; the extra bits cover the cancellation between the factorials."""
+        """Return the number's ball; the extra bits cover the cancellation between the factorials."""
         with ctx.workprec(bits + 4 * self.n.bit_length()):
             p = self.probability.ball(ctx.prec)
             choose = (arb(self.n + 1).lgamma() - arb(self.x + 1).lgamma() - arb(self.n - self.x + 1).lgamma()).exp()
-            law = choose * p**self.x * (1 - p) ** (self.n - self.x)
+            target = choose * p**self.x * (1 - p) ** (self.n - self.x)
             if self.i is None:
-                return law / enclose(self.mass)
+                return target / enclose(self.mass)
             tail = -enclose(-self.w).expm1() * enclose(-self.w * self.i).exp()
-            return law / (enclose(self.mass) * tail)
+            return target / (enclose(self.mass) * tail)
 
 
-def binomial(draws: CertifiedDraws, n: int, probability: Real) -> int:
-    """How many of n coins fall heads."""
+def binomial(core: Core, n: int, probability: Real) -> int:
+    """Count how many of n Bernoulli trials succeed."""
     if n <= FEW:
-        return sum(draws.bernoulli(probability) for _ in range(n))
+        return sum(core.bernoulli(probability) for _ in range(n))
     mode = _mode(n, probability)
     peak = _Share(n, mode, probability).ball(64)
     highest, w = upper(peak), _short(lower(peak))
     half = (1 / w).__ceil__()
     while True:
-        point = draws.below((2 * half + 1) + 2 * (half + 1))
+        point = core.below((2 * half + 1) + 2 * (half + 1))
         if point <= 2 * half:
             x, i, mass = mode + point - half, None, highest
         else:
-            i = draws.geometric(w)
+            i = core.geometric(w)
             side = 1 if point % 2 else -1
             x, mass = mode + side * (half + 1 + i), highest * (half + 1)
-        if 0 <= x <= n and draws.bernoulli(_Share(n, x, probability, mass, w, i)):
+        if 0 <= x <= n and core.bernoulli(_Share(n, x, probability, mass, w, i)):
             return x
 
 
 def _short(number: Fraction) -> Fraction:
-    """The number's first 40 bits, which are at most the number, however small it is."""
+    """Keep the number's first 40 bits, which are at most the number, however small it is."""
     places = 40 + number.denominator.bit_length() - number.numerator.bit_length()
     return Fraction((number * 2**places).__floor__(), 2**places)
 
 
 def _mode(n: int, probability: Real) -> int:
-    """floor((n + 1) p), at most n. An irrational p never meets an integer, so more bits decide."""
+    """Compute floor((n + 1) p), at most n. An irrational p never meets an integer, so more bits decide."""
     if isinstance(probability, Exp) and probability.exponent == 0:
         return min(n, ((n + 1) * probability.factor).__floor__())
     bits = 64 + n.bit_length()

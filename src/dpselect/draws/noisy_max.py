@@ -1,4 +1,4 @@
-"""Report noisy max without comparing rounded noise.
+"""Report noisy max with continuous noise that is never rounded.
 
 In units of 1 / rate, group g's best noisy score is M_g - rate (best - score_g), where M_g, the largest of sizes[g]
 independent noises, exceeds t exactly when V_g < 1 - (1 - S(t))^sizes[g]; S is the survival function of the noise
@@ -10,38 +10,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import arb, ctx
 
-from dpselect.draws.floats import decay
-from dpselect.draws.port import Noise
+from dpselect.draws.core import Core
+from dpselect.draws.float_exp import decay
+from dpselect.draws.laws import Noise
 from dpselect.draws.weights import Floats, Weights
 from dpselect.reals import enclose, lower, upper
-
-if TYPE_CHECKING:
-    from dpselect.draws.certified import CertifiedDraws
 
 FIRST_BITS = 53
 
 
-def noisy_max(draws: CertifiedDraws, weights: Weights, noise: Noise) -> tuple[int, int]:
-    """The (group, member) whose rate x score + noise is largest."""
+def noisy_max(core: Core, weights: Weights, noise: Noise) -> tuple[int, int]:
+    """Find the (group, member) whose rate * score + noise is largest."""
     best = int(np.argmax(weights.scores))
     x = weights.exponents(slice(0, len(weights)), weights.score(best))
-    first = draws.source.words(len(weights)) >> np.uint64(64 - FIRST_BITS)
+    first = core.source.words(len(weights)) >> np.uint64(64 - FIRST_BITS)
     sizes: Floats = np.ones(1) if weights.sizes is None else weights.sizes.astype(np.float64)
     v = first.astype(np.float64) * 2.0**-FIRST_BITS
 
     def contender(group: int) -> _Contender:
         shift = weights.rate * (weights.score(group) - weights.score(best))
-        return _Contender(draws, noise, group, weights.size(group), shift, int(first[group]), FIRST_BITS)
+        return _Contender(core, noise, group, weights.size(group), shift, int(first[group]), FIRST_BITS)
 
     guess = int(np.argmin(x + np.log(np.maximum(v / sizes, 2.0**-1000))))  # any guess is valid, a good one is fast
     least = contender(guess).low()
     t = x + np.nextafter(float(least), -np.inf)
-    survival = np.where(t > 0, decay(np.maximum(t, 0.0)), 1.0) * (1 + 2.0**-draws.slack_bits)
+    survival = np.where(t > 0, decay(np.maximum(t, 0.0)), 1.0) * (1 + 2.0**-core.slack_bits)
     alive = [contender(int(g)) for g in np.flatnonzero(v < sizes * survival)]
     while len(alive) > 1:
         least = max(c.low() for c in alive)
@@ -49,14 +46,14 @@ def noisy_max(draws: CertifiedDraws, weights: Weights, noise: Noise) -> tuple[in
         if len(alive) > 1:
             for c in alive:
                 c.extend()
-    return alive[0].group, draws.below(alive[0].size)
+    return alive[0].group, core.below(alive[0].size)
 
 
 @dataclass(eq=False)
 class _Contender:
-    """A group's best noisy score, between bounds that more bits of V bring together."""
+    """A group's best noisy score lies between bounds that more bits of V bring together."""
 
-    draws: CertifiedDraws
+    core: Core
     noise: Noise
     group: int
     size: int
@@ -65,17 +62,17 @@ class _Contender:
     bits: int
 
     def extend(self) -> None:
-        """64 more bits of V."""
-        self.value, self.bits = self.value << 64 | self.draws.source.word(), self.bits + 64
+        """Draw 64 more bits of V."""
+        self.value, self.bits = self.value << 64 | self.core.source.word(), self.bits + 64
 
     def low(self) -> Fraction:
-        """A lower bound: M falls as V grows."""
+        """Return a lower bound; M falls as V grows."""
         while self.value + 1 == 1 << self.bits:
             self.extend()
         return lower(self._at(self.value + 1))
 
     def high(self) -> Fraction:
-        """An upper bound."""
+        """Return an upper bound."""
         while self.value == 0:
             self.extend()
         return upper(self._at(self.value))
@@ -88,7 +85,7 @@ class _Contender:
 
 
 def _quantile(survival: arb, noise: Noise) -> arb:
-    """The t with S(t) = survival."""
+    """Solve S(t) = survival for t."""
     if noise is Noise.EXPONENTIAL:
         return -survival.log()
     above, below = -(2 * survival).log(), (2 * (1 - survival)).log()

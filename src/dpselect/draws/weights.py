@@ -1,4 +1,4 @@
-"""Weights: groups of candidates, each of weight factor x exp(rate x score), all rational and exact."""
+"""Weights: groups of candidates, each of weight factor * exp(rate * score), all three rational and exact."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dpselect.reals import Exp
 Scores = npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.object_]
 Floats = npt.NDArray[np.float64]
 
-LEAST_RATE, LARGEST_RATE = Fraction(1, 2**900), Fraction(2**900)  # floats stay normal numbers (floats.py)
+LEAST_RATE, LARGEST_RATE = Fraction(1, 2**900), Fraction(2**900)  # floats stay normal numbers (float_exp.py)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Weights:
-    """Group g holds sizes[g] candidates of weight factors[g] x exp(rate x scores[g]) each.
+    """Group g holds sizes[g] candidates of weight factors[g] * exp(rate * scores[g]) each.
 
-    Scores are int64, finite float64 (the rationals they are) or objects (ints or Fractions). sizes and factors
+    Scores are int64, finite float64 (taken as exact rationals) or objects (ints or Fractions). sizes and factors
     are 1 where not given. Only ratios of weights matter, so a score may be shifted freely.
     """
 
@@ -41,36 +41,36 @@ class Weights:
         return len(self.scores)
 
     def size(self, group: int) -> int:
-        """How many candidates a group has."""
+        """Count the candidates of a group."""
         return 1 if self.sizes is None else int(self.sizes[group])
 
     @property
     def candidates(self) -> int:
-        """How many candidates there are in all groups."""
+        """Count the candidates of all groups."""
         return len(self.scores) if self.sizes is None else int(self.sizes.sum())
 
     def score(self, group: int) -> int | Fraction:
-        """A group's exact score."""
+        """Return a group's exact score."""
         value = self.scores[group]
         return Fraction(value) if isinstance(value, (float, Fraction)) else int(value)
 
     def pick(self, groups: npt.NDArray[np.intp]) -> Weights:
-        """The same weights for some groups, in this order."""
+        """Keep some groups, in this order."""
         sizes = None if self.sizes is None else self.sizes[groups]
         factors = None if self.factors is None else [self.factors[g] for g in groups]
         return Weights(self.scores[groups], self.rate, sizes, factors)
 
     def ratio(self, group: int, reference: int | Fraction) -> Exp:
-        """A candidate's exact weight in units of exp(rate x reference)."""
+        """Return a candidate's exact weight in units of exp(rate * reference)."""
         factor = Fraction(1) if self.factors is None else self.factors[group]
         return Exp(self.rate * (self.score(group) - reference), factor)
 
     def exponent(self, group: int, reference: int | Fraction) -> float:
-        """One such exponent; infinite where no float holds it."""
+        """Compute rate * (reference - score) as a float; infinite where no float holds it."""
         return _near(self.rate * (reference - self.score(group)))
 
     def exponents(self, groups: slice, reference: int | Fraction) -> Floats:
-        """rate x (reference - score) in floats, two roundings away from exact (relative error below 2^-51).
+        """Compute rate * (reference - score) in floats, two roundings away from exact (relative error below 2^-51).
 
         No score may be above the reference.
         """

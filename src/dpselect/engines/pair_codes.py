@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.user_sets import Int64
+from dpselect.aggregates.user_sets import Int64
 
 MOST_ROWS = 2**31 - 1  # so that every code fits into its half of a pair
 LOW = 2**32

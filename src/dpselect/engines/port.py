@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from dpselect.engines.domain import Domain
-from dpselect.grid import Grid, UsersAt
-from dpselect.histogram import Histogram
-from dpselect.mechanisms.set_union.grouped import PairsElsewhere
-from dpselect.texts.token_stream import TokenStream
-from dpselect.texts.tokenizer import Tokenizer
-from dpselect.user_sets import UserSets
+if TYPE_CHECKING:
+    from dpselect.aggregates.histogram import Histogram
+    from dpselect.aggregates.user_sets import UserSets
+    from dpselect.aggregates.value_counts import Grid, UsersAt
+    from dpselect.aggregates.weight_groups import PairsElsewhere
+    from dpselect.domain import Domain
+    from dpselect.texts.token_stream import TokenStream
+    from dpselect.texts.tokenizer import Tokenizer
 
 Progress = Callable[[float | None], None]
 """Called about five times a second while a query runs: the part that is done in twentieths, None where unknown.

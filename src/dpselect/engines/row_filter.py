@@ -10,7 +10,7 @@ from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import VIEW, Node, names
 from dpselect.engines.filters.values import column
-from dpselect.engines.sql_port import SqlType
+from dpselect.engines.sql.port import SqlType
 from dpselect.errors import ParameterError
 from dpselect.parameters import near
 

@@ -1,32 +1,76 @@
 """Every mechanism by its name. Each is a frozen value: parameters in, `.privacy` known at once, called with counts."""
 
-from dpselect.mechanisms.canonical_set import CanonicalSet
-from dpselect.mechanisms.chosen_k_bar import ChosenKBar
-from dpselect.mechanisms.discover import DiscoverThenPeel
-from dpselect.mechanisms.exponential import ExponentialMechanism
-from dpselect.mechanisms.gamma import GammaMechanism
-from dpselect.mechanisms.joint_permute_and_flip import JointPermuteAndFlip
-from dpselect.mechanisms.joint_sequence import JointSequence
-from dpselect.mechanisms.joint_set import JointSet
-from dpselect.mechanisms.limited_domain import LimitedDomain
-from dpselect.mechanisms.noisy_counts import NoisyCounts
-from dpselect.mechanisms.noisy_histogram import NoisyHistogram
-from dpselect.mechanisms.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace
-from dpselect.mechanisms.noisy_max import ReportNoisyMax
-from dpselect.mechanisms.one_shot_laplace import ApproxOneShotLaplace, OneShotLaplace
-from dpselect.mechanisms.peeling import Peeling
-from dpselect.mechanisms.permute_and_flip import PermuteAndFlip
-from dpselect.mechanisms.port import Mechanism
-from dpselect.mechanisms.quantile import Quantile
-from dpselect.mechanisms.set_union.count import CountGaussian, CountLaplace
-from dpselect.mechanisms.set_union.policy import PolicyGaussian, PolicyLaplace
-from dpselect.mechanisms.set_union.port import SetUnion
-from dpselect.mechanisms.set_union.pouring import GreedyPouring, ShapedPouring
-from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
-from dpselect.mechanisms.set_union.shaped import ShapedPolicy, ShapedWeighted
-from dpselect.mechanisms.set_union.sips import SIPS
-from dpselect.mechanisms.set_union.truncated_geometric import TruncatedGeometric
-from dpselect.mechanisms.set_union.weighted import WeightedGaussian, WeightedLaplace
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpselect.first_use import fetched
+
+if TYPE_CHECKING:
+    from dpselect.mechanisms.choose.exponential import ExponentialMechanism
+    from dpselect.mechanisms.choose.noisy_histogram import NoisyHistogram
+    from dpselect.mechanisms.choose.permute_and_flip import PermuteAndFlip
+    from dpselect.mechanisms.choose.report_noisy_max import ReportNoisyMax
+    from dpselect.mechanisms.joint.canonical_set import CanonicalSet
+    from dpselect.mechanisms.joint.permute_and_flip import JointPermuteAndFlip
+    from dpselect.mechanisms.joint.sequence import JointSequence
+    from dpselect.mechanisms.joint.set import JointSet
+    from dpselect.mechanisms.port import Mechanism
+    from dpselect.mechanisms.quantile import Quantile
+    from dpselect.mechanisms.set_union.count import CountGaussian, CountLaplace
+    from dpselect.mechanisms.set_union.greedy import GreedyGeometric, GreedyLaplace
+    from dpselect.mechanisms.set_union.policy import PolicyGaussian, PolicyLaplace
+    from dpselect.mechanisms.set_union.port import SetUnion
+    from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
+    from dpselect.mechanisms.set_union.shaped import ShapedPolicy, ShapedWeighted
+    from dpselect.mechanisms.set_union.sips import SIPS
+    from dpselect.mechanisms.set_union.truncated_geometric import TruncatedGeometric
+    from dpselect.mechanisms.set_union.weighted import WeightedGaussian, WeightedLaplace
+    from dpselect.mechanisms.top_k.chosen_k_bar import ChosenKBar
+    from dpselect.mechanisms.top_k.discover import DiscoverThenPeel
+    from dpselect.mechanisms.top_k.gamma import GammaMechanism
+    from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
+    from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+    from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace
+    from dpselect.mechanisms.top_k.one_shot_laplace import ApproxOneShotLaplace, OneShotLaplace
+    from dpselect.mechanisms.top_k.peeling import Peeling
+
+_HOMES = {
+    "ApproxOneShotLaplace": "top_k.one_shot_laplace",
+    "CanonicalSet": "joint.canonical_set",
+    "ChosenKBar": "top_k.chosen_k_bar",
+    "CountGaussian": "set_union.count",
+    "CountLaplace": "set_union.count",
+    "DiscoverThenPeel": "top_k.discover",
+    "ExponentialMechanism": "choose.exponential",
+    "GammaMechanism": "top_k.gamma",
+    "GreedyGeometric": "set_union.greedy",
+    "GreedyLaplace": "set_union.greedy",
+    "JointPermuteAndFlip": "joint.permute_and_flip",
+    "JointSequence": "joint.sequence",
+    "JointSet": "joint.set",
+    "LimitedDomain": "top_k.limited_domain",
+    "LimitedDomainGaussian": "top_k.noisy_limited_domain",
+    "LimitedDomainLaplace": "top_k.noisy_limited_domain",
+    "Mechanism": "port",
+    "NoisyCounts": "top_k.noisy_counts",
+    "NoisyHistogram": "choose.noisy_histogram",
+    "OneShotLaplace": "top_k.one_shot_laplace",
+    "Peeling": "top_k.peeling",
+    "PermuteAndFlip": "choose.permute_and_flip",
+    "PolicyGaussian": "set_union.policy",
+    "PolicyLaplace": "set_union.policy",
+    "Quantile": "quantile",
+    "RenyiShaped": "set_union.renyi_shaped",
+    "ReportNoisyMax": "choose.report_noisy_max",
+    "SIPS": "set_union.sips",
+    "SetUnion": "set_union.port",
+    "ShapedPolicy": "set_union.shaped",
+    "ShapedWeighted": "set_union.shaped",
+    "TruncatedGeometric": "set_union.truncated_geometric",
+    "WeightedGaussian": "set_union.weighted",
+    "WeightedLaplace": "set_union.weighted",
+}
 
 __all__ = [
     "SIPS",
@@ -38,7 +82,8 @@ __all__ = [
     "DiscoverThenPeel",
     "ExponentialMechanism",
     "GammaMechanism",
-    "GreedyPouring",
+    "GreedyGeometric",
+    "GreedyLaplace",
     "JointPermuteAndFlip",
     "JointSequence",
     "JointSet",
@@ -58,9 +103,10 @@ __all__ = [
     "ReportNoisyMax",
     "SetUnion",
     "ShapedPolicy",
-    "ShapedPouring",
     "ShapedWeighted",
     "TruncatedGeometric",
     "WeightedGaussian",
     "WeightedLaplace",
 ]
+
+__getattr__ = fetched(__name__, _HOMES)

@@ -15,15 +15,16 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dpselect.aggregates.histogram import Histogram
 from dpselect.draws.weights import Scores, Weights
 from dpselect.errors import ParameterError
-from dpselect.histogram import Histogram
 
 Picks = Sequence[tuple[int, int]]  # (group, member)
 Input = Histogram | Mapping[Any, Any] | npt.ArrayLike
 Answer = npt.NDArray[np.int64] | list[Any]
 
 MUST = "be finite numbers: integers, floats, Fractions or Decimals"
+EXACT = 2**53  # the largest integer that floats hold with all before it
 FEW = 4  # so many groups are looked up one by one
 BINS_PER_SCORE = 4  # counting by value costs a pass over the range of the scores: worth it up to here
 
@@ -96,6 +97,11 @@ def enough(k: int, among: Candidates) -> None:
         raise ParameterError("k", "be at most the number of candidates in the domain", k, hint)
 
 
+def fixed(label: object) -> tuple[str, str]:
+    """A label's place among others: by itself, since a place among the counts, or in a mapping, is private."""
+    return type(label).__qualname__, repr(label)
+
+
 def whole_sizes(sizes: Sequence[int]) -> npt.NDArray[np.int64] | npt.NDArray[np.object_] | None:
     """Sizes as int64 where their sum fits, as Python integers beyond, None where all are 1."""
     if isinstance(sizes, tuple) and set(sizes) <= {1}:
@@ -116,13 +122,16 @@ def exact(scores: Any) -> Scores:
         raise ParameterError("scores", "be one-dimensional", "another shape", "write {label: score, ...} for labels")
     if not len(array):
         raise ParameterError("scores", "hold at least one candidate", "none")
-    if array.dtype.kind == "f":
+    listed = scores if isinstance(scores, (list, tuple)) else ()
+    # One float beside integers that no float holds would round them all: they stay what they are.
+    rounded = array.dtype.kind == "f" and any(isinstance(s, (int, np.integer)) and abs(int(s)) > EXACT for s in listed)
+    if array.dtype.kind == "f" and not rounded:
         if not np.isfinite(array).all():
             raise ParameterError("scores", MUST, "NaN or infinity among them")
         return np.asarray(array, dtype=np.float64)
     if array.dtype.kind in "iu" and not (array.dtype == np.uint64 and int(array.max()) >= 2**63):
         return np.asarray(array, dtype=np.int64)
-    if array.dtype.kind not in "uO":
+    if array.dtype.kind not in "ufO":
         raise ParameterError("scores", MUST, f"values of type {array.dtype.type.__name__}")
     return np.array([_number(s) for s in (scores if isinstance(scores, (list, tuple)) else array)], dtype=object)
 

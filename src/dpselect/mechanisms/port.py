@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Protocol
 
 from dpselect import parameters
 from dpselect.draws import Draws, SecureDraws
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.candidates import Answer, Input
-from dpselect.privacy import Privacy
+from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
 
 
 class Mechanism(Protocol):
@@ -32,7 +33,11 @@ class Mechanism(Protocol):
 def check_call(draws: object, progress: object = None) -> None:
     """Refuse, before anything is paid or read, what would fail in the middle: a callback or draws that are none."""
     parameters.called("progress", progress)
-    if draws is not None and not isinstance(getattr(draws, "secure", None), bool):
+    try:
+        sound = draws is None or isinstance(getattr(draws, "secure", None), bool)
+    except Exception:  # an object whose attributes fail
+        sound = False
+    if not sound:
         raise ParameterError("draws", "be left out, or draws such as those of dpselect.testing", came(draws))
 
 
@@ -40,3 +45,15 @@ def secure(draws: Draws | None) -> Draws:
     """The draws given, or new ones over the operating system's randomness."""
     check_call(draws)
     return SecureDraws() if draws is None else draws
+
+
+def settle(mechanism: object, **values: object) -> None:
+    """Give a frozen mechanism its parsed parameters and derived fields, once."""
+    for name, value in values.items():
+        object.__setattr__(mechanism, name, value)
+
+
+def promise(epsilon: Fraction, delta: Fraction, bound: str, related: Neighbors = Neighbors.ADD_REMOVE) -> Privacy:
+    """(epsilon, delta): one step that is pure but for a failure of delta (Kairouz, Oh and Viswanath 2015)."""
+    steps = (Steps(PureDP(epsilon), 1),)
+    return Privacy(epsilon=epsilon, delta=delta, neighbors=related, steps=steps, failure=delta, bound=bound)

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect import parameters
+from dpselect.accounting.price import plan_of, price
+from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.draws import Draws
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError, came
-from dpselect.grid import Grid, UsersAt
-from dpselect.mechanisms import gaps
-from dpselect.mechanisms.port import secure
-from dpselect.mechanisms.price import plan_of, price
+from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.top_k import gaps
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy
 from dpselect.reals import Exp
@@ -27,6 +27,7 @@ from dpselect.reals import Exp
 Integers = npt.NDArray[np.int64]
 
 BEYOND = 20  # all points that are not near weigh at most e^-20 of the best one together
+MOST = 10_000  # quantiles of one question
 FINEST = 10**6  # the denominator of a q: ranks stay integers of 64 bits, and the float 0.1 means one tenth
 SHARE = "be one number between 0 and 1, both excluded, or several"
 
@@ -46,8 +47,9 @@ class Quantile:
         is private. rate = epsilon_per_pick / (2 s).
     Exactness: the law is exact on the grid. Without `step` the grid is so fine that 10^9 steps or more fit in.
     Cost: a few passes over the values, which are put in order near the ranks only, and a draw for each quantile.
-    Source: Smith 2011 (private quantile); McSherry and Talwar 2007; seed 002 for the continuous case. Ours: miss is
-        the true error in ranks where values tie, and several quantiles by bounded-range composition.
+    Source: Smith 2011 (private quantile); McSherry and Talwar 2007; Desfontaines, "Choosing things privately", for
+        the continuous case. Ours: miss is the true error in ranks where values tie, and several quantiles
+        by bounded-range composition.
     Example:
         >>> Quantile(q=(0.25, 0.5), bounds=(0, 9), step=1, epsilon=9)([2] * 40 + [5] * 80)
         [2, 5]
@@ -68,10 +70,8 @@ class Quantile:
         delta = parameters.probability("delta", self.delta, zero=True)
         related = Neighbors.ADD_REMOVE
         privacy, pick = price(plan_of(len(q)), self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
-        settled = {"q": q, "bounds": (grid.low, grid.high), "step": grid.step, "grid": grid, "delta": delta}
-        settled |= {"epsilon": privacy.epsilon, "epsilon_per_pick": pick, "privacy": privacy, "_pick": pick}
-        for name, value in settled.items():
-            object.__setattr__(self, name, value)
+        settle(self, q=q, bounds=(grid.low, grid.high), step=grid.step, grid=grid, delta=delta)
+        settle(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, privacy=privacy, _pick=pick)
 
     @property
     def shares(self) -> tuple[Fraction, ...]:
@@ -217,9 +217,12 @@ def _listed(values: Sequence[object]) -> str:
     return ", ".join(map(came, values[:10])) or "none"
 
 
+@parameters.unquoted("q", SHARE)
 def shares(q: object) -> tuple[Fraction, ...]:
     """Every q, ascending and different; each is the nearest fraction with a denominator of at most 10^6."""
     given = parameters.several("q", q, SHARE)
+    if len(given) > MOST:
+        raise ParameterError("q", f"be {MOST:,} shares at most", f"{len(given):,} of them")
     found = [parameters.rational("q", one, SHARE).limit_denominator(FINEST) for one in given]
     if not found or not all(0 < one < 1 for one in found):
         raise ParameterError("q", SHARE, _listed(given), "0.5 is the median; the smallest q is 1e-6")

@@ -11,7 +11,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dpselect.mechanisms.gaps import OUTWARD, each
+from dpselect.mechanisms.top_k.gaps import OUTWARD, each
 
 SUMMED = 10**4  # deviations up to which a Gaussian law is added up; beyond, one unit more does not matter
 STEEPEST = 700  # e^-700 is as good as 0

@@ -1,4 +1,4 @@
-"""For tests: draws whose exact law can be enumerated, and draws that repeat. Neither is secure."""
+"""For tests: draws whose exact distribution can be enumerated, and draws that repeat. Neither is secure."""
 
 from dpselect.testing.exact import ExactDraws, Law, hockey_stick, law
 from dpselect.testing.seeded import SeededBits, SeededDraws

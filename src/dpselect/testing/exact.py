@@ -1,8 +1,8 @@
-"""Exact laws: follow every branch of the random decisions that real code makes.
+"""Exact distributions: follow every branch of the random decisions that real code makes.
 
 `law(run)` calls `run(draws)` once for every branch and adds up the probabilities of its answers as balls, so
-tests compare whole laws, not samples. The code that runs is the real code; only the answers to the
-questions of the `Draws` port are followed one by one.
+tests compare whole distributions, not samples. The code that runs is the real code; only the outcomes of the `Draws`
+port are followed one by one.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from dpselect.draws.coins import checked
-from dpselect.draws.flip import Coins
-from dpselect.draws.port import Noise, Rising
-from dpselect.draws.staircase import Masses
+from dpselect.draws.bernoullis import checked
+from dpselect.draws.laws import Layers, Masses, MonotoneProbability, Noise
 from dpselect.draws.weights import Weights
 from dpselect.reals import Exp, Real
 from dpselect.testing.flip_law import flip_law
@@ -27,17 +25,17 @@ from dpselect.testing.noisy_law import noisy_max_law
 from dpselect.testing.noisy_top_law import noisy_top_law
 
 PRECISION = 192
-SMALLEST = Fraction(1, 2**60)  # an unbounded question is followed until less than this is left
+SMALLEST = Fraction(1, 2**60)  # an unbounded draw is followed until less than this is left
 
 Law = dict[Hashable, arb]
 
 
 @dataclass
-class _Question:
-    """A decision on the current branch: the probabilities of its answers, and which answer is being followed."""
+class _Decision:
+    """A decision on the current branch: the probabilities of its outcomes, and which outcome is being followed."""
 
     shares: Sequence[arb]
-    answer: int = 0
+    outcome: int = 0
 
 
 class ExactDraws:
@@ -46,29 +44,29 @@ class ExactDraws:
     secure = False
 
     def __init__(self) -> None:
-        self._path: list[_Question] = []
+        self._path: list[_Decision] = []
         self._depth = 0
 
-    def _ask(self, shares: Callable[[], Sequence[arb]]) -> int:
+    def _follow(self, shares: Callable[[], Sequence[arb]]) -> int:
         if self._depth == len(self._path):
             with ctx.workprec(PRECISION):
-                self._path.append(_Question(shares()))
+                self._path.append(_Decision(shares()))
             self._skip_impossible()
-        question = self._path[self._depth]
+        decision = self._path[self._depth]
         self._depth += 1
-        return question.answer
+        return decision.outcome
 
     def _skip_impossible(self) -> None:
         last = self._path[-1]
-        while last.answer < len(last.shares) and last.shares[last.answer] == 0:
-            last.answer += 1
+        while last.outcome < len(last.shares) and last.shares[last.outcome] == 0:
+            last.outcome += 1
 
     def _advance(self) -> bool:
-        """The next branch; False when all have been followed."""
+        """Go to the next branch; return False when all have been followed."""
         while self._path:
-            self._path[-1].answer += 1
+            self._path[-1].outcome += 1
             self._skip_impossible()
-            if self._path[-1].answer < len(self._path[-1].shares):
+            if self._path[-1].outcome < len(self._path[-1].shares):
                 self._depth = 0
                 return True
             self._path.pop()
@@ -77,44 +75,44 @@ class ExactDraws:
     def _probability(self) -> arb:
         with ctx.workprec(PRECISION):
             product = arb(1)
-            for question in self._path:
-                product *= question.shares[question.answer]
+            for decision in self._path:
+                product *= decision.shares[decision.outcome]
             return product
 
     def below(self, n: int) -> int:
-        """n equally likely answers."""
-        return self._ask(lambda: [arb(1) / n] * n)
+        """Follow n equally likely outcomes."""
+        return self._follow(lambda: [arb(1) / n] * n)
 
     def bernoulli(self, probability: Real) -> bool:
-        """Two answers."""
-        return self._ask(lambda: _coin(probability)) == 1
+        """Follow both outcomes."""
+        return self._follow(lambda: _two_shares(probability)) == 1
 
     def peel(self, weights: Weights, k: int) -> list[tuple[int, int]]:
-        """k times: a group in proportion to what it has left, then one of its members left."""
+        """Follow k times a group in proportion to what it has left, then one of its remaining members."""
         members = [list(range(weights.size(g))) for g in range(len(weights))]
         picks = []
         for _ in range(k):
-            group = self._ask(lambda: _shares(weights, [len(m) for m in members]))
+            group = self._follow(lambda: _shares(weights, [len(m) for m in members]))
             picks.append((group, members[group].pop(self.below(len(members[group])))))
         return picks
 
     def categorical(self, weights: Weights) -> tuple[int, int]:
-        """`peel` with k = 1."""
+        """Follow `peel` with k = 1."""
         return self.peel(weights, 1)[0]
 
-    def heads(self, weights: Weights) -> list[tuple[int, int]]:
-        """One binomial a group."""
+    def group_bernoullis(self, weights: Weights) -> list[tuple[int, int]]:
+        """Follow one binomial for each group."""
         best = max(weights.score(g) for g in range(len(weights)))
         counts = [(g, self.binomial(weights.size(g), weights.ratio(g, best))) for g in range(len(weights))]
         return [(g, count) for g, count in counts if count]
 
     def noisy_max(self, weights: Weights, noise: Noise) -> tuple[int, int]:
-        """A group by the integral of its noise's density against the others staying below, then a member."""
-        group = self._ask(lambda: noisy_max_law(weights, noise))
+        """Follow every group, by the integral of its noise's density times the chance that the others stay below."""
+        group = self._follow(lambda: noisy_max_law(weights, noise))
         return group, self.below(weights.size(group))
 
-    def among(self, masses: Masses) -> tuple[int, int]:
-        """Every candidate of every family."""
+    def sample_product(self, masses: Masses) -> tuple[int, int]:
+        """Follow every candidate of every family."""
         every = [(f, x) for f, size in enumerate(masses.sizes) for x in range(size)]
 
         def shares() -> list[arb]:
@@ -122,31 +120,31 @@ class ExactDraws:
             total = sum(found, arb(0))
             return [mass / total for mass in found]
 
-        return every[self._ask(shares)]
+        return every[self._follow(shares)]
 
-    def flip(self, coins: Coins) -> tuple[int, int]:
-        """Every layer, by the integral over the common height."""
-        every = [(f, x) for f, size in enumerate(coins.sizes) for x in range(size)]
-        return every[self._ask(lambda: flip_law(coins, every))]
+    def flip(self, layers: Layers) -> tuple[int, int]:
+        """Follow every layer, by the integral over the common height."""
+        every = [(f, x) for f, size in enumerate(layers.sizes) for x in range(size)]
+        return every[self._follow(lambda: flip_law(layers, every))]
 
     def noisy_top(self, weights: Weights, k: int) -> list[tuple[int, int]]:
-        """An order of groups by nested integrals, each group's members without replacement."""
+        """Follow every order of groups, by nested integrals, and each group's members without replacement."""
         orders: dict[tuple[int, ...], arb] = noisy_top_law(weights, k)
-        order = list(orders)[self._ask(lambda: list(orders.values()))]
+        order = list(orders)[self._follow(lambda: list(orders.values()))]
         left = [list(range(weights.size(g))) for g in range(len(weights))]
         return [(group, left[group].pop(self.below(len(left[group])))) for group in order]
 
     def binomial(self, n: int, probability: Real) -> int:
-        """n + 1 answers."""
+        """Follow n + 1 outcomes."""
 
         def shares() -> list[arb]:
             p = probability.ball(PRECISION)
             return [arb(n).fac() / (arb(x).fac() * arb(n - x).fac()) * p**x * (1 - p) ** (n - x) for x in range(n + 1)]
 
-        return self._ask(shares)
+        return self._follow(shares)
 
     def geometric(self, rate: Fraction) -> int:
-        """0, 1, 2, ... until less than SMALLEST is left; that rest stays outside of the law."""
+        """Follow 0, 1, 2, ... until less than SMALLEST is left; that rest is not part of the distribution."""
 
         def shares() -> list[arb]:
             q = Exp(-rate).ball(PRECISION)
@@ -155,33 +153,33 @@ class ExactDraws:
                 found.append(found[-1] * q)
             return found
 
-        return self._ask(shares)
+        return self._follow(shares)
 
     def laplace(self, rate: Fraction) -> int:
-        """0, 1, -1, 2, -2, ... until less than SMALLEST is left; what is kept is scaled to 1."""
+        """Follow 0, 1, -1, 2, -2, ... until less than SMALLEST is left; the kept part is scaled to 1."""
         return self._two_sided(lambda z: Exp(-rate * z))
 
     def gaussian(self, variance: Fraction) -> int:
-        """0, 1, -1, 2, -2, ... until less than SMALLEST is left; what is kept is scaled to 1."""
+        """Follow 0, 1, -1, 2, -2, ... until less than SMALLEST is left; the kept part is scaled to 1."""
         return self._two_sided(lambda z: Exp(-Fraction(z * z) / (2 * variance)))
 
     def order(self, n: int) -> npt.NDArray[np.int64]:
-        """All n! orders, one place after another."""
+        """Follow all n! orders, one place after another."""
         left = list(range(n))
         return np.array([left.pop(self.below(len(left))) for _ in range(n)], dtype=np.int64)
 
     def sample(self, offsets: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
-        """All subsets of `most` places of each block that has more, each once."""
+        """Follow all subsets of `most` places of each block that has more, each once."""
         kept: list[int] = []
         for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
             subsets = list(combinations(range(start, end), min(most, end - start)))
             kept += subsets[self.below(len(subsets))]
         return np.array(kept, dtype=np.int64)
 
-    def bits(
-        self, weights: npt.NDArray[np.int64] | npt.NDArray[np.float64], unit: int, probability: Rising
+    def bernoullis(
+        self, weights: npt.NDArray[np.int64] | npt.NDArray[np.float64], unit: int, probability: MonotoneProbability
     ) -> npt.NDArray[np.bool_]:
-        """One coin a positive weight."""
+        """Follow one Bernoulli draw for each positive weight."""
         checked(weights)
         exact = [Fraction(w) / unit for w in weights.tolist()]
         return np.array([w > 0 and self.bernoulli(probability.at(w)) for w in exact], dtype=bool)
@@ -189,7 +187,7 @@ class ExactDraws:
     def _two_sided(self, weight: Callable[[int], Exp]) -> int:
         def shares() -> list[arb]:
             masses, z = [weight(0).ball(PRECISION)], 0
-            while True:  # ratios of neighbours fall, so what is beyond z is at most a geometric series
+            while True:  # ratios of neighbours fall, so the mass beyond z is at most a geometric series
                 z += 1
                 mass, ratio = weight(z).ball(PRECISION), (weight(z + 1).ball(PRECISION) / weight(z).ball(PRECISION))
                 masses += [mass, mass]
@@ -197,11 +195,11 @@ class ExactDraws:
                     total = sum(masses, arb(0))
                     return [m / total for m in masses]
 
-        answer = self._ask(shares)
-        return (answer + 1) // 2 * (1 if answer % 2 else -1)
+        outcome = self._follow(shares)
+        return (outcome + 1) // 2 * (1 if outcome % 2 else -1)
 
 
-def _coin(probability: Real) -> list[arb]:
+def _two_shares(probability: Real) -> list[arb]:
     p = probability.ball(PRECISION)
     return [1 - p, p]
 
@@ -214,7 +212,7 @@ def _shares(weights: Weights, left: Sequence[int]) -> list[arb]:
 
 
 def law(run: Callable[[ExactDraws], Hashable]) -> Law:
-    """The exact law of `run(draws)`: every answer with its probability as a ball."""
+    """Compute the exact distribution of `run(draws)`: every answer with its probability as a ball."""
     draws = ExactDraws()
     found: Law = {}
     while True:
@@ -226,7 +224,7 @@ def law(run: Callable[[ExactDraws], Hashable]) -> Law:
 
 
 def hockey_stick(law: Law, other: Law, epsilon: Fraction) -> arb:
-    """sup over sets S of law(S) - e^epsilon other(S): the least delta for this epsilon, in this direction."""
+    """Compute the supremum of law(S) - e^epsilon other(S) over sets S: the least delta, in this direction."""
     with ctx.workprec(PRECISION):
         factor = Exp(epsilon).ball(PRECISION)
         gaps = [p - factor * other.get(answer, arb(0)) for answer, p in law.items()]

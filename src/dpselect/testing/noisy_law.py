@@ -1,4 +1,4 @@
-"""The law of report noisy max in closed form: integrals of polynomials in z = e^-t.
+"""The distribution of report noisy max in closed form: integrals of polynomials in z = e^-t.
 
 In units of 1 / rate group g has the score a_g and h_g = e^(a_g). It wins with probability
 
@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from flint import arb, ctx
 
-from dpselect.draws.port import Noise
+from dpselect.draws.laws import Noise
 from dpselect.draws.weights import Weights
 
 PRECISION = 256
@@ -25,7 +25,7 @@ Terms = dict[int, arb]  # power of z -> coefficient
 
 
 def noisy_max_law(weights: Weights, noise: Noise) -> list[arb]:
-    """The probability that the winner is in each group."""
+    """Compute for each group the probability that the winner is in it."""
     groups = range(len(weights))
     best = max(weights.score(g) for g in groups)
     heights = [weights.ratio(g, best).ball(PRECISION) for g in groups]
@@ -42,7 +42,7 @@ class _Race:
     half: arb
 
     def wins(self, winner: int) -> arb:
-        """Piece by piece, from t above all scores down."""
+        """Compute the probability that the winner is in this group, piece by piece from t above all scores down."""
         order = sorted(range(len(self.heights)), key=lambda g: float(self.heights[g].mid()), reverse=True)
         pieces = 1 if self.half == 1 else len(order) + 1
         edges = [arb(0), *(1 / self.heights[g] for g in order), None]
@@ -72,7 +72,7 @@ def _product(left: Terms, right: Terms) -> Terms:
 
 
 def _integral(terms: Terms, start: arb | None, end: arb | None) -> arb:
-    """Of sum c z^p from start to end; None is infinity, where every power is below -1."""
+    """Integrate sum c z^p from start to end; None is infinity, where every power is below -1."""
     total = arb(0)
     for power, c in terms.items():
         if power == -1:
@@ -83,5 +83,5 @@ def _integral(terms: Terms, start: arb | None, end: arb | None) -> arb:
 
 
 def _power(edge: arb | None, power: int) -> arb:
-    """z^power at an edge; infinity has only negative powers here."""
+    """Compute z^power at an edge; infinity has only negative powers here."""
     return arb(0) if edge is None else edge**power

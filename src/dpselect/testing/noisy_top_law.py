@@ -1,4 +1,4 @@
-"""The law of the k largest Laplace-noisy scores, in order: nested integrals in closed form.
+"""The distribution of the k largest Laplace-noisy scores, in order: nested integrals in closed form.
 
 With z = e^-t (in units of 1 / rate, counted from the best score) a larger noisy score is a smaller z. Candidate i
 with h_i = e^(a_i) has f dt = h_i dz / 2 for z <= 1 / h_i and dz / (2 h_i z^2) beyond, and F = 1 - h_i z / 2 or
@@ -26,7 +26,7 @@ Pieces = list[Terms]  # one for each interval between edges
 
 
 def noisy_top_law(weights: Weights, k: int) -> dict[tuple[int, ...], arb]:
-    """The probability of every order of groups among the k best; each candidate of a group counts."""
+    """Compute the probability of every order of groups among the k best; each candidate of a group counts."""
     sizes = [weights.size(g) for g in range(len(weights))]
     best = max(weights.score(g) for g in range(len(weights)))
     heights = [weights.ratio(g, best).ball(PRECISION) for g in range(len(weights))]
@@ -41,7 +41,7 @@ class _Orders:
         self.edges: list[arb | None] = [arb(0), *(1 / heights[g] for g in self.ranked), None]
 
     def law(self, k: int) -> dict[tuple[int, ...], arb]:
-        """Order by order, from the first place on."""
+        """Compute the probability of every order of k groups, from the first place on."""
         found: dict[tuple[int, ...], arb] = {}
         self._extend((), [{(0, 0): arb(1)} for _ in self.edges[1:]], arb(1), k, found)
         return found
@@ -61,7 +61,7 @@ class _Orders:
                 found[longer] = ways * left * self._whole(pieces, longer)
 
     def _beyond(self, group: int, piece: int) -> bool:
-        """Does this piece lie beyond 1 / h of the group, that is, below its score?"""
+        """Say whether this piece lies beyond 1 / h of the group, that is, below its score."""
         return self.ranked.index(group) < piece
 
     def _density(self, group: int, piece: int) -> Terms:
@@ -73,7 +73,7 @@ class _Orders:
         return {(-1, 0): 1 / (2 * h)} if self._beyond(group, piece) else {(0, 0): arb(1), (1, 0): -h / 2}
 
     def _up_to(self, pieces: Pieces) -> Pieces:
-        """The integral from 0 to z, piece by piece."""
+        """Integrate from 0 to z, piece by piece."""
         done: Pieces = []
         so_far = arb(0)
         for (start, end), terms in zip(pairwise(self.edges), pieces, strict=True):
@@ -108,7 +108,7 @@ def _sum(left: Terms, right: Terms) -> Terms:
 
 
 def _primitive(terms: Terms) -> Terms:
-    """By parts: the integral of z^p ln^q is z^(p+1) ln^q / (p+1) less q / (p+1) times that of z^p ln^(q-1)."""
+    """By parts, the integral of z^p ln^q is z^(p+1) ln^q / (p+1) less q / (p+1) times that of z^p ln^(q-1)."""
     found: Terms = {}
     for (p, q), c in terms.items():
         if p == -1:
@@ -122,7 +122,7 @@ def _primitive(terms: Terms) -> Terms:
 
 
 def _at(terms: Terms, edge: arb | None) -> arb:
-    """The value at an edge. At infinity what is integrated falls like z^-2; at 0 it is a polynomial."""
+    """Return the value at an edge. At infinity the integrand falls like z^-2; at 0 it is a polynomial."""
     if edge is None:
         return sum((c for (p, q), c in terms.items() if p == q == 0), arb(0))
     if edge == 0:

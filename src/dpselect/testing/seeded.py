@@ -1,4 +1,4 @@
-"""Draws that repeat. Not secure."""
+"""Draws that repeat for a seed. They are not secure."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from hashlib import shake_256
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.draws.certified import SLACK_BITS, CertifiedDraws
+from dpselect.draws.certified import CertifiedDraws
+from dpselect.draws.core import SLACK_BITS
 
 
 class SeededBits:
-    """Words that repeat for a seed (SHAKE-256 of seed and counter)."""
+    """Words repeat for a seed: they are SHAKE-256 of seed and counter."""
 
     def __init__(self, seed: int) -> None:
         self._seed, self._used = seed, 0
 
     def word(self) -> int:
-        """One word."""
+        """Return one word."""
         return int(self.words(1)[0])
 
     def words(self, n: int) -> npt.NDArray[np.uint64]:
-        """n words."""
+        """Return n words."""
         self._used += 1
         return np.frombuffer(shake_256(f"{self._seed}:{self._used}".encode()).digest(8 * n), dtype="<u8")
 

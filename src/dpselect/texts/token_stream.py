@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.errors import ParameterError
-from dpselect.user_sets import UserSets
 
 Int64 = npt.NDArray[np.int64]
 Gram = tuple[str, ...]

@@ -7,9 +7,9 @@ from string import ascii_lowercase, ascii_uppercase
 
 from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.spelling import Spelling
-from dpselect.engines.postgres_dialect import POSTGRES as PG
-from dpselect.engines.spark_dialect import SPARK as SP
-from dpselect.engines.sql_port import Dialect
+from dpselect.engines.postgres.dialect import POSTGRES as PG
+from dpselect.engines.spark.dialect import SPARK as SP
+from dpselect.engines.sql.port import Dialect
 
 _SHARED = {
     "LOWER": f"translate({{0}}, '{ascii_uppercase}', '{ascii_lowercase}')",

@@ -16,7 +16,7 @@ from typing import NoReturn
 from dpselect.engines.filters.constants import day, moment
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Plain, refuse
-from dpselect.engines.sql_port import SqlType
+from dpselect.engines.sql.port import SqlType
 
 _BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63, "HUGEINT": 127}
 _BITS |= {f"U{name}": bits + 1 for name, bits in _BITS.items()}

@@ -1,4 +1,4 @@
-"""Who gives first, and of what: orders and samples that do not depend on the data.
+"""Who contributes first, and to what: orders and samples that do not depend on the data.
 
 Sensitivity is proved for neighbours whose common users are visited, and whose common items stand, in the same order
 and keep the same sample. A fresh uniform order of all of them, restricted to the common ones, is a uniform order of
@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
-from dpselect.user_sets import Int64, UserSets
 
 MOST_USERS = 2**31
 MOST_ITEMS = 2**32
@@ -28,13 +28,8 @@ def bounded(sets: UserSets, most: int | None, draws: Draws) -> UserSets:
     return replace(sets, offsets=_offsets(lengths), codes=sets.codes[kept])
 
 
-def as_they_stand(sets: UserSets, draws: Draws) -> UserSets:  # noqa: ARG001 - the same question as its neighbours
-    """For weights that depend on no order at all: sums of whole numbers."""
-    return sets
-
-
 def users_in_order(sets: UserSets, draws: Draws) -> UserSets:
-    """Users in random order; the items of each as they stand."""
+    """Users in random order; the items of each in their given order."""
     users = draws.order(sets.users)
     lengths = np.diff(sets.offsets)[users]
     offsets = _offsets(lengths)

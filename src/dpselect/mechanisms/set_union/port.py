@@ -1,82 +1,117 @@
-"""What every set union of one round is: a frozen value, called with the items of every user."""
+"""What every set union of one round is: a weighting and the probability of release at each weight."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 
 from dpselect import parameters
-from dpselect.draws import Draws, Rising
+from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.draws import Draws
 from dpselect.errors import ParameterError
-from dpselect.kernels.plain import Weights
-from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.set_union.kernels.plain import Weights
 from dpselect.mechanisms.set_union.ordering import bounded
-from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
-from dpselect.user_sets import Int64, UserSets
+from dpselect.mechanisms.set_union.release_laws import ReleaseLaw
+from dpselect.parameters import Number
+from dpselect.privacy import Privacy
 
-UNIT = 2**30  # weights are whole multiples of 1 / UNIT: their sums are exact in any order
-LARGEST = 2**32  # a cutoff below this keeps whole weights inside 64 bits
+UNIT = 2**30  # weights are integer multiples of 1 / UNIT: their sums are exact in any order
+LARGEST = 2**32  # a cutoff below this keeps integer weights inside 64 bits
 
 Progress = Callable[[float | None], None]
 Weighed = tuple[Weights, int]
 """A weight for each item code, in this many parts of 1. Weight 0 means that nobody has the item."""
 
 
-class SetUnion(Protocol):
-    """Parameters in; everything but the answer is known from them alone."""
-
-    @property
-    def privacy(self) -> Privacy:
-        """What a call promises."""
-        ...
-
-    @property
-    def law(self) -> Rising:
-        """How likely an item of a weight above 0 is released."""
-        ...
-
-    @property
-    def threshold(self) -> Fraction:
-        """The weight that is released with probability one half, rounded up."""
-        ...
+class Weighting(Protocol):
+    """How much each user contributes to the weight of each of their items."""
 
     @property
     def cutoff(self) -> Fraction | None:
-        """The weight beyond which nobody gives; None where all give whatever others gave."""
+        """Items at this weight receive no further contributions; None for non-adaptive weightings."""
         ...
 
     @property
     def slack(self) -> Fraction:
-        """What rounding may add to how far one user moves the weights, already paid for; 0 for whole numbers."""
+        """What rounding may add to one user's effect on the weights, already paid for; 0 for integers."""
         ...
 
     def share(self, t: int) -> Fraction:
-        """What a user of t items gives to each, or the most they can give to one under a policy."""
+        """What a user of t items contributes to each, or the most they can contribute to one under a policy."""
         ...
+
+    def order(self, sets: UserSets, draws: Draws) -> UserSets:
+        """Users, and the items of each, in the random order in which they contribute."""
+        ...
+
+    def weigh(self, ordered: UserSets, progress: Progress | None) -> Weighed:
+        """The weights when users contribute one after another, each in the order of their items."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetUnion(ABC):
+    """A set union of one round: parameters in; everything but the answer is known from them alone.
+
+    The port of all mechanisms that weigh once. Each of them is final, and names its weighting and release.
+    """
+
+    epsilon: Number
+    delta: Number
+    max_items_per_user: int | None
+    weighting: Weighting = field(init=False, repr=False)
+    law: ReleaseLaw = field(init=False, repr=False)  # how likely an item of a weight above 0 is released
+    privacy: Privacy = field(init=False, repr=False)
+
+    @abstractmethod
+    def __post_init__(self) -> None:
+        """Parse the parameters, and settle the three derived fields."""
+
+    @property
+    def threshold(self) -> Fraction:
+        """The weight that is released with probability one half, rounded up."""
+        return self.law.threshold
+
+    @property
+    def cutoff(self) -> Fraction | None:
+        """That of the weighting."""
+        return self.weighting.cutoff
+
+    @property
+    def slack(self) -> Fraction:
+        """That of the weighting."""
+        return self.weighting.slack
+
+    def share(self, t: int) -> Fraction:
+        """That of the weighting."""
+        return self.weighting.share(t)
 
     def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:
-        """The weights when users give one after another, each in the order of their items; only policies take long."""
-        ...
+        """The weights of users in their order, none with more items than the proof allows; only policies take long."""
+        most = self.max_items_per_user
+        if most is not None and ordered.users and int(np.diff(ordered.offsets).max()) > most:
+            hint = "call the mechanism"
+            raise ParameterError("ordered", "be bounded to max_items_per_user", "a user with more", hint)
+        return self.weighting.weigh(ordered, progress)
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
-        """The codes of the released items, ascending."""
-        ...
-
-
-def promise(epsilon: Fraction, delta: Fraction, bound: str) -> Privacy:
-    """(epsilon, delta): one step that is pure but for a failure of delta (Kairouz, Oh and Viswanath 2015)."""
-    return Privacy(
-        epsilon=epsilon,
-        delta=delta,
-        neighbors=Neighbors.ADD_REMOVE,
-        steps=(Steps(PureDP(epsilon), 1),),
-        failure=delta,
-        bound=bound,
-    )
+        """The codes of the released items, ascending: bound users, order them, weigh, and draw for each item."""
+        draws = secure(draws)
+        tell = progress or (lambda _: None)
+        tell(0.0)
+        ordered = self.weighting.order(bounded(sets, self.max_items_per_user, draws), draws)
+        tell(0.3)
+        weights, unit = self.weigh(ordered, lambda done: tell(0.3 + 0.4 * (done or 0.0)))
+        tell(0.7)
+        found = draws.bernoullis(weights, unit, self.law)
+        tell(1.0)
+        return np.flatnonzero(found).astype(np.int64)
 
 
 def parse(mechanism: Any) -> tuple[Fraction, Fraction]:
@@ -102,42 +137,8 @@ def _bound(value: object) -> int:
     return most
 
 
-def settle(mechanism: object, **values: object) -> None:
-    """Give a frozen mechanism its derived fields, once."""
-    for name, value in values.items():
-        object.__setattr__(mechanism, name, value)
-
-
-def up(number: Fraction, unit: int) -> int:
-    """A cutoff in parts of 1 / unit, rounded up: at least one whole, and inside 64 bits."""
+def up(number: Fraction, unit: int) -> Fraction:
+    """A cutoff, rounded up to parts of 1 / unit: at least 1 part in `unit`, and inside 64 bits."""
     if number >= LARGEST:
         raise ParameterError("epsilon", "be large enough for a cutoff below 2^32", "a smaller value")
-    return max(-(-number.numerator * unit // number.denominator), unit)
-
-
-def within(ordered: UserSets, most: int | None) -> UserSets:
-    """The users, if none has more items than the proof allows."""
-    if most is not None and ordered.users and int(np.diff(ordered.offsets).max()) > most:
-        raise ParameterError("ordered", "be bounded to max_items_per_user", "a user with more", "call the mechanism")
-    return ordered
-
-
-def released(
-    mechanism: SetUnion,
-    sets: UserSets,
-    most: int | None,
-    order: Callable[[UserSets, Draws], UserSets],
-    draws: Draws | None,
-    progress: Progress | None,
-) -> Int64:
-    """Bound users, put them in order, weigh, and flip one coin an item."""
-    draws = secure(draws)
-    tell = progress or (lambda _: None)
-    tell(0.0)
-    ordered = order(bounded(sets, most, draws), draws)
-    tell(0.3)
-    weights, unit = mechanism.weigh(ordered, lambda done: tell(0.3 + 0.4 * (done or 0.0)))
-    tell(0.7)
-    heads = draws.bits(weights, unit, mechanism.law)
-    tell(1.0)
-    return np.flatnonzero(heads).astype(np.int64)
+    return Fraction(max(-(-number.numerator * unit // number.denominator), unit), unit)

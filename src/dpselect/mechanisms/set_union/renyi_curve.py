@@ -28,13 +28,13 @@ LONGEST = 400_000  # weights a curve may take
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """What a curve p(0) = 0 <= p(1) <= ... must keep, for a user of t items who gives a share m to each.
+    """What a curve p(0) = 0 <= p(1) <= ... must keep, for a user of t items who contributes a share m to each.
 
     1 - (1 - p(m))^t <= delta: items that only this user has stay unseen. And at every weight w >= the least share the
-    coins of p(w) and p(w + m) have Renyi divergence of this order at most budget / t, both ways.
+    Bernoulli draws of p(w) and p(w + m) have Renyi divergence of this order at most budget / t, both ways.
 
-    `steps` are pairs (t, m) with rising t: a user of at most t items, and more than the t before, gives m to each.
-    Fewer items at the same share ask for less, so each step's own t stands for all.
+    `steps` are pairs (t, m) with rising t: a user of at most t items, and more than the t before, contributes m to
+    each. Fewer items at the same share ask for less, so each step's own t stands for all.
     """
 
     order: int
@@ -43,7 +43,7 @@ class Conditions:
     steps: tuple[tuple[int, int], ...]
 
     def share(self, t: int) -> int:
-        """What a user of t items gives to each."""
+        """What a user of t items contributes to each."""
         return next(share for most, share in self.steps if t <= most)
 
     def least(self) -> int:
@@ -58,7 +58,7 @@ class Curve:
     chances: Floats
 
     def at(self, weight: Fraction) -> Exp:
-        """The probability at a whole weight, exactly."""
+        """The probability at an integer weight, exactly."""
         return Exp(Fraction(0), Fraction(float(self.chances[min(weight.__floor__(), len(self.chances) - 1)])))
 
     def reaches(self, chance: float) -> int:

@@ -5,29 +5,28 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 import numpy as np
 
+from dpselect.accounting.renyi_budget import best_order, first_order, renyi_budget
+from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.port import secure
-from dpselect.mechanisms.set_union.ordering import bounded
-from dpselect.mechanisms.set_union.port import Progress, parse, promise, settle
-from dpselect.mechanisms.set_union.renyi_budget import best_order, first_order, renyi_budget
+from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.set_union.port import Progress, parse
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, half_weight, steepest
-from dpselect.mechanisms.set_union.rounds import parts_of, without
+from dpselect.mechanisms.set_union.rounds import in_rounds, parts_of
 from dpselect.parameters import Number
 from dpselect.privacy import Privacy
-from dpselect.user_sets import Int64, UserSets
 
 LEAST_EPSILON = Fraction(1, 1000)
 LEAST_DELTA = Fraction(1, 10**100)
 MOST_MOMENT = 400  # (order - 1) x budget: inside of what floats hold; more is not needed
 COMPOSED = Fraction(3, 4)  # of delta for the Renyi budget; the rest for items that only one data set has
-FINEST = 16  # parts of a whole contribution
+FINEST = 16  # parts of a full contribution
 WEIGHTS = 4000  # parts are coarser where a curve would be longer than this
-LONGEST = 20_000  # whole contributions that an item may need; beyond, another mechanism must do
+LONGEST = 20_000  # full contributions that an item may need; beyond, another mechanism must do
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,16 +34,16 @@ class RenyiShaped:
     """Release items in `rounds` rounds; in each the chance of release is the largest that the guarantee allows.
 
     In each round every user keeps a new random `max_items_per_user` of those of their items that are not released yet.
-    A user who keeps t items gives the t-th share to each, more where t is small. An item of weight w is released with
-    the probability `curves[r].at(w)`. Of the budget round r gets a part in proportion to split^(rounds - r).
+    A user who keeps t items contributes the t-th share to each, more where t is small. An item of weight w is released
+    with the probability `curves[r].at(w)`. Of the budget round r gets a part in proportion to split^(rounds - r).
 
-    Guarantee: (epsilon, delta)-DP; three quarters of delta for all coins together, the rest for items that only one
+    Guarantee: (epsilon, delta)-DP; three quarters of delta for all draws together, the rest for items that only one
         data set has.
     Neighbors: add-remove.
     Sensitivity: a user moves the weights of at most t items, by the share of t. The curve's steps are so small that
-        the coins of those items together spend at most the round's part of the Renyi budget, whatever their weights.
-    Exactness: the law is exact: weights are whole numbers, chances binary fractions, proved to keep the budget.
-    Cost: one pass over the pairs that are left and one coin an item, each round; the curves 0.1 to 0.3 s, once.
+        the draws of those items together spend at most the round's part of the Renyi budget, whatever their weights.
+    Exactness: weights are integers, probabilities binary fractions, proved to keep the budget.
+    Cost: one pass over the pairs that are left and one draw an item, each round; the curves 0.1 to 0.3 s, once.
     Source: ours; statement and proof in docs/mechanisms/renyi-shaped.md. Rounds are those of Swanberg, Desfontaines
         and Haney 2023; for one item a user the curve tends to that of Desfontaines, Voss and Gipson 2022.
     Example:
@@ -72,9 +71,8 @@ class RenyiShaped:
         parts, most = parts_of(self), self.max_items_per_user
         order, half = _best_order(epsilon, delta, most)
         conditions = tuple(_conditions(order, epsilon, delta, _steps(most, _finest(half, one)), one) for one in parts)
-        settle(self, order=order, conditions=conditions)
-        settle(self, curves=tuple(steepest(one) for one in conditions))
-        settle(self, privacy=promise(epsilon, delta, f"Renyi of order {order}"))
+        curves, privacy = tuple(map(steepest, conditions)), promise(epsilon, delta, f"Renyi of order {order}")
+        settle(self, order=order, conditions=conditions, curves=curves, privacy=privacy)
 
     def users_for(self, chance: float, items: int = 1) -> int:
         """How many users of `items` items each an item needs to be released with this chance in the last round."""
@@ -83,15 +81,9 @@ class RenyiShaped:
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
-        draws = secure(draws)
-        found = np.zeros(sets.size, dtype=np.bool_)
-        for r, (terms, curve) in enumerate(zip(self.conditions, self.curves, strict=True)):
-            if progress:
-                progress(r / self.rounds)
-            sets = without(sets, found) if r else sets
-            kept = bounded(sets, self.max_items_per_user, draws)
-            found |= draws.bits(given(kept, terms.steps), 1, curve)
-        return np.flatnonzero(found).astype(np.int64)
+        weights = [partial(given, steps=one.steps) for one in self.conditions]
+        rounds = [(weigh, 1, curve) for weigh, curve in zip(weights, self.curves, strict=True)]
+        return in_rounds(sets, self.max_items_per_user, rounds, draws, progress)
 
 
 def has_curve(epsilon: Fraction, delta: Fraction, most: int) -> bool:
@@ -106,12 +98,12 @@ def least_epsilon(delta: Fraction, most: int) -> Fraction:
 
 
 def given(kept: UserSets, steps: tuple[tuple[int, int], ...]) -> Int64:
-    """The weight of every item: each of its users gives the share of how many items they keep."""
+    """The weight of every item: each of its users contributes the share of how many items they keep."""
     most, shares = np.array(steps, dtype=np.int64).T
     lengths = np.diff(kept.offsets)
-    gifts = np.repeat(shares[np.searchsorted(most, lengths)].astype(np.float64), lengths)
-    # Whole numbers below 2^53 (shares are below 2^16, users below 2^31) are exact in floats, in any order.
-    return np.bincount(kept.codes, weights=gifts, minlength=kept.size).astype(np.int64)
+    contributions = np.repeat(shares[np.searchsorted(most, lengths)].astype(np.float64), lengths)
+    # Integers below 2^53 (shares are below 2^16, users below 2^31) are exact in floats, in any order.
+    return np.bincount(kept.codes, weights=contributions, minlength=kept.size).astype(np.int64)
 
 
 def _conditions(
@@ -130,19 +122,19 @@ def _steps(most: int, finest: int) -> tuple[tuple[int, int], ...]:
     """`finest` for a user of `most` items, and more for fewer, by the fourth root; few different ones.
 
     Any shares are private. With the square root, as for Gaussian noise, users of few items would slow the curve for
-    all others; with equal shares they would give less than they may. Measured on the mechanism's page.
+    all others; with equal shares they would contribute less than they may. Measured on the mechanism's page.
     """
     numbers = [1]
     while (t := numbers[-1]) < most:
         numbers.append(min(most, t + 1 if t < 8 else t * 5 // 4))
     largest = {int(finest * (most / t) ** 0.25 + 1e-9): t for t in numbers}  # the last t of each share
-    common = math.gcd(*largest)  # more than 1 where all give the same: only whole numbers of users count then
+    common = math.gcd(*largest)  # more than 1 where all contribute the same: weights are then numbers of users
     return tuple((t, share // common) for share, t in largest.items())
 
 
 @lru_cache(maxsize=64)
 def _best_order(epsilon: Fraction, delta: Fraction, most: int) -> tuple[int, float]:
-    """The order whose curve reaches 1/2 first, and where, in whole contributions of a user of `most` items."""
+    """The order whose curve reaches 1/2 first, and where, in full contributions of a user of `most` items."""
 
     @cache
     def score(order: int) -> float:

@@ -1,7 +1,8 @@
-"""Rounds: how a budget is dealt to them, and what is left for the next one."""
+"""Rounds: how a budget is divided among them, and what is left for the next one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -10,9 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect import parameters
+from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.draws import Draws, MonotoneProbability
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.set_union.port import settle
-from dpselect.user_sets import UserSets
+from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.set_union.ordering import bounded
+from dpselect.mechanisms.set_union.port import Progress
 
 MOST_ROUNDS = 20
 LEAST_SHARE = Fraction(1, 10**6)  # of a budget, for one call
@@ -41,6 +45,27 @@ def _at_most_1(name: str, value: object) -> Fraction:
     if number > 1:
         raise ParameterError(name, must, came(value))
     return number
+
+
+def in_rounds(
+    sets: UserSets,
+    most: int,
+    rounds: Sequence[tuple[Callable[[UserSets], Int64], int, MonotoneProbability]],
+    draws: Draws | None,
+    progress: Progress | None,
+) -> Int64:
+    """The codes of the released items, ascending, by rounds of (weights of bounded users, their unit, probabilities).
+
+    What is released leaves every user's set; in each round they keep a new random `most` of what is left.
+    """
+    draws = secure(draws)
+    found = np.zeros(sets.size, dtype=np.bool_)
+    for r, (weigh, unit, law) in enumerate(rounds):
+        if progress:
+            progress(r / len(rounds))
+        sets = without(sets, found) if r else sets
+        found |= draws.bernoullis(weigh(bounded(sets, most, draws)), unit, law)
+    return np.flatnonzero(found).astype(np.int64)
 
 
 def without(sets: UserSets, gone: npt.NDArray[np.bool_]) -> UserSets:

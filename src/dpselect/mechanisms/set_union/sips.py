@@ -1,23 +1,21 @@
-"""SIPS: rounds of weighted Gaussian release; what was found leaves the game, so that users spend on what is left."""
+"""SIPS: rounds of weighted Gaussian release; what is released is removed, so that users contribute to what is left."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
-import numpy as np
-
+from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
-from dpselect.mechanisms.port import secure
-from dpselect.mechanisms.set_union.laws import GaussianTail
-from dpselect.mechanisms.set_union.ordering import bounded
-from dpselect.mechanisms.set_union.port import UNIT, Progress, parse, promise, settle
-from dpselect.mechanisms.set_union.rounds import parts_of, without
-from dpselect.mechanisms.set_union.thresholds import root_up, smallest_deviation, threshold
+from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.set_union.port import UNIT, Progress, parse
+from dpselect.mechanisms.set_union.release_laws import GaussianTail
+from dpselect.mechanisms.set_union.rounds import in_rounds, parts_of
+from dpselect.mechanisms.set_union.thresholds import gaussian_tail, root_up, smallest_deviation
 from dpselect.mechanisms.set_union.weighted import rooted, weighted
 from dpselect.parameters import Number
 from dpselect.privacy import Privacy
-from dpselect.user_sets import Int64, UserSets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,17 +23,17 @@ class SIPS:
     """Release items in `rounds` rounds of weighted Gaussian release, each with a larger part of the budget.
 
     In each round every user keeps a new random `max_items_per_user` of those of their items that are not released yet
-    and gives 1/sqrt(t) to each of these t. Of the budget round r gets a part in proportion to split^(rounds - r). A
-    call with a `part` below 1 spends that part of it: calls of the same epsilon and delta whose parts add up to 1 are
+    and contributes 1/sqrt(t) to each of these t. Of the budget round r gets a part in proportion to split^(rounds - r).
+    A call with a `part` below 1 spends that part of it: calls of the same epsilon and delta whose parts add up to 1 are
     (epsilon, delta)-DP together.
 
     Guarantee: (epsilon, delta)-DP; half of delta for all noise, half for items that only one data set has.
     Neighbors: add-remove.
     Sensitivity: a user moves the weights of each round by at most 1 in the l2 norm. Removing what is released is
         post-processing, so rounds compose as Gaussian noise does: 1 / deviation^2 adds up.
-    Exactness: the law is exact: weights are whole multiples of 2^-30, 1/sqrt(t) rounded down, and each item is one
-        coin a round of P(weight + noise > threshold); noise and thresholds are proved, rounded up.
-    Cost: one pass over the pairs that are left and one coin an item, each round.
+    Exactness: weights are integer multiples of 2^-30, 1/sqrt(t) rounded down, and each item is one exact Bernoulli
+        draw a round of P(weight + noise > threshold); noise and thresholds are proved, rounded up.
+    Cost: one pass over the pairs that are left and one draw an item, each round.
     Source: Swanberg, Desfontaines and Haney 2023 (DP-SIPS). Ours: all rounds by one Gaussian bound, the
         proof, and the default split by measurement (its page).
     Example:
@@ -58,13 +56,9 @@ class SIPS:
         epsilon, delta = parse(self)
         parts = parts_of(self)
         deviation = smallest_deviation(epsilon, delta / 2)
-        laws = tuple(self._law(deviation * root_up(1 / one), one * delta / 2) for one in parts)
-        settle(self, parts=parts, laws=laws)
-        settle(self, privacy=promise(epsilon, delta, "SIPS"))
-
-    def _law(self, deviation: Fraction, delta: Fraction) -> GaussianTail:
-        height = threshold(lambda at: GaussianTail(at, deviation), delta, self.max_items_per_user, self.share)
-        return GaussianTail(height, deviation)
+        most = self.max_items_per_user
+        laws = tuple(gaussian_tail(deviation * root_up(1 / one), one * delta / 2, most, self.share) for one in parts)
+        settle(self, parts=parts, laws=laws, privacy=promise(epsilon, delta, "SIPS"))
 
     @property
     def thresholds(self) -> tuple[Fraction, ...]:
@@ -82,12 +76,5 @@ class SIPS:
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
-        draws = secure(draws)
-        found = np.zeros(sets.size, dtype=np.bool_)
-        for r, law in enumerate(self.laws):
-            if progress:
-                progress(r / self.rounds)
-            sets = without(sets, found) if r else sets
-            kept = bounded(sets, self.max_items_per_user, draws)
-            found |= draws.bits(weighted(kept, rooted), UNIT, law)
-        return np.flatnonzero(found).astype(np.int64)
+        rounds = [(partial(weighted, parts=rooted), UNIT, law) for law in self.laws]
+        return in_rounds(sets, self.max_items_per_user, rounds, draws, progress)

@@ -1,6 +1,6 @@
 """How large noise and threshold must be. Floats guess, balls certify: what is returned is proved, rounded up.
 
-An item that only the added user has must come back with so small a probability that t of them together fail with at
+An item that only the added user has must be released with so small a probability that t of them together fail with at
 most delta: each with at most q(t) = 1 - (1 - delta)^(1/t). Docs: set-union.md.
 """
 
@@ -15,7 +15,7 @@ from statistics import NormalDist
 from flint import arb, ctx
 
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.set_union.laws import GaussianTail, LaplaceTail
+from dpselect.mechanisms.set_union.release_laws import GaussianTail, LaplaceTail
 from dpselect.reals import enclose
 
 PRECISION = 128
@@ -72,7 +72,7 @@ def root_up(square: Fraction) -> Fraction:
 
 
 def threshold(tail: Callable[[Fraction], Tail], delta: Fraction, most: int, share: Share) -> Fraction:
-    """The least weight, to twelve digits, above which t new items of share(t) each, t = 1 .. most, rarely come back.
+    """The least weight, to twelve digits, above which t new items of share(t) each, t = 1 .. most, are rarely released.
 
     `share` must not rise with t. `tail(threshold)` is the probability of release.
     """
@@ -83,6 +83,16 @@ def threshold(tail: Callable[[Fraction], Tail], delta: Fraction, most: int, shar
         raised *= 2
         found = max(found, _guess(tail, delta, worse, share(worse))) + raised
     return found
+
+
+def laplace_tail(rate: Fraction, delta: Fraction, most: int, share: Share) -> LaplaceTail:
+    """Laplace noise of this rate, above the least threshold for new items."""
+    return LaplaceTail(threshold(lambda at: LaplaceTail(at, rate), delta, most, share), rate)
+
+
+def gaussian_tail(deviation: Fraction, delta: Fraction, most: int, share: Share) -> GaussianTail:
+    """Gaussian noise of this deviation, above the least threshold for new items."""
+    return GaussianTail(threshold(lambda at: GaussianTail(at, deviation), delta, most, share), deviation)
 
 
 def refused(tail: Tail, delta: Fraction, most: int, share: Share) -> int | None:

@@ -1,4 +1,4 @@
-"""Weighted counts: every user gives the same to each of their items, the less the more they have."""
+"""Weighted counts: every user contributes the same to each of their items, the less the more they have."""
 
 from __future__ import annotations
 
@@ -9,106 +9,83 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
-from dpselect.mechanisms.set_union.laws import GaussianTail, LaplaceTail
-from dpselect.mechanisms.set_union.ordering import as_they_stand
-from dpselect.mechanisms.set_union.port import UNIT, Progress, Weighed, parse, promise, released, settle, within
-from dpselect.mechanisms.set_union.thresholds import smallest_deviation, threshold
-from dpselect.parameters import Number
-from dpselect.privacy import Privacy
-from dpselect.user_sets import Int64, UserSets
+from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.set_union.port import UNIT, Progress, SetUnion, Weighed, parse
+from dpselect.mechanisms.set_union.thresholds import gaussian_tail, laplace_tail, smallest_deviation
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightedLaplace:
+class WeightedLaplace(SetUnion):
     """Release the items whose weight plus Laplace noise is above a threshold; a user of t items gives 1/t to each.
 
     Guarantee: (epsilon, delta)-DP.
     Neighbors: add-remove.
-    Sensitivity: a user keeps a random `max_items_per_user` of their items and gives at most 1 in all.
-    Exactness: the law is exact: weights are whole multiples of 2^-30, 1/t rounded down, and each item is one coin of
+    Sensitivity: a user keeps a random `max_items_per_user` of their items and contributes at most 1 in all.
+    Exactness: weights are integer multiples of 2^-30, 1/t rounded down, and each item is one exact Bernoulli draw of
         P(weight + noise > threshold); the threshold is proved, rounded up.
-    Cost: one pass over the pairs, one coin an item.
-    Source: seed 001 (Gopi et al. 2020), Weighted Laplace; its threshold is proved for every t.
+    Cost: one pass over the pairs, one draw an item.
+    Source: Gopi et al. 2020, Weighted Laplace; its threshold is proved for every t.
     Example:
         >>> WeightedLaplace(epsilon=1, delta="1e-6", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 
-    epsilon: Number
-    delta: Number
     max_items_per_user: int
-    threshold: Fraction = field(init=False)
-    law: LaplaceTail = field(init=False, repr=False)
-    privacy: Privacy = field(init=False, repr=False)
-    cutoff: None = field(init=False, default=None, repr=False)
-    slack: Fraction = field(init=False, default=Fraction(0), repr=False)
 
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
-        height = threshold(lambda at: LaplaceTail(at, epsilon), delta, self.max_items_per_user, self.share)
-        privacy = promise(epsilon, delta, "weighted, Laplace")
-        settle(self, threshold=height, law=LaplaceTail(height, epsilon), privacy=privacy)
-
-    def share(self, t: int) -> Fraction:
-        """1/t, rounded down."""
-        return Fraction(even(t), UNIT)
-
-    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:  # noqa: ARG002 - quick
-        """What all give, added up."""
-        return weighted(within(ordered, self.max_items_per_user), even), UNIT
-
-    def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
-        """The codes of the released items, ascending."""
-        return released(self, sets, self.max_items_per_user, as_they_stand, draws, progress)
+        shares = Shares(even)
+        law = laplace_tail(epsilon, delta, self.max_items_per_user, shares.share)
+        settle(self, weighting=shares, law=law, privacy=promise(epsilon, delta, "weighted, Laplace"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightedGaussian:
+class WeightedGaussian(SetUnion):
     """Release the items whose weight plus Gaussian noise is above a threshold; a user of t items gives each 1/sqrt(t).
 
     Guarantee: (epsilon, delta)-DP; half of delta for the noise, half for items that only one data set has.
     Neighbors: add-remove.
     Sensitivity: a user keeps a random `max_items_per_user` of their items and moves the weights by at most 1 in the
         l2 norm.
-    Exactness: the law is exact: weights are whole multiples of 2^-30, 1/sqrt(t) rounded down, and each item is one
-        coin of P(weight + noise > threshold); noise and threshold are proved, rounded up.
-    Cost: one pass over the pairs, one coin an item.
-    Source: seed 001 (Gopi et al. 2020), Weighted Gaussian; Balle and Wang 2018, Theorem 8, for the noise.
+    Exactness: weights are integer multiples of 2^-30, 1/sqrt(t) rounded down, and each item is one exact Bernoulli
+        draw of P(weight + noise > threshold); noise and threshold are proved, rounded up.
+    Cost: one pass over the pairs, one draw an item.
+    Source: Gopi et al. 2020, Weighted Gaussian; Balle and Wang 2018, Theorem 8, for the noise.
     Example:
         >>> WeightedGaussian(epsilon=1, delta="1e-6", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 
-    epsilon: Number
-    delta: Number
     max_items_per_user: int
-    deviation: Fraction = field(init=False, repr=False)
-    threshold: Fraction = field(init=False)
-    law: GaussianTail = field(init=False, repr=False)
-    privacy: Privacy = field(init=False, repr=False)
-    cutoff: None = field(init=False, default=None, repr=False)
-    slack: Fraction = field(init=False, default=Fraction(0), repr=False)
 
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
-        deviation = smallest_deviation(epsilon, delta / 2)
-        height = threshold(lambda at: GaussianTail(at, deviation), delta / 2, self.max_items_per_user, self.share)
-        law = GaussianTail(height, deviation)
-        privacy = promise(epsilon, delta, "weighted, Gaussian")
-        settle(self, deviation=deviation, threshold=height, law=law, privacy=privacy)
+        shares = Shares(rooted)
+        law = gaussian_tail(smallest_deviation(epsilon, delta / 2), delta / 2, self.max_items_per_user, shares.share)
+        settle(self, weighting=shares, law=law, privacy=promise(epsilon, delta, "weighted, Gaussian"))
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What all contribute, added up: a user of t items contributes parts(t) / 2^30 to each."""
+
+    parts: Callable[[int], int]
+    cutoff: None = field(init=False, default=None)
+    slack: Fraction = field(init=False, default=Fraction(0))
 
     def share(self, t: int) -> Fraction:
-        """1/sqrt(t), rounded down."""
-        return Fraction(rooted(t), UNIT)
+        """1/t or 1/sqrt(t), rounded down."""
+        return Fraction(self.parts(t), UNIT)
 
-    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:  # noqa: ARG002 - quick
-        """What all give, added up."""
-        return weighted(within(ordered, self.max_items_per_user), rooted), UNIT
+    def order(self, sets: UserSets, draws: Draws) -> UserSets:  # noqa: ARG002 - a policy draws an order
+        """Identity: integer sums do not depend on the order of users."""
+        return sets
 
-    def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
-        """The codes of the released items, ascending."""
-        return released(self, sets, self.max_items_per_user, as_they_stand, draws, progress)
+    def weigh(self, ordered: UserSets, progress: Progress | None) -> Weighed:  # noqa: ARG002 - quick
+        """The sums, exact in any order."""
+        return weighted(ordered, self.parts), UNIT
 
 
 def even(t: int) -> int:
@@ -121,11 +98,11 @@ def rooted(t: int) -> int:
     return math.isqrt(UNIT * UNIT // t)
 
 
-def weighted(sets: UserSets, give: Callable[[int], int]) -> Int64:
-    """The weights when a user of t items gives each give(t) parts: whole numbers, exact in any order."""
+def weighted(sets: UserSets, parts: Callable[[int], int]) -> Int64:
+    """The weights when a user of t items contributes parts(t) to each: integers, exact in any order."""
     lengths = np.diff(sets.offsets)
     sizes, which = np.unique(lengths, return_inverse=True)
-    gifts = np.array([give(int(t)) if t else 0 for t in sizes], dtype=np.int64)
+    contributions = np.array([parts(int(t)) if t else 0 for t in sizes], dtype=np.int64)
     weights = np.zeros(sets.size, dtype=np.int64)
-    np.add.at(weights, sets.codes, np.repeat(gifts[which], lengths))
+    np.add.at(weights, sets.codes, np.repeat(contributions[which], lengths))
     return weights

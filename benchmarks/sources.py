@@ -1,0 +1,140 @@
+"""One top k of every kind of source, each a whole process, beside plain DuckDB that counts the same source.
+
+10^6 rows of 10^5 users, users as integers, items as text, a tenth of the rows with the country DE. `--src FOLDER` adds
+the code of another checkout, so that two versions run in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+from measure import Cost, alternate, cache, process, seconds, table
+
+MAKE = {
+    "Parquet": "source = {folder!r} + '/rows.parquet'",
+    "CSV": "source = {folder!r} + '/rows.csv'",
+    "JSON lines": "source = {folder!r} + '/rows.jsonl'",
+    "DuckDB file": "source = {folder!r} + '/rows.duckdb'",
+    "DuckDB connection": "import duckdb; source = duckdb.connect({folder!r} + '/rows.duckdb', read_only=True)",
+    "pandas": "import pandas; source = pandas.read_parquet({folder!r} + '/rows.parquet')",
+    "pandas objects": "import pandas; source = pandas.read_parquet({folder!r} + '/rows.parquet').astype(object)",
+    "polars": "import polars; source = polars.read_parquet({folder!r} + '/rows.parquet')",
+    "PyArrow": "import pyarrow.parquet as p; source = p.read_table({folder!r} + '/rows.parquet')",
+    "dict of lists": "import pyarrow.parquet as p; source = p.read_table({folder!r} + '/rows.parquet').to_pydict()",
+}
+TABLE = {"DuckDB file", "DuckDB connection"}
+FILES = {
+    "Parquet": "'{folder}/rows.parquet'",
+    "CSV": "read_csv('{folder}/rows.csv', header = true, all_varchar = true)",
+    "JSON lines": "read_json('{folder}/rows.jsonl', columns = {{'user': 'BIGINT', 'item': 'VARCHAR'}})",
+}
+ASK = """
+import dpselect as dps
+more = {{'table': 'events'}} if {table} else {{}}
+data = dps.Dataset(source, user='user', item='item', where={where!r}, max_items_per_user={most}, **more)
+data.top_k(10, epsilon=1, delta='1e-6')
+"""
+PLAIN = """
+import duckdb
+c = duckdb.connect()
+if {file!r}:
+    rows = "(FROM " + {file!r} + ")"
+elif {table}:
+    c = source if not isinstance(source, str) else duckdb.connect(source, read_only=True)
+    rows = 'events'
+elif isinstance(source, dict):
+    import pyarrow
+    held, rows = pyarrow.table(source), 'held'
+    c.register('held', held)
+else:
+    c.register('held', source)
+    rows = 'held'
+query = 'SELECT item, count(DISTINCT "user") AS n FROM ' + rows + ' GROUP BY item ORDER BY n DESC LIMIT 1001'
+c.execute(query).fetchall()
+"""
+QUESTIONS = {"all rows": (None, None), "filter": ("country = 'DE'", None), "bound": (None, 3)}
+
+
+def folder(rows: int) -> Path:
+    """The files, made once, in a process of its own."""
+    place = cache() / f"sources-{rows}"
+    if not (place / "rows.duckdb").exists():
+        subprocess.run([sys.executable, *sys.argv, "--make"], check=True)
+    return place
+
+
+def make(rows: int) -> None:
+    """Write the files."""
+    import duckdb
+    from inputs import raw_rows
+
+    place = cache() / f"sources-{rows}"
+    place.mkdir(exist_ok=True)
+    user, item = raw_rows(rows // 10, 10, rows // 10)
+    with duckdb.connect(place / "draft.duckdb") as connection:
+        connection.register("held", {"user": user, "item": item})
+        connection.execute(
+            """CREATE TABLE events AS SELECT "user", 'item-' || item AS item,
+            CASE WHEN hash("user") % 10 = 0 THEN 'DE' ELSE 'FR' END AS country FROM held"""
+        )
+        for name, options in (("parquet", "parquet"), ("csv", "csv, header"), ("jsonl", "json")):
+            connection.execute(f"COPY events TO '{place}/rows.{name}' (FORMAT {options})")
+    (place / "draft.duckdb").replace(place / "rows.duckdb")
+
+
+def ours(code: str, src: Path | None) -> Cost:
+    """A process with our code, or with that of another checkout."""
+    if src is None:
+        return process([sys.executable, "-c", code])
+    held = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = str(src)
+    try:
+        return process([sys.executable, "-c", code])
+    finally:
+        del os.environ["PYTHONPATH"]
+        if held is not None:
+            os.environ["PYTHONPATH"] = held
+
+
+def main() -> None:
+    """A line for each source and question."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--rows", type=int, default=10**6)
+    parser.add_argument("--src", type=Path, help="the src folder of another checkout")
+    parser.add_argument("--kinds", nargs="+", default=list(MAKE))
+    parser.add_argument("--questions", nargs="+", default=["all rows"], choices=QUESTIONS)
+    parser.add_argument("--make", action="store_true", help="only write the files")
+    options = parser.parse_args()
+    if options.make:
+        return make(options.rows)
+    place = folder(options.rows).as_posix()
+    lines = []
+    for kind in options.kinds:
+        source = MAKE[kind].format(folder=place) + "\n"
+        only = alternate({"": partial(ours, source, None)}, options.runs)[""]  # what it takes to have the source
+        for question in options.questions:
+            where, most = QUESTIONS[question]
+            plain = source + PLAIN.format(file=FILES.get(kind, "").format(folder=place), table=kind in TABLE)
+            ask = source + ASK.format(table=kind in TABLE, where=where, most=most)
+            contenders = {"plain": partial(ours, plain, None), "ours": partial(ours, ask, None)}
+            if options.src:
+                contenders["other"] = partial(ours, ask, options.src)
+            cost = alternate(contenders, options.runs)
+            line = [kind, question, seconds(only.cpu), *(seconds(one.cpu) for one in cost.values())]
+            ratio = cost["ours"].cpu / cost["plain"].cpu
+            line += [f"{ratio:.2f}", f"{cost['ours'].memory / cost['plain'].memory:.2f}"]
+            line += [f"{cost['ours'].cpu / cost['other'].cpu:.2f}"] if options.src else []
+            lines.append(line)
+    head = ["source", "question", "the source alone", "DuckDB, all rows, not private", "dpselect"]
+    head += (["other"] if options.src else []) + ["CPU ratio", "memory ratio"] + (["to other"] if options.src else [])
+    return table(head, lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What leaves an engine: counts of users by item or value, users' sets, groups of weights."""

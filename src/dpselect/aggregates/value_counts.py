@@ -1,0 +1,172 @@
+"""Grid: the points that a quantile can be, and how many users have their value at each of them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpselect.errors import ParameterError, came
+from dpselect.parameters import Number, positive, rational, unquoted
+
+FINE = 10**9  # without a step, the range is cut into at least so many, and less than ten times as many
+MOST_POINTS = 2**50  # so that floats number the points, and a point beyond every draw's window stays rare
+WIDEST, NARROWEST = Fraction(10) ** 300, Fraction(10) ** -280  # floats hold the bounds, and their distance in steps
+
+BOUNDS = "be two finite numbers, the lower one first"
+VALUES = "be a one-dimensional array of numbers, one for each user"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The points low, low + step, low + 2 step, ... that are not above high."""
+
+    low: Fraction
+    high: Fraction
+    step: Fraction
+
+    @classmethod
+    def of(cls, bounds: object, step: Number | None = None) -> Grid:
+        """Bounds and step, checked. Without a step: the power of ten that cuts the range into 10^9 to 10^10."""
+        low, high = _bounds(bounds)
+        size = high - low
+        if step is None:
+            return cls(low, high, _power_of_ten(size / FINE))
+        width = positive("step", step, "be a positive, finite number, at most the distance of the bounds")
+        if width > size:
+            raise ParameterError("step", "be at most the distance of the bounds", came(step))
+        if size / width >= MOST_POINTS:
+            raise ParameterError("step", f"cut the bounds into less than 2^50 = {MOST_POINTS:.2g} parts", came(step))
+        return cls(low, high, width)
+
+    @property
+    def points(self) -> int:
+        """How many there are."""
+        return ((self.high - self.low) / self.step).__floor__() + 1
+
+    def value(self, place: int) -> int | float:
+        """The point at a place: an integer on a grid of integers, else the nearest float."""
+        exact = self.low + place * self.step
+        whole = self.low.denominator == self.step.denominator == 1
+        return int(exact) if whole else float(exact)
+
+    def places(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """The place of the nearest point for every value, where values beyond the bounds count as the bounds.
+
+        In floats, each operation rounded alone, so a value has one place whatever stands beside it: nothing more is
+        needed for the guarantee. Near the middle between two points it may be either of them. No NaN.
+        """
+        steps = values.clip(float(self.low), float(self.high))
+        steps -= float(self.low)
+        steps /= float(self.step)
+        steps += 0.5
+        np.floor(steps, out=steps)
+        np.minimum(steps, self.points - 1, out=steps)
+        return steps.astype(np.int64)
+
+    def placed(self, values: object) -> npt.NDArray[np.int64]:
+        """The place of every user's one value, in no order; what is missing (NaN, None, no number) does not count."""
+        found = numbers(values)
+        missing = np.isnan(found)
+        return self.places(found[~missing] if missing.any() else found)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UsersAt:
+    """How many users have their value at which place of a grid: places ascending, each once. The repr shows nothing."""
+
+    places: npt.NDArray[np.int64]
+    users: npt.NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return "UsersAt(private)"
+
+    @classmethod
+    def counted(cls, ordered: npt.NDArray[np.int64]) -> UsersAt:
+        """From ascending places, one for each user."""
+        first = np.ones(len(ordered), dtype=bool)
+        np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+        starts = np.flatnonzero(first)
+        return cls(ordered[starts], np.diff(starts, append=len(ordered)))
+
+
+def numbers(values: Any) -> npt.NDArray[np.float64]:
+    """Values as floats. An array has the type that it declares; in a list each value is read by itself.
+
+    What is no number is missing, so no value makes a question fail; an error speaks of declared types only.
+    """
+    declared = _declared(values)
+    if isinstance(declared, np.ndarray):
+        if declared.ndim != 1:
+            raise ParameterError("values", VALUES, "another shape")
+        if declared.dtype.kind in "iuf":
+            return declared.astype(np.float64, copy=False)
+        if declared.dtype.kind != "O":
+            raise ParameterError("values", VALUES, f"values of type {declared.dtype.type.__name__}")
+        declared = declared.tolist()
+    if set(map(type, declared)) <= {int, float}:
+        with contextlib.suppress(OverflowError):
+            return np.array(declared, dtype=np.float64)
+    return np.fromiter((_number(one) for one in declared), dtype=np.float64, count=len(declared))
+
+
+def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
+    """An array where one is given, else a list of values without a type of their own."""
+    if isinstance(values, (list, tuple, range, np.ndarray)):
+        return values
+    for method in ("to_numpy", "to_pylist"):  # the first of PyArrow refuses what holds nulls
+        if hasattr(values, method):
+            with contextlib.suppress(Exception):
+                found: npt.NDArray[Any] | list[object] = getattr(values, method)()
+                return found
+    if not isinstance(getattr(values, "dtype", None), np.dtype) and _listable(values):
+        return list(values)  # NumPy would choose one type for all of its values, and by them
+    array = np.asarray(values)
+    if array.ndim == 0:
+        raise ParameterError("values", VALUES, f"a value of type {type(values).__name__}")
+    return array
+
+
+def _listable(values: Any) -> bool:
+    """Is it values one after the other, and no set or mapping, which lose users of one value?"""
+    several = hasattr(values, "__len__") and hasattr(values, "__getitem__")
+    return several and not isinstance(values, (str, bytes, bytearray, Mapping))
+
+
+def _number(value: Any) -> float:
+    try:
+        if isinstance(value, (bool, np.bool_, str, bytes, np.ndarray)):
+            return float("nan")
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+    except Exception:  # whatever it is, it is no number
+        return float("nan")
+
+
+@unquoted("bounds", BOUNDS)
+def _bounds(bounds: Any) -> tuple[Fraction, Fraction]:
+    try:
+        low, high = bounds
+    except (TypeError, ValueError):
+        raise ParameterError("bounds", BOUNDS, came(bounds)) from None
+    hint = "they must be chosen without looking at the data, for example 0 and 120 for an age"
+    ends = rational("bounds", low, BOUNDS), rational("bounds", high, BOUNDS)
+    if not ends[0] < ends[1]:
+        raise ParameterError("bounds", BOUNDS, f"{came(low)}, {came(high)}", hint)
+    if max(map(abs, ends)) > WIDEST or ends[1] - ends[0] < NARROWEST:
+        raise ParameterError(
+            "bounds", "be between -1e300 and 1e300, and 1e-280 or more apart", f"{came(low)}, {came(high)}"
+        )
+    return ends
+
+
+def _power_of_ten(limit: Fraction) -> Fraction:
+    """The largest power of ten that is not above the limit."""
+    guess = len(str(limit.numerator)) - len(str(limit.denominator))
+    return Fraction(10) ** (guess if Fraction(10) ** guess <= limit else guess - 1)

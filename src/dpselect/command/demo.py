@@ -1,0 +1,66 @@
+"""`dpselect demo`: invented data, and a private top ten of it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from pathlib import Path
+
+from dpselect.command import options as shared
+from dpselect.command import run as asking
+from dpselect.command import top
+from dpselect.errors import OutputError, ParameterError
+
+QUESTION = "--user user --item artist -k 10 --epsilon 1 --delta 1e-6".split()
+EXAMPLES = f"""
+examples:
+  dpselect demo
+      Make listening events of 100,000 invented users, and ask for their ten favourite artists.
+  dpselect demo --keep plays.parquet
+      The same, and keep the data to try other questions on.
+  dpselect demo --users 2000
+      Fewer users: the same threshold lets fewer artists through.
+{shared.TERMS}"""
+
+
+def options(command: shared.Group) -> None:
+    """What it understands."""
+    command.add_argument("--users", type=int, default=100_000, metavar="N", help="how many (default 100000)")
+    command.add_argument("--keep", metavar="FILE", help="write the data to this Parquet file and keep it")
+    shared.quiet(command)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Make the data where they go, or in a folder that is removed, and ask."""
+    from dpselect.temporary import Folder
+
+    if args.keep is None:
+        with Folder() as folder:
+            _ask(args, Path(folder.path, "plays.parquet"))
+        return
+    path = Path(args.keep)
+    if path.exists():
+        raise ParameterError("--keep", "name a file that is not there yet", args.keep)
+    if not path.parent.is_dir():
+        raise OutputError(f"the folder of --keep does not exist: {path.parent}")
+    _ask(args, path)
+
+
+def _ask(args: argparse.Namespace, path: Path) -> None:
+    from dpselect.demo import write_listening_events
+
+    asking.tell(args, f"making listening events of {args.users:,} invented users")
+    rows = write_listening_events(path, args.users)
+    asking.tell(args, f"asking {rows:,} rows for the ten artists that most users played")
+    words = [str(path), *QUESTION]
+    question = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    top.options(question)
+    top.run(question.parse_args([*words, "--quiet"] if args.quiet else words))
+    name = os.environ.get("DPSELECT_COMMAND", "dpselect")
+    if args.keep is None:
+        asking.tell(args, f"\nkeep the data and ask again:\n  {name} demo --keep plays.parquet")
+        words[0] = "plays.parquet"
+    else:
+        asking.tell(args, "\nask again, or change something:")
+    asking.tell(args, f"  {name} top {shlex.join(words)}")

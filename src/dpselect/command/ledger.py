@@ -1,0 +1,243 @@
+"""`dpselect ledger`: budgets granted, shown, checked and exported. Heavy imports wait until they are needed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpselect.command import ledger_rows
+from dpselect.command import options as shared
+from dpselect.command.run import account_of
+from dpselect.errors import LedgerError, OutputError
+
+if TYPE_CHECKING:
+    from dpselect.ledger import Account, Ledger, Pending
+    from dpselect.release.formatting import Json
+
+EXAMPLES = """
+examples:
+  dpselect ledger init budget.sqlite
+      Make an empty ledger.
+  dpselect ledger grant budget.sqlite --analyst ann --epsilon 3 --delta 1e-5
+      Let ann spend so much in all, on top of what she was granted before.
+  dpselect top plays.parquet --user user --item artist -k 10 --epsilon 1 --budget budget.sqlite --analyst ann
+      Ask, and pay from it.
+  dpselect ledger show budget.sqlite
+      Who has how much left.
+  dpselect ledger history budget.sqlite --analyst ann --plot spending.png
+      What was asked and paid when, as a table and as a picture.
+  dpselect ledger pending budget.sqlite
+      Which questions died, or are at work; with --give-back, free those that surely read no row.
+  dpselect ledger verify budget.sqlite
+      Check every entry; note the head it prints, and give it to --head another time.
+
+FILE is a SQLite file, or an address postgresql://user@host/database.
+exit status: 0 done, 2 a parameter is wrong, 4 the output cannot be written, 6 the ledger cannot be used, or is not
+clean.
+"""
+
+# ---- what it understands ------------------------------------------------------------------------------------
+
+
+def options(command: argparse.ArgumentParser) -> None:
+    """Its actions, and what each understands."""
+    actions = command.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
+
+    def action(name: str, summary: str) -> argparse.ArgumentParser:
+        made: argparse.ArgumentParser = shared.add(actions, name, summary)
+        made.add_argument("file", metavar="FILE", help="a SQLite file, or postgresql://user@host/database")
+        return made
+
+    action("init", "make an empty ledger where there is none")
+    grant = action("grant", "let an analyst spend more, or set the total")
+    _whose(grant, required=True)
+    grant.add_argument("--epsilon", required=True, metavar="E", help="how much epsilon, added to earlier grants")
+    grant.add_argument("--delta", required=True, metavar="D", help="how much delta, added to earlier grants")
+    grant.add_argument("--total", action="store_true", help="not added: this is the new total, at least what is used")
+    for name, summary in (
+        ("show", "how much every analyst was granted, has spent, and has left"),
+        ("history", "every entry: who, when, what, for how much, and what was left then"),
+    ):
+        shown = action(name, summary)
+        _whose(shown, required=False)
+        shown.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
+        shown.add_argument("--plot", metavar="PICTURE", help="draw the spending too, into this .png, .svg or .pdf")
+    pending = action(
+        "pending", "reservations of questions that died or are at work, and whether they may have read rows"
+    )
+    _whose(pending, required=False)
+    pending.add_argument(
+        "--give-back",
+        action="store_true",
+        help="free those that surely read no row; a question that still lives is refused when it comes to read",
+    )
+    pending.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
+    verify = action("verify", "check every entry, sum and digest; exit status 0 only when all is clean")
+    verify.add_argument("--head", metavar="DIGEST", help="a head noted earlier, which must still be in the ledger")
+    export = action("export", "write every entry as a line of JSON")
+    export.add_argument("-o", "--output", metavar="LINES", help="into this file; default: standard output")
+
+
+def _whose(action: argparse.ArgumentParser, *, required: bool) -> None:
+    action.add_argument("--analyst", required=required, metavar="NAME", help="whose budget")
+    one = "default" if required else None
+    action.add_argument("--data", default=one, metavar="NAME", help="for which data (default: default)")
+
+
+# ---- what it does -----------------------------------------------------------------------------------------
+
+
+def run(args: argparse.Namespace) -> None:
+    """One action; LedgerError where the ledger is not fit for it."""
+    actions: dict[str, Callable[[argparse.Namespace], None]] = {
+        "init": init,
+        "grant": grant,
+        "show": show,
+        "history": history,
+        "pending": pending,
+        "verify": verify,
+        "export": export,
+    }
+    actions[args.action](args)
+
+
+def init(args: argparse.Namespace) -> None:
+    """An empty ledger."""
+    from dpselect.ledger import Ledger
+
+    with Ledger.create(args.file):
+        pass
+    print("made an empty ledger; `dpselect ledger grant` lets somebody spend")
+
+
+def grant(args: argparse.Namespace) -> None:
+    """A budget, or more of it."""
+    account = account_of(args)
+    with _opened(args) as ledger:
+        balance = ledger.grant(account, args.epsilon, args.delta, total=args.total)
+    print(f"{args.analyst} on {args.data}: granted {balance.granted}, left {balance.left}")
+
+
+def show(args: argparse.Namespace) -> None:
+    """Balances."""
+    with _opened(args) as ledger:
+        balances = [b for b in ledger.balances() if _meant(args, b.account)]
+        head, count = ledger.head, ledger.count
+        if args.plot:
+            _plot(args, ledger)
+    _known(args, [b.account for b in balances])
+    if args.format == "json":
+        found: dict[str, Json] = {"analysts": ledger_rows.by_analyst(balances), "entries": count, "head": head}
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+    elif not balances:
+        print("no budget was granted yet")
+    else:
+        print(ledger_rows.table([ledger_rows.balance_row(b) for b in balances]))
+
+
+def history(args: argparse.Namespace) -> None:
+    """Entries with what was left after each."""
+    with _opened(args) as ledger:
+        rows = [row for row, entry in ledger_rows.told(ledger) if _meant(args, entry.account)]
+        if args.plot:
+            _plot(args, ledger)
+    if args.analyst or args.data:
+        _known(args, rows)
+    if args.format == "json":
+        print(json.dumps({"entries": rows}, indent=2, ensure_ascii=False))
+    else:
+        print(ledger_rows.table(rows) if rows else "no entries")
+
+
+def pending(args: argparse.Namespace) -> None:
+    """What is reserved and not closed; what surely read no row goes back where that is asked."""
+    with _opened(args) as ledger:
+        found = [one for one in ledger.pending() if _meant(args, one.entry.account)]
+        freed = [one for one in found if args.give_back and _given_back(ledger, one)]
+    rows = [ledger_rows.pending_row(one, given_back=one in freed) for one in found]
+    if args.format == "json":
+        print(json.dumps({"reservations": rows}, indent=2, ensure_ascii=False))
+        return
+    print(ledger_rows.table(rows) if rows else "nothing is reserved")
+    unread = sum(not one.may_have_read for one in found) - len(freed)
+    if freed:
+        print(f"\ngave back {len(freed)}: no row had been read")
+    elif unread:
+        print(f"\n{unread} of them read no row: --give-back frees what they reserve")
+
+
+def _given_back(ledger: Ledger, one: Pending) -> bool:
+    """Whether it could be: its question may have come to read, or may have ended, since it was looked at."""
+    if one.may_have_read:
+        return False
+    try:
+        ledger.give_back(one)
+    except LedgerError:
+        if one in ledger.pending():
+            raise
+        return False
+    return True
+
+
+def verify(args: argparse.Namespace) -> None:
+    """Every problem on a line of its own, or how clean it is."""
+    from dpselect.ledger import Ledger
+
+    with Ledger(args.file) as ledger:
+        problems = ledger.verify(head=args.head)
+        if not problems:
+            print(f"clean: {ledger.count} {'entry' if ledger.count == 1 else 'entries'}, head {ledger.head}")
+            return
+    for problem in problems:
+        print(problem)
+    raise LedgerError(f"the ledger is not clean: {len(problems)} problem{'s' * (len(problems) > 1)}, listed above")
+
+
+def export(args: argparse.Namespace) -> None:
+    """Lines of JSON, one for each entry, in the form that the digests are made of."""
+    with _opened(args) as ledger:
+        lines = (json.dumps(ledger_rows.exported(entry), ensure_ascii=False) for entry in ledger.entries())
+        if args.output is None:
+            for line in lines:
+                print(line)
+            return
+        try:
+            with open(args.output, "x", encoding="utf-8", opener=_for_its_owner) as file:
+                file.writelines(line + "\n" for line in lines)
+        except OSError as error:
+            raise OutputError(f"{args.output} cannot be written: {error.strerror}") from None
+
+
+def _for_its_owner(path: str, flags: int) -> int:
+    """An export holds what the ledger holds, and is no more for others than the ledger is."""
+    return os.open(path, flags, 0o600)
+
+
+def _opened(args: argparse.Namespace) -> Ledger:
+    from dpselect.ledger import Ledger
+
+    return Ledger(args.file)
+
+
+def _meant(args: argparse.Namespace, account: Account) -> bool:
+    return args.analyst in (None, account.analyst) and args.data in (None, account.dataset)
+
+
+def _known(args: argparse.Namespace, found: Sequence[object]) -> None:
+    """A name that was asked for and is not there is a mistake."""
+    if not found and (args.analyst or args.data):
+        named = [f"analyst {args.analyst!r}"] if args.analyst else []
+        named += [f"data set {args.data!r}"] if args.data else []
+        raise LedgerError(f"the ledger knows no {' with '.join(named)}", "dpselect ledger show lists all it knows")
+
+
+def _plot(args: argparse.Namespace, ledger: Ledger) -> None:
+    """Epsilon used after every entry, a line for each account."""
+    told = ((row, entry) for row, entry in ledger_rows.told(ledger) if _meant(args, entry.account))
+    ledger_rows.draw(told, Path(args.plot))
+    print(f"the picture is {args.plot}", file=sys.stderr)

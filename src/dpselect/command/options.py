@@ -1,0 +1,102 @@
+"""Options that several commands share, and the words of their help. Imports nothing heavy.
+
+An option has the name of the parameter in Python, with dashes: `--k-bar` is `k_bar`, `--no-ranked` is `ranked=False`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+Group = argparse._ActionsContainer
+
+FORMS = ("table", "csv", "json", "parquet")
+SOURCE = "CSV, JSON, Parquet, or a database with --table"
+EPSILON = "how much one person's data may change the odds of any answer: at most by the factor e^epsilon; 1 is common"
+DELTA = "how likely that promise may fail for somebody, far below 1 / number of users (default 1e-6"
+TERMS = """
+epsilon: what anybody can learn about one person from the answer; smaller is more private and less accurate.
+delta: the small probability with which that promise may fail; keep it far below 1 / number of users.
+exit status: 0 done (also when fewer than k items could be told), 2 a parameter is wrong, 3 the data cannot be
+read, 4 the output cannot be written, 5 the budget does not suffice, 6 the ledger cannot be used, 130 interrupted, 1
+anything else.
+"""
+
+
+def add(commands: argparse._SubParsersAction[Any], name: str, summary: str, **settings: Any) -> Any:
+    """A command, or an action of one, that says what it is for."""
+    return commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", **settings)
+
+
+def files(command: Group, what: str = SOURCE) -> None:
+    """Where the rows are."""
+    command.add_argument("files", nargs="+", metavar="FILE", help=what)
+
+
+def users(group: Group, *, required: bool) -> None:
+    """Who is protected."""
+    group.add_argument("--user", required=required, metavar="COLUMN", help="who: the unit that is protected")
+
+
+def users_and_items(group: Group, *, required: bool) -> None:
+    """What a row says, and which rows."""
+    users(group, required=required)
+    group.add_argument("--item", required=required, metavar="COLUMN", help="what is counted, by distinct users")
+    rows(group)
+    split(group)
+    group.add_argument("--max-items-per-user", type=int, metavar="N", help="keep N random items of every user")
+
+
+def split(group: Group) -> None:
+    """A row that holds several items."""
+    group.add_argument(
+        "--split", metavar="TEXT", help="what stands between items, if a row holds several: ' ' for words"
+    )
+
+
+def rows(group: Group) -> None:
+    """Which rows count."""
+    group.add_argument("--where", metavar="SQL", help="only rows for which this condition holds")
+    group.add_argument("--table", metavar="NAME", help="a table of a database file")
+    group.add_argument(
+        "--newlines-in-values",
+        action="store_true",
+        help="in CSV, a value in quotes may run over lines; all quotes must match, or one row hides others",
+    )
+
+
+def price(group: Group) -> None:
+    """What may be spent, exactly as typed: 0.1 is one tenth."""
+    group.add_argument("--epsilon", required=True, metavar="E", help=EPSILON)
+
+
+def domain(command: Group) -> None:
+    """Four ways to say which items there can be."""
+    group = command.add_mutually_exclusive_group()
+    group.add_argument("--domain", metavar="A,B,C", help="the items that can be chosen, listed")
+    group.add_argument("--domain-from", metavar="FILE:COLUMN", help="a public file that lists them")
+    group.add_argument("--domain-range", metavar="START..STOP", help="whole numbers, both ends included")
+    group.add_argument("--domain-size", type=int, metavar="N", help="only how many there are")
+
+
+def result(command: Group, forms: Sequence[str] = FORMS) -> None:
+    """Where the answer goes."""
+    command.add_argument("--format", choices=forms, help="default: what -o says, else a table")
+    command.add_argument("-o", "--output", metavar="FILE", help="write here; an old file stays until all is written")
+    quiet(command)
+
+
+def budget(command: Group) -> None:
+    """Who pays."""
+    group = command.add_argument_group("a budget that pays for it")
+    group.add_argument("--budget", metavar="FILE", help="the ledger that it is paid from (dpselect ledger --help)")
+    group.add_argument("--analyst", metavar="NAME", help="whose budget (default: your name on this computer)")
+    group.add_argument("--data", default="default", metavar="NAME", help="what the ledger calls these data")
+    group.add_argument("--snapshot", metavar="TEXT", help="names the state of the data, to know a question again")
+    group.add_argument("--fresh", action="store_true", help="pay again for a question that was answered before")
+
+
+def quiet(command: Group) -> None:
+    """Progress goes to standard error, unless nobody wants it."""
+    command.add_argument("--quiet", action="store_true", help="no progress on standard error")

@@ -1,0 +1,276 @@
+"""Where a release goes: checked and reserved before any data is read, written in one step after.
+
+A result costs privacy budget and cannot be made again for free. So every reason why it could not be written is
+looked for first, an old file stays whole until the new one is complete, and a result that finds no way to its
+file is printed in its stead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import sys
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
+
+from dpselect.errors import OutputError, ParameterError
+from dpselect.release import formatting
+from dpselect.temporary import LOCKS, claimed, same, sweep_drafts
+
+if TYPE_CHECKING:
+    from dpselect.release.release import Release
+
+BY_EXTENSION = {".txt": "table", ".csv": "csv", ".json": "json", ".parquet": "parquet"}
+SETS_BY_EXTENSION = {**BY_EXTENSION, ".txt": "lines"}
+RESERVE = 1 << 20  # bytes: more than a release of thousands of items takes
+
+
+# ---- what is written --------------------------------------------------------------------------------------
+
+
+def format_of(chosen: str | None, path: Path | None, by: Mapping[str, str] = BY_EXTENSION) -> str:
+    """The format that was chosen, else what the file's extension says, else a table."""
+    if path is None:
+        if chosen == "parquet":
+            raise ParameterError("--format", "be table, csv or json on standard output", "parquet", "give -o FILE")
+        return chosen or "table"
+    by_extension = by.get(path.suffix.lower())
+    if chosen is None and by_extension is None and not is_device(path):
+        known = ", ".join(by)
+        raise ParameterError("-o", f"end in one of {known}", path.name, "or say which with --format")
+    if chosen is not None and by_extension is not None and chosen != by_extension:
+        raise ParameterError("--format", f"fit the extension of -o, {path.suffix}", chosen)
+    return chosen or by_extension or "table"
+
+
+def rendered(release: Release, form: str) -> bytes:
+    """The release as the bytes of a file: a table with all of its rows, since it cannot be made again for free."""
+    if form == "parquet":
+        from dpselect.release import saving
+
+        return saving.parquet_bytes(release.to_columns())
+    if form == "lines":
+        text = "".join(
+            formatting.text(label) + "\n" for label in release.labels
+        )  # a line break in an item is an escape
+    else:
+        text = {"csv": release.to_csv, "json": release.to_json}.get(form, lambda: release.text)()
+        text = text if text.endswith("\n") else text + "\n"
+    return text.encode("utf-8", "backslashreplace")
+
+
+# ---- where it is written ----------------------------------------------------------------------------------
+
+
+class Destination(Protocol):
+    """A place that was checked; it takes the bytes once."""
+
+    def write(self, content: bytes) -> None:
+        """All of the bytes, or an OSError."""
+        ...
+
+    def give_up(self) -> None:
+        """Leave no trace where nothing was written."""
+        ...
+
+
+def destination(path: Path | None, inputs: Sequence[str]) -> Destination:
+    """The place for -o, or standard output, fit to be written as far as that can be known before."""
+    if path is None:
+        return StandardOutput()
+    if is_device(path):
+        return Device(path)
+    real = Path(os.path.realpath(path))
+    if real.is_dir():
+        raise OutputError(f"-o must name a file, {path} is a folder")
+    if not real.parent.is_dir():
+        raise OutputError(f"the folder of -o does not exist: {path.parent}")
+    for source in inputs:
+        with contextlib.suppress(OSError):
+            if real.samefile(source):
+                raise ParameterError("-o", "name another file than the data", str(path))
+    if real.exists() and not os.access(real, os.W_OK):
+        raise OutputError(f"{path} is there and must not be written to")
+    return NewFile(path, real)
+
+
+def is_device(path: Path) -> bool:
+    """A terminal, a pipe, /dev/null: nothing can stand beside it or take its place."""
+    if path.as_posix().startswith(("/dev/", "/proc/")):
+        return True
+    with contextlib.suppress(OSError):
+        return not (stat.S_ISREG(path.stat().st_mode) or path.is_dir())
+    return False
+
+
+class StandardOutput:
+    """Standard output, in bytes so that nothing depends on the terminal's encoding but a table for people."""
+
+    def __init__(self) -> None:
+        if sys.stdout is None:
+            raise OutputError("standard output is closed, and -o was not given")
+
+    def write(self, content: bytes) -> None:
+        """All of it, at once."""
+        stream = sys.stdout
+        encoding = stream.encoding or "utf-8"
+        # A terminal of another encoding gets escapes for what it cannot show; files and pipes get UTF-8.
+        text = content.decode("utf-8")
+        body = text.encode(encoding, "backslashreplace") if stream.isatty() else content
+        buffer = getattr(stream, "buffer", None)
+        if buffer is None:
+            stream.write(text)
+        else:
+            stream.flush()
+            buffer.write(body)
+        stream.flush()
+
+    def give_up(self) -> None:
+        """Nothing was begun."""
+
+
+class Device:
+    """A special file, written directly."""
+
+    def __init__(self, path: Path) -> None:
+        if path.exists() and not os.access(path, os.W_OK):
+            raise OutputError(f"{path} cannot be written to")
+        self.path = path
+
+    def write(self, content: bytes) -> None:
+        """Straight into the file."""
+        with self.path.open("wb") as file:
+            file.write(content)
+
+    def give_up(self) -> None:
+        """Nothing was begun."""
+
+
+@dataclass
+class _Draft:
+    """What a draft is removed by. It is filled step by step, so that a signal at any of them leaves nothing."""
+
+    maker: int = field(default_factory=os.getpid)
+    path: Path | None = None
+    file: BinaryIO | None = None
+
+
+class NewFile:
+    """A file that appears whole or not at all: bytes go to a reserved file beside it, which then takes its name.
+
+    The draft goes when this object does, whatever ends the work; what a process that was killed left goes next time.
+    """
+
+    def __init__(self, path: Path, real: Path) -> None:
+        self.real = real
+        self._draft = _Draft()
+        self._end = weakref.finalize(self, _forget, self._draft)
+        try:
+            file = self._begun()
+        except OSError as error:
+            raise OutputError(f"{path} cannot be written: {error.strerror}") from None
+        try:
+            reserve(file.fileno())
+        except OSError as error:
+            self.give_up()
+            raise OutputError(f"there is no room for {path}: {error.strerror}") from None
+
+    def _begun(self) -> BinaryIO:
+        """A new draft beside the file, locked while it is open. Its name is nobody else's: it may be removed by it."""
+        place, prefix = self.real.parent, f".{self.real.name}."
+        how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        sweep_drafts(str(place), prefix, ".part")
+        while True:
+            self._draft.path = place / f"{prefix}{os.getpid()}-{time.time_ns()}.part"
+            try:
+                self._draft.file = file = os.fdopen(os.open(self._draft.path, how, 0o666), "wb")
+            except FileExistsError:
+                continue
+            if claimed(file.fileno()) and same(self._draft.path, file.fileno()):
+                return file
+
+    def write(self, content: bytes) -> None:
+        """Into the draft and down to the disk, then the draft takes the file's name."""
+        draft, file = self._draft.path, self._draft.file
+        if draft is None or file is None:
+            raise ValueError("there is no draft any more")
+        file.write(content)  # over the reserved bytes, which are cut off only after
+        file.flush()
+        file.truncate(len(content))
+        os.fsync(file.fileno())
+        if not LOCKS:
+            file.close()  # Windows renames no open file
+        with contextlib.suppress(OSError):
+            draft.chmod(stat.S_IMODE(self.real.stat().st_mode))  # an old file keeps its permissions
+        draft.replace(self.real)
+        self.give_up()
+
+    def give_up(self) -> None:
+        """Remove the draft, if it has not become the file; the old file, if there was one, is untouched."""
+        try:
+            self._end()
+        except BaseException:
+            _forget(self._draft)
+            raise
+
+
+def _forget(draft: _Draft) -> None:
+    if draft.file is not None:
+        with contextlib.suppress(OSError):
+            draft.file.close()  # which may write what was refused before
+    if draft.path is not None and os.getpid() == draft.maker:
+        draft.path.unlink(missing_ok=True)
+
+
+def reserve(descriptor: int) -> None:
+    """Take the room now, so that a full disk is found before the data is read."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        os.posix_fallocate(descriptor, 0, RESERVE)
+    except OSError as error:
+        # Some file systems cannot reserve; that alone is no reason to refuse.
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS):
+            raise
+
+
+# ---- when it cannot be written ----------------------------------------------------------------------------
+
+
+def deliver(release: Release, form: str, place: Destination) -> None:
+    """Write the release. If that fails, print it as JSON wherever it can still be read, and say so."""
+    try:
+        place.write(rendered(release, form))
+    except BaseException as error:
+        place.give_up()
+        gone = isinstance(error, BrokenPipeError) and isinstance(place, StandardOutput)
+        if gone or not isinstance(error, Exception):
+            raise  # nobody reads on, or somebody pressed Ctrl-C
+        # Whatever else went wrong, disk or renderer: the budget is spent, and the answer must come out.
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        rescue = rendered(release, "json")
+        if not isinstance(place, StandardOutput) and _to(sys.stdout, rescue):
+            raise OutputError(
+                f"the output could not be written: {reason}\nhint: the result is on standard output, as JSON"
+            ) from None
+        _to(sys.stderr, rescue)
+        raise OutputError(f"the output could not be written: {reason}\nhint: the result is above, as JSON") from None
+    if form in ("lines", "csv", "parquet"):  # which have no room for the statement
+        _to(sys.stderr, ("\n".join(release.notes) + "\n").encode("utf-8", "backslashreplace"))
+
+
+def _to(stream: TextIO, content: bytes) -> bool:
+    """True when the bytes went out."""
+    try:
+        stream.flush()
+        stream.buffer.write(content)
+        stream.flush()
+    except (OSError, AttributeError, ValueError):
+        return False
+    return True

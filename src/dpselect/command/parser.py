@@ -1,0 +1,199 @@
+"""The command line, put together from one file for each command, which is imported when that command is asked for."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, NoReturn, Protocol, cast
+
+from dpselect.command import options as shared
+
+COMMANDS = {
+    "top": "the k items that most users share, ranked",
+    "choose": "the best of some candidates",
+    "quantile": "the median, or other quantiles, of one value per user",
+    "union": "all items that enough users share: a vocabulary, the keys of a GROUP BY, n-grams of a text",
+    "demo": "a private top ten of invented data, to see it work",
+    "ledger": "budgets: who may spend how much, and who spent it on what",
+    "plan": "what to expect at each budget, before anything is spent",
+    "inspect": "what is wrong with a source, for its owner only: not private",
+}
+
+EXAMPLES = """
+examples:
+  dpselect demo
+      See it work on invented data.
+  dpselect top plays.parquet --user user --item artist -k 10 --epsilon 1 --delta 1e-6
+      The ten artists that most users played.
+  dpselect choose models.csv --label model --score correct --epsilon 1
+      The best of some candidates by a private score.
+  dpselect quantile people.csv --user id --item age --q 0.5 --bounds 0 120 --epsilon 1
+      The median of one value per user.
+  dpselect union plays.parquet --user user --item artist --epsilon 1
+      All artists that enough users played.
+  dpselect union mail.parquet --user sender --text body --ngrams 1-3 --epsilon 3 -o ngrams.txt
+      The words, and up to three in a row, that enough people write.
+
+dpselect COMMAND --help tells more.
+"""
+
+# Earlier names of options and commands: each is refused, with a hint at the name of today.
+EARLIER = {
+    "--unordered": "--no-ranked",
+    "--keep-case": "--no-lower",
+    "--column": "--item",
+    "--ledger": "--budget",
+    "--dataset": "--data",
+    "--items-each": "--items-per-user",
+    "--counts-from": "--counts",
+    "vocab": "union --text",
+}
+EARLIER_FLAGS = {"--counts": "--noisy-counts"}  # of a flag whose name has a value today
+
+
+class Command(Protocol):
+    """What the file of a command holds."""
+
+    EXAMPLES: str
+
+    def options(self, command: Parser) -> None:
+        """Add what it understands."""
+        ...
+
+    def run(self, args: argparse.Namespace) -> None:
+        """Do it; an error of ours where it cannot be done."""
+        ...
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse that fills in a command when it is asked for, and answers a mistake with a hint at what was meant.
+
+    `fill` adds the options. Until then a command has a name and a summary, and its file is not imported.
+    """
+
+    def __init__(self, *args: Any, fill: Callable[[Parser], None] | None = None, **settings: Any) -> None:
+        # A script written today must not change its meaning when an option is added: no abbreviations.
+        plain = {"allow_abbrev": False, "formatter_class": argparse.RawDescriptionHelpFormatter}
+        super().__init__(*args, **{**plain, **settings})
+        self._fill = fill
+        self._words: Sequence[str] | None = None
+        # -1e-6 is a number and not an option, so that whoever reads it can say what is wrong with it.
+        self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
+
+    def filled(self) -> Parser:
+        """This parser, with all of its options."""
+        if self._fill is not None:
+            fill, self._fill = self._fill, None
+            fill(self)
+        return self
+
+    def commands(self) -> Mapping[str, Parser]:
+        """The commands, or the actions of one, by name; they may lack their options."""
+        found = [one.choices for one in self._actions if isinstance(one, argparse._SubParsersAction)]
+        return found[0] if found else {}
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does; the words are kept for a hint."""
+        self._words = sys.argv[1:] if args is None else list(args)
+        self.filled()
+        return super().parse_known_args(self._words, namespace)
+
+    # ---- mistakes -------------------------------------------------------------------------------------------
+
+    def error(self, message: str) -> NoReturn:
+        """The mistake and a hint in place of a wall of options; exit status 2."""
+        hint = self.hint(message) or f"{self.asked().prog} --help shows examples"
+        self.exit(2, f"{self.prog}: {message}\nhint: {hint}\n")
+
+    def hint(self, message: str) -> str | None:
+        """What was meant, where that can be guessed."""
+        lost = r"unrecognized arguments|the following arguments are required|one of the arguments .* is required"
+        choice = re.match(r"argument ([^:]*): invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        bare = re.match(r"argument (--[\w-]+): expected one argument", message)
+        if choice:
+            if choice[1] == "COMMAND" and choice[2] in EARLIER:
+                return meant([EARLIER[choice[2]]])
+            return near_only(choice[2], re.findall(r"[\w-]+", choice[3]))
+        if bare:
+            earlier = EARLIER_FLAGS.get(bare[1], "")
+            return meant([earlier]) if earlier in self.known() else None
+        if re.match(lost, message):
+            asked = self.asked()
+            first = next(asked.unknown(), None)
+            return None if first is None else asked.nearest(first) or self.whose(first)
+        return None
+
+    def asked(self) -> Parser:
+        """The command, or the action of one, that the words came to."""
+        return next((one.asked() for one in self.commands().values() if one._words is not None), self)
+
+    def known(self) -> list[str]:
+        """The options of this command."""
+        return sorted(self.filled()._option_string_actions)
+
+    def unknown(self) -> Iterator[str]:
+        """The options among the words that this command has not."""
+        known = self.known()
+        for word in self._words or ():
+            name = word.partition("=")[0]
+            if word == "--":
+                return
+            if len(word) < 2 or word[0] != "-" or self._negative_number_matcher.match(word):
+                continue
+            if name not in known and (word.startswith("--") or word[:2] not in known):  # -k10 is -k 10
+                yield name
+
+    def nearest(self, option: str) -> str | None:
+        """The name of today for an earlier one, or what is nearly the same."""
+        known, earlier = self.known(), EARLIER.get(option, "")
+        return meant([earlier]) if earlier in known else near_only(option, known)
+
+    def whose(self, option: str) -> str | None:
+        """The commands that have this option, where the one that was typed has not."""
+        having = [name for name, one in self.commands().items() if option in one.everywhere()]
+        return f"{option} belongs to {', '.join(f'{self.prog} {name}' for name in having)}" if having else None
+
+    def everywhere(self) -> set[str]:
+        """The options of this command and of its actions."""
+        return {*self.known(), *(option for one in self.commands().values() for option in one.everywhere())}
+
+
+def near_only(word: str, known: Sequence[str]) -> str | None:
+    """A hint only where some name is near, or begins so."""
+    begun = [one for one in known if len(word) > len("--e") and one.startswith(word)]
+    return meant(begun[:2] or get_close_matches(word, known, n=2, cutoff=0.75 if word.startswith("-") else 0.5))
+
+
+def meant(names: Sequence[str]) -> str | None:
+    """A guess as a question."""
+    return f"did you mean {' or '.join(names)}?" if names else None
+
+
+def parser() -> Parser:
+    """The whole command line. What comes of it has `run`, which does what was asked."""
+    root = Parser(
+        prog="dpselect",
+        description="Differentially private selection: the top k, the best one, a value at a rank, what many share.",
+        epilog=EXAMPLES.strip("\n"),
+    )
+    root.add_argument("--version", action="store_true", help="show the version and exit")
+    commands = root.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name, summary in COMMANDS.items():
+        shared.add(commands, name, summary, fill=filler(name))
+    return root
+
+
+def filler(name: str) -> Callable[[Parser], None]:
+    """What adds the options, the examples and the action of a command, from its own file."""
+
+    def fill(command: Parser) -> None:
+        file = cast("Command", import_module(f"dpselect.command.{name}"))
+        file.options(command)
+        command.epilog = file.EXAMPLES.strip("\n")
+        command.set_defaults(run=file.run)
+
+    return fill

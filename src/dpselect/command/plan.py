@@ -1,0 +1,177 @@
+"""`dpselect plan`: forecasts. It reads no data but counts that were released before, and spends nothing."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpselect.command import options as shared
+from dpselect.errors import DataError, OutputError, ParameterError
+
+if TYPE_CHECKING:
+    from dpselect.forecast import Forecast
+
+SHAPE = "a release as JSON whose items have a count each, or a CSV file with a column count of whole numbers"
+
+EXAMPLES = """
+examples:
+  dpselect plan top --k 10 --users 10000 --items 2000 --epsilon 0.1,0.3,1,3
+      What a top ten of such data would be like at four budgets, by each mechanism.
+  dpselect plan top --k 5 --users 800 --items 40 --domain-known --methods peeling,canonical-set
+      The same where the items are known, for two mechanisms.
+  dpselect plan top --k 10 --counts last-year.json --epsilon 0.2,0.5,1 --plot forecast.svg
+      With the noisy counts that an earlier release published, and as a picture too.
+  dpselect plan union --users 20000 --items 5000 --items-per-user 8 --max-items-per-user 20 --format csv -o union.csv
+      How many of 5,000 items would come back, into a file.
+
+No data is read and no budget is spent: users are invented, or counts come from a release that was paid for already.
+epsilon: what anybody can learn about one person from the answer; smaller is more private and less accurate.
+delta: the small probability with which that promise may fail; keep it far below 1 / number of users.
+exit status: 0 done, 2 a parameter is wrong, 3 the released counts cannot be read, 4 the output cannot be written, 130
+interrupted, 1 anything else.
+"""
+
+
+def options(command: argparse.ArgumentParser) -> None:
+    """Its two questions, and what each understands."""
+    questions = command.add_subparsers(dest="question", metavar="QUESTION", title="questions", required=True)
+    top = shared.add(questions, "top", "the k items that most users share")
+    union = shared.add(questions, "union", "all items that enough users share")
+    for question in (top, union):
+        _crowd(question)
+    top.add_argument("-k", "--k", type=int, default=10, metavar="K", help="how many items at most (default 10)")
+    top.add_argument(
+        "--domain-known", action="store_true", help="the items can be listed beforehand: there are --items"
+    )
+    top.add_argument("--k-bar", type=int, metavar="N", help="look at the N items with most users, as in dpselect top")
+    top.add_argument("--noisy-counts", action="store_true", help="counts will be asked for too; they share epsilon")
+    for question in (top, union):
+        _price(question)
+        _result(question)
+
+
+def _crowd(question: shared.Group) -> None:
+    """Who is imagined to be in the data."""
+    who = question.add_argument_group("imagined users")
+    who.add_argument("--users", type=int, metavar="N", help="how many there are (default 10000)")
+    who.add_argument("--items", type=int, metavar="N", help="how many items there are (default 2000)")
+    who.add_argument("--items-per-user", metavar="M", help="how many of them a user has, on average (default 10)")
+    who.add_argument("--skew", metavar="S", help="the r-th item is liked as r^-S (default 1.1); 0 is all alike")
+    who.add_argument(
+        "--counts",
+        metavar="FILE",
+        help="counts of an earlier release instead: its JSON, or a CSV file with a column count",
+    )
+    who.add_argument("--max-items-per-user", type=int, metavar="N", help="keep N random items of every user")
+
+
+def _price(question: shared.Group) -> None:
+    question.add_argument("--epsilon", default="0.1,0.3,1,3", metavar="E,E", help="the budgets (default 0.1,0.3,1,3)")
+    question.add_argument("--delta", metavar="D", help="the same for all (default 1e-6; of a known domain, 0)")
+    question.add_argument("--methods", metavar="A,B", help="only these mechanisms (default: all that apply)")
+
+
+def _result(question: shared.Group) -> None:
+    question.add_argument("--format", choices=("table", "csv", "json"), help="default: what -o says, else a table")
+    question.add_argument("-o", "--output", metavar="FILE", help="write here in place of standard output")
+    question.add_argument("--plot", metavar="PICTURE", help="draw it too, into this .png, .svg or .pdf")
+    shared.quiet(question)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Find the place for the answer, make the forecast, write it, draw it."""
+    from dpselect.command.output import destination, format_of
+    from dpselect.command.progress import Progress
+
+    path = None if args.output is None else Path(args.output)
+    form = format_of(args.format, path)
+    if form == "parquet":
+        raise ParameterError("-o", "end in .txt, .csv or .json", args.output)
+    place = destination(path, () if args.counts is None else (args.counts,))
+    try:
+        with Progress("trying mechanisms on imagined users", quiet=args.quiet) as progress:
+            found = forecast(args, progress)
+        place.write(rendered(found, form))
+    except OSError as error:
+        place.give_up()
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise OutputError(f"the output could not be written: {error.strerror}") from None
+    except BaseException:
+        place.give_up()
+        raise
+    if args.plot is not None:
+        found.plot(args.plot)
+        if not args.quiet:
+            print(f"the picture is {args.plot}", file=sys.stderr)
+
+
+def forecast(args: argparse.Namespace, progress: Any) -> Forecast:
+    """`dps.plan` with the words of the command."""
+    from dpselect.forecast import plan
+
+    more: dict[str, Any] = {}
+    if args.question == "top":
+        more = {"k": args.k, "k_bar": args.k_bar, "domain_known": args.domain_known, "noisy_counts": args.noisy_counts}
+    return plan(
+        "top_k" if args.question == "top" else "union",
+        users=args.users,
+        items=args.items,
+        items_per_user=_number(args.items_per_user),
+        skew=args.skew,
+        counts=None if args.counts is None else released_counts(Path(args.counts)),
+        max_items_per_user=args.max_items_per_user,
+        epsilon=args.epsilon.split(","),
+        delta=args.delta,
+        methods=None if args.methods is None else args.methods.split(","),
+        progress=progress,
+        **more,
+    )
+
+
+def _number(text: str | None) -> str | int | None:
+    """Beside counts it must be a whole number, as an average of imagined users it may have a fraction."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() else text
+
+
+def rendered(found: Forecast, form: str) -> bytes:
+    """The forecast as the bytes of a file."""
+    text = found.to_json() if form == "json" else csv_text(found) if form == "csv" else str(found)
+    return (text if text.endswith("\n") else text + "\n").encode()
+
+
+def csv_text(found: Forecast) -> str:
+    """A line for each method and epsilon; what a method does not have is an empty field."""
+    columns = found.to_columns()
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+def released_counts(path: Path) -> list[int]:
+    """The counts in a release that `dpselect top --counts` wrote, or in any CSV file with a column count."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise DataError(f"{path} cannot be read: {why}") from None
+    try:
+        if text.lstrip().startswith("{"):
+            return [_whole(item["count"]) for item in json.loads(text)["items"]]
+        return [_whole(row["count"]) for row in csv.DictReader(io.StringIO(text))]
+    except (ValueError, KeyError, TypeError, csv.Error):
+        raise DataError(f"{path} holds no released counts", f"it must be {SHAPE}") from None
+
+
+def _whole(count: Any) -> int:
+    """A count of either form; a number with a fraction, or none, is not one."""
+    if isinstance(count, bool) or not isinstance(count, int | str):
+        raise TypeError
+    return int(count)

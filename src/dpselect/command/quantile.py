@@ -1,0 +1,68 @@
+"""`dpselect quantile`: the median, or other quantiles, of one value per user."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from dpselect.command import options as shared
+from dpselect.command import run as asking
+
+if TYPE_CHECKING:
+    from dpselect.release.release import Release
+
+EXAMPLES = f"""
+examples:
+  dpselect quantile people.csv --user id --item age --bounds 0 120 --step 1 --epsilon 1
+      The median age, in whole years.
+  dpselect quantile people.csv --user id --item income --q 0.1,0.5,0.9 --bounds 0 1e6 --epsilon 1 --delta 1e-6
+      Three quantiles for one price; a delta makes several of them more accurate.
+  dpselect quantile visits.parquet --user id --item seconds --per-user max --bounds 0 3600 --epsilon 0.5
+      The median of everybody's longest visit.
+
+Choose the bounds without looking at the data: values beyond count as the bound.
+{shared.TERMS}"""
+
+
+def options(command: shared.Group) -> None:
+    """What it understands."""
+    shared.files(command)
+    shared.users(command, required=True)
+    command.add_argument("--item", required=True, metavar="COLUMN", help="the values")
+    shared.rows(command)
+    command.add_argument(
+        "--q", default="0.5", metavar="Q,Q", help="which quantiles, ascending (default 0.5, the median)"
+    )
+    command.add_argument(
+        "--bounds", required=True, nargs=2, metavar=("LOW", "HIGH"), help="where values lie; chosen without the data"
+    )
+    command.add_argument("--step", metavar="S", help="answers are LOW + i S (default: a very small power of ten)")
+    command.add_argument(
+        "--per-user",
+        default="random",
+        metavar="RULE",
+        help="the value of a user with several: random (the default), min, max or mean",
+    )
+    shared.price(command)
+    command.add_argument("--delta", default="0", help=shared.DELTA.partition(" (")[0] + " (default 0)")
+    shared.budget(command)
+    shared.result(command)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Ask, and write the answer."""
+
+    def ask(progress: Callable[[float | None], None]) -> Release:
+        return asking.dataset_of(args).quantile(
+            args.q.split(","),
+            bounds=tuple(args.bounds),
+            epsilon=args.epsilon,
+            delta=args.delta,
+            step=args.step,
+            per_user=args.per_user,
+            fresh=args.fresh,
+            progress=progress,
+        )
+
+    asking.answer(args, ask)

@@ -1,0 +1,131 @@
+"""Asking: from a command's words to data, and from a question to where its answer goes."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpselect.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpselect.dataset import Dataset
+    from dpselect.domain import Domain
+    from dpselect.ledger import Account
+    from dpselect.release.release import Release
+    from dpselect.texts.text import Text
+
+Ask = Callable[[Callable[[float | None], None]], "Release"]
+
+
+def dataset_of(args: argparse.Namespace, text: Text | None = None) -> Dataset:
+    """The rows that a command means, and its items: a column, or a text."""
+    from dpselect.dataset import Dataset
+
+    return Dataset(
+        source_of(args),
+        user=args.user,
+        item=args.item if text is None else text,
+        where=args.where,
+        max_items_per_user=getattr(args, "max_items_per_user", None),  # a quantile takes one value of each user
+        split=getattr(args, "split", None),
+        table=args.table,
+        newlines_in_values=args.newlines_in_values,
+        **payment(args),
+        look=False,  # it is asked at once, which looks at the schema before anything is paid
+    )
+
+
+def payment(args: argparse.Namespace) -> dict[str, Any]:
+    """Who pays, in Python's words. Half of it is a mistake, which is said in the words of the command."""
+    if args.budget is None and args.analyst is not None:
+        raise ParameterError("--budget", "be given with --analyst", "nothing", "dpselect ledger init FILE makes one")
+    if args.budget is None:
+        return {}
+    from dpselect.ledger.budget import Budget
+
+    try:
+        return {"budget": Budget.open(args.budget, data=args.data, analyst=args.analyst, snapshot=args.snapshot)}
+    except ParameterError as error:
+        raise ParameterError(f"--{error.parameter}", error.must, error.came, error.hint) from None
+
+
+def account_of(args: argparse.Namespace) -> Account:
+    """Whose budget for which data."""
+    from dpselect.ledger import Account
+
+    try:
+        return Account(dataset=args.data, analyst=args.analyst)
+    except ParameterError as error:
+        if error.parameter != "dataset":
+            raise
+        raise ParameterError("--data", error.must, error.came, error.hint) from None
+
+
+def source_of(args: argparse.Namespace) -> str | list[str]:
+    """One file as itself, several as a list."""
+    files: list[str] = args.files
+    return files[0] if len(files) == 1 else files
+
+
+def domain_of(args: argparse.Namespace) -> Domain | None:
+    """What the four options say about the domain; they exclude each other."""
+    from dpselect import domain
+
+    if args.domain is not None:
+        return domain.Listed(tuple(next(csv.reader([args.domain]), [])))
+    if args.domain_from is not None:
+        source, colon, column = args.domain_from.rpartition(":")
+        if not (source and colon and column):
+            raise ParameterError("--domain-from", "be FILE:COLUMN", args.domain_from)
+        return domain.Column(source, column)
+    if args.domain_range is not None:
+        return domain.Span(*_ends(args.domain_range))
+    return None if args.domain_size is None else domain.Size(args.domain_size)
+
+
+def _ends(text: str) -> tuple[int, int]:
+    start, _, stop = text.partition("..")
+    try:
+        return int(start), int(stop) + 1  # a Span is half open, as a range of Python's
+    except ValueError:
+        raise ParameterError("--domain-range", "be START..STOP, two whole numbers", text, "for example 1..5") from None
+
+
+def answer(
+    args: argparse.Namespace, ask: Ask, doing: str = "counting distinct users", *, of_a_set: bool = False
+) -> None:
+    """Find the place for the answer, then ask, then write: in this order, since asking costs budget.
+
+    The answer may be lines only where it is `of_a_set`, which loses nothing by that.
+    """
+    from dpselect.command.output import BY_EXTENSION, SETS_BY_EXTENSION, deliver, destination, format_of
+    from dpselect.command.progress import Progress
+    from dpselect.engines.postgres.address import is_postgres
+    from dpselect.engines.sources.files import find
+    from dpselect.engines.spark.source import is_spark
+
+    output = getattr(args, "output", None)
+    path = None if output is None else Path(output)
+    form = format_of(getattr(args, "format", None), path, SETS_BY_EXTENSION if of_a_set else BY_EXTENSION)
+    if form == "lines" and args.counts:
+        raise ParameterError("--counts", "be left out where the answer is lines of items", "--counts", "csv has both")
+    source = source_of(args)
+    here = path is not None and not is_postgres(source) and not is_spark(source)
+    place = destination(path, find(args.files).paths if here else ())
+    try:
+        with Progress(doing, quiet=args.quiet) as progress:
+            release = ask(progress)
+    except BaseException:
+        place.give_up()
+        raise
+    deliver(release, form, place)
+
+
+def tell(args: argparse.Namespace, text: str) -> None:
+    """A word to whoever waits, unless nobody wants it."""
+    if not args.quiet:
+        print(text, file=sys.stderr, flush=True)

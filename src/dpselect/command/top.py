@@ -1,0 +1,75 @@
+"""`dpselect top`: the k items that most users share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from dpselect.command import options as shared
+from dpselect.command import run as asking
+from dpselect.methods import names
+
+if TYPE_CHECKING:
+    from dpselect.release.release import Release
+
+EXAMPLES = f"""
+examples:
+  dpselect top plays.parquet --user user --item artist -k 10 --epsilon 1 --delta 1e-6
+      The ten artists that most users played, of a catalogue that nobody has to know.
+  dpselect top logs/*.csv --user uid --item page --where "country = 'DE'" --epsilon 0.5 --counts -o top.csv
+      German visitors only, with noisy numbers of users, into a file.
+  dpselect top films.csv --user user --item film -k 5 --epsilon 1 --delta 0 --domain-from titles.csv:film
+      Exactly five of the films listed in another, public file, without any delta.
+  dpselect top ratings.parquet --user user --item stars -k 2 --epsilon 1 --domain-range 1..5
+      The two most used numbers of stars, one to five.
+  dpselect top plays.parquet --user user --item artist --epsilon 1 --budget budget.sqlite --analyst ann
+      Paid from ann's budget; refused, before any row is read, when that does not suffice.
+  dpselect top app.duckdb --table events --user user_id --item word --max-items-per-user 20 --epsilon 1 --format json
+      A table of a database; of every user at most 20 words, picked at random, which lowers the threshold.
+{shared.TERMS}"""
+
+
+def options(command: shared.Group) -> None:
+    """What it understands."""
+    shared.files(command, "CSV, JSON, Parquet, or a database (DuckDB, postgresql://..., spark:...) with --table")
+    shared.users_and_items(command, required=True)
+    command.add_argument("-k", "--k", type=int, default=10, help="how many items at most (default 10)")
+    shared.price(command)
+    command.add_argument("--delta", help=shared.DELTA + "; with a domain, 0)")
+    command.add_argument(
+        "--k-bar", type=int, metavar="N", help="look at the N items with most users (default 10 k, at least 1000)"
+    )
+    shared.domain(command)
+    command.add_argument("--counts", action="store_true", help="release noisy numbers of users too; they share epsilon")
+    command.add_argument(
+        "--method",
+        default="auto",
+        metavar="NAME",
+        help=f"auto, {', '.join(names('top_k', domain=False))}; with a domain {', '.join(names('top_k', domain=True))}",
+    )
+    command.add_argument(
+        "--no-ranked", dest="ranked", action="store_false", help="a set in no order will do, which is often nearer"
+    )
+    shared.budget(command)
+    shared.result(command)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Ask, and write the answer."""
+
+    def ask(progress: Callable[[float | None], None]) -> Release:
+        return asking.dataset_of(args).top_k(
+            args.k,
+            epsilon=args.epsilon,
+            delta=args.delta,
+            domain=asking.domain_of(args),
+            counts=args.counts,
+            k_bar=args.k_bar,
+            method=args.method,
+            ranked=args.ranked,
+            fresh=args.fresh,
+            progress=progress,
+        )
+
+    asking.answer(args, ask)

@@ -1,0 +1,138 @@
+"""Domain: the items that can be chosen, known before any row is read. Small frozen values; no engine here."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dpselect.errors import ParameterError, came
+from dpselect.parameters import MOST_BITS, several, whole
+
+_PLAIN = (bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.time)
+MOST_ITEMS = 2**128  # the longest identifiers in use; every mechanism answers in bounded time up to here
+_MUST = "be a list of items, a range, a number of items, or a Column of another source"
+
+
+class Unseen(enum.Enum):
+    """The type of UNSEEN, the label of an item that has no row and, in a domain that is only a size, no name."""
+
+    UNSEEN = "(unseen item)"
+
+    def __str__(self) -> str:
+        return self.value
+
+    __repr__ = __str__
+
+
+UNSEEN = Unseen.UNSEEN
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Listed:
+    """The items themselves. A value that comes twice counts once, None is dropped; the order does not matter."""
+
+    items: tuple[object, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.items, (list, tuple)):
+            raise ParameterError("domain", "be a list or a tuple of items", came(self.items))
+        items = tuple(_python(item) for item in self.items)
+        strange = next((item for item in items if item is not None and not isinstance(item, _PLAIN)), None)
+        if strange is not None:
+            raise ParameterError("domain", "hold plain values such as text, numbers or dates", came(strange))
+        for item in items:
+            if isinstance(item, int) and item.bit_length() > MOST_BITS:
+                raise ParameterError("domain", "hold integers of a few thousand digits at most", came(item))
+            if isinstance(item, decimal.Decimal) and item.is_snan():
+                raise ParameterError("domain", "hold plain values such as text, numbers or dates", "a signaling NaN")
+        if all(item is None for item in items):
+            raise ParameterError("domain", "hold at least one item", "none")
+        object.__setattr__(self, "items", items)
+
+    def __repr__(self) -> str:
+        return f"Listed({len(self.items)} items)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Column:
+    """A column of another source that is public, such as the catalogue of a shop; `source` is what Dataset takes."""
+
+    source: object
+    column: str
+    table: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("column", self.column), ("table", self.table)):
+            if not (isinstance(value, str) and value.strip()) and (name == "column" or value is not None):
+                raise ParameterError(f"domain {name}", f"be the name of a {name}", came(value))
+
+    def __repr__(self) -> str:
+        return f"Column({self.column!r})"
+
+
+@dataclass(frozen=True)
+class Span:
+    """The whole numbers from `start` up to, but not including, `stop`."""
+
+    start: int
+    stop: int
+
+    def __post_init__(self) -> None:
+        start = whole("domain start", self.start, least=-(2**63), most=2**63)
+        stop = whole("domain stop", self.stop, least=start + 1, most=2**63)
+        object.__setattr__(self, "start", start)
+        object.__setattr__(self, "stop", stop)
+
+
+@dataclass(frozen=True)
+class Size:
+    """Only how many items there are. The caller promises that no more than `items` different ones can ever occur.
+
+    An item without a row has no name here: its label is UNSEEN. Where the data break the promise and hold more
+    items than that, nothing fails (a failure would depend on the data): there is just no unseen item.
+    """
+
+    items: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "items", whole("domain", self.items, least=1, most=MOST_ITEMS))
+
+
+Domain = Listed | Column | Span | Size
+
+
+def domain_of(value: object) -> Domain:
+    """The domain that a caller means: 10**6 is a Size, range(24) a Span, a list or an array a Listed."""
+    if isinstance(value, (Listed, Column, Span, Size)):
+        return value
+    if isinstance(value, range):
+        if value.step != 1:
+            raise ParameterError("domain", "be a range of step 1", came(value), "write list(range(...)) instead")
+        return Span(value.start, value.stop)
+    if isinstance(value, (str, bytes)):
+        raise ParameterError("domain", _MUST, came(value), "write Column(path, column) to read the items from a file")
+    if isinstance(value, Iterable) and not isinstance(value, dict):
+        return Listed(tuple(several("domain", value, _MUST)))
+    if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
+        raise ParameterError("domain", _MUST, came(value))
+    return Size(whole("domain", value, least=1, most=MOST_ITEMS))
+
+
+def most_items(domain: Domain) -> int | None:
+    """How many items the domain holds at most, None where only reading it can tell."""
+    if isinstance(domain, Listed):
+        return len({item for item in domain.items if item is not None})
+    if isinstance(domain, Span):
+        return domain.stop - domain.start
+    return domain.items if isinstance(domain, Size) else None
+
+
+def _python(item: object) -> object:
+    """A NumPy scalar as the Python value that it holds, a UUID as its text (engines name items so)."""
+    home = type(item).__module__
+    if home == "numpy" and getattr(item, "ndim", None) == 0:
+        return item.item()  # type: ignore[attr-defined]
+    return str(item) if home == "uuid" else item

@@ -1,0 +1,123 @@
+"""Many Bernoulli draws of one monotone probability: 64 random bits each against its bounds on cells of weights.
+
+Weights are put into buckets by the leading bits of their floats. Runs of buckets (cells) are bisected while more than
+a few of their draws would lie between the bounds at the cell's two ends; those that do in the end are decided
+exactly on the same bits. The cells change how fast a draw is decided, never its outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dpselect.draws.core import Core
+from dpselect.draws.laws import MonotoneProbability
+from dpselect.errors import ParameterError
+from dpselect.reals import lower, upper
+
+Given = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+Int64 = npt.NDArray[np.int64]
+
+ALL = 1 << 64
+BUCKET_BITS = 20  # at most 2^20 buckets, and about 16 for each weight
+FEW = 2  # so many draws of a cell may be open on average: deciding them costs about as much as bisecting the cell
+
+
+def bernoullis(core: Core, weights: Given, unit: int, probability: MonotoneProbability) -> npt.NDArray[np.bool_]:
+    """Draw an independent Bernoulli of probability.at(weight / unit) for each weight; a weight of 0 gives False."""
+    checked(weights)
+    found = np.zeros(len(weights), dtype=bool)
+    positive = np.flatnonzero(weights)
+    if not len(positive):
+        return found
+    buckets = Buckets.of(weights[positive])
+    low, last = bounds(buckets, unit, probability)
+    words = core.source.words(len(positive))
+    successes = words < low[buckets.index]
+    unsure = ~successes & (words <= last[buckets.index])
+    for i in np.flatnonzero(unsure):
+        weight = Fraction(weights[positive[i]].item()) / unit
+        successes[i] = core.decide(int(words[i]), 64, probability.at(weight))
+    found[positive] = successes
+    return found
+
+
+def checked(weights: Given) -> None:
+    """Refuse what is not a weight, without saying which."""
+    if weights.dtype not in (np.int64, np.float64):
+        raise ParameterError("weights", "be int64 or float64", weights.dtype)
+    if not ((weights >= 0) & (weights < np.inf)).all():
+        raise ParameterError("weights", "be finite and at least 0", "others")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Buckets:
+    """Weight i lies in bucket index[i]; bucket b holds weights from start(b) up to, not including, start(b + 1)."""
+
+    index: Int64
+    first: int  # the pattern of the smallest weight
+    shift: int
+    counts: Int64
+    top: Fraction  # the largest weight
+
+    @classmethod
+    def of(cls, weights: Given) -> Buckets:
+        """Divide by bit patterns, which order positive floats; integers that no float holds are rounded down."""
+        patterns = rounded_down(weights).view(np.int64)
+        first, final = int(patterns.min()), int(patterns.max())
+        size = min(BUCKET_BITS, len(weights).bit_length() + 4)
+        shift = max(0, (final - first).bit_length() - size)
+        index = (patterns - first) >> shift
+        return cls(index=index, first=first, shift=shift, counts=np.bincount(index), top=Fraction(weights.max().item()))
+
+    def start(self, bucket: int) -> Fraction:
+        """Return the least weight that a bucket may hold."""
+        return Fraction(np.int64(self.first + (bucket << self.shift)).view(np.float64).item())
+
+
+def rounded_down(weights: Given) -> npt.NDArray[np.float64]:
+    """Return the largest floats that are not above the weights."""
+    near = weights.astype(np.float64)
+    if weights.dtype == np.int64 and int(weights.max()) > 1 << 53:
+        above = near.astype(np.uint64) > weights.view(np.uint64)
+        near[above] = np.nextafter(near[above], 0)
+    return near
+
+
+def bounds(
+    buckets: Buckets, unit: int, probability: MonotoneProbability
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Bound each bucket by (low, last): words below `low` are successes, those above `last` failures."""
+    cells = list(_cells(buckets, unit, probability))
+    widths = [end - start for start, end, _, _ in cells]
+    low = np.array([min(low, ALL - 1) for _, _, low, _ in cells], dtype=np.uint64)
+    last = np.array([max(high - 1, 0) for _, _, _, high in cells], dtype=np.uint64)
+    return np.repeat(low, widths), np.repeat(last, widths)
+
+
+def _cells(buckets: Buckets, unit: int, probability: MonotoneProbability) -> Iterator[tuple[int, int, int, int]]:
+    """Yield (first bucket, end, low, high) in rising order, with low <= 2^64 p <= high for all weights of the cell."""
+    before = np.concatenate([[0], np.cumsum(buckets.counts)]).tolist()
+    lowest, highest = 0, ALL
+    if before[-1] > FEW:  # many weights may lie at an end, a cutoff say
+        lowest, _ = _words(probability, buckets.start(0) / unit)
+        _, highest = _words(probability, buckets.top / unit)
+    left = [(0, len(buckets.counts), lowest, highest)]
+    while left:
+        start, end, low, high = left.pop()
+        if end - start == 1 or (before[end] - before[start]) * (high - low) <= FEW * ALL:
+            yield start, end, low, high
+            continue
+        middle = (start + end) // 2
+        under, over = _words(probability, buckets.start(middle) / unit)
+        left += [(middle, end, max(low, under), high), (start, middle, low, min(high, over))]
+
+
+def _words(probability: MonotoneProbability, weight: Fraction) -> tuple[int, int]:
+    """Round 2^64 p down and up."""
+    ball = probability.at(weight).ball(96)
+    return max(0, (lower(ball) * ALL).__floor__()), min(ALL, (upper(ball) * ALL).__ceil__())

@@ -1,0 +1,133 @@
+"""One of very many candidates, by masses that are a falling times a rising factor: rejection from an envelope.
+
+A cell is a run of neighbours x = first .. last of one family; each weighs at most fall(first) * rise(last). That
+bound, as a ball, is the height of the envelope on the cell, and the cell's area is rounded up to an integer. Cells
+are bisected until the envelope's rejection rate is small. Then a cell is proposed in exact proportion to these
+integers, one of its x uniformly, and accepted with probability mass / bound, an exact real. Whatever the cells are,
+the distribution is exact, and no x is left out: negligible masses stay together in one wide cell. Proof:
+docs/exact-draws.md.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from math import inf, log2
+
+import numpy as np
+from flint import arb, ctx
+
+from dpselect.draws.core import Core
+from dpselect.draws.laws import Masses
+from dpselect.reals import enclose
+
+BITS = 64
+REJECTION_RATE = 0.7  # at most: about three proposals for each answer, and fewer cells to weigh
+TOTAL_BITS = 62  # the highest cell adds up to about 2^62
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell is first .. last of a family, with balls of rise(last) and of rise at some place not after first."""
+
+    family: int
+    first: int
+    last: int
+    base: arb
+    rise: arb
+    bound: arb  # at least the mass of each of them
+    log_area: float  # log2 of the envelope's area on the cell, and of how much of it is rejected at most:
+    log_rejected: float  # these only say where to refine
+
+    @property
+    def width(self) -> int:
+        """Count its candidates."""
+        return self.last - self.first + 1
+
+
+def sample_product(core: Core, masses: Masses) -> tuple[int, int]:
+    """Draw (family, x) in proportion to its mass."""
+    cells = refined(masses, first_cells(masses), REJECTION_RATE)
+    if len(cells) == 1 and cells[0].width == 1:
+        return cells[0].family, 0
+    scale = TOTAL_BITS - int(max(c.log_area for c in cells))
+    areas = [_above(c.bound * c.width, scale) for c in cells]
+    sums = list(accumulate(areas))
+    while True:
+        place = bisect_right(sums, core.below(sums[-1]))
+        cell, x = cells[place], cells[place].first + core.below(cells[place].width)
+        if core.bernoulli(_Share(masses, cell.family, x, Fraction(areas[place], cell.width), scale)):
+            return cell.family, x
+
+
+@dataclass(frozen=True)
+class _Share:
+    """The acceptance probability is mass over bound, in units of 2^-scale."""
+
+    masses: Masses
+    family: int
+    x: int
+    bound: Fraction
+    scale: int
+
+    def ball(self, bits: int) -> arb:
+        """Return the number's ball."""
+        with ctx.workprec(bits):
+            mass = self.masses.fall(self.family, self.x, bits) * self.masses.rise(self.family, self.x, bits)
+            return mass * arb(2) ** self.scale / enclose(self.bound)
+
+
+def first_cells(masses: Masses) -> list[Cell]:
+    """Make one cell for each family."""
+    return [_family(masses, f, size) for f, size in enumerate(masses.sizes)]
+
+
+def refined(masses: Masses, cells: list[Cell], rate: float) -> list[Cell]:
+    """Bisect cells that reject more than the average until the envelope's rejection rate is at most `rate`."""
+    while True:
+        unit = max(c.log_area for c in cells)
+        areas = np.exp2(np.array([c.log_area for c in cells]) - unit)
+        rejected = np.exp2(np.array([c.log_rejected for c in cells]) - unit)
+        if rejected.sum() <= rate * areas.sum():
+            return cells
+        halved = rejected >= rejected.mean()
+        cells = [
+            half for c, again in zip(cells, halved, strict=True) for half in (_halves(masses, c) if again else (c,))
+        ]
+
+
+def _family(masses: Masses, family: int, size: int) -> Cell:
+    last = masses.rise(family, size - 1, BITS)
+    return _cell(masses, family, 0, size - 1, masses.rise(family, 0, BITS) if size > 1 else last, last)
+
+
+def _halves(masses: Masses, cell: Cell) -> tuple[Cell, Cell]:
+    middle = (cell.first + cell.last) // 2
+    rise = masses.rise(cell.family, middle, BITS)
+    return (
+        _cell(masses, cell.family, cell.first, middle, cell.base, rise),
+        _cell(masses, cell.family, middle + 1, cell.last, rise, cell.rise),
+    )
+
+
+def _cell(masses: Masses, family: int, first: int, last: int, base: arb, rise: arb) -> Cell:
+    with ctx.workprec(BITS):
+        fall = masses.fall(family, first, BITS)
+        bound, width = fall * rise, log2(last - first + 1)
+        rejected = bound - masses.fall(family, last, BITS) * base if first < last else arb(0)
+        return Cell(family, first, last, base, rise, bound, _log2(bound) + width, _log2(rejected) + width)
+
+
+def _log2(ball: arb) -> float:
+    """Approximate log2 of a ball, -inf where it is not positive, for decisions that do not touch the distribution."""
+    mantissa, exponent = ball.mid().man_exp()
+    return log2(int(mantissa)) + int(exponent) if mantissa > 0 else -inf
+
+
+def _above(ball: arb, scale: int) -> int:
+    """Return an integer that is at least ball * 2^scale."""
+    mantissa, exponent = ball.upper().man_exp()
+    shift = int(exponent) + scale
+    return int(mantissa) << shift if shift >= 0 else (int(mantissa) >> -shift) + 1

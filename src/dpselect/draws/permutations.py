@@ -1,0 +1,77 @@
+"""Random orders and random subsets: sort by random keys, 64-bit words of block, random bits and place.
+
+Entries of equal keys are ordered by new keys of their own, so no number of random bits is too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from dpselect.draws.entropy import Bits
+
+Int64 = npt.NDArray[np.int64]
+UInt64 = npt.NDArray[np.uint64]
+
+PART = 1 << 20  # entries sorted at once: 8 MB, which fit into a processor's cache
+
+
+def order(bits: Bits, n: int) -> Int64:
+    """Return 0 .. n - 1 in a uniformly random order."""
+    return by_random_key(bits, np.zeros(n, dtype=np.uint64)).astype(np.int64)
+
+
+def sample(bits: Bits, offsets: Int64, most: int) -> Int64:
+    """Keep a uniformly random `most` of every block, or all where there are no more; places are ascending."""
+    sizes = np.diff(offsets)
+    large = np.flatnonzero(sizes > most)
+    keep = np.ones(int(offsets[-1] - offsets[0]), dtype=bool)
+    for blocks in _parts(large, sizes[large]):
+        ends = np.cumsum(sizes[blocks])
+        starts = ends - sizes[blocks]
+        block = np.repeat(np.arange(len(blocks)), sizes[blocks])
+        lost = np.flatnonzero(np.arange(len(block)) - starts[block] >= most)
+        moved = (offsets[blocks] - offsets[0] - starts)[block[lost]]
+        keep[by_random_key(bits, block.astype(np.uint64))[lost].astype(np.int64) + moved] = False
+    kept: Int64 = np.flatnonzero(keep) + offsets[0]
+    return kept
+
+
+def _parts(blocks: Int64, sizes: Int64) -> Iterator[Int64]:
+    """Divide the blocks into runs of about PART entries; a longer block is one run."""
+    if len(blocks):
+        ends = np.cumsum(sizes)
+        cuts = np.unique(np.searchsorted(ends, np.arange(PART, int(ends[-1]), PART)))
+        yield from (run for run in np.split(blocks, cuts) if len(run))
+
+
+def by_random_key(bits: Bits, blocks: UInt64) -> UInt64:
+    """Order the places 0, 1, ... of entries by block, those of a block in a uniformly random order.
+
+    `blocks` rises from 0 without gaps. A key needs at least one random bit: there are fewer than 2^32 entries,
+    or one block.
+    """
+    n = len(blocks)
+    if n < 2:
+        return np.arange(n, dtype=np.uint64)
+    below = np.uint64((n - 1).bit_length())
+    free = np.uint64(64 - int(below) - int(blocks[-1]).bit_length())
+    keys = blocks << free | bits.words(n) >> (np.uint64(64) - free)
+    keys = keys << below | np.arange(n, dtype=np.uint64)
+    keys.sort()
+    places = keys & ((np.uint64(1) << below) - np.uint64(1))
+    keys >>= below
+    same = keys[1:] == keys[:-1]
+    if same.any():
+        _again(bits, places, same)
+    return places
+
+
+def _again(bits: Bits, places: UInt64, same: npt.NDArray[np.bool_]) -> None:
+    """Put every run of equal keys in a random order; same[i] says that entries i and i + 1 have equal keys."""
+    after = np.concatenate([[False], same])
+    tied = np.flatnonzero(after | np.concatenate([same, [False]]))
+    runs = np.cumsum(~after[tied]) - 1
+    places[tied] = places[tied][by_random_key(bits, runs.astype(np.uint64))]

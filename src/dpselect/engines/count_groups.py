@@ -1,0 +1,63 @@
+"""From how many items have each count to a histogram that can name the r-th item of a group, seen or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpselect.aggregates.histogram import Histogram
+from dpselect.domain import UNSEEN, Domain, Size, Span
+
+
+def histogram_of(
+    found: Sequence[Sequence[Any]],
+    domain: Domain | None,
+    *,
+    text: bool,
+    item: Callable[[int], Any],
+    seen_before: Callable[[int, int], int],
+) -> Histogram:
+    """Groups (count, items), most first, and then the items of the domain that have no row.
+
+    `item(place)` is the item that stands there among all seen ones, group after group. `text` says that the numbers of
+    a span are written as text. `seen_before(start, r)` is how many seen numbers stand before the r-th unseen one.
+    """
+    counts, sizes = [row[0] for row in found], [row[1] for row in found]
+    unseen = _unseen(domain, sum(sizes))
+    if unseen:
+        counts, sizes = [*counts, 0], [*sizes, unseen]
+    names = _Names(tuple(sizes), domain, bool(unseen), text, item, seen_before)
+    return Histogram(counts=np.array(counts, dtype=np.int64), sizes=sizes, label=names)
+
+
+def _unseen(domain: Domain | None, seen: int) -> int:
+    """How many items of the domain have no row and stand in no table."""
+    if isinstance(domain, Span):
+        return domain.stop - domain.start - seen
+    return max(0, domain.items - seen) if isinstance(domain, Size) else 0
+
+
+@dataclass(frozen=True, repr=False)
+class _Names:
+    """The labels of a grouped histogram, asked for one at a time."""
+
+    sizes: tuple[int, ...]
+    domain: Domain | None
+    rest: bool  # the last group are items of the domain that stand in no table
+    text: bool
+    item: Callable[[int], Any]
+    seen_before: Callable[[int, int], int]
+
+    def __call__(self, group: int, member: int) -> object:
+        if not (0 <= group < len(self.sizes) and 0 <= member < self.sizes[group]):
+            raise IndexError("there is no such member of a group")
+        unseen = self.rest and group == len(self.sizes) - 1
+        place = sum(self.sizes[:group]) + member
+        if not isinstance(self.domain, Span):
+            return UNSEEN if unseen else self.item(place)
+        start = self.domain.start
+        number = start + member + self.seen_before(start, member) if unseen else int(self.item(place))
+        return str(number) if self.text else number

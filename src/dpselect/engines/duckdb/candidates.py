@@ -1,0 +1,69 @@
+"""Candidates from a table: one row each, its label and its score. Nothing is counted here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from dpselect.engines.duckdb.sources import Scan, open_scan
+from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, item_form, kind, label
+from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.errors import ParameterError
+from dpselect.parameters import near
+
+Score = int | float | Fraction
+
+NUMBER = "be a finite number in every row"
+LARGEST = 400  # decimal places before or after the point: beyond floats, and still quick to be exact with
+
+
+def read_candidates(source: object, label: str, score: str, *, table: str | None = None) -> dict[object, Score]:
+    """Label to score. A label may occur once; who the candidates are is public, so a second one is refused aloud."""
+    workspace = Workspace()
+    try:
+        scan = open_scan(workspace, source, table)
+        _check_columns(scan, label, score)
+        types = scan.types(workspace, [label, score])
+        if kind(types[score]) not in {*INTEGERS, *FLOATS, *TEXTS, "DECIMAL", OBJECT}:
+            raise ParameterError("score", "be a column of numbers", f"one of type {kind(types[score])}")
+        columns = f"{item_form(quoted(label), types[label])}, {quoted(score)}"
+
+        def read() -> list[Row]:
+            with scan.rows(workspace, [label, score], lambda rows: f"SELECT * FROM {rows}") as rows:
+                return workspace.rows(f"SELECT {columns} FROM {rows}")
+
+        return _candidates(workspace.guarded(read), types[label], types[score])
+    finally:
+        workspace.close()
+
+
+def _check_columns(scan: Scan, label: str, score: str) -> None:
+    for name, column in (("label", label), ("score", score)):
+        if scan.names and column not in scan.names:
+            raise ParameterError(name, "be a column of the source", repr(column), near(column, scan.names))
+    if label == score:
+        raise ParameterError("score", "be another column than label", repr(score))
+
+
+def _candidates(rows: Sequence[Row], label_type: str, score_type: str) -> dict[object, Score]:
+    if any(row[0] is None for row in rows):
+        raise ParameterError("label", "be there in every row", "rows without one")
+    found = {label(row[0], label_type): _score(label(row[1], score_type)) for row in rows}
+    if len(found) < len(rows):
+        raise ParameterError("label", "name every candidate once", "one that occurs again")
+    return found
+
+
+def _score(value: object) -> Score:
+    """A score as the exact number that it is; text is read as a decimal."""
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    try:
+        number = Decimal(value) if isinstance(value, (str, Decimal)) else Decimal("nan")
+    except InvalidOperation:
+        number = Decimal("nan")
+    if not number.is_finite() or abs(number.adjusted()) > LARGEST:
+        raise ParameterError("score", NUMBER, "something else")
+    return int(number) if number == number.to_integral_value() else Fraction(number)

@@ -1,0 +1,103 @@
+"""A listed domain as a table: its values in the item column's type and form, told from the domain alone.
+
+A domain is public, so a value of it that does not fit is an error and may be spoken of.
+"""
+
+from __future__ import annotations
+
+from dpselect.domain import Column, Listed
+from dpselect.engines.duckdb.scans import described, missing_column
+from dpselect.engines.duckdb.sources import open_scan
+from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, is_text, item_form, kind, label, nameable
+from dpselect.engines.duckdb.workspace import Workspace, quoted
+from dpselect.engines.sources.objects import written
+from dpselect.errors import DataError, ParameterError
+
+_NUMBERS = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN"}
+
+
+def keep_domain(workspace: Workspace, domain: Listed | Column, item_type: str, *, untyped: bool = False) -> str:
+    """The name of a table with one column i: the distinct items of the domain.
+
+    `untyped` says that the items are text because their source has no types (CSV, JSON): only there a number of the
+    domain is the text that is written like it.
+    """
+    listed = list(domain.items) if isinstance(domain, Listed) else None
+    values = workspace.fresh()
+    if isinstance(domain, Column):
+        listed = _keep_column(workspace, domain, values, as_objects=item_type == OBJECT)
+    if item_type == OBJECT:
+        return _keep_objects(workspace, listed or [])
+    if listed is not None:
+        _keep_list(workspace, listed, values)
+    value_type = described(workspace, f"FROM {values}")["v"]
+    if is_text(item_type) and not untyped and kind(value_type) in _NUMBERS:
+        hint = "write the items as text, in quotes"
+        raise ParameterError("domain", "hold text, like the item column", f"{kind(value_type)} values", hint)
+    target = "VARCHAR" if is_text(item_type) else item_type
+    _refuse_misfits(workspace, values, value_type, target)
+    form = item_form("v", target)
+    here = nameable("v", target)
+    table = workspace.fresh()
+    typed = f"(SELECT TRY_CAST(v AS {target}) AS v FROM {values})"
+    workspace.fetch(f"CREATE TEMP TABLE {table} AS SELECT DISTINCT {form} AS i FROM {typed} WHERE {here}")
+    if not workspace.fetch(f"FROM {table} LIMIT 1"):
+        raise ParameterError("domain", "hold at least one item", "none")
+    workspace.fetch(f"DROP TABLE {values}")
+    return table
+
+
+def _keep_list(workspace: Workspace, items: list[object], values: str) -> None:
+    try:
+        workspace.fetch(f"CREATE TEMP TABLE {values} AS SELECT unnest(?) AS v", [items])
+        kept = True
+    except DataError:
+        kept = False
+    if not kept:
+        raise ParameterError("domain", "hold values of one type", "some that no column of a table can hold together")
+
+
+def _keep_objects(workspace: Workspace, items: list[object]) -> str:
+    """Items of a column without a declared type, in the form that its values have."""
+    forms = written(item for item in items if item is not None)
+    if not len(forms):
+        raise ParameterError("domain", "hold at least one item", "none")
+    if any(form is None for form in forms):
+        raise ParameterError("domain", "hold values that a column can hold", "NaN, or text that is no Unicode")
+    table = workspace.fresh()
+    asked = workspace.register({"i": forms})
+    try:
+        workspace.fetch(f'CREATE TEMP TABLE {table} AS SELECT DISTINCT i COLLATE "C" AS i FROM {asked}')
+    finally:
+        workspace.connection.unregister(asked)
+    return table
+
+
+def _keep_column(workspace: Workspace, domain: Column, values: str, *, as_objects: bool) -> list[object] | None:
+    """Keep the column as a table, or give its values where it has no declared type, or items have none."""
+    scan = open_scan(workspace, domain.source, domain.table)
+    if scan.names and domain.column not in scan.names:
+        raise missing_column("domain", domain.column, scan)
+    sql_type = scan.types(workspace, [domain.column])[domain.column]
+
+    def select(source: str) -> str:
+        return f"SELECT {quoted(domain.column)} AS v FROM {source}"
+
+    def keep() -> list[object] | None:
+        with scan.rows(workspace, [domain.column], select) as source:
+            if as_objects or sql_type == OBJECT:
+                named = f"SELECT DISTINCT {item_form('v', sql_type)} FROM {source} WHERE {nameable('v', sql_type)}"
+                return [label(value, sql_type) for (value,) in workspace.rows(named)]
+            workspace.rows(f"CREATE TEMP TABLE {values} AS FROM {source}")
+            return None
+
+    return workspace.guarded(keep)
+
+
+def _refuse_misfits(workspace: Workspace, values: str, value_type: str, target: str) -> None:
+    """Values that the item column's type cannot hold, or not exactly: 1.5 where items are whole numbers."""
+    cast = f"TRY_CAST(v AS {target})"
+    changed = "false" if kind(value_type) in TEXTS else f"TRY_CAST({cast} AS {value_type}) IS DISTINCT FROM v"
+    if workspace.fetch(f"SELECT 1 FROM {values} WHERE v IS NOT NULL AND ({cast} IS NULL OR {changed}) LIMIT 1"):
+        must = f"hold values that are {kind(target)}, like the item column"
+        raise ParameterError("domain", must, f"{kind(value_type)} values of which not all are")

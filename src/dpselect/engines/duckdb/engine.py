@@ -1,0 +1,281 @@
+"""The DuckDB engine: one source, one filter, one bound, and the questions, answered by SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from dpselect.aggregates.histogram import Histogram
+from dpselect.domain import Column, Domain, Listed, Span
+from dpselect.engines.duckdb import questions
+from dpselect.engines.duckdb.scans import Scan, missing_column
+from dpselect.engines.duckdb.sources import open_scan
+from dpselect.engines.duckdb.types import (
+    OBJECT,
+    TEXTS,
+    filter_form,
+    filter_type,
+    has_text,
+    is_text,
+    item_form,
+    kind,
+    label,
+    nameable,
+    number_form,
+    plain_form,
+    plain_type,
+    present,
+    user_form,
+)
+from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.port import PerUser, Progress
+from dpselect.engines.sources.object_marks import MARK
+from dpselect.errors import DataError, ParameterError
+from dpselect.parameters import whole
+from dpselect.texts.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from dpselect.aggregates.user_sets import UserSets
+    from dpselect.aggregates.value_counts import Grid, UsersAt
+    from dpselect.engines.duckdb.weights import DuckDBPairs
+    from dpselect.engines.row_filter import RowFilter
+    from dpselect.texts.token_stream import TokenStream
+
+
+class DuckDBEngine:
+    """Distinct users per item of one source. Opening it reads the schema and refuses what does not fit.
+
+    `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
+    """
+
+    def __init__(
+        self,
+        source: object,
+        *,
+        user: str,
+        item: str,
+        where: str | None = None,
+        max_items_per_user: int | None = None,
+        split: str | None = None,
+        table: str | None = None,
+        newlines_in_values: bool = False,
+        key: bytes,
+    ) -> None:
+        condition = None if where is None else _condition(where)
+        self._workspace = Workspace()
+        self._domains: dict[Domain, str] = {}
+        self._key = key
+        self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
+        try:
+            self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
+            self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition)
+            self._where = "true" if condition is None else _written(condition, self._types)
+            if split is not None and not has_text(self._types[item]):
+                raise ParameterError(
+                    "split", "go with an item column of text", f"a column of {kind(self._types[item])}"
+                )
+            self._item_type = plain_type(self._types[item]) if split is not None else self._types[item]
+        except BaseException:
+            self._workspace.close()
+            raise
+        self._user, self._item, self._split = user, item, split
+        self._every_row = where is None and split is None and max_items_per_user is None
+
+    def __enter__(self) -> DuckDBEngine:
+        return self
+
+    def __exit__(self, sort: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget everything. Labels cannot be asked for any more."""
+        self._workspace.close()
+
+    @property
+    def fixed(self) -> bool:
+        """Do the files of the source alone decide what it says?"""
+        return self._scan.fixed
+
+    def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
+        """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
+        most = whole("rows", rows, least=0)
+        found = self._ask_counts(None, lambda counted: questions.top(counted, most), progress, most)
+        items = [label(item, self._item_type) for item, _ in found]
+        return Histogram.from_items(items, [count for _, count in found])
+
+    def check(self, domain: Domain) -> None:
+        """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
+        item_type = self._item_type
+        if isinstance(domain, Span):
+            questions.in_span("", domain, item_type)
+        elif isinstance(domain, (Listed, Column)) and domain not in self._domains:
+            from dpselect.engines.duckdb.domain import keep_domain
+
+            self._domains[domain] = keep_domain(self._workspace, domain, item_type, untyped=self._scan.untyped)
+
+    def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
+        """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
+        from dpselect.engines.count_groups import histogram_of
+
+        if domain is not None:
+            self.check(domain)
+        table = self._workspace.fresh()
+        self._ask_counts(domain, lambda counted: questions.keep_counts(table, counted), progress)
+        found = self._workspace.fetch(questions.groups(table))
+        item_type = self._item_type
+
+        def item(place: int) -> object:
+            return label(self._workspace.fetch(questions.item_at(table), [place])[0][0], item_type)
+
+        def seen_before(start: int, unseen: int) -> int:
+            gaps = f"{table}_gaps"
+            self._workspace.fetch(questions.keep_gaps(gaps, table, start))
+            return int(self._workspace.fetch(questions.seen_before(gaps), [unseen])[0][0])
+
+        return histogram_of(found, domain, text=is_text(item_type), item=item, seen_before=seen_before)
+
+    def check_values(self) -> None:
+        """Refuse an item column that holds no numbers; text may hold some only where the source has no types."""
+        number_form("i", self._item_type)
+        if kind(self._item_type) in TEXTS and not self._scan.untyped:
+            hint = "cast it to a number in the source, for example in a view or a data frame"
+            raise DataError(f"a column of type {kind(self._item_type)} holds no numbers", hint)
+
+    def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
+        """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
+        from dpselect.aggregates.value_counts import UsersAt
+
+        item_type = self._item_type
+
+        def ask() -> UsersAt:
+            with self._scan.rows(self._workspace, self._columns, self._select) as source:
+                sql = questions.users_at(source, grid, per_user, self._key, item_type)
+                found = self._workspace.columns(sql)
+                return UsersAt(found["p"].astype("int64"), found["n"].astype("int64"))
+
+        return self._workspace.guarded(ask, progress=progress)
+
+    def findings(self) -> Iterator[str]:
+        """What the owner of the rows should know of them. Nothing of it is private."""
+        from dpselect.engines.duckdb.inspect import row_findings
+
+        user, item = (present(quoted(name), self._types[name]) for name in (self._user, self._item))
+        conditions = {"without a user": user, "without an item": item, "that where leaves out": self._where}
+        return row_findings(self._workspace, self._scan, self._columns, self._select, conditions)
+
+    def check_sets(self) -> None:
+        """Nothing to refuse: sets of users come from every source."""
+
+    def contributions(self, *, progress: Progress | None = None) -> UserSets:
+        """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
+        from dpselect.engines.duckdb.pairs import user_sets
+
+        types = self._types[self._user], self._item_type
+
+        def ask() -> UserSets:
+            return user_sets(
+                self._workspace, lambda: self._scan.rows(self._workspace, self._columns, self._select), *types
+            )
+
+        return self._workspace.guarded(ask, progress=progress)
+
+    def pairs(self, *, progress: Progress | None = None) -> DuckDBPairs:
+        """The distinct items of every user, kept in the workspace: weights are added up there."""
+        from dpselect.engines.duckdb.weights import DuckDBPairs
+
+        return DuckDBPairs(
+            self._workspace,
+            lambda: self._scan.rows(self._workspace, self._columns, self._select),
+            self._item_type,
+            progress,
+        )
+
+    def check_text(self, tokenizer: Tokenizer) -> None:
+        """Refuse an item column that holds no text, and a pattern that cannot be read."""
+        from dpselect.engines.duckdb.text import check_text
+
+        check_text(self._workspace, self._item_type, tokenizer)
+
+    def tokens(self, tokenizer: Tokenizer, *, progress: Progress | None = None) -> TokenStream:
+        """The tokens of every text, whose words can be named until the engine is closed."""
+        from dpselect.engines.duckdb.text import token_stream
+
+        self.check_text(tokenizer)
+
+        def ask() -> TokenStream:
+            with self._scan.rows(self._workspace, self._columns, self._select) as source:
+                rows = f"(SELECT u, {plain_form('i')} AS i FROM {source})" if self._item_type == OBJECT else source
+                return token_stream(self._workspace, rows, tokenizer)
+
+        return self._workspace.guarded(ask, progress=progress)
+
+    def _counted(self, domain: Domain | None) -> Callable[[str], str]:
+        """From the source to the counts of what the domain asks for."""
+        if isinstance(domain, Span):
+            item_type = self._item_type
+            return lambda source: questions.counts(questions.in_span(source, domain, item_type), self._bound)
+        if isinstance(domain, (Listed, Column)):
+            kept = self._domains[domain]
+            return lambda source: questions.of_domain(
+                questions.counts(questions.in_domain(source, kept), self._bound), kept
+            )
+        return lambda source: questions.counts(source, self._bound)
+
+    def _ask_counts(
+        self, domain: Domain | None, question: Callable[[str], str], progress: Progress | None, most: int | None = None
+    ) -> list[Row]:
+        """Run one question over the counts of what the domain asks for, or over those of `most` items or more."""
+        all_rows = self._every_row and not isinstance(domain, (Span, Listed, Column))
+
+        def ask() -> list[Row]:
+            if all_rows:
+                with self._scan.counts(self._workspace, (self._user, self._item), most) as counted:
+                    if counted is not None:
+                        return self._workspace.rows(question(counted))
+            with self._scan.rows(self._workspace, self._columns, self._select) as source:
+                return self._workspace.rows(question(self._counted(domain)(source)))
+
+        return self._workspace.guarded(ask, progress=progress)
+
+    def _select(self, source: str) -> str:
+        """The users and items of the rows that count."""
+        columns = [filter_form(column, self._types[column]) for column in self._columns]
+        # The filter sees objects as plain text, so what stands for the value itself has a name that nothing else has.
+        named = {name: MARK + name if self._types[name] == OBJECT else name for name in (self._user, self._item)}
+        columns += [f"{quoted(name)} AS {quoted(own)}" for name, own in named.items() if own != name]
+        user = quoted(named[self._user]), self._types[self._user]
+        item = quoted(named[self._item] if self._split is None else self._item), self._item_type
+        rows = (
+            f"SELECT {user_form(*user)} AS u, {item_form(*item)} AS i FROM (SELECT {', '.join(columns)} FROM {source}) "
+            f"WHERE ({self._where}) AND {present(*user)} AND {nameable(*item)}"
+        )
+        return rows if self._split is None else questions.split(rows, self._split)
+
+
+def _schema(
+    workspace: Workspace, scan: Scan, user: str, item: str, condition: RowFilter | None
+) -> tuple[list[str], Mapping[str, str]]:
+    """The columns that are read and their types; whatever the caller named must be there and fit."""
+    for parameter, name in (("user", user), ("item", item)):
+        if scan.names and name not in scan.names:
+            raise missing_column(parameter, name, scan)
+    more = [] if condition is None else condition.needs(scan.names or condition.columns, scan.hint)
+    columns = list(dict.fromkeys([user, item, *more]))
+    types = scan.types(workspace, columns)
+    item_form(quoted(item), types[item])
+    return columns, types
+
+
+def _condition(where: str) -> RowFilter:
+    """The filter, read before the source is opened."""
+    from dpselect.engines import row_filter
+
+    return row_filter.parse(where)
+
+
+def _written(condition: RowFilter, types: Mapping[str, str]) -> str:
+    """The filter as DuckDB's SQL."""
+    from dpselect.engines.filters.engines import DUCKDB
+
+    return condition.sql({column: filter_type(types[column]) for column in types}, quoted, DUCKDB)

@@ -1,0 +1,110 @@
+"""Files as scans: which of DuckDB's readers, or of ours, reads which kind, and how each is told to look at one row.
+
+Whether a row can be read, and as what, must not depend on another row, and no row may fail a question.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dpselect.engines.duckdb.scans import Scan, SqlScan, described
+from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
+from dpselect.engines.sources.files import Files
+from dpselect.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from dpselect.engines.sources.text_files import Header
+
+
+def file_scan(workspace: Workspace, files: Files, *, newlines_in_values: bool) -> Scan:
+    """The scan of files of one kind; their headers and schemas are read, and no row."""
+    if files.kind not in ("csv", "tsv", "json"):
+        return _parquet(workspace, files)
+    from dpselect.engines.duckdb.lines import CsvScan, JsonScan
+
+    if files.kind in ("csv", "tsv"):
+        headers = _headers(files)
+        if newlines_in_values:
+            names = next(iter(headers.values())).names
+            return SqlScan(names, lambda columns: _quoted_csv(headers, columns), untyped=True, fixed=True)
+        return CsvScan(next(iter(headers.values())).names, tuple(headers.items()), untyped=True, fixed=True)
+    return JsonScan((), files.paths, untyped=True, fixed=True)
+
+
+def parquet_rows(paths: Sequence[str], *, text: str = "replace", more: str = "") -> str:
+    """What stands after FROM for Parquet files. Text that is not UTF-8 has a ? in place of what cannot be read.
+
+    A NaN is greater than every number: the statistics of a part of the file do not count it, and would skip it unless a
+    larger number of another row stands there.
+    """
+    how = f"union_by_name = {len(paths) > 1}, utf8_validation = '{text}', can_have_nan = true"
+    return f"read_parquet({_paths(paths)}, {how}{more})"
+
+
+def _parquet(workspace: Workspace, files: Files) -> Scan:
+    rows = parquet_rows(files.paths)
+    types: dict[str, str] = {}
+    with contextlib.suppress(DataError):
+        types = described(workspace, f"SELECT * FROM {rows}")
+    if not types:
+        shown = files.paths[0] if len(files.paths) == 1 else f"one of {len(files.paths)} files"
+        raise DataError(f"{shown} cannot be read as parquet", "it may be damaged, incomplete or of another kind")
+    return SqlScan(tuple(types), lambda columns: f"(SELECT {_one_by_one(types, columns)} FROM {rows})", fixed=True)
+
+
+def _one_by_one(types: Mapping[str, str], columns: Sequence[str]) -> str:
+    """The columns, texts behind TRY: the statistics of texts are of their bytes, and would skip those with marks."""
+    texts = {name for name, sql_type in types.items() if sql_type == "VARCHAR"}
+    return ", ".join(f"TRY({quoted(c)}) AS {quoted(c)}" if c in texts else quoted(c) for c in columns)
+
+
+def _paths(paths: Sequence[str]) -> str:
+    # A path is one file: its brackets and stars are its own.
+    return f"[{', '.join(literal(glob.escape(path)) for path in paths)}]"
+
+
+def _headers(files: Files) -> dict[str, Header]:
+    """The headers of all files that are not empty; they name the same columns, in any order."""
+    from dpselect.engines.sources.text_files import header
+
+    found = {path: first for path in files.paths if (first := header(path, files.kind)) is not None}
+    if not found:
+        raise DataError(f"{files.paths[0]} is empty", "the first line of a CSV file must name its columns")
+    one, *others = found
+    for other in others:
+        if set(found[other].names) != set(found[one].names):
+            raise ParameterError("source", "be files with the same columns", _difference(one, other, found))
+    return found
+
+
+def _difference(one: str, other: str, headers: Mapping[str, Header]) -> str:
+    """Which column only one of two files has, by its place: in a file without a header its name would be data."""
+    names = set(headers[one].names), set(headers[other].names)
+    has, lacks = (one, other) if names[0] - names[1] else (other, one)
+    missing = min((names[0] - names[1]) or (names[1] - names[0]), key=headers[has].names.index)
+    place = headers[has].names.index(missing) + 1
+    return f"{lacks}, which does not name the column that is number {place} of {has}"
+
+
+def _quoted_csv(headers: Mapping[str, Header], columns: Sequence[str]) -> str:
+    """Values may run over lines inside of quotes: the owner of the files says that all quotes in them match.
+
+    One thread reads, so that where a record begins is never guessed from the middle of a file.
+    """
+    same: dict[Header, list[str]] = {}
+    for path, first in headers.items():
+        same.setdefault(first, []).append(path)
+    return f"({' UNION ALL '.join(_quoted_part(same[first], first, columns) for first in same)})"
+
+
+def _quoted_part(paths: Sequence[str], first: Header, columns: Sequence[str]) -> str:
+    texts = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in first.names)
+    form = (
+        f"header = true, auto_detect = false, columns = {{{texts}}}, delim = {literal(first.delimiter)}, "
+        "quote = '\"', escape = '\"', allow_quoted_nulls = false, compression = 'auto', "
+        "ignore_errors = true, strict_mode = false, parallel = false"
+    )
+    return f"SELECT {', '.join(map(quoted, columns))} FROM read_csv({_paths(paths)}, {form})"

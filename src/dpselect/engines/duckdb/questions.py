@@ -1,0 +1,139 @@
+"""Questions as SQL. Rows come in as columns u (user) and i (item), counts go out as i and n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpselect.domain import Span
+from dpselect.engines.duckdb.types import INTEGERS, OBJECT, is_text, kind, number_form
+from dpselect.engines.duckdb.workspace import literal
+from dpselect.engines.port import PerUser
+from dpselect.engines.sources.object_marks import MARK
+from dpselect.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpselect.aggregates.value_counts import Grid
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Every user keeps at most `most` distinct items: the first by a keyed hash."""
+
+    most: int
+    key: bytes
+
+    def pairs(self, rows: str) -> str:
+        """The distinct (u, i) pairs that are kept.
+
+        The outer hash matters: hash(key, u, i) alone is a mask of (key, u) laid over hash(i), so which of two
+        items comes first would hang on one bit, and an item alone on its side of the highest bit would be kept
+        half of the time. Equal hashes are told apart by the item, so the choice depends on the user's rows only.
+        """
+        return (
+            f"(SELECT u, i FROM (SELECT DISTINCT u, i FROM {rows}) "
+            f"QUALIFY row_number() OVER (PARTITION BY u ORDER BY {keyed_hash(self.key, 'i')}, i) <= {self.most})"
+        )
+
+
+def keyed_hash(key: bytes, column: str) -> str:
+    """A hash of a user and what they have, which nobody knows without the key."""
+    blob = "'" + "".join(f"\\x{byte:02X}" for byte in key) + "'::BLOB"
+    return f"hash(hash({blob}, u, {column}))"
+
+
+def split(rows: str, separator: str) -> str:
+    """The parts of every item as items of their own; the same part twice in a row is one, an empty part is none."""
+    parts = f"SELECT u, unnest(string_split(i, {literal(separator)})) AS i FROM ({rows})"
+    return f"SELECT u, i FROM ({parts}) WHERE i <> ''"
+
+
+def counts(rows: str, bound: Bound | None) -> str:
+    """i and n, the number of distinct users of every item."""
+    if bound is None:
+        return f"SELECT i, count(DISTINCT u) AS n FROM {rows} GROUP BY i"
+    return f"SELECT i, count(*) AS n FROM {bound.pairs(rows)} GROUP BY i"
+
+
+def top(counted: str, most: int) -> str:
+    """The items with the most users; among equal counts the first in the order of items."""
+    return f"SELECT i, n FROM ({counted}) ORDER BY n DESC, i LIMIT {most}"
+
+
+def keep_counts(table: str, counted: str) -> str:
+    """Keep all items, each at its place: groups by falling count, items of a group in their own order."""
+    place = "row_number() OVER (ORDER BY n DESC, i) - 1 AS place"
+    return f"CREATE TEMP TABLE {table} AS SELECT i, n, {place} FROM ({counted})"
+
+
+def groups(table: str) -> str:
+    """How many items have each count."""
+    return f"SELECT n, count(*) FROM {table} GROUP BY n ORDER BY n DESC"
+
+
+def item_at(table: str) -> str:
+    """The item at one place."""
+    return f"SELECT i FROM {table} WHERE place = ?"
+
+
+def keep_gaps(gaps: str, table: str, start: int) -> str:
+    """For each seen number of a span, how many unseen ones stand before it."""
+    gap = f"i::HUGEINT - {start}::HUGEINT - (row_number() OVER (ORDER BY i) - 1) AS gap"
+    return f"CREATE TEMP TABLE IF NOT EXISTS {gaps} AS SELECT {gap} FROM {table}"
+
+
+def seen_before(gaps: str) -> str:
+    """How many seen numbers stand before the r-th unseen one: those with at most r unseen ones before them."""
+    return f"SELECT count(*) FROM {gaps} WHERE gap <= ?"
+
+
+def users_at(rows: str, grid: Grid, per_user: PerUser, key: bytes, item_type: str) -> str:
+    """p, a place of the grid, and n, how many users have their value there; ascending."""
+    one = {
+        PerUser.RANDOM: f"min(struct_pack(h := {keyed_hash(key, 'p')}, p := p)).p",
+        PerUser.MIN: "min(p)",
+        PerUser.MAX: "max(p)",
+        PerUser.MEAN: "CAST((2 * sum(p) + count(*)) // (2 * count(*)) AS BIGINT)",
+    }
+    values = f"SELECT u, {number_form('i', item_type)} AS v FROM {rows}"
+    places = f"SELECT u, {place(grid)} AS p FROM ({values}) WHERE NOT isnan(v)"
+    users = f"SELECT {one[per_user]} AS p FROM ({places}) GROUP BY u"
+    return f"SELECT p, count(*) AS n FROM ({users}) GROUP BY p ORDER BY p"
+
+
+def place(grid: Grid) -> str:
+    """`Grid.places` of v in SQL, operation by operation."""
+    low, high, step = (f"'{float(x)!r}'::DOUBLE" for x in (grid.low, grid.high, grid.step))
+    steps = f"floor((least(greatest(v, {low}), {high}) - {low}) / {step} + 0.5::DOUBLE)"
+    return f"CAST(least({steps}, {grid.points - 1}::DOUBLE) AS BIGINT)"
+
+
+def in_span(rows: str, span: Span, item_type: str) -> str:
+    """The rows whose item is one of the span's numbers; text counts where it is written as such a number."""
+    name = kind(item_type)
+    if name == OBJECT:  # of such values the numbers, in the form of `objects.written`
+        is_number = f"starts_with(i, {literal(MARK)}) AND substr(i, 2, 1) > 'z'"
+        rows = (
+            f"(SELECT u, TRY_CAST(substr(i, 3) AS BIGINT) AS i FROM {rows} WHERE {is_number} AND NOT contains(i, '.'))"
+        )
+    elif is_text(item_type):
+        number = "TRY_CAST(i AS BIGINT)"
+        rows = f'(SELECT u, {number} AS i FROM {rows} WHERE CAST({number} AS VARCHAR) COLLATE "C" = i)'
+    elif name not in INTEGERS:
+        hint = "list the items, or name a column that holds them"
+        raise ParameterError("domain", f"fit the item column, which is {name}", "a range of whole numbers", hint)
+    least, most = str(span.start), str(span.stop - 1)
+    if name == "UHUGEINT":  # which beside a number below 0 would become a HUGEINT, and large values of it cannot
+        least, most = f"{max(span.start, 0)}::UHUGEINT", f"{max(span.stop, 1) - 1}::UHUGEINT"
+        rows = rows if span.stop > 0 else f"(SELECT u, i FROM {rows} WHERE false)"
+    return f"(SELECT u, i FROM {rows} WHERE i BETWEEN {least} AND {most})"
+
+
+def in_domain(rows: str, domain: str) -> str:
+    """The rows whose item is in the domain."""
+    return f"(SELECT u, i FROM {rows} WHERE i IN (SELECT i FROM {domain}))"
+
+
+def of_domain(counted: str, domain: str) -> str:
+    """Every item of the domain, with count 0 where no row has it."""
+    return f"SELECT i, coalesce(n, 0) AS n FROM {domain} LEFT JOIN ({counted}) USING (i)"

@@ -1,0 +1,75 @@
+"""Sources: from whatever a caller may give to a scan. Opening one looks at its schema only."""
+
+from __future__ import annotations
+
+import os
+
+import duckdb
+
+from dpselect.engines.duckdb.files import file_scan
+from dpselect.engines.duckdb.scans import FrameScan, RelationScan, Scan, SqlScan, described
+from dpselect.engines.duckdb.workspace import Row, Workspace
+from dpselect.engines.sources.files import find, refuse_newlines
+from dpselect.engines.sources.narwhals_frames import native
+from dpselect.errors import ParameterError, came
+
+__all__ = ["Scan", "open_scan"]
+
+_MUST = (
+    "be a path, a list of paths, a DuckDB connection or relation, a pandas, polars or narwhals frame, "
+    "a PyArrow table, another object that streams Arrow data or a dict of arrays"
+)
+
+
+def open_scan(workspace: Workspace, source: object, table: str | None, *, newlines_in_values: bool = False) -> Scan:
+    """The scan of whatever a caller may give as a source."""
+    source = native(source)
+    if isinstance(source, (str, os.PathLike, list, tuple)):
+        files = find(source)
+        if files.kind not in ("csv", "tsv"):
+            refuse_newlines(newlines_in_values)
+        if files.kind == "duckdb":
+            return _database(workspace, files.paths[0], table)
+        _no_table(table)
+        return file_scan(workspace, files, newlines_in_values=newlines_in_values)
+    refuse_newlines(newlines_in_values)
+    if isinstance(source, duckdb.DuckDBPyConnection):
+        return _connection(workspace, source, table)
+    _no_table(table)
+    if isinstance(source, duckdb.DuckDBPyRelation):
+        return workspace.guarded(lambda: RelationScan.of(source))
+    from dpselect.engines.sources.frames import frame_of
+
+    frame = frame_of(source)
+    if frame is not None:
+        return FrameScan(workspace.guarded(lambda: frame.names), frame)
+    raise ParameterError("source", _MUST, f"an object of type {type(source).__name__}")
+
+
+def _no_table(table: str | None) -> None:
+    if table is not None:
+        hint = "table= belongs to a DuckDB database file or a DuckDB connection"
+        raise ParameterError("table", "be left out for this kind of source", came(table), hint)
+
+
+def _database(workspace: Workspace, path: str, table: str | None) -> Scan:
+    """A table of a database file, which DuckDB alone opens."""
+    from dpselect.engines.duckdb.attached import attached
+    from dpselect.engines.duckdb.catalog import TABLES, chosen, tables_of
+
+    here = attached(workspace, os.path.realpath(path)), "main"
+    tables = [one for one in tables_of(workspace.fetch(TABLES)) if one.database == here[0]]
+    found = chosen(table, tables, here, "a table of the database")
+    names = tuple(described(workspace, f"SELECT * FROM {found.sql}"))
+    return SqlScan(names, lambda _columns: found.sql, fixed=found.stored)
+
+
+def _connection(workspace: Workspace, connection: duckdb.DuckDBPyConnection, table: str | None) -> Scan:
+    from dpselect.engines.duckdb.catalog import HERE, TABLES, chosen, tables_of
+
+    def look() -> tuple[list[Row], Row]:
+        return connection.sql(TABLES).fetchall(), connection.sql(HERE).fetchall()[0]
+
+    rows, (database, schema) = workspace.guarded(look)
+    found = chosen(table, tables_of(rows), (str(database), str(schema)), "a table or view of the connection")
+    return workspace.guarded(lambda: RelationScan.of(connection.sql(f"FROM {found.sql}")))

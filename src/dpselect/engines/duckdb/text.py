@@ -1,0 +1,126 @@
+"""Text as SQL: every row's text is cut into tokens by DuckDB, and the tokens leave as numbers, never as text."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+
+from dpselect.engines.duckdb.types import has_text, kind
+from dpselect.engines.duckdb.workspace import Workspace, literal
+from dpselect.engines.memory import available, does_not_fit
+from dpselect.errors import DataError, ParameterError
+from dpselect.texts.token_stream import Int64, TokenStream
+from dpselect.texts.tokenizer import SENTENCES, SPACES, Tokenizer
+
+BYTES_PER_TOKEN = 128  # at the peak: its word and place in the engine, its code, user and place, and a sorted copy
+# A letter of a script that puts spaces between words, a mark, a digit, an underscore and its kind.
+_WORD = r"(?:[^\P{L}\p{Han}\p{Hiragana}]|[\p{M}\p{N}\p{Pc}])"
+# Such characters in a row; a point or comma between digits stays, and so does an apostrophe, a middle dot or a joiner
+# inside of a word. Han and Hiragana come one by one, as the Unicode rules for words have it (UAX 29): without a
+# dictionary nobody knows where their words end, and n-grams find them.
+_NUMBERS = rf"{_WORD}*\p{{N}}(?:[.,]\p{{N}}(?:{_WORD}*\p{{N}})?)*[.,]\p{{N}}{_WORD}*"
+_RUN = rf"(?:{_NUMBERS}|{_WORD}+)"
+_WORDS = rf"[\p{{Han}}\p{{Hiragana}}]\p{{M}}*|{_RUN}(?:['\x{{B7}}\x{{200C}}\x{{200D}}]{_RUN})*"
+_APOSTROPHE, _SOFT_HYPHEN = 0x2019, 0xAD
+# Each match is found in linear time, but a pattern may look at all that is left of a text for each of them.
+MOST_OF_A_PATTERN = 20_000  # characters
+_ENDLESS = literal(r"\p{M}{31}")  # the Unicode rules for streams (UAX 15) allow 30, no language has half of them
+_SHORT = 1000  # bytes
+_WHITE = r"\s\p{Z}\x{0B}\x{85}\x{1C}-\x{1F}"
+_BLANK, _SPACES = f"[{_WHITE}]+", f"[^{_WHITE}]+"
+# A sentence ends after . ! ? or three dots in one, closing quotes and brackets included, where white space or the end
+# follows; after the full stops of Chinese and Japanese; and where the line ends.
+_LINE_END = r"\n\r\x{0B}\f\x{85}\x{2028}\x{2029}"
+_STOP = r"""[.!?\x{2026}]+["'\x{2019}\x{201D}\x{BB})\]]*"""
+_WIDE_STOP = r"[\x{3002}\x{FF01}\x{FF1F}]+[\x{201D}\x{2019}\x{300D}\x{300F}\x{FF09}]*"
+_SENTENCES = rf"[^{_LINE_END}]*?(?:{_STOP}(?:[{_WHITE}]|$)|{_WIDE_STOP}|[{_LINE_END}]|$)"
+
+
+def check_text(workspace: Workspace, item_type: str, tokenizer: Tokenizer) -> None:
+    """Refuse a column that is no text, and a pattern that RE2 cannot read; no row is looked at."""
+    if not has_text(item_type):
+        raise ParameterError("text", "be a column of text", f"a column of {kind(item_type)}")
+    problem = ""
+    try:
+        workspace.rows("SELECT " + tokens_of("''", tokenizer))
+    except duckdb.Error as error:
+        problem = str(error).splitlines()[0]  # it speaks of the caller's own pattern: there is no row
+    if problem:
+        raise ParameterError("tokenizer", "be a pattern that RE2 can read", repr(tokenizer.name), problem)
+
+
+def tokens_of(text: str, tokenizer: Tokenizer) -> str:
+    """The SQL of the list of tokens of one text, null where it cannot be cut: no row makes the query fail."""
+    form = _normalized(text)
+    if tokenizer.lower:
+        form = _normalized(f"lower({form})")
+    if tokenizer.pattern is not None:
+        matches = f"regexp_extract_all(left({form}, {MOST_OF_A_PATTERN}), {literal(tokenizer.pattern)})"
+        return f"TRY(list_filter({matches}, lambda t: t <> ''))"
+    if tokenizer.name == SPACES:
+        return f"TRY(regexp_extract_all({form}, {literal(_SPACES)}))"
+    if tokenizer.name == SENTENCES:
+        folded = f"trim(regexp_replace(s, {literal(_BLANK)}, ' ', 'g'))"
+        matches = f"regexp_extract_all({form}, {literal(_SENTENCES)})"
+        return f"TRY(list_filter(list_transform({matches}, lambda s: {folded}), lambda t: t <> ''))"
+    plain = f"replace(replace({form}, chr({_APOSTROPHE}), ''''), chr({_SOFT_HYPHEN}), '')"
+    return f"TRY(regexp_extract_all({plain}, {literal(_WORDS)}))"
+
+
+def _normalized(text: str) -> str:
+    """The text in normal form C, null where marks without end stand on one letter: ordering them takes quadratic time.
+
+    Only marks are ever put in another order. A short text is not worth the look.
+    """
+    endless = f"strlen({text}) > {_SHORT} AND strlen({text}) > length({text}) AND regexp_matches({text}, {_ENDLESS})"
+    return f"CASE WHEN {endless} THEN NULL ELSE nfc_normalize({text}) END"
+
+
+def token_stream(workspace: Workspace, rows: str, tokenizer: Tokenizer) -> TokenStream:
+    """All tokens of the rows (u, i), coded; inside guarded work. One table stays: the words and their codes."""
+    messages, people, words = workspace.fresh(), workspace.fresh(), workspace.fresh()
+    workspace.rows(f"CREATE TEMP TABLE {messages} AS SELECT u, {tokens_of('i', tokenizer)} AS t FROM {rows}")
+    _refuse_what_does_not_fit(workspace, messages)
+    # A row's place in its table is its code. Users and words stand in their own order, so where rows stood is gone.
+    workspace.rows(f"CREATE TEMP TABLE {people} AS SELECT u FROM (SELECT DISTINCT u FROM {messages}) ORDER BY u")
+    each = f'SELECT DISTINCT unnest(t) COLLATE "C" AS t FROM {messages}'
+    workspace.rows(f"CREATE TEMP TABLE {words} AS SELECT t FROM ({each}) ORDER BY t")
+    cut = f'SELECT rowid AS m, unnest(t) COLLATE "C" AS t, generate_subscripts(t, 1) AS p FROM {messages}'
+    tokens = workspace.columns(
+        f"SELECT {words}.rowid AS c FROM ({cut}) AS cut JOIN {words} ON cut.t = {words}.t ORDER BY m, p"
+    )
+    whose = workspace.columns(
+        f"SELECT {people}.rowid AS v, coalesce(len({messages}.t), 0) AS n FROM {messages} JOIN {people} "
+        f"ON {messages}.u IS NOT DISTINCT FROM {people}.u ORDER BY {messages}.rowid"
+    )
+    ((number, size, users),) = workspace.rows(
+        f"SELECT (SELECT count(*) FROM {messages}), (SELECT count(*) FROM {words}), (SELECT count(*) FROM {people})"
+    )
+    workspace.rows(f"DROP TABLE {messages}")
+    workspace.rows(f"DROP TABLE {people}")
+    lengths, code = whose["n"].astype(np.int64, copy=False), tokens["c"].astype(np.int64, copy=False)
+    if len(lengths) != number or lengths.sum() != len(code):  # or tokens would go to somebody else
+        raise DataError("the source's users cannot be told apart", "cast users to text or to numbers")
+    return TokenStream.tokens(
+        users=users,
+        user=whose["v"].astype(np.int64, copy=False),
+        lengths=lengths,
+        code=code,
+        size=size,
+        words=lambda codes: _named(workspace, words, codes),
+    )
+
+
+def _refuse_what_does_not_fit(workspace: Workspace, messages: str) -> None:
+    """The rows themselves may spill to disk, but the numbers of all tokens must fit into memory."""
+    memory = available()
+    ((tokens,),) = workspace.rows(f"SELECT coalesce(sum(len(t)), 0) FROM {messages}")
+    if memory is not None and tokens * BYTES_PER_TOKEN > memory:
+        raise does_not_fit(tokens * BYTES_PER_TOKEN)
+
+
+def _named(workspace: Workspace, words: str, codes: Int64) -> list[str]:
+    """The words with these codes; those of released ones are all that is ever asked for."""
+    asked = f"SELECT rowid, t FROM {words} WHERE rowid IN (SELECT unnest(?::BIGINT[]))"
+    found: dict[int, str] = dict(workspace.fetch(asked, [codes.tolist()]))
+    return [found[code] for code in codes.tolist()]

@@ -1,0 +1,199 @@
+"""Types: which columns can be users and items, and the one form in which each value is counted and named.
+
+Values that compare as equal must look equal too. Otherwise the label of a group would be whichever of its forms
+came first, which depends on the rows. So text loses its collation, negative zero its sign, an ENUM its order.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from decimal import Context, Decimal
+from typing import TYPE_CHECKING
+
+from dpselect.engines.duckdb.workspace import literal, quoted
+from dpselect.engines.number_text import LETTERS, NUMBER
+from dpselect.engines.sources import object_marks
+from dpselect.errors import DataError
+
+if TYPE_CHECKING:
+    from dpselect.engines.sql.port import SqlType
+
+OBJECT = "OBJECT"
+"""A column without a declared type: its values are in the form of `objects.written`, as text."""
+
+INTEGERS = frozenset(
+    {
+        "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
+        "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+    }
+)  # fmt: skip
+FLOATS = frozenset({"FLOAT", "DOUBLE"})
+TEXTS = frozenset({"VARCHAR", "JSON"})
+ZONED = "TIMESTAMP WITH TIME ZONE"
+# Counted as they are: equal values of these types have one form only, and Python has a type for it.
+_PLAIN = INTEGERS | {"BOOLEAN", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "BLOB"}
+# Counted as text, because Python has no type that holds every value of these.
+_NAMES = frozenset({"ENUM"})
+_NOTHING = frozenset({'"NULL"', "NULL"})  # a column of nulls only, as polars and PyArrow have it
+_AS_TEXT = _NAMES | _NOTHING | {"UUID", "BIT", "BIGNUM", "TIMESTAMP_NS", "TIMESTAMPTZ_NS", "TIME_NS"}
+# Of these the years that Python has too; beyond them DuckDB itself fails where it writes or converts a value.
+_YEARS = {
+    "DATE": ("0001-01-01", "9999-12-31"),
+    "TIMESTAMP_S": ("0001-01-01", "9999-12-31 23:59:59"),
+    "TIMESTAMP_MS": ("0001-01-01", "9999-12-31 23:59:59.999"),
+    "TIMESTAMP": ("0001-01-01", "9999-12-31 23:59:59.999999"),
+    ZONED: ("0001-01-01 00:00:00+00", "9999-12-31 23:59:59.999999+00"),
+    "TIMESTAMP_NS": ("1677-09-22", "2262-04-11"),
+    "TIMESTAMPTZ_NS": ("1677-09-22 00:00:00+00", "2262-04-11 00:00:00+00"),
+    "TIME": ("00:00:00", "23:59:59.999999"),
+    "TIME_NS": ("00:00:00", "23:59:59.999999999"),
+}
+
+
+_ENDS = {object_marks.INFINITY: "'inf'", object_marks.LESS_INFINITY: "'-inf'"}
+
+
+def kind(sql_type: str) -> str:
+    """The name of a type without its parameters; the members of an ENUM are data, so nothing else may be shown."""
+    if sql_type.endswith("]"):
+        return "LIST"
+    return re.sub(r"\(.*", "", sql_type, flags=re.DOTALL).strip()
+
+
+def is_text(sql_type: str) -> bool:
+    """Is an item of this type a text as it is counted, and meant as one?"""
+    return kind(sql_type) in TEXTS | _NAMES | _NOTHING
+
+
+def has_text(sql_type: str) -> bool:
+    """Can an item of this type be a text?"""
+    return is_text(sql_type) or sql_type == OBJECT
+
+
+def item_form(expression: str, sql_type: str) -> str:
+    """The SQL of an item in its one form."""
+    name = kind(sql_type)
+    if name in TEXTS or name == OBJECT:
+        return f'({expression})::VARCHAR COLLATE "C"'
+    if name in _AS_TEXT:
+        return f'CAST({expression} AS VARCHAR) COLLATE "C"'
+    if name in FLOATS:
+        # -0.0 + 0.0 is 0.0.
+        return f"{expression} + 0.0::{name}"
+    if name == ZONED:
+        return f"({expression}) AT TIME ZONE 'UTC'"
+    if name in _PLAIN or name == "DECIMAL":
+        return expression
+    hint = "cast it to text or to a number in the source, for example in a view or a data frame"
+    raise DataError(f"a column of type {name} cannot name items", hint)
+
+
+def number_form(expression: str, sql_type: str) -> str:
+    """The SQL of a value in its one form, a DOUBLE; null for text that is no number."""
+    name = kind(sql_type)
+    if name == OBJECT:
+        ends = " ".join(f"WHEN {literal(end)} THEN {number}::DOUBLE" for end, number in _ENDS.items())
+        return f"CASE {expression} {ends} ELSE {number_form(plain_form(expression), 'VARCHAR')} END"
+    if is_text(sql_type):
+        written = f"regexp_full_match({expression}, '{NUMBER}') AND length({expression}) < {LETTERS}"
+        return f"CASE WHEN {written} THEN TRY_CAST({expression} AS DOUBLE) END"
+    if name in INTEGERS | FLOATS or name == "DECIMAL":
+        return f"CAST({expression} AS DOUBLE)"
+    hint = "cast it to a number in the source, for example in a view or a data frame"
+    raise DataError(f"a column of type {name} holds no numbers", hint)
+
+
+def plain_form(expression: str) -> str:
+    """The SQL of the plain text of a value in a column without a declared type; null for bytes, which have none."""
+    mark, plain = literal(object_marks.MARK), f"substr({expression}, 3)"
+    bytes_ = f"WHEN starts_with({expression}, {literal(object_marks.MARK + object_marks.BYTES)}) THEN NULL"
+    return f"CASE {bytes_} WHEN starts_with({expression}, {mark}) THEN {plain} ELSE {expression} END"
+
+
+def sound_form(expression: str, sql_type: str) -> str:
+    """A value that was never checked, as memory that another library filled holds it: null where it can be none.
+
+    Invalid text and moments beyond the years 1 to 9999 are let in by DuckDB, and make it fail later.
+    """
+    name = kind(sql_type)
+    if name in TEXTS:
+        return f"TRY(decode(encode(CAST({expression} AS VARCHAR))))"
+    if name in _YEARS:
+        return f"CASE WHEN {nameable(expression, sql_type)} THEN {expression} END"
+    return expression
+
+
+def user_form(expression: str, sql_type: str) -> str:
+    """The SQL of a user; anything that DuckDB can group will do, for a user is never named."""
+    name = kind(sql_type)
+    if name in TEXTS or name in ("ENUM", OBJECT):
+        return item_form(expression, sql_type)
+    return expression
+
+
+def present(expression: str, sql_type: str) -> str:
+    """The SQL condition that a user or an item is there; NaN is null, as it is for pandas."""
+    name = kind(sql_type)
+    # Not a comparison with NaN: that is true of all, and left out, where a file says that its largest value is less.
+    missing = f" AND NOT isnan({expression})" if name in FLOATS else ""
+    return f"{expression} IS NOT NULL{missing}"
+
+
+def nameable(expression: str, sql_type: str) -> str:
+    """The SQL condition that an item is there and can be named: within the years that Python has, and its digits."""
+    name = kind(sql_type)
+    if name in _YEARS:
+        first, last = (f"{literal(end)}::{name}" for end in _YEARS[name])
+        return f"{expression} BETWEEN {first} AND {last}"
+    if name == "DECIMAL":  # memory and files can hold more digits than their type has, and then DuckDB fails
+        digits, places = map(int, re.findall(r"\d+", sql_type))
+        most = f"'{Decimal(10**digits - 1).scaleb(-places, Context(prec=digits)):f}'::{sql_type}"
+        return f"{expression} BETWEEN -{most} AND {most}"
+    return present(expression, sql_type)
+
+
+def filter_type(sql_type: str) -> SqlType:
+    """A column as the filter compares it; a type that it does not know has IS NULL alone."""
+    from dpselect.engines.sql.port import SqlType
+
+    name = kind(sql_type)
+    if has_text(sql_type):
+        return SqlType(name, "text", '({})::VARCHAR COLLATE "C"', "VARCHAR", "VARCHAR")
+    if name in INTEGERS and name != "UHUGEINT":
+        return SqlType(name, "integer", "{}", name, name)
+    if name in FLOATS:
+        return SqlType(name, "number", "{}" if name == "DOUBLE" else "CAST({} AS DOUBLE)", "DOUBLE", name)
+    if name == "DECIMAL":
+        return SqlType(sql_type, "number", "{}", sql_type, sql_type)
+    if name in ("BOOLEAN", "DATE", "TIMESTAMP"):
+        return SqlType(name, name.lower(), "{}", name, name)
+    if name in ("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
+        return SqlType(name, "timestamp", "TRY_CAST({} AS TIMESTAMP)", "TIMESTAMP", "TIMESTAMP")
+    if name == ZONED:
+        return SqlType(name, "timestamp", "(({}) AT TIME ZONE 'UTC')", "TIMESTAMP", ZONED)
+    return SqlType(name, "other", "{}", name, None)
+
+
+def filter_form(column: str, sql_type: str) -> str:
+    """A column as the filter sees it: an ENUM as text, whose members no message can then quote, and objects as text."""
+    name = quoted(column)
+    if sql_type == OBJECT:
+        return f"{plain_form(name)} AS {name}"
+    return f"CAST({name} AS VARCHAR) AS {name}" if kind(sql_type) == "ENUM" else name
+
+
+def plain_type(sql_type: str) -> str:
+    """The type of a column whose objects are read as plain text."""
+    return "VARCHAR" if sql_type == OBJECT else sql_type
+
+
+def label(value: object, sql_type: str) -> object:
+    """A counted item as a plain Python value."""
+    if sql_type == OBJECT and isinstance(value, str):
+        from dpselect.engines.sources import objects
+
+        return objects.read(value)
+    if kind(sql_type) == ZONED and isinstance(value, datetime.datetime):
+        return value.replace(tzinfo=datetime.UTC)
+    return value

@@ -1,0 +1,115 @@
+"""Weights of items, added up by DuckDB: pairs of users and items stay in the engine, which spills what does not fit.
+
+How many items have which weight leaves it, and the names of released items; how many users have how many items, and
+how many have a released one, where a bound is chosen or counts are asked for. Nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from dpselect.aggregates.user_sets import Int64
+from dpselect.aggregates.weight_groups import WeightGroups
+from dpselect.engines.duckdb.questions import keyed_hash
+from dpselect.engines.duckdb.types import label
+from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.memory import available
+from dpselect.engines.port import Progress
+
+Rows = Callable[[], AbstractContextManager[str]]
+"""The selected rows, columns u and i, as what stands after FROM."""
+
+
+class DuckDBPairs:
+    """The distinct pairs of users and items, in tables of a workspace; `mechanisms.set_union.grouped` asks them."""
+
+    def __init__(self, workspace: Workspace, rows: Rows, item_type: str, progress: Progress | None = None) -> None:
+        self._workspace, self._item_type = workspace, item_type
+        self._pairs, self._weights, self._found = (workspace.fresh() for _ in range(3))
+
+        def keep() -> None:
+            _leave_room(workspace)
+            with rows() as source:
+                workspace.rows(f"CREATE TEMP TABLE {self._pairs} AS SELECT DISTINCT u, i FROM {source}")
+            workspace.rows(f"CREATE TEMP TABLE {self._found} AS SELECT i FROM {self._pairs} LIMIT 0")
+
+        workspace.guarded(keep, progress=progress)
+
+    def __repr__(self) -> str:
+        return "DuckDBPairs(private)"
+
+    def weigh(self, shares: Int64, key: bytes) -> WeightGroups:
+        """How many items have which weight, when a user of t items left gives shares[t - 1] to each that they keep."""
+        table = f"CREATE TEMP TABLE {self._weights} AS "
+
+        def ask() -> WeightGroups:
+            given = self._workspace.register({"t": np.arange(1, len(shares) + 1), "share": shares})
+            try:
+                self._workspace.rows(f"DROP TABLE IF EXISTS {self._weights}")  # first, so that two never take room
+                left = f"{self._pairs} ANTI JOIN {self._found} USING (i)"
+                self._workspace.rows(table + weighed(kept(left, len(shares), key), given))
+            finally:
+                self._workspace.connection.unregister(given)
+            found = self._workspace.columns(f"SELECT w, count(*) AS n FROM {self._weights} GROUP BY w ORDER BY w DESC")
+            return WeightGroups(weights=found["w"].astype(np.int64), sizes=found["n"].astype(np.int64))
+
+        return self._workspace.guarded(ask)
+
+    def release(self, places: Int64) -> None:
+        """The items at these places of the last weights are released, and nobody has them any more."""
+
+        def keep() -> None:
+            asked = self._workspace.register({"place": places})
+            try:
+                named = f"SELECT i FROM {self._weights} JOIN {asked} USING (place)"
+                self._workspace.rows(f"INSERT INTO {self._found} {named}")
+            finally:
+                self._workspace.connection.unregister(asked)
+
+        self._workspace.guarded(keep)
+
+    def names(self) -> list[object]:
+        """The released items, in their own order."""
+        found = self._workspace.fetch(f"SELECT i FROM {self._found} ORDER BY i")
+        return [label(item, self._item_type) for (item,) in found]
+
+    def users(self, most: int, key: bytes) -> Int64:
+        """How many users have each of the names, when every user counts for at most `most` of them."""
+        theirs = kept(f"{self._pairs} SEMI JOIN {self._found} USING (i)", most, key)
+        counted = f"SELECT i, count(*) AS n FROM ({theirs}) GROUP BY i"
+        sql = f"SELECT coalesce(n, 0) AS n FROM {self._found} LEFT JOIN ({counted}) USING (i) ORDER BY i"
+        return self._workspace.guarded(lambda: self._workspace.columns(sql)["n"].astype(np.int64))
+
+    def lengths(self, most: int) -> tuple[Int64, Int64]:
+        """How many users have how many items, more than `most` as `most`."""
+        users = f"SELECT least(count(*), {most}) AS t FROM {self._pairs} GROUP BY u"
+        sql = f"SELECT t, count(*) AS n FROM ({users}) GROUP BY t ORDER BY t"
+        found = self._workspace.guarded(lambda: self._workspace.columns(sql))
+        return found["t"].astype(np.int64), found["n"].astype(np.int64)
+
+
+def kept(pairs: str, most: int, key: bytes) -> str:
+    """i and t: of each user the first `most` items by a keyed hash, and how many those are.
+
+    The hash is of the user and the item themselves, never of a number that the item got among all others: what a
+    user keeps depends on their own items and on the key only.
+    """
+    first = f"row_number() OVER (PARTITION BY u ORDER BY {keyed_hash(key, 'i')}, i) <= {most}"
+    return f"SELECT i, least(count(*) OVER (PARTITION BY u), {most}) AS t FROM {pairs} QUALIFY {first}"
+
+
+def weighed(pairs: str, shares: str) -> str:
+    """i, w and the item's place: heavier items first, items of one weight in their own order. Sums are exact."""
+    sums = f"SELECT i, CAST(sum(share) AS BIGINT) AS w FROM ({pairs}) JOIN {shares} USING (t) GROUP BY i"
+    return f"SELECT i, w, row_number() OVER (ORDER BY w DESC, i) - 1 AS place FROM ({sums})"
+
+
+def _leave_room(workspace: Workspace) -> None:
+    """DuckDB takes at most three quarters of the memory, and spills what is more; no order of rows is to be kept."""
+    workspace.rows("SET preserve_insertion_order = false")
+    memory = available()
+    if memory is not None:
+        workspace.rows(f"SET memory_limit = '{memory * 3 // 4} B'")

@@ -1,0 +1,136 @@
+"""Workspace: a DuckDB of our own in memory, where every query runs. No text of the engine ever leaves it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, TypeVar
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from dpselect.engines.memory import check_address_space
+from dpselect.engines.port import Progress
+from dpselect.errors import DataError, DpselectError
+from dpselect.temporary import Folder
+
+Row = tuple[Any, ...]
+T = TypeVar("T")
+_numbers = itertools.count()
+
+# Times are compared in UTC wherever the machine stands. Text stays text: a type that DuckDB infers from a sample
+# of Python objects would depend on the rows. Nothing is ever fetched from the network.
+_SETTINGS = (
+    "SET TimeZone = 'UTC'",
+    "SET pandas_analyze_sample = 0",
+    "SET autoinstall_known_extensions = false",
+)
+# Progress is asked for, never printed by the engine. A notebook without ipywidgets refuses both: none is told there.
+_PROGRESS = ("SET enable_progress_bar_print = false", "SET enable_progress_bar = true")
+POLL = 0.2  # seconds between two reports of progress
+
+
+class Workspace:
+    """A private connection. What does not fit in memory spills to a folder that only this user may open."""
+
+    def __init__(self) -> None:
+        check_address_space()
+        self._folder = Folder()
+        self.connection = duckdb.connect(config={"temp_directory": self._folder.path})
+        self.files: dict[str, str] = {}  # database files that are open, and what they are called here
+        for setting in _SETTINGS:
+            self.connection.execute(setting).fetchall()
+        with contextlib.suppress(duckdb.Error):
+            for setting in _PROGRESS:
+                self.connection.execute(setting).fetchall()
+
+    def close(self) -> None:
+        """Drop every table and the spilled files."""
+        self.connection.close()
+        self.files.clear()
+        self._folder.close()
+
+    def fetch(self, sql: str, values: Sequence[object] = (), *, progress: Progress | None = None) -> list[Row]:
+        """All rows of one statement."""
+        return self.guarded(lambda: self.rows(sql, values), progress=progress)
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """All rows of one statement, inside guarded work. By this and by `columns` alone does anything leave."""
+        return self.connection.execute(sql, list(values)).fetchall()
+
+    def columns(self, sql: str) -> dict[str, npt.NDArray[Any]]:
+        """All rows of one statement as arrays, for answers of many numbers; inside guarded work, as `rows` is."""
+        return {name: np.asarray(column) for name, column in self.connection.execute(sql).fetchnumpy().items()}
+
+    def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
+        """The result of `work`, or a DataError of fixed text: what an engine says can quote a row.
+
+        The work runs in a thread of its own, so that Ctrl-C stops it at once and progress is told in the
+        caller's thread. The failure is looked at, never raised: no traceback or context can carry its text.
+        """
+        with ThreadPoolExecutor(1, thread_name_prefix="dpselect") as pool:
+            future = pool.submit(work)
+            try:
+                while not wait([future], POLL).done:
+                    if progress is not None:
+                        progress(self._done())
+            except BaseException:
+                while not future.done():  # again and again: a query that has not begun yet cannot hear it
+                    self.connection.interrupt()
+                    wait([future], POLL)
+                raise
+        failed = _failure(future)
+        if failed is not None:
+            raise failed
+        return future.result()
+
+    def _done(self) -> float | None:
+        """In twentieths: the exact share would tell how many rows there are."""
+        percent = self.connection.query_progress()
+        return None if percent < 0 else min(percent // 5, 20) / 20
+
+    def register(self, rows: object) -> str:
+        """A name under which SQL can read a Python object."""
+        name = self.fresh()
+        self.connection.register(name, rows)
+        return name
+
+    @contextlib.contextmanager
+    def registered(self, rows: object) -> Iterator[str]:
+        """A name under which SQL can read a Python object, for as long as the block."""
+        name = self.register(rows)
+        try:
+            yield name
+        finally:
+            self.connection.unregister(name)
+
+    def fresh(self) -> str:
+        """A name that nothing has yet."""
+        return f"dpselect_{next(_numbers)}"
+
+
+def _failure(future: Future[T]) -> DpselectError | None:
+    """What went wrong, in words that were written before any data were seen."""
+    error = future.exception()
+    if error is None or isinstance(error, DpselectError):
+        return error
+    if isinstance(error, (MemoryError, duckdb.OutOfMemoryException)):
+        return DataError("the data do not fit into memory and the temporary folder", "ask for fewer columns or rows")
+    if isinstance(error, duckdb.ResourceInUseException):
+        hint = "fetch its rows to the end, or give connection.cursor()"
+        return DataError("the source's connection is in the middle of another result", hint)
+    hint = "a file may be damaged or may have changed; what the engine said is not shown, it could quote rows"
+    return DataError("the source could not be read", hint)
+
+
+def quoted(name: str) -> str:
+    """An SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """An SQL string."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,82 @@
+"""What a source is called: where a person reads it, without rows or passwords, and where a ledger knows it again.
+
+What a ledger keeps may be read by others, so nothing in it depends on what the rows hold. A file is known by its name
+and by when and where it was last written, not by its size.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from dpselect.engines.postgres import address
+from dpselect.engines.postgres.address import is_postgres
+from dpselect.engines.sources.files import Files, find
+from dpselect.engines.spark import source as spark_source
+from dpselect.engines.warehouse.source import is_warehouse
+from dpselect.errors import ParameterError
+
+Json = Any
+
+
+def shown(source: object) -> str:
+    """A source without its rows."""
+    if is_postgres(source):
+        return repr(address.place(source))
+    if spark_source.is_spark(source):
+        return repr(spark_source.place(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
+    if is_warehouse(source):
+        return repr(source)
+    if isinstance(source, (str, os.PathLike)):
+        return repr(os.fsdecode(source))
+    if isinstance(source, (list, tuple)):
+        return f"<{len(source)} files>"
+    return f"<{type(source).__module__.partition('.')[0]} {type(source).__name__}>"
+
+
+def source_of(source: object) -> tuple[Json, bool]:
+    """A source as the text says it, and whether that pins down its rows. Frames and connections are only named."""
+    if is_postgres(source):
+        return address.identity(source), False
+    if spark_source.is_spark(source):
+        return spark_source.place(source), False
+    if is_warehouse(source):
+        return repr(source), False
+    found = _fingerprint(source)
+    if found is not None:
+        return found, True
+    return f"{type(source).__module__.partition('.')[0]} {type(source).__name__}", False
+
+
+def is_fixed(source: object) -> bool:
+    """Do files decide what a domain is? Of a database only who opens it knows whether it is a table or a view."""
+    files = _files(source)
+    return files is not None and files.kind != "duckdb"
+
+
+def _fingerprint(source: object) -> Json:
+    """[path, inode, last write, last change] of every file; None for what is no file. None of them is opened."""
+    files = _files(source)
+    if files is None:
+        return None
+    # A database may have its newest rows beside it, under the name by which we open it.
+    beside = [os.path.realpath(path) + ".wal" for path in files.paths] if files.kind == "duckdb" else []
+    try:
+        return [_stamp(path) for path in (*files.paths, *beside) if os.path.exists(path)]
+    except OSError:
+        return None
+
+
+def _files(source: object) -> Files | None:
+    if not isinstance(source, (str, os.PathLike, list, tuple)):
+        return None
+    try:
+        return find(source)
+    except (ParameterError, OSError):
+        return None
+
+
+def _stamp(path: str) -> Json:
+    """A folder's name can be a column (`country=DE/`), so a path with a link in it is said as given too."""
+    found, given, real = os.stat(path), os.path.abspath(path), os.path.realpath(path)
+    return [*([given] if given != real else []), real, found.st_ino, found.st_mtime_ns, found.st_ctime_ns]

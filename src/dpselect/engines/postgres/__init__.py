@@ -1,0 +1,1 @@
+"""PostgreSQL: every question in the server, in one snapshot."""

@@ -1,0 +1,179 @@
+"""Workspace: one connection and one read-only snapshot of a PostgreSQL database. Nothing is ever created there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from dpselect.engines.port import Progress
+from dpselect.engines.postgres import copy as postgres_copy
+from dpselect.engines.postgres.address import place, said
+from dpselect.engines.sql.port import Columns, Row
+from dpselect.errors import DataError, DpselectError
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+Values = Mapping[str, object]
+
+# A network that fell silent shows within about a minute. What the address says goes first.
+_CONNECTION = {
+    "connect_timeout": "10",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "60000",
+    "application_name": "dpselect",
+}
+_BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# Where the user looks for tables. It is the one statement that runs while schemas of others may answer for a name, so
+# it uses none that is looked for.
+_LOOKS_IN = "SELECT pg_catalog.current_schemas(true)"
+# From then on every function, operator, type and collation is the server's own: whoever may create something in a
+# schema on the user's path (in `public` everybody, before PostgreSQL 15) could otherwise plant a `count`. Without its
+# name here the schema of temporary tables would come first (decision 0013).
+# Values are written and read in one way, however the server is set up. All rows of a cursor are read in the end.
+# Groups are made by sorting: the server cannot guess how many a column in its one form has, and a hash table that it
+# guessed too small may take many times as long (decision 0008).
+_SETTINGS = (
+    "SET LOCAL search_path = pg_catalog, pg_temp",
+    "SET LOCAL client_encoding = 'UTF8'",
+    "SET LOCAL DateStyle = 'ISO, YMD'",
+    "SET LOCAL TimeZone = 'UTC'",
+    "SET LOCAL extra_float_digits = 1",
+    "SET LOCAL standard_conforming_strings = on",
+    "SET LOCAL cursor_tuple_fraction = 1",
+    "SET LOCAL enable_hashagg = off",
+)
+_INT8 = 20  # the type of whole numbers in 64 bits, https://www.postgresql.org/docs/current/catalog-pg-type.html
+POLL = 0.2  # seconds between two reports of progress
+
+# By the SQLSTATE, or by its first two characters: https://www.postgresql.org/docs/current/errcodes-appendix.html
+_LOST = ("the connection to the server was lost", "ask again; if it happens again, ask who keeps the server")
+_SAYS: dict[str, tuple[str, str]] = {
+    "08": _LOST,
+    "57P": _LOST,
+    "25P": _LOST,
+    "42501": ("this user may not read the table", "ask its owner for GRANT SELECT on it and USAGE on its schema"),
+    "57014": ("the server stopped the question", "its statement_timeout may be too short for this table"),
+    "40": ("the server stopped the question in favour of other work", "ask again, or ask the primary server"),
+    "53": ("the server ran out of memory, disk or connections", "ask who keeps the server"),
+    "55P": ("the table is locked by others", "ask again later"),
+}
+_UNKNOWN = ("the table could not be read", "what the server said is not shown, it could quote rows")
+
+
+class Workspace:
+    """A connection of our own. What does not fit into the server's memory it spills, and deletes with the cursor."""
+
+    def __init__(self, address: str) -> None:
+        self.place = place(address)
+        self._connection = _connected(address, self.place)
+        try:
+            self.fetch(_BEGIN)
+            self.path = tuple(map(str, self.fetch(_LOOKS_IN)[0][0]))  # the schemas where the user looks for a table
+            for setting in _SETTINGS:
+                self.fetch(setting)
+            if self.fetch("SELECT current_setting('server_encoding')") != [("UTF8",)]:
+                # Text that cannot be turned into UTF-8 would fail by what stands in a row.
+                hint = "copy the table into a database that was made with ENCODING 'UTF8'"
+                raise DataError(f"{self.place} does not keep its text as UTF8", hint)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the transaction and the session, and with them whatever the server kept for us."""
+        self._connection.close()
+
+    def fetch(self, sql: str, values: Values | None = None, *, progress: Progress | None = None) -> list[Row]:
+        """All rows of one statement; values go beside it as %(name)s, so that no log of statements has them."""
+        return self.guarded(lambda: self._rows(sql, values or {}), progress=progress)
+
+    def columns(self, sql: str, names: Sequence[str], values: Values, *, progress: Progress | None = None) -> Columns:
+        """All rows of one statement, column by column."""
+        return self.guarded(lambda: self._columns(sql, names, values), progress=progress)
+
+    def attempt(self, sql: str, values: Values) -> list[Row]:
+        """The rows of a statement that may fail; the snapshot outlives that."""
+        self.fetch("SAVEPOINT attempt")
+        try:
+            return self.fetch(sql, values)
+        finally:
+            self.fetch("ROLLBACK TO attempt")
+
+    def _rows(self, sql: str, values: Values) -> list[Row]:
+        cursor = self._connection.execute(sql.encode(), values, prepare=False)
+        return cursor.fetchall() if cursor.description else []
+
+    def _columns(self, sql: str, names: Sequence[str], values: Values) -> Columns:
+        head = self._connection.execute(f"SELECT * FROM ({sql}) AS q LIMIT 0".encode(), values, prepare=False)
+        types = [column.type_code for column in head.description or ()]
+        if set(types) == {_INT8} and "%(" not in sql:
+            return postgres_copy.whole_numbers(self._connection, sql, names)
+        rows = self._rows(sql, values)
+        found = zip(*rows, strict=True) if rows else [()] * len(names)
+        dtypes = [np.int64 if code == _INT8 else object for code in types]
+        return {name: np.array(list(one), dtype) for name, one, dtype in zip(names, found, dtypes, strict=True)}
+
+    def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
+        """The result of `work`, or a DataError of fixed text: what a server says can quote a row.
+
+        The work runs in a thread of its own, so that Ctrl-C stops it at once and the caller's thread can tell that
+        it goes on. The failure is looked at, never raised: no traceback or context can carry its text.
+        """
+        with ThreadPoolExecutor(1, thread_name_prefix="dpselect") as pool:
+            future = pool.submit(work)
+            try:
+                while not wait([future], POLL).done:
+                    if progress is not None:
+                        progress(None)
+            except BaseException:
+                while not future.done():  # again and again: a statement that has not arrived yet cannot hear it
+                    self._cancel()
+                    wait([future], POLL)
+                raise
+        failed = self._failure(future)
+        if failed is not None:
+            raise failed
+        return future.result()
+
+    def _cancel(self) -> None:
+        import psycopg
+
+        with suppress(psycopg.Error):
+            self._connection.cancel_safe(timeout=5)
+
+    def _failure(self, future: Future[T]) -> DpselectError | None:
+        """What went wrong, in words that were written before any data were seen."""
+        import psycopg
+
+        error = future.exception()
+        if error is None or isinstance(error, DpselectError):
+            return error
+        state = error.sqlstate if isinstance(error, psycopg.Error) else None
+        if state is None:
+            state = "08000" if self._connection.closed else ""
+        says, hint = _SAYS.get(state) or _SAYS.get(state[:3]) or _SAYS.get(state[:2]) or _UNKNOWN
+        return DataError(f"{self.place}: {says}", hint)
+
+
+def _connected(address: str, shown: str) -> psycopg.Connection:
+    import psycopg
+    from psycopg.conninfo import make_conninfo
+
+    words = said(address)
+    try:
+        return psycopg.connect(
+            make_conninfo(address, **{name: value for name, value in _CONNECTION.items() if name not in words}),
+            autocommit=True,  # the one transaction is begun by hand
+        )
+    except psycopg.Error:
+        pass
+    hint = "check host, database, user and password (PGPASSWORD or ~/.pgpass), and that the server runs"
+    raise DataError(f"no connection to {shown}", hint)

@@ -1,0 +1,101 @@
+"""One PostgreSQL table as the SQL engine's database: a snapshot in which nothing is created.
+
+A result that is asked for again is thus asked again, in the same snapshot; an order that is read row by row is a
+cursor. Keys, domains and released items travel beside the statement, where the list of running statements has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpselect.aggregates.user_sets import Int64
+from dpselect.engines.port import Progress
+from dpselect.engines.postgres.connection import Workspace
+from dpselect.engines.postgres.dialect import POSTGRES
+from dpselect.engines.postgres.tables import columns_of
+from dpselect.engines.sql.port import Columns, Row, SqlType
+from dpselect.errors import DataError, ParameterError
+
+Names = Callable[[Sequence[str]], Sequence[str]]
+
+
+class PostgresDatabase:
+    """A table or view of a database. Opening it reads the catalogue, never a row."""
+
+    dialect = POSTGRES
+
+    def __init__(self, address: str, table: str | None, *, user: str, item: str, needs: Names | None = None) -> None:
+        self._workspace = Workspace(address)
+        self._values: dict[str, object] = {}
+        self._cursors: dict[tuple[str, str], str] = {}
+        try:
+            self.source, self.types = columns_of(self._workspace, table, user, item, needs)
+        except BaseException:
+            self._workspace.close()
+            raise
+
+    def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
+        """All rows of one query."""
+        return self._workspace.fetch(sql, self._values, progress=progress)
+
+    def columns(self, sql: str, names: Sequence[str], *, progress: Progress | None = None) -> Columns:
+        """All rows of one large query by column; those of whole numbers alone come as they lie in memory."""
+        return self._workspace.columns(sql, names, self._values, progress=progress)
+
+    def keep(self, sql: str, *, progress: Progress | None = None) -> str:  # noqa: ARG002 - nothing runs yet
+        """The query itself: the snapshot answers it in the same way each time."""
+        return f"({sql})" if not sql.startswith("(") else sql
+
+    def drop(self, kept: str) -> None:
+        """Nothing was kept."""
+
+    def put(self, columns: Mapping[str, Int64 | Sequence[str]]) -> str:
+        """A small table of whole numbers and texts, which go beside every statement that asks it."""
+        fields = []
+        for name, values in columns.items():
+            here = f"put_{len(self._values)}"
+            self._values[here] = [x.item() if isinstance(x, np.integer) else x for x in values]
+            texts = len(values) > 0 and isinstance(values[0], str)
+            fields.append((name, f"%({here})s::{'text' if texts else 'int8'}[]", ' COLLATE "C"' if texts else ""))
+        arrays = ", ".join(array for _, array, _ in fields)
+        names = ", ".join(name for name, _, _ in fields)
+        picked = ", ".join(f"{name}{collation} AS {name}" for name, _, collation in fields)
+        return f"(SELECT {picked} FROM unnest({arrays}) AS x ({names}))"
+
+    def put_items(self, values: Sequence[object], item_type: SqlType) -> str:
+        """A public list of items in their one form; the server says whether it can hold them."""
+        here = f"domain_{len(self._values)}"
+        listed = f"unnest(%({here})s::{item_type.counted}[])"
+        form = f'{listed} COLLATE "C"' if item_type.counted == "text" else listed
+        sql = f"(SELECT DISTINCT {form} AS i)"
+        try:
+            fits = bool(self._workspace.attempt(f"SELECT count(*) FROM {sql} AS d", {here: list(values)}))
+        except DataError:
+            fits = False
+        if not fits:
+            must = f"hold values that are {item_type.name}, like the item column"
+            raise ParameterError("domain", must, "some that are not")
+        self._values[here] = list(values)
+        return sql
+
+    def secret(self, key: bytes) -> str:
+        """A key, which goes beside the statement."""
+        here = next((name for name, value in self._values.items() if value is key), f"key_{len(self._values)}")
+        self._values[here] = key
+        return f"%({here})s::bytea"
+
+    def at(self, sql: str, order: str, places: Int64) -> list[Any]:
+        """The names at some places, fetched from a cursor that opens with the first question."""
+        cursor = self._cursors.get((sql, order))
+        if cursor is None:
+            cursor = f"names_{len(self._cursors)}"
+            self.rows(f"DECLARE {cursor} SCROLL CURSOR WITHOUT HOLD FOR SELECT name FROM ({sql}) AS q ORDER BY {order}")
+            self._cursors[sql, order] = cursor
+        return [row[0] for place in places for row in self.rows(f"FETCH ABSOLUTE {place + 1} FROM {cursor}")]
+
+    def close(self) -> None:
+        """End the snapshot and the connection."""
+        self._workspace.close()

@@ -1,0 +1,81 @@
+"""Which table of a database is meant, and the types of its columns: read from the catalogue, never from a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dpselect.engines.postgres.connection import Workspace
+from dpselect.engines.postgres.dialect import quoted
+from dpselect.engines.postgres.types import pg_type
+from dpselect.engines.sql.port import Row, SqlType
+from dpselect.errors import ParameterError
+from dpselect.parameters import near
+
+Names = Callable[[Sequence[str]], Sequence[str]]
+
+# Tables, partitioned and foreign ones, views and materialised views.
+_TABLES = """
+SELECT c.oid::int8, n.nspname::text, c.relname::text
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND left(n.nspname, 3) <> 'pg_' AND n.nspname <> 'information_schema'
+ORDER BY 2, 3
+"""
+_COLUMNS = """
+SELECT a.attname::text, a.atttypid::int8, a.atttypmod
+FROM pg_catalog.pg_attribute a
+WHERE a.attrelid = %(table)s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+_TYPE = """
+SELECT CASE WHEN n.nspname = 'pg_catalog' THEN t.typname::text ELSE n.nspname || '.' || t.typname END,
+       t.typtype::text, t.typbasetype::int8, t.typtypmod
+FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace WHERE t.oid = %(type)s
+"""
+
+
+def columns_of(
+    workspace: Workspace, table: str | None, user: str, item: str, needs: Names | None
+) -> tuple[str, dict[str, SqlType]]:
+    """The table as SQL has it, and the types of the columns of users, of items, and of those that `needs` picks."""
+    oid, name = _meant(workspace, table)
+    found = {str(row[0]): row for row in workspace.fetch(_COLUMNS, {"table": oid})}
+    for parameter, column in (("user", user), ("item", item)):
+        if column not in found:
+            raise ParameterError(parameter, "be a column of the source", repr(column), near(column, tuple(found)))
+    types = {
+        column: _type(workspace, found[column]) for column in (user, item, *(needs(tuple(found)) if needs else ()))
+    }
+    # No row is read by this, but whoever may not read any is told so now.
+    workspace.fetch(f"SELECT {', '.join(quoted(column) for column in types)} FROM {name} LIMIT 0")
+    return name, types
+
+
+def _meant(workspace: Workspace, table: str | None) -> tuple[int, str]:
+    """The table that is meant by `schema.name`, or by a `name` that one schema only of the user's path has.
+
+    Of two tables the first on the path may be anybody's who may create one there: a view of theirs would run with the
+    user's rights. For the same reason `schema.name` is never a table of the path whose name has a dot.
+    """
+    every = [(f"{schema}.{name}", oid, schema, name) for oid, schema, name in workspace.fetch(_TABLES)]
+    seen = [one for one in every if one[2] in workspace.path]
+    shown = list(dict.fromkeys([*(one[3] for one in seen), *(one[0] for one in every if one not in seen)]))
+    if table is None:
+        hint = f"there is {', '.join(shown[:20])}" if shown else "this user sees none"
+        raise ParameterError("table", "name a table or view of the database", "nothing", hint)
+    meant = [one for one in every if one[0] == table] or [one for one in seen if one[3] == table]
+    if not meant:
+        raise ParameterError("table", "be a table or view of the database", repr(table), near(table, shown))
+    if len(meant) > 1:
+        came = f"{table!r}, which is {' and '.join(one[0] for one in meant)}"
+        raise ParameterError("table", "be one table or view of the database", came, "write it with its schema")
+    _, oid, schema, name = meant[0]
+    return oid, f"{quoted(schema)}.{quoted(name)}"
+
+
+def _type(workspace: Workspace, column: Row) -> SqlType:
+    """The type of a column; a domain over a type is that type."""
+    oid, modifier = column[1], column[2]
+    while True:
+        name, kind, base, inner = workspace.fetch(_TYPE, {"type": oid})[0]
+        if kind != "d":
+            return pg_type(name, kind, modifier)
+        oid, modifier = base, inner

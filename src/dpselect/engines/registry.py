@@ -1,0 +1,66 @@
+"""Which engine answers for a source: PostgreSQL, Spark and a warehouse for what is theirs, DuckDB for all else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dpselect.engines.port import Engine
+from dpselect.engines.postgres.address import is_postgres
+from dpselect.engines.sources.files import refuse_newlines
+from dpselect.engines.sources.narwhals_frames import native
+from dpselect.engines.spark.source import is_spark
+from dpselect.engines.warehouse.source import is_warehouse
+
+__all__ = ["Engine", "open_engine"]
+
+
+def open_engine(
+    source: object,
+    *,
+    user: str,
+    item: str,
+    where: str | None = None,
+    max_items_per_user: int | None = None,
+    split: str | None = None,
+    table: str | None = None,
+    newlines_in_values: bool = False,
+    key: bytes,
+) -> Engine:
+    """The engine for one question. Opening it reads the schema, never a row."""
+    source = native(source)
+    given: dict[str, Any] = {
+        "user": user,
+        "item": item,
+        "where": where,
+        "max_items_per_user": max_items_per_user,
+        "split": split,
+        "table": table,
+        "key": key,
+    }
+    database = _database(source)
+    if database is None:
+        from dpselect.engines.duckdb.engine import DuckDBEngine
+
+        return DuckDBEngine(source, newlines_in_values=newlines_in_values, **given)
+    from dpselect.engines.sql.engine import SqlEngine
+
+    refuse_newlines(newlines_in_values)
+    return SqlEngine.opened(database, source, **given)
+
+
+def _database(source: object) -> Callable[..., Any] | None:
+    """What opens a source in a database, None where DuckDB reads it. Only the engine that answers is imported."""
+    if is_postgres(source):
+        from dpselect.engines.postgres.database import PostgresDatabase
+
+        return PostgresDatabase
+    if is_spark(source):
+        from dpselect.engines.spark.database import SparkDatabase
+
+        return SparkDatabase
+    if is_warehouse(source):
+        from dpselect.engines.warehouse.database import WarehouseDatabase
+
+        return WarehouseDatabase
+    return None

@@ -1,0 +1,1 @@
+"""Files and frames as an engine reads them, by its Python side."""

@@ -1,0 +1,117 @@
+"""Arrays: a column of NumPy, or a Python list, in a form that DuckDB scans. What decides is its dtype, never a value.
+
+A list has no dtype and an object array has none that says anything: their values are read one by one (`objects.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpselect.engines.sources.objects import Texts, texts, written
+from dpselect.errors import DataError
+
+Array = npt.NDArray[Any]
+HINT = "cast it to text or to a number in the source"
+_UNITS = ("s", "ms", "us", "ns")
+
+
+@dataclass(frozen=True, repr=False)
+class Column:
+    """Values as DuckDB scans them; `loose` where the column has no declared type: then they are `objects.written`."""
+
+    values: Any
+    loose: bool = False
+
+
+@dataclass(frozen=True, repr=False)
+class Narrowed:
+    """Some columns of a frame as DuckDB scans them, named c0, c1, ..., and which of them have no declared type."""
+
+    rows: object
+    loose: frozenset[str] = frozenset()
+
+
+def narrowed(columns: Sequence[Column]) -> Narrowed:
+    """Columns side by side, as a dict."""
+    named = {f"c{place}": column for place, column in enumerate(columns)}
+    loose = frozenset(name for name, column in named.items() if column.loose)
+    return Narrowed({name: column.values for name, column in named.items()}, loose)
+
+
+def column_of(values: Any, *, empty: bool) -> Column:
+    """A column of a dict: an array, a list, a range, or what has a NumPy dtype; no values if `empty`."""
+    if isinstance(values, range) and _fits(values):
+        values = np.arange(values.start, values.stop, values.step, dtype=np.int64)
+    elif not isinstance(values, np.ndarray) and isinstance(getattr(values, "dtype", None), np.dtype):
+        values = np.asarray(values)
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise DataError("a column must be an array of one dimension")
+        return array_column(values[:0] if empty else values)
+    listed = _listed(values)
+    return Column(written(listed[:0] if empty else listed), loose=True)
+
+
+def array_column(array: Array) -> Column:
+    """A one-dimensional array by its dtype."""
+    kind = array.dtype.kind
+    if kind in "OS":
+        return Column(written(array.tolist()), loose=True)
+    if kind in "UT":
+        return Column(_text(array))
+    if kind not in "biufM":
+        raise DataError(f"an array of type {array.dtype.name} cannot be read", HINT)
+    return Column(moments(array_of(array)) if kind == "M" else array_of(array))
+
+
+def array_of(array: Array) -> Array:
+    """The array in a type that DuckDB scans; texts of a fixed width as Python's own."""
+    kind = array.dtype.kind
+    if kind == "f" and array.dtype not in (np.float32, np.float64):
+        return array.astype(np.float64)
+    if kind == "M" and np.datetime_data(array.dtype)[0] not in _UNITS:
+        days = array.astype("M8[D]")
+        return np.where(_within_years(days), days, np.datetime64("NaT")).astype("datetime64[us]")
+    if kind in "biufMO":
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    # Arrays of fixed-width text: DuckDB would sort all of it first to make an ENUM, seven times the work.
+    return array.astype(object)
+
+
+def moments(array: Array) -> Array:
+    """Moments, without those beyond the years 1 to 9999: DuckDB fails where it converts one of them."""
+    inside = _within_years(array)
+    return array if inside.all() else np.where(inside, array, np.datetime64("NaT")).astype(array.dtype)
+
+
+def _within_years(array: Array) -> npt.NDArray[np.bool_]:
+    years = np.asarray(array).astype("M8[Y]").astype(np.int64) + 1970
+    inside: npt.NDArray[np.bool_] = ((years >= 1) & (years <= 9999)) | np.isnat(np.asarray(array))
+    return inside
+
+
+def _text(array: Array) -> Texts:
+    return texts(array.tolist())
+
+
+def _fits(values: range) -> bool:
+    return min(values.start, values.stop) >= -(2**63) and max(values.start, values.stop) < 2**63
+
+
+def _listed(values: Any) -> Sequence[object]:
+    """The values of a column that declares no type: a list, or what can be listed again and again."""
+    if isinstance(values, (list, tuple)):
+        return values
+    for method in ("tolist", "to_list", "to_pylist"):  # NumPy and pandas, polars, PyArrow
+        if hasattr(values, "__len__") and hasattr(values, method):
+            found: list[object] = getattr(values, method)()
+            return found
+    if isinstance(values, Sequence) and not isinstance(values, (str, bytes, bytearray)):
+        return list(values)
+    # What only says `__array__` would choose a type for all of its values, and by them.
+    raise DataError(f"a column must be an array or a list, not a {type(values).__name__}")

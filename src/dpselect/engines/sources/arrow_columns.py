@@ -1,0 +1,67 @@
+"""Arrow: columns of PyArrow as DuckDB scans them, where it would refuse their type or fail at a value of it.
+
+Everything here follows from the type of a column, which is public. Text is checked later (`duckdb_types.sound_form`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+from dpselect.engines.sources.array_columns import HINT
+from dpselect.errors import DataError
+
+_PLAIN = (
+    "boolean", "integer", "float32", "float64", "string", "large_string", "binary", "large_binary",
+    "fixed_size_binary", "date", "time", "null",
+)  # fmt: skip
+_VIEWS = ("string_view", "binary_view")
+_EXTENSIONS = frozenset({"arrow.uuid", "arrow.json", "arrow.bool8"})
+_PER_SECOND = {"s": 1, "ms": 10**3}
+_FIRST, _LAST = -62_135_596_800, 253_402_300_800  # seconds from 1970 to the years 1 and 10000
+
+
+def readable(column: Any, name: str) -> Any:
+    """An array, plain or chunked, of the same values in a type that DuckDB reads; an error if there is none."""
+    arrow = sys.modules["pyarrow"]
+    sort, types = column.type, arrow.types
+    if isinstance(sort, arrow.BaseExtensionType):
+        return column if sort.extension_name in _EXTENSIONS else readable(column.cast(sort.storage_type), name)
+    if types.is_dictionary(sort):
+        text = types.is_string(sort.value_type) or types.is_large_string(sort.value_type)
+        return column if text else readable(column.cast(sort.value_type), name)
+    if types.is_run_end_encoded(sort):
+        return readable(_compute().run_end_decode(column), name)
+    if types.is_float16(sort):
+        return column.cast(arrow.float32())
+    if types.is_timestamp(sort):
+        return _moments(column) if sort.tz is not None and sort.unit in _PER_SECOND else column
+    if any(getattr(types, f"is_{one}")(sort) for one in _PLAIN) or _is_decimal(sort):
+        return column
+    if str(sort) in _VIEWS:
+        return column
+    raise DataError(f"column {name!r} is of type {_called(sort)}, which cannot be read", HINT)
+
+
+def _is_decimal(sort: Any) -> bool:
+    decimal = sys.modules["pyarrow"].types.is_decimal(sort)
+    return bool(decimal and sort.precision <= 38 and 0 <= sort.scale <= sort.precision)
+
+
+def _called(sort: Any) -> str:
+    """The name of a type without what stands inside of it: names of fields may be data."""
+    return str(sort).partition("<")[0]
+
+
+def _compute() -> Any:
+    return importlib.import_module("pyarrow.compute")
+
+
+def _moments(column: Any) -> Any:
+    """Moments of a zone in microseconds; those beyond the years 1 to 9999 do not fit and are missing."""
+    arrow, compute, sort = sys.modules["pyarrow"], _compute(), column.type
+    ticks, second = column.cast(arrow.int64()), _PER_SECOND[sort.unit]
+    inside = compute.and_(compute.greater_equal(ticks, _FIRST * second), compute.less(ticks, _LAST * second))
+    kept = compute.if_else(inside, column, arrow.scalar(None, sort))
+    return kept.cast(arrow.timestamp("us", sort.tz))

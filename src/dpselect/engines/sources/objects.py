@@ -1,0 +1,257 @@
+"""Objects: values that stand in a column without a declared type (Python lists, object columns), each read alone.
+
+Every value is written as one text in which equal values are equal and others differ, and which tells what it was:
+
+- numbers are equal where what is written is equal: 1, 1.0 and Decimal("1.00") are one number, so are 0.1 and
+  Decimal("0.1"). They come back as int where they are whole, as float where one is written like that, else as Decimal;
+- truth values, text, bytes, dates, moments (with a zone: in UTC) and times come back as they are, and none of them
+  equals a value of another kind: "1" is text, True is no number. A UUID is its text;
+- anything else is missing: None, NaN, text that is no Unicode (half of a surrogate pair), numbers of 1,000 digits and
+  more, lists, other objects, and what fails while it is looked at.
+
+Text stands as it is, so that reading a column of text costs little. All else begins with a mark, a letter for its kind
+and then the plain text of the value, which a filter sees. Of a number the letter says how many digits stand before its
+point, so that texts sort as numbers do (negative ones by their digits).
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpselect.engines.number_text import LETTERS
+from dpselect.engines.sources.object_marks import (
+    BYTES,
+    DATE,
+    INFINITY,
+    LESS_INFINITY,
+    MARK,
+    MIDDLE,
+    MOMENT,
+    TEXT,
+    TIME,
+    TRUTH,
+    ZONED,
+)
+
+_AT_ONCE = 1 << 14
+_LARGEST = 10 ** (LETTERS - 1)
+Texts = npt.NDArray[np.object_]
+"""Python texts, None where nothing can be read: what DuckDB reads as VARCHAR."""
+
+
+def written(values: Iterable[object]) -> Texts:
+    """Each value in its one form, None where it is missing. What a value becomes depends on that value alone."""
+    return _by_pieces(values, MARK, _written)
+
+
+def texts(values: Iterable[object]) -> Texts:
+    """Values of a column that is declared as text: None for what is none, or no Unicode."""
+    return _by_pieces(values, "", lambda piece: [_unicode(v) if isinstance(v, str) else None for v in piece])
+
+
+def read(text: str) -> object:
+    """The value that was written."""
+    if not text.startswith(MARK):
+        return text
+    return _READERS.get(text[1], _number)(text[2:])
+
+
+def _written(piece: Sequence[Any]) -> list[str | None]:
+    if set(map(type, piece)) == {int} and min(piece) >= 0 and max(piece) < _LARGEST:  # the same, a few times faster
+        return [_SIZES[len(plain)] + plain for plain in map(str, piece)]
+    return [_WRITERS.get(type(value), _other)(value) for value in piece]
+
+
+def _by_pieces(values: Iterable[object], mark: str, one_by_one: Callable[[Sequence[Any]], list[str | None]]) -> Texts:
+    """Pieces of nothing but plain text are taken as they are: the same result, many times faster."""
+    found: list[Any] = []
+    for piece in _pieces(values):
+        try:
+            found.extend(piece if _plain(piece, mark) else one_by_one(piece))
+        except MemoryError:
+            raise
+        except Exception:  # code that an object brings along: Python asks it for its class, say
+            found.extend(_alone(value, one_by_one) for value in piece)
+    array = np.empty(len(found), dtype=object)
+    array[:] = found
+    return array
+
+
+def _alone(value: object, one_by_one: Callable[[Sequence[Any]], list[str | None]]) -> str | None:
+    """What fails to be read is missing."""
+    try:
+        return one_by_one((value,))[0]
+    except MemoryError:
+        raise
+    except Exception:
+        return None
+
+
+def _pieces(values: Iterable[object]) -> Iterable[tuple[object, ...]]:
+    each = iter(values)
+    while piece := tuple(itertools.islice(each, _AT_ONCE)):
+        yield piece
+
+
+def _plain(piece: Sequence[Any], mark: str) -> bool:
+    if set(map(type, piece)) != {str}:
+        return False
+    together = "".join(piece)
+    return _unicode(together) is not None and not (mark and mark in together)
+
+
+def _unicode(text: str) -> str | None:
+    """The text itself, as a plain str, if it can be written in UTF-8."""
+    plain = str.__str__(text)
+    if not plain.isascii():
+        try:
+            plain.encode()
+        except UnicodeEncodeError:
+            return None
+    return plain
+
+
+def _text(value: str) -> str | None:
+    plain = _unicode(value)
+    return f"{MARK}{TEXT}{plain}" if plain is not None and plain.startswith(MARK) else plain
+
+
+def _truth(value: object) -> str:
+    return f"{MARK}{TRUTH}true" if value else f"{MARK}{TRUTH}false"
+
+
+def _whole(value: int) -> str | None:
+    return _decimal(int.__repr__(value)) if -_LARGEST < value < _LARGEST else None
+
+
+def _float(value: float) -> str | None:
+    if value - value == 0.0:
+        plain = float.__repr__(value)
+        return _decimal(_without_exponent(Decimal(plain)) if "e" in plain else plain.removesuffix(".0"))
+    return None if value != value else INFINITY if value > 0 else LESS_INFINITY  # noqa: PLR0124 - NaN
+
+
+def _exact(value: Decimal) -> str | None:
+    value = Decimal(value)
+    if not value.is_finite():
+        return None if value.is_nan() else INFINITY if value > 0 else LESS_INFINITY
+    digits, places = value.as_tuple()[1:]
+    short = len(digits) < LETTERS and abs(value.adjusted()) < LETTERS and abs(int(places)) < LETTERS
+    return _decimal(_without_exponent(value)) if short else None
+
+
+def _without_exponent(value: Decimal) -> str:
+    plain = format(value, "f")
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def _decimal(plain: str) -> str:
+    """A number in decimal notation, without zeros that say nothing."""
+    size = len(plain) if "." not in plain else plain.index(".")
+    if plain[0] != "-":
+        return f"{MARK}{chr(MIDDLE + size)}{plain}"
+    return f"{MARK}{chr(MIDDLE - size + 1)}{plain}" if plain != "-0" else _ZERO
+
+
+def _bytes(value: bytes) -> str:
+    return f"{MARK}{BYTES}{value.hex()}"
+
+
+def _moment(value: datetime.datetime) -> str | None:
+    """To the microsecond; NaT of pandas, which is such a value, has no year."""
+    try:
+        parts = (value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond)
+        if value.tzinfo is None:
+            return f"{MARK}{MOMENT}{datetime.datetime(*parts).isoformat(' ')}"
+        there = datetime.datetime(*parts, tzinfo=value.tzinfo, fold=value.fold)
+        return f"{MARK}{ZONED}{there.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(' ')}"
+    except Exception:  # a zone may be anybody's code, and beyond the years 1 to 9999 there is nothing
+        return None
+
+
+def _date(value: datetime.date) -> str:
+    return f"{MARK}{DATE}{value.isoformat()}"
+
+
+def _time(value: datetime.time) -> str | None:
+    return f"{MARK}{TIME}{value.isoformat()}" if value.tzinfo is None else None
+
+
+def _missing(_value: object) -> None:
+    return None
+
+
+def _numpy(value: np.generic[Any]) -> str | None:
+    if isinstance(value, np.datetime64):
+        if np.isnat(value):
+            return None
+        if not 1 <= int(value.astype("M8[Y]").astype(np.int64)) + 1970 <= datetime.MAXYEAR:
+            return None
+        days = np.datetime_data(value.dtype)[0] in ("D", "W", "M", "Y")
+        return _date(value.astype("M8[D]").item()) if days else _moment(value.astype("M8[us]").item())
+    if isinstance(value, np.timedelta64):  # some units would be whole numbers
+        return None
+    if isinstance(value, np.longdouble):
+        return _float(float(value))
+    plain = value.item()
+    return None if isinstance(plain, np.generic) else _WRITERS.get(type(plain), _missing)(plain)
+
+
+def _other(value: object) -> str | None:
+    """A value whose class is derived from one that is known, or one that is missing."""
+    if isinstance(value, np.generic) and not isinstance(value, (str, bytes, float)):
+        return _numpy(value)
+    known = next((one for one in _DERIVED if isinstance(value, one)), None)
+    if known is not None:
+        return _DERIVED[known](value)
+    uuid = sys.modules.get("uuid")  # it can draw random numbers, so it is not imported
+    return uuid.UUID.__str__(value) if uuid is not None and type(value) is uuid.UUID else None
+
+
+def _number(plain: str) -> object:
+    if plain.lstrip("-").isdigit():
+        return int(plain)
+    rounded = float(plain)
+    return rounded if _float(rounded) in (_exact(Decimal(plain)), INFINITY, LESS_INFINITY) else Decimal(plain)
+
+
+_SIZES = [f"{MARK}{chr(MIDDLE + size)}" for size in range(LETTERS + 1)]
+_ZERO = _decimal("0")
+_WRITERS: dict[type, Callable[[Any], str | None]] = {
+    str: _text,
+    bool: _truth,
+    int: _whole,
+    float: _float,
+    type(None): _missing,
+    Decimal: _exact,
+    bytes: _bytes,
+    datetime.datetime: _moment,
+    datetime.date: _date,
+    datetime.time: _time,
+}
+_DERIVED: dict[type, Callable[[Any], str | None]] = {
+    str: _text,
+    int: lambda value: _whole(int.__index__(value)),
+    float: lambda value: _float(float.__float__(value)),
+    Decimal: _exact,
+    bytes: lambda value: _bytes(bytes(memoryview(value))),
+    datetime.datetime: _moment,
+    datetime.date: lambda value: _date(datetime.date(value.year, value.month, value.day)),
+}
+_READERS: dict[str, Callable[[str], object]] = {
+    TEXT: str,
+    TRUTH: lambda plain: plain == "true",
+    BYTES: bytes.fromhex,
+    DATE: datetime.date.fromisoformat,
+    MOMENT: datetime.datetime.fromisoformat,
+    ZONED: lambda plain: datetime.datetime.fromisoformat(plain).replace(tzinfo=datetime.UTC),
+    TIME: datetime.time.fromisoformat,
+}

@@ -1,0 +1,74 @@
+"""Faults of text files: which lines are left out, and why. For the owner of the files: line numbers are data."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+from dpselect.engines.sources.text_cells import fields
+from dpselect.engines.sources.text_files import Header
+from dpselect.engines.sources.text_lines import LONGEST, MARK, opened
+
+Fault = str | None
+TOO_LONG = f"longer than {LONGEST >> 20} MiB"
+NOT_UTF8 = "not UTF-8"
+BLANK = "blank"
+NO_RECORD = "not one JSON object"
+# Escapes of whole characters; of two that are halves the first and then the second.
+_WHOLE = re.compile(r"(?:[^\\]++|\\[^u]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u(?![dD][89a-fA-F]))*+", re.DOTALL)
+NOT_WELL_FORMED = "with a quote that has no other, or with text after a quote"
+
+
+def faults(path: str, judge: Callable[[str], Fault], *, header: bool) -> Iterator[tuple[int, Fault]]:
+    """The number of each line of a file, from 1, and what is wrong with it."""
+    number = 0
+    with opened(path) as file:
+        while line := file.readline(LONGEST + 1):
+            number += 1
+            rest = line
+            while not rest.endswith(b"\n") and (rest := file.readline(LONGEST)):
+                pass
+            if number > 1 or not header:
+                text = line.removeprefix(MARK) if number == 1 else line
+                yield number, _fault(text.removesuffix(b"\n").removesuffix(b"\r"), judge)
+
+
+def _fault(line: bytes, judge: Callable[[str], Fault]) -> Fault:
+    if len(line) >= LONGEST:
+        return TOO_LONG
+    try:
+        return judge(line.decode())
+    except UnicodeDecodeError:
+        return NOT_UTF8
+
+
+def csv_judge(header: Header) -> Callable[[str], Fault]:
+    """What keeps one line from being a record of these columns."""
+
+    def judge(line: str) -> Fault:
+        if not line and len(header.names) > 1:
+            return BLANK
+        found = fields(line.encode(), header.delimiter)
+        if not found:
+            return NOT_WELL_FORMED
+        wanted = len(header.names)
+        return None if len(found) == wanted else f"of {len(found)} fields where the header has {wanted}"
+
+    return judge
+
+
+def json_judge(reads: Callable[[str], bool]) -> Callable[[str], Fault]:
+    """What keeps one line from being a record; `reads` is asked where Python's own reader stumbles."""
+
+    def judge(line: str) -> Fault:
+        try:
+            record = json.loads(line)
+            line.encode()
+            if isinstance(record, dict) and _WHOLE.fullmatch(line):
+                return None
+        except (ValueError, RecursionError):
+            pass
+        return None if reads(line) else NO_RECORD
+
+    return judge

@@ -1,0 +1,1 @@
+"""Spark: every question as SQL over a frame or a table."""

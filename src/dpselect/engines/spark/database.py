@@ -1,0 +1,129 @@
+"""The Spark database: one frame of one session, opened for one question. It leaves nothing behind.
+
+Results that are asked for again are kept by Spark, in memory and on disk, until they are dropped. What was kept on a
+machine that is lost is computed again, and is the same: the rows must be the same each time they are read, which a
+frame that draws or numbers its rows is refused for. A table that others write to meanwhile is not seen as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from dpselect.aggregates.user_sets import Int64
+from dpselect.engines.port import Progress
+from dpselect.engines.spark import dialect as spark_dialect
+from dpselect.engines.spark.jobs import fresh_name
+from dpselect.engines.spark.names import Names
+from dpselect.engines.spark.source import frame_of, work_of
+from dpselect.engines.spark.tables import Needs, columns_of, view, view_of
+from dpselect.engines.spark.values import arrays_of, items_of, table_of
+from dpselect.engines.sql.port import Columns, Row, SqlType
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+class SparkDatabase:
+    """A `sql_port.Database`. `needs` tells a filter's columns from the names of all."""
+
+    dialect = spark_dialect.SPARK
+
+    def __init__(self, source: object, table: str | None, *, user: str, item: str, needs: Needs | None = None) -> None:
+        self._work = work_of(source)
+        self._kept: dict[str, DataFrame | None] = {}  # our views, and the frames that Spark keeps for them
+        self._ordered: dict[tuple[str, str], str] = {}
+        self._names = Names(self._work)
+        frame = frame_of(self._work, source, table)
+        self.types: Mapping[str, SqlType] = columns_of(self._work, frame, user, item, needs)
+        self.source = view_of(self._work, frame, list(self.types))
+        self._kept[self.source] = None
+
+    def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
+        """All rows of one query."""
+        session = self._work.session
+        self._names.check(sql)
+        return self._work.guarded(lambda: [tuple(row) for row in session.sql(sql).collect()], progress=progress)
+
+    def columns(self, sql: str, names: Sequence[str], *, progress: Progress | None = None) -> Columns:
+        """All rows of one large query by column."""
+        session = self._work.session
+        self._names.check(sql)
+        return arrays_of(self._work.guarded(lambda: session.sql(sql).toArrow(), progress=progress), names)
+
+    def keep(self, sql: str, *, progress: Progress | None = None) -> str:
+        """A result that is asked for again, as a view of what Spark keeps."""
+        self._names.check(sql)
+        name = fresh_name()
+        self._kept[name] = self._work.guarded(lambda: self._keep(name, sql), progress=progress)
+        return name
+
+    def _keep(self, name: str, sql: str) -> DataFrame:
+        from pyspark import StorageLevel
+
+        frame = view(self._work.session.sql(sql), name)
+        try:
+            frame.persist(StorageLevel.MEMORY_AND_DISK).count()
+        except BaseException:
+            self._forget(name, frame)
+            raise
+        return frame
+
+    def drop(self, kept: str) -> None:
+        """A kept result is not asked for any more, nor are its rows in an order."""
+        for key, ordered in list(self._ordered.items()):
+            if kept in key[0]:
+                del self._ordered[key]
+                self.drop(ordered)
+        if kept in self._kept:
+            frame = self._kept.pop(kept)
+            self._work.guarded(lambda: self._forget(kept, frame))
+
+    def _forget(self, name: str, frame: DataFrame | None) -> None:
+        self._work.session.catalog.dropTempView(name)
+        if frame is not None:
+            frame.unpersist()
+
+    def put(self, columns: Mapping[str, Int64 | Sequence[str]]) -> str:
+        """A small table of whole numbers and texts, as a view."""
+        return self._put(table_of(columns))
+
+    def put_items(self, values: Sequence[object], item_type: SqlType) -> str:
+        """A public list of items in their one form, as a view with column i; DuckDB has checked them."""
+        return self._put(items_of(values, item_type), f"CAST(i AS {item_type.counted}) AS i")
+
+    def _put(self, table: pa.Table, *expressions: str) -> str:
+        name = fresh_name()
+
+        def make() -> None:
+            frame = self._work.session.createDataFrame(table)
+            view(frame.selectExpr(*expressions) if expressions else frame, name)
+
+        self._work.guarded(make)
+        self._kept[name] = None
+        return name
+
+    def secret(self, key: bytes) -> str:
+        """A key as SQL. It stands in the plan, which whoever may look into the session sees, as they see its rows."""
+        return spark_dialect.secret(key)
+
+    def at(self, sql: str, order: str, places: Int64) -> list[Any]:
+        """The names at these places of a query in an order, which is kept for the next time."""
+        ordered = self._ordered.get((sql, order))
+        if ordered is None:
+            # One task sorts them all, on disk where they do not fit.
+            place = f"row_number() OVER (ORDER BY {order}) - 1 AS place"
+            ordered = self.keep(f"SELECT name, {place} FROM ({sql}) AS q")
+            self._ordered[sql, order] = ordered
+        asked = f"SELECT place FROM {self.put({'place': places})} AS a"
+        found = self.rows(f"SELECT name FROM {ordered} AS o WHERE place IN ({asked}) ORDER BY place")
+        return [row[0] for row in found]
+
+    def close(self) -> None:
+        """Forget everything that is ours; the session goes on."""
+        for kept in list(self._kept):
+            with suppress(Exception):
+                self.drop(kept)
+        self._kept.clear()

@@ -1,0 +1,1 @@
+"""The questions in SQL that engines share, each in its own dialect."""

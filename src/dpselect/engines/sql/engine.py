@@ -1,0 +1,186 @@
+"""The SQL engine: one table of a database, one filter, one bound, and the questions, answered by its SQL.
+
+It counts as the DuckDB engine does, to the bit; only which items a bounded user keeps hangs on the database's own hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+
+from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.user_sets import UserSets
+from dpselect.aggregates.value_counts import Grid, UsersAt
+from dpselect.domain import Column, Domain, Listed, Span
+from dpselect.engines import row_filter
+from dpselect.engines.count_groups import histogram_of
+from dpselect.engines.filters.engines import of_dialect
+from dpselect.engines.port import PerUser, Progress
+from dpselect.engines.row_filter import RowFilter
+from dpselect.engines.sql import questions
+from dpselect.engines.sql import sets as sql_sets
+from dpselect.engines.sql.domain import domain_values
+from dpselect.engines.sql.pairs import SqlPairs
+from dpselect.engines.sql.port import Database, int64
+from dpselect.errors import DataError, ParameterError
+from dpselect.parameters import whole
+from dpselect.texts.token_stream import TokenStream
+from dpselect.texts.tokenizer import Tokenizer
+
+
+class SqlEngine:
+    """Distinct users per item of one open table, which it closes with itself.
+
+    `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        user: str,
+        item: str,
+        where: RowFilter | None = None,
+        max_items_per_user: int | None = None,
+        split: str | None = None,
+        key: bytes,
+    ) -> None:
+        self._database, self._dialect = database, database.dialect
+        self._item = database.types[item]
+        self._key, self._most = key, max_items_per_user
+        self._domains: dict[Domain, str] = {}
+        self._texts: sql_sets.Texts | None = None
+        if split is not None and not self._item.is_text:
+            raise ParameterError("split", "go with an item column of text", f"a column of {self._item.name}")
+        columns = [(self._dialect.quote(name), database.types[name]) for name in (user, item)]
+        condition = None if where is None else where.sql(database.types, self._dialect.quote, of_dialect(self._dialect))
+        rows = questions.rows(database.source, columns[0], columns[1], condition)
+        self._rows = rows if split is None else questions.parts(rows, split, self._dialect)
+
+    @classmethod
+    def opened(
+        cls,
+        open_database: Callable[..., Database],
+        source: object,
+        *,
+        user: str,
+        item: str,
+        where: str | None,
+        max_items_per_user: int | None,
+        split: str | None,
+        table: str | None,
+        key: bytes,
+    ) -> SqlEngine:
+        """An engine over a database that is opened for it, and closed again where the question does not fit it."""
+        condition = None if where is None else row_filter.parse(where)
+        needs = None if condition is None else condition.needs
+        database = open_database(source, table, user=user, item=item, needs=needs)
+        try:
+            return cls(
+                database,
+                user=user,
+                item=item,
+                where=condition,
+                max_items_per_user=max_items_per_user,
+                split=split,
+                key=key,
+            )
+        except BaseException:
+            database.close()
+            raise
+
+    def __enter__(self) -> SqlEngine:
+        return self
+
+    def __exit__(self, sort: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget everything. Labels cannot be asked for any more."""
+        if self._texts is not None:
+            self._texts.close()
+        self._database.close()
+
+    @property
+    def fixed(self) -> bool:
+        """Nobody can tell whether a table has changed."""
+        return False
+
+    def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
+        """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
+        most = whole("rows", rows, least=0)
+        found = self._database.rows(questions.top(self._counts(self._rows), self._item, most), progress=progress)
+        return Histogram.from_items([self._item.label(row[0]) for row in found], [row[1] for row in found])
+
+    def check(self, domain: Domain) -> None:
+        """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
+        if isinstance(domain, Span):
+            questions.in_span("", domain, self._item, self._dialect)
+        elif isinstance(domain, (Listed, Column)) and domain not in self._domains:
+            values = domain_values(domain, self._item)
+            self._domains[domain] = self._database.put_items(values, self._item)
+
+    def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
+        """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
+        if domain is not None:
+            self.check(domain)
+        counted = self._database.keep(self._counted(domain), progress=progress)
+        found = self._database.rows(questions.groups(counted), progress=progress)
+        span, item_type = isinstance(domain, Span), self._item
+
+        def item(place: int) -> object:
+            sql, order = questions.names(counted, "i" if span else item_type.named)
+            value = self._database.at(sql, order, int64([place]))[0]
+            return value if span else item_type.label(value)
+
+        def seen_before(start: int, unseen: int) -> int:
+            return int(self._database.rows(questions.seen_before(counted, start, unseen, self._dialect))[0][0])
+
+        return histogram_of(found, domain, text=item_type.is_text, item=item, seen_before=seen_before)
+
+    def check_values(self) -> None:
+        """Refuse an item column that holds no numbers, and text, which may hold some, but was not declared as such."""
+        if self._item.number is None or self._item.is_text:
+            hint = "cast it to a number in the source, for example in a view or a data frame"
+            raise DataError(f"a column of type {self._item.name} holds no numbers", hint)
+
+    def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
+        """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
+        key = self._database.secret(self._key)
+        sql = questions.users_at(self._rows, grid, per_user, key, self._item, self._dialect)
+        found = self._database.columns(sql, ("p", "n"), progress=progress)
+        return UsersAt(int64(found["p"]), int64(found["n"]))
+
+    def check_sets(self) -> None:
+        """Nothing to refuse: sets of users come from every table."""
+
+    def contributions(self, *, progress: Progress | None = None) -> UserSets:
+        """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
+        return sql_sets.user_sets(self._database, self._rows, self._item, progress)
+
+    def pairs(self, *, progress: Progress | None = None) -> SqlPairs:
+        """The distinct items of every user, kept in the database: weights are added up there."""
+        return SqlPairs(self._database, self._rows, self._item, progress)
+
+    def check_text(self, tokenizer: Tokenizer) -> None:
+        """Refuse an item column that holds no text, and a pattern that cannot be read."""
+        sql_sets.check_text(self._item, tokenizer)
+
+    def tokens(self, tokenizer: Tokenizer, *, progress: Progress | None = None) -> TokenStream:
+        """The tokens of every text, which come here to be cut; words can be named until the engine is closed."""
+        self.check_text(tokenizer)
+        self._texts = sql_sets.Texts(self._database, self._rows, progress)
+        return self._texts.tokens(tokenizer, progress)
+
+    def _counts(self, rows: str) -> str:
+        bound = None if self._most is None else (self._most, self._database.secret(self._key))
+        return questions.counts(rows, bound, self._dialect)
+
+    def _counted(self, domain: Domain | None) -> str:
+        """The counts of what the domain asks for, as SQL."""
+        if isinstance(domain, Span):
+            return self._counts(questions.in_span(self._rows, domain, self._item, self._dialect))
+        if isinstance(domain, (Listed, Column)):
+            listed = self._domains[domain]
+            return questions.of_domain(self._counts(questions.in_domain(self._rows, listed)), listed)
+        return self._counts(self._rows)

@@ -1,0 +1,98 @@
+"""Weights of items, added up by a database: pairs of users and items stay there, every decision is drawn elsewhere.
+
+How many items have which weight leaves it, and the names of released items; how many users have how many items, and
+how many have a released one, where a bound is chosen or counts are asked for. Nothing else. All queries are functions
+of the rows and of a key, so a step that a database runs again gives the same again, and nothing is drawn twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from typing import TypeVar
+
+import numpy as np
+
+from dpselect.aggregates.user_sets import Int64
+from dpselect.aggregates.weight_groups import WeightGroups
+from dpselect.engines.port import Progress
+from dpselect.engines.sql import questions, weights
+from dpselect.engines.sql.port import Database, SqlType, int64
+from dpselect.errors import DataError
+
+S = TypeVar("S", bound=Sized)
+
+
+class SqlPairs:
+    """The distinct pairs of users and items of a database; `mechanisms.set_union.grouped` asks them."""
+
+    def __init__(self, database: Database, rows: str, item_type: SqlType, progress: Progress | None = None) -> None:
+        self._database, self._item_type, self._progress = database, item_type, progress
+        self._pairs = database.keep(questions.kept(rows, database.dialect), progress=progress)
+        self._found: list[str] = []  # texts of released items
+        self._weighed: str | None = None
+        self._groups = WeightGroups(weights=int64([]), sizes=int64([]))
+
+    def __repr__(self) -> str:
+        return "SqlPairs(private)"
+
+    def weigh(self, shares: Int64, key: bytes) -> WeightGroups:
+        """How many items have which weight, when a user of t items left gives shares[t - 1] to each that they keep."""
+        database, dialect = self._database, self._database.dialect
+        if self._weighed is not None:
+            database.drop(self._weighed)
+        given = database.put({"t": np.arange(1, len(shares) + 1), "share": shares})
+        left = weights.without(self._pairs, self._released(), dialect)
+        theirs = weights.kept(left, len(shares), database.secret(key), dialect)
+        self._weighed = database.keep(weights.weighed(theirs, given, dialect), progress=self._progress)
+        found = database.columns(weights.groups(self._weighed), ("w", "n"), progress=self._progress)
+        weighed, sizes = int64(found["w"]), int64(found["n"])
+        heaviest = np.argsort(-weighed)
+        self._groups = WeightGroups(weights=weighed[heaviest], sizes=sizes[heaviest])
+        return self._groups
+
+    def release(self, places: Int64) -> None:
+        """The items at these places of the last weights are released, and nobody has them any more."""
+        if self._weighed is None or not len(places):
+            return
+        starts = np.cumsum(self._groups.sizes) - self._groups.sizes
+        group = np.searchsorted(starts, places, side="right") - 1
+        members = {"w": self._groups.weights[group], "r": places - starts[group]}
+        sql = weights.members(self._weighed, self._database.put(members), self._database.dialect)
+        found = self._database.rows(sql, progress=self._progress)
+        self._found += [str(row[0]) for row in _all_of(found, len(places))]
+
+    def names(self) -> list[object]:
+        """The released items, in their own order."""
+        if not self._found:
+            return []
+        if self._item_type.is_text:  # their order is that of their bytes in UTF-8, which is Python's
+            return [self._item_type.label(text) for text in sorted(self._found)]
+        sql = weights.named(self._pairs, self._released() or "", self._item_type, self._database.dialect)
+        found = self._database.rows(sql, progress=self._progress)
+        return [self._item_type.label(row[0]) for row in _all_of(found, len(self._found))]
+
+    def users(self, most: int, key: bytes) -> Int64:
+        """How many users have each of the names, when every user counts for at most `most` of them."""
+        if not self._found:
+            return int64([])
+        theirs = weights.only(self._pairs, self._released() or "", self._database.dialect)
+        kept = weights.kept(theirs, most, self._database.secret(key), self._database.dialect)
+        sql = weights.users_of(theirs, kept)
+        found = self._database.columns(sql, ("n",), progress=self._progress)
+        return _all_of(int64(found["n"]), len(self._found))
+
+    def lengths(self, most: int) -> tuple[Int64, Int64]:
+        """How many users have how many items, more than `most` as `most`."""
+        found = self._database.columns(weights.lengths(self._pairs, most), ("t", "n"), progress=self._progress)
+        return int64(found["t"]), int64(found["n"])
+
+    def _released(self) -> str | None:
+        return self._database.put({"x": self._found}) if self._found else None
+
+
+def _all_of(found: S, items: int) -> S:
+    """What was found of so many items, each of which was there before."""
+    if len(found) != items:
+        hint = "ask a copy or a snapshot of the table that nobody writes to"
+        raise DataError("the table changed while it was asked", hint)
+    return found

@@ -1,0 +1,175 @@
+"""Questions as plain SQL, written once. Rows come in as columns u (user) and i (item), counts go out as i and n.
+
+What databases write differently stands in a `Dialect`. Every name after FROM is a table or a query in parentheses.
+"""
+
+from __future__ import annotations
+
+from dpselect.aggregates.value_counts import Grid
+from dpselect.domain import Span
+from dpselect.engines.port import PerUser
+from dpselect.engines.sql.port import Dialect, SqlType
+from dpselect.errors import ParameterError
+
+_WHOLE = "^(0|-?[1-9][0-9]{0,18})$"
+
+
+def rows(source: str, user: tuple[str, SqlType], item: tuple[str, SqlType], where: str | None) -> str:
+    """The users and items of the rows that count, each in its one form; column names are SQL already."""
+    (u, user_type), (i, item_type) = user, item
+    conditions = [_of(user_type.present, u), _of(item_type.nameable or item_type.present, i)]
+    conditions += [] if where is None else [f"({where})"]
+    forms = f"{_of(user_type.form, u)} AS u, {_of(item_type.form, i)} AS i"
+    return f"(SELECT {forms} FROM {source} WHERE {' AND '.join(conditions)})"
+
+
+def _of(template: str, expression: str) -> str:
+    return template.replace("{}", expression)
+
+
+def parts(rows: str, separator: str, dialect: Dialect) -> str:
+    """The parts of every item as items of their own; the same part twice in a row is one, an empty part is none."""
+    split = dialect.parts.format(rows=f"{rows} AS t", separator=dialect.literal(separator))
+    return f"(SELECT u, i FROM ({split}) AS s WHERE i <> '')"
+
+
+def distinct(rows: str, dialect: Dialect) -> str:
+    """Every user's distinct items."""
+    if dialect.by_user:
+        rows = f"(SELECT {dialect.by_user} u, i FROM {rows} AS t)"
+    return f"(SELECT DISTINCT u, i FROM {rows} AS t)"
+
+
+def kept(rows: str, dialect: Dialect) -> str:
+    """Every user's distinct items, to be kept."""
+    pairs = distinct(rows, dialect)
+    return f"(SELECT u, i FROM {pairs} AS d {dialect.in_order})" if dialect.in_order else pairs
+
+
+def pairs(rows: str, most: int, key: str, dialect: Dialect) -> str:
+    """The distinct (u, i) pairs that are kept: of every user the `most` first by a keyed hash.
+
+    The hash is of the user and the item themselves. Equal hashes are told apart by the item, so the choice depends on
+    the user's rows and on the key only.
+    """
+    place = f"row_number() OVER (PARTITION BY u ORDER BY {_hash(key, dialect)}, i) AS place"
+    return f"(SELECT u, i FROM (SELECT u, i, {place} FROM {distinct(rows, dialect)} AS d) AS p WHERE place <= {most})"
+
+
+def _hash(key: str, dialect: Dialect) -> str:
+    return dialect.keyed(key, "u", "i")
+
+
+def counts(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
+    """i and n, the number of distinct users of every item; a bound is the most items of a user and a key."""
+    if bound is not None:
+        return f"SELECT i, count(*) AS n FROM {pairs(rows, *bound, dialect)} AS k GROUP BY i"
+    return f"SELECT i, {_of(dialect.users, 'u')} AS n FROM {rows} AS t GROUP BY i"
+
+
+def top(counted: str, item_type: SqlType, rows: int) -> str:
+    """The items with the most users; among equal counts the first in the order of items."""
+    first = f"SELECT i, n FROM ({counted}) AS c ORDER BY n DESC, i LIMIT {rows}"
+    if item_type.named == "i":
+        return first
+    return f"SELECT name, n FROM (SELECT {item_type.named} AS name, i, n FROM ({first}) AS f) AS g ORDER BY n DESC, i"
+
+
+def groups(counted: str) -> str:
+    """How many items have each count."""
+    return f"SELECT n, count(*) AS items FROM {counted} AS c GROUP BY n ORDER BY n DESC"
+
+
+def names(counted: str, named: str) -> tuple[str, str]:
+    """The names of all items, and their order: groups by falling count, items of a group in their own order."""
+    return f"SELECT {named} AS name, i, n FROM {counted} AS c", "n DESC, i"
+
+
+def seen_before(counted: str, start: int, unseen: int, dialect: Dialect) -> str:
+    """How many seen numbers stand before the r-th unseen one: those with at most r unseen ones before them."""
+    gap = f"CAST(i AS {dialect.whole}) - ({start}) - (row_number() OVER (ORDER BY i) - 1) AS gap"
+    return f"SELECT count(*) AS items FROM (SELECT {gap} FROM {counted} AS c) AS g WHERE gap <= {unseen}"
+
+
+def in_span(rows: str, span: Span, item_type: SqlType, dialect: Dialect) -> str:
+    """The rows whose item is one of the span's numbers; text counts where it is written as such a number."""
+    if item_type.is_text:
+        written = dialect.matches.format(text="i", pattern=_WHOLE)
+        read = _of(dialect.read_whole or f"CAST({{}} AS {dialect.whole})", "i")
+        rows = f"(SELECT u, CASE WHEN {written} THEN {read} END AS i FROM {rows} AS s)"
+    elif item_type.kind != "integer":
+        hint = "list the items, or name a column that holds them"
+        raise ParameterError(
+            "domain", f"fit the item column, which is {item_type.name}", "a range of whole numbers", hint
+        )
+    return f"(SELECT u, i FROM {rows} AS t WHERE i BETWEEN {span.start} AND {span.stop - 1})"
+
+
+def in_domain(rows: str, domain: str) -> str:
+    """The rows whose item is in the domain."""
+    return f"(SELECT u, i FROM {rows} AS t WHERE i IN (SELECT i FROM {domain} AS d))"
+
+
+def of_domain(counted: str, domain: str) -> str:
+    """Every item of the domain, with count 0 where no row has it."""
+    return f"SELECT d.i AS i, coalesce(k.n, 0) AS n FROM {domain} AS d LEFT JOIN ({counted}) AS k ON k.i = d.i"
+
+
+def coded_pairs(pairs: str, low: int, most: int) -> str:
+    """At most so many pairs, each as one number: user and item by their places in their orders."""
+    users = "SELECT u, row_number() OVER (ORDER BY u) - 1 AS code FROM (SELECT DISTINCT u FROM p) AS d"
+    items = "SELECT i, row_number() OVER (ORDER BY i) - 1 AS code FROM (SELECT DISTINCT i FROM p) AS d"
+    return (
+        f"WITH p AS (SELECT u, i FROM {pairs} AS k), a AS ({users}), b AS ({items}) "
+        f"SELECT a.code * {low} + b.code AS pair FROM p JOIN a ON a.u = p.u JOIN b ON b.i = p.i LIMIT {most}"
+    )
+
+
+def how_many(pairs: str) -> str:
+    """How many pairs there are."""
+    return f"SELECT count(*) AS pairs FROM {pairs} AS k"
+
+
+def items_of(pairs: str, named: str) -> tuple[str, str]:
+    """The names of all items, and their order."""
+    return f"SELECT {named} AS name, i FROM (SELECT DISTINCT i FROM {pairs} AS k) AS d", "i"
+
+
+def how_much_text(rows: str) -> str:
+    """How many letters all texts have."""
+    return f"SELECT sum(length(i)) AS letters FROM {rows} AS t"
+
+
+def texts_of_users(rows: str) -> str:
+    """Every row's text, with its user's place in the order of users."""
+    users = "SELECT u, row_number() OVER (ORDER BY u) - 1 AS code FROM (SELECT DISTINCT u FROM p) AS d"
+    named = f"WITH p AS (SELECT u, i FROM {rows} AS t), a AS ({users})"
+    return f"{named} SELECT a.code AS u, p.i AS i FROM p JOIN a ON a.u = p.u"
+
+
+def users_at(rows: str, grid: Grid, per_user: PerUser, key: str, item_type: SqlType, dialect: Dialect) -> str:
+    """p, a place of the grid, and n, how many users have their value there; ascending."""
+    values = f"SELECT u, {_of(item_type.number or '', 'i')} AS v FROM {rows} AS t"
+    places = f"SELECT u, {_place(grid, dialect)} AS i FROM ({values}) AS r WHERE v IS NOT NULL"
+    total = f"2 * sum(CAST(i AS {dialect.whole})) + count(*)"
+    one = {
+        PerUser.MIN: "min(i)",
+        PerUser.MAX: "max(i)",
+        PerUser.MEAN: dialect.divided.format(total, "(2 * count(*))"),
+    }
+    users = (
+        pairs(f"({places})", 1, key, dialect)
+        if per_user is PerUser.RANDOM
+        else f"(SELECT {one[per_user]} AS i FROM ({places}) AS p GROUP BY u)"
+    )
+    return f"SELECT CAST(i AS {dialect.integer}) AS p, count(*) AS n FROM {users} AS o GROUP BY i ORDER BY p"
+
+
+def _place(grid: Grid, dialect: Dialect) -> str:
+    """`Grid.places` of v in SQL, operation by operation."""
+    low, high, step, half, last = (
+        _of(dialect.constant or f"CAST('{{}}' AS {dialect.double})", repr(float(x)))
+        for x in (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
+    )
+    steps = f"floor((least(greatest(v, {low}), {high}) - {low}) / {step} + {half})"
+    return f"CAST(least({steps}, {last}) AS {dialect.integer})"

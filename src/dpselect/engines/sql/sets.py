@@ -1,0 +1,98 @@
+"""What leaves a database for a set union in memory: who has which item as numbers, or texts that are cut here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.memory import available, does_not_fit
+from dpselect.engines.pair_codes import LOW, MOST_ROWS, sets_of
+from dpselect.engines.port import Progress
+from dpselect.engines.sql import questions
+from dpselect.engines.sql.port import Database, SqlType, int64
+from dpselect.errors import ParameterError
+from dpselect.texts.token_stream import TokenStream
+from dpselect.texts.tokenizer import Tokenizer
+
+BYTES_PER_PAIR = 64  # at the peak: as it arrives, as one number, sorted, and in the sets themselves
+BYTES_PER_LETTER = 4  # a text here, and in DuckDB, which cuts it
+_NO_KEY = b""  # nothing is bounded where texts are cut
+
+
+def user_sets(database: Database, rows: str, item_type: SqlType, progress: Progress | None) -> UserSets:
+    """Every user's distinct items, users and items numbered in their own order by the database."""
+    pairs = database.keep(questions.distinct(rows, database.dialect), progress=progress)
+    memory = available()
+    most = MOST_ROWS if memory is None else min(memory // BYTES_PER_PAIR, MOST_ROWS)
+    coded = database.columns(questions.coded_pairs(pairs, LOW, most + 1), ("pair",), progress=progress)
+    numbers = int64(coded["pair"])
+    if len(numbers) > most:
+        found = database.rows(questions.how_many(pairs), progress=progress)[0][0]
+        raise does_not_fit(int(found) * BYTES_PER_PAIR)
+    size = _size(numbers)
+    offsets, codes = sets_of(numbers)
+    names = _Names(database, questions.items_of(pairs, item_type.named), size, item_type)
+    return UserSets(offsets=offsets, codes=codes, size=size, label=names, label_many=names.many)
+
+
+def _size(pairs: Int64) -> int:
+    """How many items there are: they are numbered from 0 without a gap."""
+    return int((pairs & (LOW - 1)).max()) + 1 if len(pairs) else 0
+
+
+@dataclass(frozen=True, repr=False)
+class _Names:
+    """The labels of codes, asked for when they are released and not before."""
+
+    database: Database
+    items: tuple[str, str]
+    size: int
+    item_type: SqlType
+
+    def __call__(self, code: int) -> object:
+        return self.many(int64([code]))[0]
+
+    def many(self, codes: Int64) -> list[object]:
+        """The labels of many codes at once, in the order of the codes."""
+        if len(codes) and not (codes.min() >= 0 and codes.max() < self.size):
+            raise IndexError("there is no item with such a code")
+        asked, back = np.unique(codes, return_inverse=True)
+        sql, order = self.items
+        found = [self.item_type.label(name) for name in self.database.at(sql, order, asked)] if len(asked) else []
+        return [found[place] for place in back]
+
+
+def check_text(item_type: SqlType, tokenizer: Tokenizer) -> None:
+    """Refuse a column that is no text, and a pattern that DuckDB cannot read."""
+    if not item_type.is_text:
+        raise ParameterError("text", "be a column of text", f"a column of {item_type.name}")
+    with _cutter(np.empty(0, dtype=np.int64), np.empty(0, dtype=object)) as engine:
+        engine.check_text(tokenizer)
+
+
+class Texts:
+    """The texts of all users, fetched: DuckDB cuts them here, as it does those of files."""
+
+    def __init__(self, database: Database, rows: str, progress: Progress | None) -> None:
+        memory = available()
+        if memory is not None:
+            letters = int(database.rows(questions.how_much_text(rows), progress=progress)[0][0] or 0)
+            if letters * BYTES_PER_LETTER > memory:
+                raise does_not_fit(letters * BYTES_PER_LETTER)
+        found = database.columns(questions.texts_of_users(rows), ("u", "i"), progress=progress)
+        self._engine = _cutter(int64(found["u"]), found["i"])
+
+    def tokens(self, tokenizer: Tokenizer, progress: Progress | None) -> TokenStream:
+        """The tokens of every text, whose words can be named until `close`."""
+        return self._engine.tokens(tokenizer, progress=progress)
+
+    def close(self) -> None:
+        """Forget the texts."""
+        self._engine.close()
+
+
+def _cutter(users: Int64, texts: object) -> DuckDBEngine:
+    return DuckDBEngine({"u": users, "i": texts}, user="u", item="i", key=_NO_KEY)

@@ -1,0 +1,79 @@
+"""Questions of a set union as plain SQL: what users keep of their pairs, and what that adds up to."""
+
+from __future__ import annotations
+
+from dpselect.engines.sql.port import Dialect, SqlType
+
+
+def _text(item: str, dialect: Dialect) -> str:
+    return dialect.text.replace("{}", item)
+
+
+def without(pairs: str, released: str | None, dialect: Dialect) -> str:
+    """The pairs whose item is not released yet."""
+    if released is None:
+        return pairs
+    return f"(SELECT u, i FROM {pairs} AS k WHERE NOT {_among(released, dialect)})"
+
+
+def only(pairs: str, released: str, dialect: Dialect) -> str:
+    """The pairs whose item is released."""
+    return f"(SELECT u, i FROM {pairs} AS k WHERE {_among(released, dialect)})"
+
+
+def _among(released: str, dialect: Dialect) -> str:
+    """Is the item of k one of the released ones?"""
+    text = _text("k.i", dialect)
+    if dialect.correlated:
+        return f"EXISTS (SELECT 1 FROM {released} AS f WHERE f.x = {text})"
+    return f"({text} IN (SELECT f.x FROM {released} AS f))"
+
+
+def kept(pairs: str, most: int, key: str, dialect: Dialect) -> str:
+    """i and t: of each user the first `most` items by a keyed hash, and how many those are.
+
+    The hash is of the user and the item themselves, never of a number that the item got among all others: what a
+    user keeps depends on their own items and on the key only.
+    """
+    theirs = f"PARTITION BY u ORDER BY {dialect.keyed(key, 'u', 'i')}, i"  # one order for both, so that it is made once
+    size = f"count(*) OVER ({theirs} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS size"
+    ranked = f"SELECT i, row_number() OVER ({theirs}) AS place, {size} FROM {pairs} AS k"
+    t = f"CAST(CASE WHEN size < {most} THEN size ELSE {most} END AS {dialect.integer}) AS t"
+    return f"(SELECT i, {t} FROM ({ranked}) AS r WHERE place <= {most})"
+
+
+def weighed(kept: str, shares: str, dialect: Dialect) -> str:
+    """i and w, the sum of what users give to it. Sums of whole numbers are exact in any order."""
+    total = f"CAST(sum(s.share) AS {dialect.integer})"
+    return f"SELECT k.i AS i, {total} AS w FROM {kept} AS k JOIN {shares} AS s ON s.t = k.t GROUP BY k.i"
+
+
+def groups(weighed: str) -> str:
+    """How many items have which weight."""
+    return f"SELECT w, count(*) AS n FROM {weighed} AS g GROUP BY w"
+
+
+def members(weighed: str, asked: str, dialect: Dialect) -> str:
+    """The texts of items by weight w and place r among those of that weight, which are in the order of items."""
+    place = "row_number() OVER (PARTITION BY w ORDER BY i) - 1 AS r"
+    ranked = f"SELECT i, w, {place} FROM {weighed} AS g WHERE w IN (SELECT w FROM {asked} AS b)"
+    return f"SELECT {_text('m.i', dialect)} AS x FROM ({ranked}) AS m JOIN {asked} AS a ON a.w = m.w AND a.r = m.r"
+
+
+def named(pairs: str, released: str, item_type: SqlType, dialect: Dialect) -> str:
+    """The names of the released items, in the order of items."""
+    items = f"SELECT DISTINCT i FROM {only(pairs, released, dialect)} AS o"
+    return f"SELECT name FROM (SELECT {item_type.named} AS name, i FROM ({items}) AS d) AS e ORDER BY i"
+
+
+def users_of(pairs: str, kept: str) -> str:
+    """How many users keep each of the items that these pairs hold, in the order of items."""
+    counted = f"SELECT i, count(*) AS n FROM {kept} AS k GROUP BY i"
+    items = f"SELECT DISTINCT i FROM {pairs} AS p"
+    return f"SELECT coalesce(c.n, 0) AS n FROM ({items}) AS d LEFT JOIN ({counted}) AS c ON c.i = d.i ORDER BY d.i"
+
+
+def lengths(pairs: str, most: int) -> str:
+    """How many users have how many items, more than `most` as `most`."""
+    size = f"CASE WHEN count(*) < {most} THEN count(*) ELSE {most} END AS t"
+    return f"SELECT t, count(*) AS n FROM (SELECT {size} FROM {pairs} AS k GROUP BY u) AS s GROUP BY t ORDER BY t"

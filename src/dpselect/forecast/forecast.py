@@ -1,0 +1,141 @@
+"""Forecast: what may be expected of each mechanism at each epsilon, in every form."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpselect.forecast import plots
+from dpselect.parameters import shown
+from dpselect.release import formatting
+from dpselect.release.formatting import Json
+
+if TYPE_CHECKING:
+    import polars
+    from matplotlib.figure import Figure
+
+FREE = "A forecast: no data was read and no budget was spent."
+LEFT = ("method",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForecastRow:
+    """What one mechanism may be expected to answer at one epsilon.
+
+    `items` is how many come back on average, `items_spread` the standard deviation from one answer to the next.
+    `smallest_count` is how many users an item needs to have half a chance, None where no imagined item has it.
+    `error` is the part of the best possible answer that is lost, from 0 to 1, with its `error_spread`. `threshold` is
+    what a count (of a top k) or a weight (of a union) must pass, where the mechanism has one. `within` is by how many
+    users an item that comes back is below the k-th largest count at most, 95 times of 100, where that is proved.
+    """
+
+    method: str
+    epsilon: Fraction
+    items: float
+    items_spread: float
+    smallest_count: int | None
+    error: float
+    error_spread: float
+    threshold: float | None = None
+    within: float | None = None
+
+    def to_dict(self) -> dict[str, Json]:
+        """JSON types only."""
+        return {name: formatting.plain(value) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast:
+    """The expected answers of every mechanism at every epsilon. No data was read, no budget was spent.
+
+    Iterable over its rows, with their number as its length. `assumed` holds the parameters, `sentences` say how to
+    read it.
+    """
+
+    question: str
+    rows: tuple[ForecastRow, ...]
+    assumed: Mapping[str, object]
+    sentences: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[ForecastRow]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    # ---- other forms --------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Json]:
+        """JSON types only: question, data_read and spent (always nothing), assumed, rows, notes."""
+        return {
+            "question": self.question,
+            "data_read": False,
+            "spent": {"epsilon": 0, "delta": 0},
+            "assumed": {name: formatting.plain(value) for name, value in self.assumed.items()},
+            "rows": [row.to_dict() for row in self.rows],
+            "notes": [FREE, *self.sentences],
+        }
+
+    def to_json(self) -> str:
+        """The same as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def to_columns(self) -> dict[str, list[object]]:
+        """One column for each field of a row."""
+        columns: dict[str, list[object]] = {
+            name: [getattr(row, name) for row in self.rows] for name in ForecastRow.__dataclass_fields__
+        }
+        return {**columns, "epsilon": [shown(row.epsilon) for row in self.rows]}
+
+    def to_polars(self) -> polars.DataFrame:
+        """A polars data frame."""
+        frame: polars.DataFrame = formatting.optional("polars", "polars").DataFrame(self.to_columns())
+        return frame
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame."""
+        return formatting.optional("pandas", "pandas").DataFrame(self.to_columns())
+
+    def to_arrow(self) -> Any:
+        """A pyarrow table."""
+        return formatting.optional("pyarrow", "pyarrow").table(self.to_columns())
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """A line for each method against epsilon, as a matplotlib figure; saved where a path is given."""
+        lines = {
+            method: [(float(r.epsilon), r.items, r.error, r.smallest_count) for r in self.rows if r.method == method]
+            for method in dict.fromkeys(row.method for row in self.rows)
+        }
+        return plots.forecast(lines, FREE, path)
+
+    # ---- for people ---------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        notes = [textwrap.fill(s, 100, initial_indent="  ", subsequent_indent="    ") for s in self.sentences]
+        return "\n".join([formatting.text_table(self._shown(), left=LEFT), "", FREE, *notes])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        lines = (FREE, *self.sentences)
+        return formatting.html_table(self._shown()) + "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+
+    def _shown(self) -> dict[str, list[object]]:
+        """Columns for a person; those without any value are left out."""
+        columns: dict[str, list[object]] = {
+            "method": [r.method for r in self.rows],
+            "epsilon": [formatting.price(r.epsilon) for r in self.rows],
+            "items": [f"{r.items:,.1f} ± {r.items_spread:.1f}" for r in self.rows],
+            "smallest count": ["-" if r.smallest_count is None else r.smallest_count for r in self.rows],
+            "lost": [f"{100 * r.error:.1f} ± {100 * r.error_spread:.1f} %" for r in self.rows],
+        }
+        for name in ("threshold", "within"):
+            values = [getattr(r, name) for r in self.rows]
+            if any(value is not None for value in values):
+                columns[name] = ["" if value is None else f"{value:,.4g}" for value in values]
+        return columns

@@ -1,0 +1,288 @@
+"""`dps.plan`: every parameter checked, a population imagined, and each mechanism tried on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpselect import parameters
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError, came
+from dpselect.forecast import top_k as top
+from dpselect.forecast import union
+from dpselect.forecast.forecast import Forecast
+from dpselect.forecast.population import MOST_EVENTS, Floats, Population, Released, Zipf
+from dpselect.forecast.top_k import TopKForecast
+from dpselect.forecast.union import UnionForecast
+from dpselect.mechanisms.port import check_call, secure
+from dpselect.methods import names
+from dpselect.parameters import Number
+from dpselect.release import formatting
+from dpselect.release.release import Release
+
+EPSILONS = ("0.1", "0.3", "1", "3")
+USERS, ITEMS = 10_000, 2_000
+ITEMS_PER_USER = 10
+MOST_ITEMS = 10**7
+MOST_USERS = 10**12
+STEEPEST = 10
+LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10_000), Fraction(100)
+
+Progress = Callable[[float | None], None]
+
+
+def plan(
+    question: str,
+    *,
+    k: int | None = None,
+    users: int | None = None,
+    items: int | None = None,
+    items_per_user: Number | None = None,
+    skew: Number | None = None,
+    counts: object = None,
+    max_items_per_user: int | None = None,
+    epsilon: Number | Iterable[Number] = EPSILONS,
+    delta: Number | None = None,
+    methods: str | Iterable[str] | None = None,
+    domain_known: bool = False,
+    k_bar: int | None = None,
+    noisy_counts: bool = False,
+    progress: Progress | None = None,
+    draws: Draws | None = None,
+) -> Forecast:
+    """What to expect of "top_k" or "union" at each epsilon, by each mechanism, before any budget is spent.
+
+    No data is read. Imagined are `users` (10,000) with `items_per_user` (10) of `items` (2,000) items on average, of
+    which the r-th is liked as r^-skew (1.1); or give `counts`, a Release with counts or the counts of users that
+    an earlier release published. `max_items_per_user` bounds users as in a Dataset, `epsilon` is one value or
+    several, `methods` all that apply unless named.
+
+    A top k (10) takes `k`, `k_bar`, `domain_known`, which is `domain=` of the real question with `items` items, and
+    `noisy_counts`, its `counts=`. Each mechanism is run some times on the imagined counts, planned and priced as for
+    real data. The error is the part of the k largest counts' sum that the answer lacks.
+
+    A union adds up the release probabilities over the invented users; its error is the part of all (user, item) pairs
+    whose item is missing. Counts alone do not tell who shares which items, so policies and rounds need invented
+    users, and no more of them than a few hundred thousand uses of items; the others are shown by formula beyond.
+
+        >>> found = plan("union", users=2000, items=100, max_items_per_user=5, epsilon=1, methods="count-laplace")
+        >>> [(row.method, 5 < row.items < 50) for row in found]
+        [('count-laplace', True)]
+    """
+    check_call(draws, progress)
+    asked = _question(question)
+    epsilons = _epsilons(epsilon)
+    share = parameters.delta_or_default(delta, needed=asked == "union" or domain_known is not True)
+    most = None if max_items_per_user is None else parameters.whole("max_items_per_user", max_items_per_user, least=1)
+    population = _population(users, items, items_per_user, skew, counts, most)
+    tell = progress or (lambda _: None)
+    if asked == "top_k":
+        terms = TopKForecast(
+            k=parameters.listed("k", 10 if k is None else k),
+            delta=share,
+            known=parameters.flag("domain_known", domain_known),
+            max_items_per_user=most,
+            k_bar=k_bar,
+            noisy_counts=parameters.flag("noisy_counts", noisy_counts),
+        )
+        found = _top(terms, population, methods, epsilons, secure(draws), tell)
+    else:
+        _only_of_a_top_k(k=k, k_bar=k_bar, domain_known=domain_known or None, noisy_counts=noisy_counts or None)
+        found = _union(
+            UnionForecast(delta=share, max_items_per_user=most), population, methods, epsilons, secure(draws), tell
+        )
+    tell(1.0)
+    return found
+
+
+def _top(
+    terms: TopKForecast,
+    population: Population,
+    methods: object,
+    epsilons: Sequence[Fraction],
+    draws: Draws,
+    tell: Callable[[float], None],
+) -> Forecast:
+    chosen = _methods(methods, top.applying(known=terms.known, bounded=terms.max_items_per_user is not None))
+    rows = tuple(top.top_k_rows(terms, population, chosen, epsilons, draws, tell))
+    sentences = [
+        population.sentence(),
+        *_bound(terms.max_items_per_user),
+        f"Each mechanism was run {_runs(chosen)}, planned and priced as for real data; ± is the standard "
+        "deviation from one answer to the next.",
+        "Smallest count: how many users an item needs to have half a chance to come back. Lost: by how much the "
+        f"users of the items fall short of those of the best {terms.k}.",
+    ]
+    if any(row.threshold is not None for row in rows):
+        sentences.append("Threshold: where bottom stands; items that are not above it are rarely told.")
+    if any(row.within is not None for row in rows):
+        sentences.append("Within: 95 times of 100 no item has so many users fewer than the k-th.")
+    return Forecast(question="top_k", rows=rows, assumed=_assumed(vars(terms), population), sentences=tuple(sentences))
+
+
+def _union(
+    terms: UnionForecast,
+    population: Population,
+    methods: object,
+    epsilons: Sequence[Fraction],
+    draws: Draws,
+    tell: Callable[[float], None],
+) -> Forecast:
+    most = terms.max_items_per_user
+    sets = population.sets(draws)
+    chosen = _methods(methods, union.applying(most, users=sets is not None), _why(most, sets is not None))
+    world = union.Averages(population) if sets is None else union.Sample(sets, draws)
+    refused: dict[str, list[Fraction]] = {}
+    rows = tuple(union.union_rows(terms, world, chosen, epsilons, tell, refused))
+    if not rows:
+        raise ParameterError("epsilon", f"be large enough for {', '.join(chosen)}", "smaller values")
+    by = "for one draw of invented users" if sets else "at the expected weights"
+    if any(name in union.POLICIES for name in chosen):
+        by += f" (policies: in {union.ORDERS} orders of users and items)"
+    sentences = [
+        population.sentence(),
+        *_bound(most),
+        f"Items are sums of exact release probabilities {by}; ± is the standard deviation from one answer to the next.",
+        "Smallest count: how many users an item needs to have half a chance to come back. Lost: the part of all (user, "
+        "item) pairs whose item is missing. Threshold: the weight that is released with probability one half.",
+    ]
+    if any(row.method in union.ROUNDS for row in rows):
+        sentences.append(f"Mechanisms with rounds ({', '.join(union.ROUNDS)}) were run {union.RUNS} times instead.")
+    left_out = [name for name in names("union") if name not in chosen] if methods is None else []
+    if left_out:
+        sentences.append(f"Left out: {', '.join(left_out)}; {_why(most, sets is not None)}.")
+    for method, at in refused.items():
+        sentences.append(f"{method} is left out at epsilon {', '.join(map(formatting.short, at))}, too small for it.")
+    return Forecast(question="union", rows=rows, assumed=_assumed(vars(terms), population), sentences=tuple(sentences))
+
+
+# ---- parameters -------------------------------------------------------------------------------------------------
+
+
+def _question(question: object) -> str:
+    return parameters.one_of("question", question, ("top_k", "union"))
+
+
+@parameters.unquoted("epsilon", "be a positive number or several")
+def _epsilons(epsilon: Any) -> list[Fraction]:
+    """One or several, ascending, each once."""
+    given = parameters.several("epsilon", epsilon, "be a positive number or several")
+    if not given:
+        raise ParameterError("epsilon", "be a positive number or several", "none")
+    found = sorted({parameters.positive("epsilon", one) for one in given})
+    for one in found:
+        if not LEAST_EPSILON <= one <= LARGEST_EPSILON:
+            raise ParameterError("epsilon", "be between 0.0001 and 100 for a forecast", formatting.short(one))
+    return found
+
+
+@parameters.unquoted("methods", "be names of methods")
+def _methods(methods: Any, known: Sequence[str], hint: str | None = None) -> list[str]:
+    if methods is None:
+        return list(known)
+    named = [methods] if isinstance(methods, str) else list(methods) if isinstance(methods, Iterable) else []
+    if not named:
+        raise ParameterError("methods", "name at least one method", came(methods))
+    for name in named:
+        if not isinstance(name, str) or name not in known:
+            raise ParameterError("methods", f"be among {', '.join(known)} here", came(name), hint)
+    return list(dict.fromkeys(named))
+
+
+def _population(
+    users: object, items: object, per_user: object, skew: object, counts: object, most: int | None
+) -> Population:
+    if counts is None:
+        return _invented(users, items, per_user, skew)
+    for name, value in (("users", users), ("skew", skew)):
+        if value is not None:
+            raise ParameterError(name, "be left out where counts are given", came(value))
+    known = _released(counts)
+    size = len(known) if items is None else _items(items)
+    if size < len(known):
+        raise ParameterError("items", "be at least the number of counts", size)
+    has = (most or 1) if per_user is None else parameters.whole("items_per_user", per_user, least=1)
+    return Released(counts=known, items=size, items_per_user=has)
+
+
+def _invented(users: object, items: object, per_user: object, skew: object) -> Zipf:
+    people = parameters.whole("users", USERS if users is None else users, least=1)
+    if people > MOST_USERS:
+        raise ParameterError("users", "be at most 10^12", people)
+    size = ITEMS if items is None else _items(items)
+    usual = min(Fraction(ITEMS_PER_USER), Fraction(size, 2))
+    has = usual if per_user is None else parameters.positive("items_per_user", per_user)
+    if has > Fraction(9, 10) * size:
+        raise ParameterError("items_per_user", "be at most nine tenths of items", came(per_user))
+    must = f"be a number from 0 to {STEEPEST}"
+    falls = parameters.rational("skew", "1.1" if skew is None else skew, must)
+    if not 0 <= falls <= STEEPEST:
+        raise ParameterError("skew", must, came(skew))
+    return Zipf(users=people, items=size, items_per_user=float(has), skew=float(falls))
+
+
+def _items(items: object) -> int:
+    size = parameters.whole("items", items, least=1)
+    if size > MOST_ITEMS:
+        raise ParameterError("items", "be at most 10^7 for a forecast", size)
+    return size
+
+
+def _released(counts: Any) -> Floats:
+    """Counts of an earlier release, the largest first; noise may have taken some below 0, which says none."""
+    must = "be a Release with counts, or whole numbers of users that were released before"
+    if isinstance(counts, Release):
+        if not counts.counted:
+            raise ParameterError("counts", must, "a Release without", "ask for them with counts=True")
+        counts = [item.count for item in counts]
+    if isinstance(counts, (str, bytes, dict)) or not isinstance(counts, Iterable):
+        raise ParameterError("counts", must, came(counts))
+    whole = [parameters.whole("counts", one, least=-(2**53)) for one in counts]
+    if not any(one > 0 for one in whole):
+        raise ParameterError("counts", must, "none above 0")
+    if max(whole) > 2**53:
+        raise ParameterError("counts", "be at most 2^53", "a larger one")
+    return -np.sort(-np.maximum(np.array(whole, dtype=np.float64), 0))
+
+
+def _only_of_a_top_k(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(name, "be left out for a union", came(value))
+
+
+# ---- sentences --------------------------------------------------------------------------------------------------
+
+
+def _bound(most: int | None) -> list[str]:
+    return [] if most is None else [f"Every user keeps at most {most} items, chosen at random."]
+
+
+def _runs(methods: Sequence[str]) -> str:
+    """How often: less where every count is noised, which takes longer."""
+    fewer = [name for name in methods if top.runs_of(name) != top.RUNS]
+    if len(fewer) == len(methods):
+        return f"{top.RUNS_OF_NOISE} times"
+    return f"{top.RUNS} times" + (f" ({' and '.join(fewer)} {top.RUNS_OF_NOISE} times)" if fewer else "")
+
+
+def _why(most: int | None, users: bool) -> str:
+    """Why a method of a union may not apply."""
+    reasons = [] if most is not None else ["most need max_items_per_user"]
+    if not users:
+        reasons.append(
+            "policies and rounds depend on who shares which items, so they need invented users, with at most about "
+            f"{MOST_EVENTS:,} uses of items in all"
+        )
+    return "; ".join(reasons)
+
+
+def _assumed(terms: dict[str, object], population: Population) -> dict[str, object]:
+    given = {one.name: getattr(population, one.name) for one in fields(population)}  # type: ignore[arg-type]
+    if isinstance(population, Released):
+        given["counts"] = len(population.counts)
+    return {**given, **terms}

@@ -1,0 +1,139 @@
+"""Forecast of a top k: the real mechanisms, planned and priced as for real data, on imagined counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpselect import methods
+from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.user_sets import Int64
+from dpselect.domain import Size
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError
+from dpselect.forecast.forecast import ForecastRow
+from dpselect.forecast.population import Population, expected_counts
+from dpselect.forecast.release_chances import smallest_likely
+from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
+from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
+from dpselect.methods import Bound
+from dpselect.queries.top_k import DISCOVER, TopKQuery
+from dpselect.queries.top_k_plan import Plan
+from dpselect.release.accuracy import BETA
+
+RUNS = 20
+RUNS_OF_NOISE = 5  # each of them draws a noise for every one of k_bar + 1 counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopKForecast:
+    """What a caller wants to know about a top k."""
+
+    k: int
+    delta: Fraction
+    known: bool
+    max_items_per_user: int | None
+    k_bar: int | None
+    noisy_counts: bool
+
+    def plan(self, method: str, epsilon: Fraction, items: int) -> Plan:
+        """As a Dataset would plan it."""
+        row = methods.named("top_k", method)
+        query = TopKQuery(
+            k=self.k,
+            epsilon=epsilon,
+            delta=self.delta,
+            domain=Size(items) if self.known else None,
+            counts=self.noisy_counts,
+            k_bar=self.k_bar,
+            max_items_per_user=self.max_items_per_user,
+            method=method,
+            ranked=row.ordered,
+        )
+        return query.plan
+
+
+def applying(*, known: bool, bounded: bool) -> list[str]:
+    """The methods that apply: `bounded` says that users' items are."""
+    rows = methods.methods("top_k", domain=known)
+    return [one.name for one in rows if one.name != DISCOVER and (bounded or one.bound is not Bound.REQUIRED)]
+
+
+def top_k_rows(
+    terms: TopKForecast,
+    population: Population,
+    chosen: Sequence[str],
+    epsilons: Sequence[Fraction],
+    draws: Draws,
+    tell: Callable[[float], None],
+) -> Iterator[ForecastRow]:
+    """A row for each method and epsilon."""
+    counts = np.rint(expected_counts(population, terms.max_items_per_user)).astype(np.int64)
+    counts = -np.sort(-counts)
+    if not terms.known and not counts.any():
+        raise ParameterError("users", "be enough for some item to have one", "too few", "raise users or items_per_user")
+    histogram = grouped(counts)
+    total = len(chosen) * len(epsilons)
+    for place, method in enumerate(chosen):
+        for step, epsilon in enumerate(epsilons):
+            tell((place * len(epsilons) + step) / total)
+            plan = terms.plan(method, epsilon, population.items)
+            yield tried(method, epsilon, plan, counts, histogram, draws)
+
+
+def tried(method: str, epsilon: Fraction, plan: Plan, counts: Int64, histogram: Histogram, draws: Draws) -> ForecastRow:
+    """Mean and spread of some answers."""
+    runs = runs_of(method)
+    best = int(counts[: plan.selector.k].sum())
+    found: list[int] = []
+    lost: list[float] = []
+    seen = np.zeros(len(counts))
+    for _ in range(runs):
+        places = np.array(plan.select(histogram, draws).labels, dtype=np.int64)
+        seen[places] += 1 / runs
+        found.append(len(places))
+        lost.append(1 - int(counts[places].sum()) / best if best else 0.0)
+    threshold, within = promised(plan, counts)
+    return ForecastRow(
+        method=method,
+        epsilon=epsilon,
+        items=float(np.mean(found)),
+        items_spread=float(np.std(found, ddof=1)),
+        smallest_count=smallest_likely(counts, seen),
+        error=float(np.mean(lost)),
+        error_spread=float(np.std(lost, ddof=1)),
+        threshold=threshold,
+        within=within,
+    )
+
+
+def runs_of(method: str) -> int:
+    """How many answers are drawn."""
+    return RUNS_OF_NOISE if methods.named("top_k", method).bound is Bound.REQUIRED else RUNS
+
+
+def promised(plan: Plan, counts: Int64) -> tuple[float | None, float | None]:
+    """Where bottom stands, and what is proved about an item's count."""
+    s = plan.selector
+    if isinstance(s, LimitedDomain):
+        return after(counts, s.terms.k_bar) + s.height, float(s.terms.gap(BETA))
+    if isinstance(s, LimitedDomainLaplace | LimitedDomainGaussian):
+        return float(after(counts, k_bar_of(s)) + s.height), None
+    return None, None
+
+
+def after(counts: Int64, k_bar: int) -> int:
+    """The count of rank k_bar + 1, 0 where there is none."""
+    return int(counts[k_bar]) if len(counts) > k_bar else 0
+
+
+def grouped(counts: Int64) -> Histogram:
+    """Equal counts in one group; an item is known by its rank."""
+    values, sizes = np.unique(-counts, return_counts=True)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    return Histogram(
+        counts=-values, sizes=tuple(sizes.tolist()), label=lambda group, member: int(starts[group]) + member
+    )

@@ -1,0 +1,215 @@
+"""Forecast of a set union: sums of release probabilities, over invented users or from counts alone."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dpselect import methods
+from dpselect.aggregates.user_sets import UserSets
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError
+from dpselect.forecast.forecast import ForecastRow
+from dpselect.forecast.population import Floats, Population, expected_counts
+from dpselect.forecast.release_chances import chances, smallest_likely
+from dpselect.mechanisms import SetUnion, TruncatedGeometric
+from dpselect.mechanisms.set_union.ordering import bounded, users_and_items_in_order
+from dpselect.mechanisms.set_union.renyi_shaped import has_curve
+from dpselect.methods import Bound, Weights
+
+RUNS = 5  # of mechanisms with rounds, whose chances have no formula
+ORDERS = 3  # of users and items, for policies, whose weights depend on them
+
+
+def by_weights(kind: Weights) -> tuple[str, ...]:
+    """The methods whose users give in this way."""
+    return tuple(one.name for one in methods.methods("union") if one.weights is kind)
+
+
+SUMS, POLICIES, ROUNDS = (by_weights(kind) for kind in Weights)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnionForecast:
+    """What a caller wants to know about a set union."""
+
+    delta: Fraction
+    max_items_per_user: int | None
+
+    def make(self, method: str, epsilon: Fraction) -> Any:
+        """The mechanism, as a caller would make it."""
+        most = self.max_items_per_user
+        row = methods.named("union", method)
+        bound = {"max_items_per_user": most} if most is not None and row.bound is not Bound.NONE else {}
+        return row.make(epsilon=epsilon, delta=self.delta, **bound)
+
+
+def applying(most: int | None, *, users: bool) -> list[str]:
+    """The methods that can do with this bound on the items of a user, and without knowing users one by one."""
+    known = methods.names("union") if users else SUMS
+    return [name for name in known if most is not None or not needs_bound(name)]
+
+
+def quick(method: str, epsilon: Fraction, terms: UnionForecast) -> bool:
+    """Is the mechanism made in a second or two?"""
+    most = terms.max_items_per_user
+    return method != "renyi-shaped" or (most is not None and has_curve(epsilon, terms.delta, most))
+
+
+def needs_bound(method: str) -> bool:
+    """Must max_items_per_user be given?"""
+    return methods.named("union", method).bound is Bound.REQUIRED
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Invented users, one by one. All mechanisms see them in the same few orders, keeping the same items."""
+
+    sets: UserSets
+    draws: Draws
+    kept: dict[tuple[int | None, int], UserSets] = field(default_factory=dict)
+
+    def ordered(self, most: int | None, time: int = 0) -> UserSets:
+        """Users and items in random order, each user bounded; another order each time."""
+        key = most, time
+        if key not in self.kept:
+            self.kept[key] = users_and_items_in_order(bounded(self.sets, most, self.draws), self.draws)
+        return self.kept[key]
+
+    @cached_property
+    def users(self) -> Floats:
+        """How many users each item has, before any bound."""
+        return np.bincount(self.sets.codes, minlength=self.sets.size).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Averages:
+    """What a population gives on average. For sums it does not depend on epsilon, and is found once a method."""
+
+    population: Population
+    found: dict[str, Floats] = field(default_factory=dict)
+
+    @cached_property
+    def users(self) -> Floats:
+        """How many users each item has, before any bound."""
+        return expected_counts(self.population, None)
+
+    def weights(self, method: str, mechanism: SetUnion, most: int | None) -> Floats:
+        """The expected weights."""
+        if method not in self.found:
+            weights = self.population.given(most, mechanism.share)
+            # This law knows whole numbers only, and would round an average down.
+            self.found[method] = np.rint(weights) if isinstance(mechanism, TruncatedGeometric) else weights
+        return self.found[method]
+
+
+def union_rows(
+    terms: UnionForecast,
+    world: Sample | Averages,
+    chosen: Sequence[str],
+    epsilons: Sequence[Fraction],
+    tell: Callable[[float], None],
+    refused: dict[str, list[Fraction]],
+) -> Iterator[ForecastRow]:
+    """A row for each method and epsilon; a method that cannot be had at some epsilon is noted in `refused`."""
+    total = len(chosen) * len(epsilons)
+    for place, method in enumerate(chosen):
+        for step, epsilon in enumerate(epsilons):
+            tell((place * len(epsilons) + step) / total)
+            mechanism = None
+            with contextlib.suppress(ParameterError):
+                mechanism = terms.make(method, epsilon) if quick(method, epsilon, terms) else None
+            if mechanism is None:
+                refused.setdefault(method, []).append(epsilon)
+                continue
+            if isinstance(world, Averages):
+                yield by_formula(method, epsilon, mechanism, world)
+            elif method in ROUNDS:
+                yield by_runs(method, epsilon, mechanism, world)
+            else:
+                yield by_users(method, epsilon, mechanism, world)
+
+
+def by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, world: Averages) -> ForecastRow:
+    """Expected weights, and the chances at them."""
+    most: int | None = mechanism.max_items_per_user
+    likely = chances(mechanism.law, world.weights(method, mechanism, most))
+    if world.population.alike:
+        needed: int | None = users_needed(mechanism, most, world.population.typical)
+    else:
+        needed = smallest_likely(world.users, likely)
+    return summed(method, epsilon, [likely], world.users, needed, mechanism.threshold)
+
+
+def by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sample: Sample) -> ForecastRow:
+    """The weights that the invented users give, and the chances at them; for policies in some orders."""
+    most: int | None = mechanism.max_items_per_user
+    likely = []
+    for time in range(ORDERS if method in POLICIES else 1):
+        weights, unit = mechanism.weigh(sample.ordered(most, time))
+        likely.append(chances(mechanism.law, weights, unit))
+    needed = smallest_likely(sample.users, np.mean(likely, axis=0))
+    return summed(method, epsilon, likely, sample.users, needed, mechanism.threshold)
+
+
+def summed(
+    method: str, epsilon: Fraction, likely: Sequence[Floats], users: Floats, smallest: int | None, threshold: Fraction
+) -> ForecastRow:
+    """In each order items come back independently of each other, each with its chance."""
+    items, items_spread = mean_and_spread(likely, np.ones(len(users)))
+    found, error_spread = mean_and_spread(likely, users / (float(users.sum()) or 1.0))
+    return ForecastRow(
+        method=method,
+        epsilon=epsilon,
+        items=items,
+        items_spread=items_spread,
+        smallest_count=smallest,
+        error=1 - found,
+        error_spread=error_spread,
+        threshold=float(threshold),
+    )
+
+
+def mean_and_spread(likely: Sequence[Floats], values: Floats) -> tuple[float, float]:
+    """Of the values of released items added up: the variance of the coins, and that between orders."""
+    means = [float(chance @ values) for chance in likely]
+    coins = float(np.mean([float((chance * (1 - chance)) @ values**2) for chance in likely]))
+    orders = float(np.var(means, ddof=1)) if len(means) > 1 else 0.0
+    return float(np.mean(means)), math.sqrt(coins + orders)
+
+
+def by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sample) -> ForecastRow:
+    """Mean and spread of some answers."""
+    users = sample.users
+    found: list[int] = []
+    lost: list[float] = []
+    seen = np.zeros(len(users))
+    for _ in range(RUNS):
+        codes = mechanism(sample.sets, draws=sample.draws)
+        seen[codes] += 1 / RUNS
+        found.append(len(codes))
+        lost.append(1 - float(users[codes].sum()) / (float(users.sum()) or 1.0))
+    height = getattr(mechanism, "threshold", None)
+    return ForecastRow(
+        method=method,
+        epsilon=epsilon,
+        items=float(np.mean(found)),
+        items_spread=float(np.std(found, ddof=1)),
+        smallest_count=smallest_likely(users, seen),
+        error=float(np.mean(lost)),
+        error_spread=float(np.std(lost, ddof=1)),
+        threshold=None if height is None else float(height),
+    )
+
+
+def users_needed(mechanism: SetUnion, most: int | None, typical: int) -> int:
+    """Of users with so many items each, how many make half a chance: those who keep the item give it their share."""
+    kept = typical if most is None else min(typical, most)
+    return math.ceil(mechanism.threshold / mechanism.share(kept) * Fraction(typical, kept))

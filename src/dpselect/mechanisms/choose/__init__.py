@@ -1,0 +1,1 @@
+"""One candidate out of known ones."""

@@ -1,0 +1,65 @@
+"""What every mechanism that chooses one candidate is: one step, by scores that one user moves by a bounded amount."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from dpselect import parameters
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError
+from dpselect.mechanisms.candidates import Answer, Candidates, Input, candidates
+from dpselect.mechanisms.port import secure, settle
+from dpselect.parameters import Number
+from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, neighbors, one_step
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(ABC):
+    """Choose one of the candidates. The port of these mechanisms: each is final, and says its step and how it picks."""
+
+    step: ClassVar[type[BoundedRange | PureDP]]
+
+    epsilon: Number
+    k: int = 1
+    sensitivity: Number = 1
+    monotonic: bool = False
+    neighbors: Neighbors = Neighbors.ADD_REMOVE
+
+    @property
+    def privacy(self) -> Privacy:
+        """One step of this epsilon."""
+        return one_step(self.step(Fraction(self.epsilon)), self.neighbors)
+
+    @property
+    def rate(self) -> Fraction:
+        """epsilon / (2 sensitivity), without the 2 for monotonic scores (one more user moves all the same way)."""
+        price = 1 if self.monotonic else 2
+        return Fraction(self.epsilon) / (price * Fraction(self.sensitivity))
+
+    @abstractmethod
+    def pick(self, among: Candidates, draws: Draws) -> tuple[int, int]:
+        """The chosen candidate as (group, member)."""
+
+    def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
+        """The chosen candidate, as one index or label."""
+        among = candidates(counts)
+        return among.names([self.pick(among, secure(draws))])
+
+
+def parse(choice: Choice) -> None:
+    """Parameters become exact values, or a clear error before any data is touched."""
+    if parameters.listed("k", choice.k) != 1:
+        raise ParameterError("k", "be 1, since this mechanism chooses one", choice.k, "Peeling selects the top k")
+    settle(
+        choice,
+        epsilon=parameters.epsilon("epsilon", choice.epsilon),
+        sensitivity=parameters.sensitivity("sensitivity", choice.sensitivity),
+        monotonic=parameters.flag("monotonic", choice.monotonic),
+        neighbors=neighbors(choice.neighbors),
+    )
+    if choice.monotonic and choice.neighbors is Neighbors.REPLACE_ONE:
+        hint = "replacing a user can raise one score and lower another"
+        raise ParameterError("monotonic", "be False for replace-one neighbors", "True", hint)

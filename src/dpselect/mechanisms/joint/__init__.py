@@ -1,0 +1,1 @@
+"""A whole top k in one draw: joint exponential mechanism and relatives."""

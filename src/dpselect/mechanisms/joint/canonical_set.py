@@ -1,0 +1,114 @@
+"""The canonical set mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil
+
+from flint import arb, ctx
+
+from dpselect.draws import Draws
+from dpselect.draws.loss_levels import NEGLIGIBLE, power
+from dpselect.mechanisms.joint.port import JointMechanism, parse
+from dpselect.mechanisms.joint.ranked import Ranked, subset
+from dpselect.mechanisms.top_k import gaps
+from dpselect.privacy import BoundedRange
+
+
+@dataclass(frozen=True, kw_only=True)
+class CanonicalSet(JointMechanism):
+    """Select a set of k with probability in proportion to exp(-epsilon loss / 2); it comes in no order.
+
+    The loss of a set is how far its smallest count lies below the largest count outside, 0 if it does not.
+
+    Guarantee: epsilon-DP; as one epsilon-bounded-range step it is also epsilon^2/8-zCDP.
+    Neighbors: add-remove, or replace-one (which halves the rate, since one count may rise and another fall).
+    Sensitivity: one user adds at most 1 to every count, as many of them as they like, and moves the loss by at
+        most 1; not always the same way, so the 2 stays.
+    Exactness: the distribution is exact, ties included; counts are integers up to 2^53.
+    Cost: one sort of the counts, then about k draws.
+    Source: Shekelyan and Loukides 2022 (canonical Lipschitz mechanism). Ours: the partition of the sets into
+        classes (h, t) and its proof (its page).
+    Example:
+        >>> CanonicalSet(k=2, epsilon=4)([900, 5, 600, 7]).tolist()
+        [0, 2]
+    """
+
+    step = BoundedRange
+
+    def __post_init__(self) -> None:
+        parse(self)
+
+    def gap(self, beta: float, items: int) -> Fraction:
+        """The loss is at most this, but with probability beta."""
+        return gaps.exponential(self.rate, gaps.log_sets(items, self.k), beta)
+
+    def ranks(self, among: Ranked, draws: Draws) -> list[int]:
+        """The chosen ranks: a class, then a set of it."""
+        classes = Classes.of(among, self.rate)
+        return classes.draw(*draws.sample_product(classes), draws)
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Class (h, t): ranks 1 .. h in, h + 1 out, t > k the last one in; the last family is the top set itself.
+
+    Family h has the t up to `window`, family k + h those beyond, where little is left (a hint for the draws).
+    """
+
+    among: Ranked
+    rate: Fraction
+    window: int
+
+    @classmethod
+    def of(cls, among: Ranked, rate: Fraction) -> Classes:
+        """With the window that ends where all sets together weigh less than about e^-45."""
+        log_sets = float(choose(among.items, among.k, 64).log())
+        far = ceil((log_sets + NEGLIGIBLE) / float(rate))
+        kth = int(among.top[-1])
+        return cls(among, rate, max(among.k, min(among.items, among.within(kth - far))))
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """k families of each kind (none where it would be empty), then the top set."""
+        near, far = self.window - self.among.k, self.among.items - self.window
+        return [size for size in (near, far) if size for _ in range(self.among.k)] + [1]
+
+    def place(self, family: int, x: int) -> tuple[int, int]:
+        """(h, t)."""
+        beyond = family >= self.among.k or self.window == self.among.k
+        return family % self.among.k, (self.window if beyond else self.among.k) + 1 + x
+
+    def draw(self, family: int, x: int, draws: Draws) -> list[int]:
+        """The ranks of a uniform set of a class."""
+        if family == len(self.sizes) - 1:
+            return list(range(self.among.k))
+        held, last = self.place(family, x)
+        free = subset(draws, last - held - 2, self.among.k - held - 1)
+        return [*range(held), *(held + 1 + r for r in free), last - 1]
+
+    def layer(self, family: int, x: int) -> tuple[int, int | None]:
+        """The loss c_(h + 1) - c_t of a class, 0 for the top set."""
+        if family == len(self.sizes) - 1:
+            return 0, None
+        held, last = self.place(family, x)
+        return int(self.among.top[held]) - self.among.count(last - 1), None
+
+    def fall(self, family: int, x: int, bits: int) -> arb:
+        """exp(-rate loss)."""
+        return power(-self.rate * self.layer(family, x)[0], bits)
+
+    def rise(self, family: int, x: int, bits: int) -> arb:
+        """How many sets the class has: the k - h - 1 others are any of the t - h - 2 ranks between."""
+        if family == len(self.sizes) - 1:
+            return arb(1)
+        held, last = self.place(family, x)
+        return choose(last - held - 2, self.among.k - held - 1, bits)
+
+
+def choose(n: int, r: int, bits: int) -> arb:
+    """The ball of n over r."""
+    with ctx.workprec(bits + 8):
+        return arb.bin_uiui(n, r) if n < 2**63 else arb(n - r + 1).rising(r) / arb(r).fac()

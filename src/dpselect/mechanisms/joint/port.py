@@ -1,0 +1,63 @@
+"""What every mechanism over sets or sequences is: one step, by a loss that one user moves by at most 1."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from dpselect import parameters
+from dpselect.draws import Draws
+from dpselect.mechanisms.candidates import Answer, Input
+from dpselect.mechanisms.joint.ranked import Ranked, ranked
+from dpselect.mechanisms.port import secure, settle
+from dpselect.parameters import Number
+from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, neighbors, one_step
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointMechanism(ABC):
+    """Select k at once. The port of the joint mechanisms: each is final, and says its step and how it draws ranks."""
+
+    step: ClassVar[type[BoundedRange | PureDP]]
+    ordered: ClassVar[bool] = False  # a sequence is a ranking, a set has no order
+
+    k: int
+    epsilon: Number
+    neighbors: Neighbors = Neighbors.ADD_REMOVE
+
+    @property
+    def privacy(self) -> Privacy:
+        """One step of this epsilon."""
+        return one_step(self.step(Fraction(self.epsilon)), self.neighbors)
+
+    @property
+    def rate(self) -> Fraction:
+        """epsilon / 2; epsilon / 4 for replace-one, which removes one user and adds another: the loss may move by 2."""
+        moves = 2 if self.neighbors is Neighbors.REPLACE_ONE else 1
+        return Fraction(self.epsilon) / (2 * moves)
+
+    @abstractmethod
+    def gap(self, beta: float, items: int) -> Fraction:
+        """The loss is at most this, but with probability beta."""
+
+    @abstractmethod
+    def ranks(self, among: Ranked, draws: Draws) -> list[int]:
+        """The chosen ranks, best first where the answer is a ranking."""
+
+    def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
+        """k indices or labels: best first, or a set as ascending indices or labels in an order of their own."""
+        among = ranked(counts, self.k)
+        ranks = self.ranks(among, secure(draws))
+        return among.names(ranks) if self.ordered else among.unordered(ranks)
+
+
+def parse(joint: JointMechanism) -> None:
+    """Parameters become exact values, or a clear error before any data is touched."""
+    settle(
+        joint,
+        k=parameters.listed("k", joint.k),
+        epsilon=parameters.epsilon("epsilon", joint.epsilon),
+        neighbors=neighbors(joint.neighbors),
+    )

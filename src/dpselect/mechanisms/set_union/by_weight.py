@@ -1,0 +1,96 @@
+"""Set unions of weights that were added up elsewhere: how many items have which weight, and which are released.
+
+Items of one weight are released with one probability, so the number released among them is binomial, and given it
+every subset of that size is equally likely (docs/mechanisms/union-in-the-engine.md). No item needs to be here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpselect.aggregates.user_sets import Int64
+from dpselect.aggregates.weight_groups import PairsElsewhere, WeightGroups
+from dpselect.draws import Draws, MonotoneProbability, fresh_key
+from dpselect.errors import ParameterError
+from dpselect.mechanisms.joint.ranked import subset
+from dpselect.mechanisms.port import secure
+from dpselect.mechanisms.set_union.count import CountGaussian, CountLaplace
+from dpselect.mechanisms.set_union.port import Progress
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
+from dpselect.mechanisms.set_union.sips import SIPS
+from dpselect.mechanisms.set_union.truncated_geometric import TruncatedGeometric
+from dpselect.mechanisms.set_union.weighted import WeightedGaussian, WeightedLaplace
+
+FEW = 64  # up to here a Bernoulli draw for each item is cheaper than a binomial draw
+MOST_SHARES = 10**6  # a table of more is refused
+ONE_ROUND = (CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, TruncatedGeometric)
+GROUPED = (*ONE_ROUND, SIPS, RenyiShaped)
+"""The mechanisms whose users contribute whatever others contributed."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Round:
+    """What a user of t = 1, 2, ... items contributes to each, in parts of 1 / unit; the probability at each weight."""
+
+    shares: Int64
+    unit: int
+    law: MonotoneProbability
+
+
+def rounds_of(mechanism: Any) -> tuple[Round, ...]:
+    """A mechanism as weights that are added up, and probabilities of release."""
+    if not isinstance(mechanism, GROUPED):
+        hint = f"take one of {', '.join(one.__name__ for one in GROUPED)}"
+        raise ParameterError(
+            "method", "be one whose users do not look at others' contributions", type(mechanism).__name__, hint
+        )
+    most = mechanism.max_items_per_user
+    if most > MOST_SHARES:
+        raise ParameterError("max_items_per_user", f"be at most {MOST_SHARES} in the engine", most)
+    if isinstance(mechanism, RenyiShaped):
+        return tuple(
+            Round(shares=_of_steps(one.steps, most), unit=1, law=curve)
+            for one, curve in zip(mechanism.conditions, mechanism.curves, strict=True)
+        )
+    shares = [mechanism.share(t) for t in range(1, most + 1)]
+    unit = max(share.denominator for share in shares)  # all of them divide UNIT, a power of 2
+    parts = np.array([int(share * unit) for share in shares], dtype=np.int64)
+    laws = mechanism.laws if isinstance(mechanism, SIPS) else (mechanism.law,)
+    return tuple(Round(shares=parts, unit=unit, law=law) for law in laws)
+
+
+def _of_steps(steps: tuple[tuple[int, int], ...], most: int) -> Int64:
+    """The share of every t: that of the first step which reaches it."""
+    ends, shares = np.array(steps, dtype=np.int64).T
+    return np.asarray(shares[np.searchsorted(ends, np.arange(1, most + 1))], dtype=np.int64)
+
+
+def release_elsewhere(
+    mechanism: Any, pairs: PairsElsewhere, *, draws: Draws | None = None, progress: Progress | None = None
+) -> None:
+    """Run a set union where its pairs are: each round weighs there, decides here, and tells which places."""
+    draws, rounds = secure(draws), rounds_of(mechanism)
+    for r, one in enumerate(rounds):
+        if progress:
+            progress(r / len(rounds))
+        groups = pairs.weigh(one.shares, fresh_key())
+        pairs.release(released_places(groups, one.unit, one.law, draws))
+
+
+def released_places(groups: WeightGroups, unit: int, law: MonotoneProbability, draws: Draws, few: int = FEW) -> Int64:
+    """The places of the released items, ascending, when each is released with the probability of its weight."""
+    starts = np.cumsum(groups.sizes) - groups.sizes
+    small = groups.sizes <= few
+    sizes = groups.sizes[small]
+    before = np.cumsum(sizes) - sizes
+    places = np.repeat(starts[small] - before, sizes) + np.arange(sizes.sum(), dtype=np.int64)
+    found = [places[draws.bernoullis(np.repeat(groups.weights[small], sizes), unit, law)]]
+    for g in np.flatnonzero(~small & (groups.weights > 0)):
+        size = int(groups.sizes[g])
+        heads = draws.binomial(size, law.at(Fraction(int(groups.weights[g]), unit)))
+        found.append(starts[g] + np.array(subset(draws, size, heads), dtype=np.int64))
+    return np.sort(np.concatenate(found))

@@ -1,0 +1,146 @@
+"""Greedy updates: a user contributes 1 to the first of their items, in an order of all items, below the cutoff."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from flint import ctx
+
+from dpselect.aggregates.user_sets import UserSets
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError, came
+from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.set_union.kernels import compiled
+from dpselect.mechanisms.set_union.ordering import by_rank
+from dpselect.mechanisms.set_union.port import Progress, SetUnion, Weighed, parse, up
+from dpselect.mechanisms.set_union.release_laws import Geometric, LaplaceTail, Shaped, geometric
+from dpselect.mechanisms.set_union.thresholds import laplace_tail
+from dpselect.parameters import Number
+from dpselect.reals import enclose, upper
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedyLaplace(SetUnion):
+    """Release the items whose weight plus Laplace noise is above a threshold; a user contributes 1 to one item.
+
+    That is the first of their items, in a random order of all items, whose weight is below the cutoff: the integer
+    nearest to the threshold and `alpha` scales of the noise, or one or two more where an item at it would be released
+    with a probability below 0.9. Items of `popular`, a public list, best first, come before all others.
+
+    Guarantee: (epsilon, delta)-DP, without any bound on the items of a user.
+    Neighbors: add-remove. `popular` must not come from the data.
+    Sensitivity: one user moves one final weight, all users together, by 1 (its page). With a cutoff that is no integer
+        this would be false, and many items could be new at once.
+    Exactness: weights are integers, and each item is one exact Bernoulli draw of P(weight + noise > threshold); the
+        threshold is proved, rounded up.
+    Cost: one sort of the pairs, one loop over users, one draw an item; `popular` asks for every item's label.
+    Source: Carvalho, Wang and Gondara 2022 (greedy updates without sampling). Ours: the integer cutoff and the proof.
+    Example:
+        >>> GreedyLaplace(epsilon=1, delta="1e-6", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        [0]
+    """
+
+    max_items_per_user: int | None = None
+    alpha: Number = 3
+    popular: tuple[Hashable, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        epsilon, delta = parse(self)
+        popular = _listed(self.popular)
+        law = laplace_tail(epsilon, delta, 1, lambda _: Fraction(1))
+        weighting = GreedyUpdate(likely(law, nearest(law.threshold + Fraction(self.alpha) / epsilon)), popular)
+        privacy = promise(epsilon, delta, "greedy, Laplace")
+        settle(self, popular=popular, weighting=weighting, law=law, privacy=privacy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedyGeometric(SetUnion):
+    """Release each item with the largest probability that greedy updates allow; a user contributes 1 to one item.
+
+    As GreedyLaplace, and since one user moves one count by 1, truncated geometric selection is the best release there
+    is: no noise, no threshold, an item of one user is released with probability delta.
+
+    Guarantee: (epsilon, delta)-DP, without any bound on the items of a user.
+    Neighbors: add-remove. `popular` must not come from the data.
+    Sensitivity: one user moves one final weight, all users together, by 1 (its page).
+    Exactness: weights are integers, and each item is one exact Bernoulli draw of the closed form.
+    Cost: one sort of the pairs, one loop over users, one draw an item; `popular` asks for every item's label.
+    Source: Carvalho, Wang and Gondara 2022 for the updates, Desfontaines, Voss and Gipson 2022 for the release. Ours:
+        the two together, the integer cutoff and the proof.
+    Example:
+        >>> GreedyGeometric(epsilon=1, delta="1e-6", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        [0]
+    """
+
+    max_items_per_user: int | None = None
+    alpha: Number = 3
+    popular: tuple[Hashable, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        epsilon, delta = parse(self)
+        popular, law = _listed(self.popular), geometric(epsilon, delta)
+        cutoff = nearest(Shaped(epsilon, delta).threshold + Fraction(self.alpha) / epsilon)
+        weighting = GreedyUpdate(min(likely(law, cutoff), certain(law)), popular)
+        privacy = promise(epsilon, delta, "greedy, truncated geometric")
+        settle(self, popular=popular, weighting=weighting, law=law, privacy=privacy)
+
+
+@dataclass(frozen=True)
+class GreedyUpdate:
+    """A user contributes 1 to the first of their items below the cutoff, in an order that a public list may lead."""
+
+    cutoff: Fraction
+    popular: tuple[Hashable, ...] = field(default=(), repr=False)
+    slack: Fraction = field(init=False, default=Fraction(0))
+
+    def share(self, t: int) -> Fraction:  # noqa: ARG002 - the same for every t
+        """All of it, to one of the items."""
+        return Fraction(1)
+
+    def order(self, sets: UserSets, draws: Draws) -> UserSets:
+        """Users in random order; items in random order, but those of the public list before all others."""
+        users, items = draws.order(sets.users), draws.order(sets.size)
+        place_of = {label: place for place, label in enumerate(self.popular)}
+        if place_of:
+            labels = sets.labels(items)
+            found = (place_of.get(label, place_of.get(str(label), len(place_of))) for label in labels)
+            places = np.fromiter(found, dtype=np.int64, count=len(labels))
+            items = items[np.argsort(places, kind="stable")]
+        return by_rank(sets, users, items)
+
+    def weigh(self, ordered: UserSets, progress: Progress | None) -> Weighed:
+        """User after user."""
+        given = (ordered.offsets, ordered.codes, ordered.size, int(self.cutoff), 1)
+        return compiled.run("greedy", *given, progress=progress), 1
+
+
+def nearest(weight: Fraction) -> Fraction:
+    """A cutoff: the nearest integer, at least 1."""
+    return up(Fraction(math.floor(weight + Fraction(1, 2))), 1)
+
+
+def likely(law: LaplaceTail | Geometric, cutoff: Fraction) -> Fraction:
+    """The same cutoff, or one a little above where rounding has left items there unlikely (at a large epsilon)."""
+    highest = cutoff + 2
+    while cutoff < highest and not law.at(cutoff).ball(64) >= 0.9:
+        cutoff += 1
+    return cutoff
+
+
+def certain(law: Geometric) -> Fraction:
+    """A number of users that is released with probability 1, where 1 - p has reached 0: see `Geometric`."""
+    with ctx.workprec(128):
+        e = enclose(law.epsilon)
+        steps = ((1 - law.low(law.turn)) * e.expm1() / enclose(law.delta)).log1p() / e
+        return Fraction(law.turn + max(math.ceil(upper(steps)), 1))
+
+
+def _listed(popular: object) -> tuple[Hashable, ...]:
+    """A public list of items, which may be empty."""
+    if isinstance(popular, (str, bytes)) or not isinstance(popular, Iterable):
+        raise ParameterError("popular", "be a list of items", came(popular))
+    return tuple(popular)

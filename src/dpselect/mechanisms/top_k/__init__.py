@@ -1,0 +1,1 @@
+"""Mechanisms for the top k: peeling, limited domain, discovery and noisy counts."""

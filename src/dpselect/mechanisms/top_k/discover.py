@@ -1,0 +1,151 @@
+"""DiscoverThenPeel: part of the budget finds items that enough users share, the rest ranks the best k of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from dpselect import parameters
+from dpselect.accounting.calibration import largest_epsilon
+from dpselect.accounting.price import COUNT_SHARE, plan_of
+from dpselect.accounting.renyi_budget import renyi_budget
+from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError, came
+from dpselect.mechanisms.port import promise, secure, settle
+from dpselect.mechanisms.set_union.port import Progress
+from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, RenyiShaped
+from dpselect.mechanisms.set_union.rounds import LEAST_SHARE
+from dpselect.mechanisms.set_union.truncated_geometric import TruncatedGeometric
+from dpselect.mechanisms.top_k.peeling import Peeling
+from dpselect.parameters import Number
+from dpselect.privacy import BoundedRange, Privacy, PureDP
+
+UNION_SHARE = Fraction(2, 3)  # of the Rényi budget; measured in benchmarks/README.md, discover
+UNION_SHARE_OF_ONE = Fraction(1, 2)  # of epsilon and of delta, where a user has one item
+GRID = 2**30  # an epsilon of one pick is rounded down by at most a relative 1 / GRID
+
+
+@dataclass(frozen=True)
+class Concentrated:
+    """What the union left of one Rényi budget, as zCDP; a pick of epsilon e costs e^2 / 8, as does a count of e / 2."""
+
+    rho: Fraction
+
+    def epsilon_per_pick(self, picks: int, counts: int) -> Fraction:
+        """The epsilon of one pick if the budget is shared equally; there is at least one pick or count."""
+        return root_down(self.rho / (BoundedRange(Fraction(1)).rho * picks + PureDP(COUNT_SHARE).rho * counts))
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A separate (epsilon, delta) for picks and counts, which adds up with that of the union."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def epsilon_per_pick(self, picks: int, counts: int) -> Fraction:
+        """The largest epsilon of one pick that fits."""
+        return largest_epsilon(plan_of(picks, counts), self.epsilon, self.delta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscoverThenPeel:
+    """Release a set of items by a set union, then rank the k of them with most users by peeling.
+
+    The union uses `max_items_per_user` random items of each user and spends the fraction `union_share` of a Rényi
+    budget (for one item per user: of epsilon and delta). Peeling counts all users of each released item and shares the
+    rest of the budget among its picks. If at most k items were released, all are ranked and each pick gets more.
+
+    Guarantee: (epsilon, delta)-DP for the whole call; three quarters of delta are for composition, at most one quarter
+        for items that only one of two neighbours has. For one item per user the two parts add up.
+    Neighbors: add-remove.
+    Sensitivity: that of RenyiShaped for the union, for one item per user that of TruncatedGeometric. One user changes
+        every count by at most 1, any number of them.
+    Exactness: the distribution is exact, for the Bernoulli draws of the union and for every pick.
+    Cost: that of the union, one pass over the pairs, and one draw per pick.
+    Source: Dick, Joseph and Raman 2026, who peel within a weighted Gaussian union. Ours: RenyiShaped as the union, one
+        Rényi budget for both parts, and the proof in docs/mechanisms/discover.md.
+    Example:
+        >>> votes = UserSets.of([*["a"] * 300, *["b"] * 200, "c"])
+        >>> DiscoverThenPeel(k=2, epsilon=4, delta="1e-6", max_items_per_user=1)(votes).tolist()
+        [0, 1]
+    """
+
+    k: int
+    epsilon: Number
+    delta: Number
+    max_items_per_user: int
+    union_share: Number | None = None
+    union: RenyiShaped | TruncatedGeometric = field(init=False, repr=False)
+    rest: Concentrated | Apart = field(init=False, repr=False)
+    privacy: Privacy = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        k = parameters.listed("k", self.k)
+        most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
+        usual = UNION_SHARE_OF_ONE if most == 1 else UNION_SHARE
+        given = usual if self.union_share is None else self.union_share
+        share = parameters.positive("union_share", given, f"be at least {float(LEAST_SHARE):g} and below 1")
+        if not LEAST_SHARE <= share < 1:
+            raise ParameterError("union_share", f"be at least {float(LEAST_SHARE):g} and below 1", came(given))
+        epsilon, delta = parameters.epsilon("epsilon", self.epsilon), parameters.probability("delta", self.delta)
+        settle(self, k=k, epsilon=epsilon, delta=delta, max_items_per_user=most, union_share=share)
+        union, rest, privacy = (_of_one if most == 1 else _of_many)(epsilon, delta, most, share)
+        settle(self, union=union, rest=rest, privacy=privacy)
+
+    def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
+        """The codes of k items, best first; fewer if fewer were released."""
+        draws = secure(draws)
+        found = self.union(sets, draws=draws, progress=progress)
+        return best(self.k, found, users_of(sets, found), self.epsilon_per_pick(picks(self.k, found)), draws)
+
+    def epsilon_per_pick(self, picks: int, counts: int = 0) -> Fraction:
+        """The epsilon of each of `picks` picks, if `counts` noisy counts with half of it each follow."""
+        return self.rest.epsilon_per_pick(picks, counts) if picks + counts else Fraction(self.epsilon)
+
+
+def _of_many(
+    epsilon: Fraction, delta: Fraction, most: int, share: Fraction
+) -> tuple[RenyiShaped, Concentrated, Privacy]:
+    """Union and ranking that share the Rényi budget of the order that is best for the union."""
+    union = RenyiShaped(epsilon=epsilon, delta=delta, max_items_per_user=most, part=share)
+    left = renyi_budget(union.order, epsilon, delta * COMPOSED) - sum(one.budget for one in union.conditions)
+    return union, Concentrated(left / union.order), union.privacy
+
+
+def _of_one(
+    epsilon: Fraction, delta: Fraction, _most: int, share: Fraction
+) -> tuple[TruncatedGeometric, Apart, Privacy]:
+    """Truncated geometric selection, whose epsilon and delta add up with those of the ranking."""
+    union = TruncatedGeometric(epsilon=epsilon * share, delta=delta * share)
+    return union, Apart(epsilon * (1 - share), delta * (1 - share)), promise(epsilon, delta, "basic")
+
+
+def picks(k: int, found: Int64) -> int:
+    """How many picks rank k of the released items, or all if there are at most k: the last one left needs none."""
+    return max(0, min(k, len(found) - 1))
+
+
+def best(k: int, found: Int64, users: Int64, epsilon_per_pick: Fraction, draws: Draws) -> Int64:
+    """At most k of the released items, given their numbers of users, in rank order."""
+    if not len(found):
+        return found
+    places = Peeling(k=min(k, len(found)), epsilon_per_pick=epsilon_per_pick)(users, draws=draws)
+    return found[np.asarray(places, dtype=np.int64)].astype(np.int64)
+
+
+def users_of(sets: UserSets, codes: Int64) -> Int64:
+    """How many users each of these items has, over all users and not only the sample of the union."""
+    return np.bincount(sets.codes, minlength=sets.size)[codes].astype(np.int64)
+
+
+def root_down(square: Fraction) -> Fraction:
+    """The square root, rounded down by less than one part in GRID."""
+    scale = GRID
+    while square * scale * scale < GRID * GRID:
+        scale *= GRID
+    return Fraction(math.isqrt((square * scale * scale).__floor__()), scale)

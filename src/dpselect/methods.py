@@ -1,0 +1,216 @@
+"""The methods that a question may name: one row each. Menus, help, forecasts, automatic choices and keys read it.
+
+A row says where the class of its mechanism is, and nothing is imported before it is made. Mechanisms that are kept for
+comparison only have no row: they are in `dpselect.mechanisms`, and a question cannot name them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from dpselect import parameters
+
+AUTO = "auto"
+
+
+class Bound(StrEnum):
+    """What a mechanism does with `max_items_per_user`."""
+
+    NONE = "none"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+
+
+class Weights(StrEnum):
+    """How users of a set union give weight to their items."""
+
+    SUM = "sum"  # whatever others give
+    POLICY = "policy"  # looking at what others have given
+    ROUNDS = "rounds"  # sums, in rounds that share one budget
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """One row."""
+
+    name: str
+    verb: str
+    home: str  # "mechanisms.choose.exponential:ExponentialMechanism"
+    help: str
+    domain: bool = False  # does it need a known domain?
+    delta: bool = True  # does it need a delta above 0?
+    bound: Bound = Bound.OPTIONAL
+    ordered: bool = True  # do its items come best first?
+    weights: Weights | None = None
+    popular: bool = False  # does it take a public list of likely items?
+    in_engine: bool = False  # can an engine add up its weights?
+    fixed: Mapping[str, object] = field(default_factory=dict)  # parameters that the name stands for
+
+    @property
+    def mechanism(self) -> Callable[..., Any]:
+        """The class of the mechanism, imported now."""
+        module, _, name = self.home.partition(":")
+        found: Callable[..., Any] = getattr(importlib.import_module(f"dpselect.{module}"), name)
+        return found
+
+    def make(self, **given: object) -> Any:
+        """The mechanism."""
+        return self.mechanism(**self.fixed, **given)
+
+
+NONE, OPTIONAL, REQUIRED = Bound
+SUM, POLICY, ROUNDS = Weights
+
+
+def _top_k(name: str, home: str, help: str, **more: Any) -> Method:
+    return Method(name=name, verb="top_k", home=f"mechanisms.{home}", help=help, **more)
+
+
+def _choose(name: str, home: str, help: str) -> Method:
+    home = f"mechanisms.choose.{home}"
+    return Method(name=name, verb="choose", home=home, help=help, domain=True, delta=False, bound=NONE)
+
+
+def _union(name: str, home: str, help: str, weights: Weights, bound: Bound, **more: Any) -> Method:
+    home = f"mechanisms.set_union.{home}"
+    return Method(name=name, verb="union", home=home, help=help, weights=weights, bound=bound, ordered=False, **more)
+
+
+METHODS: tuple[Method, ...] = (
+    _top_k("limited-domain", "top_k.limited_domain:LimitedDomain", "picks among the k_bar items with most users"),
+    _top_k("discover", "top_k.discover:DiscoverThenPeel", "a set union finds items, peeling ranks the best of them"),
+    _top_k(
+        "limited-domain-laplace",
+        "top_k.noisy_limited_domain:LimitedDomainLaplace",
+        "Laplace noise on the k_bar largest counts, for users of few items",
+        bound=REQUIRED,
+    ),
+    _top_k(
+        "limited-domain-gaussian",
+        "top_k.noisy_limited_domain:LimitedDomainGaussian",
+        "Gaussian noise on the k_bar largest counts, for users of few items",
+        bound=REQUIRED,
+    ),
+    _top_k("peeling", "top_k.peeling:Peeling", "one pick after the other", domain=True, delta=False),
+    _top_k("joint-sequence", "joint.sequence:JointSequence", "the whole ranking in one draw", domain=True, delta=False),
+    _top_k("joint-set", "joint.set:JointSet", "the whole set in one draw", domain=True, delta=False, ordered=False),
+    _top_k(
+        "canonical-set",
+        "joint.canonical_set:CanonicalSet",
+        "the whole set in one draw, by the canonical loss",
+        domain=True,
+        delta=False,
+        ordered=False,
+    ),
+    _top_k(
+        "joint-permute-and-flip",
+        "joint.permute_and_flip:JointPermuteAndFlip",
+        "the whole set by permute-and-flip",
+        domain=True,
+        delta=False,
+        ordered=False,
+    ),
+    _top_k(
+        "canonical-permute-and-flip",
+        "joint.permute_and_flip:JointPermuteAndFlip",
+        "the whole set by permute-and-flip, by the canonical loss",
+        domain=True,
+        delta=False,
+        ordered=False,
+        fixed={"loss": "canonical"},
+    ),
+    _choose("exponential", "exponential:ExponentialMechanism", "the exponential mechanism"),
+    _choose("permute-and-flip", "permute_and_flip:PermuteAndFlip", "never worse in expectation, dearer in composition"),
+    _choose("noisy-max", "report_noisy_max:ReportNoisyMax", "report noisy max with exponential noise"),
+    _union("count-laplace", "count:CountLaplace", "numbers of users, Laplace noise", SUM, REQUIRED, in_engine=True),
+    _union("count-gaussian", "count:CountGaussian", "numbers of users, Gaussian noise", SUM, REQUIRED, in_engine=True),
+    _union(
+        "weighted-laplace",
+        "weighted:WeightedLaplace",
+        "a user of t items gives each 1/t; Laplace noise",
+        SUM,
+        REQUIRED,
+        in_engine=True,
+    ),
+    _union(
+        "weighted-gaussian",
+        "weighted:WeightedGaussian",
+        "a user of t items gives each 1/sqrt(t); Gaussian noise",
+        SUM,
+        REQUIRED,
+        in_engine=True,
+    ),
+    _union("policy-laplace", "policy:PolicyLaplace", "l1-descent, Laplace noise", POLICY, REQUIRED),
+    _union("policy-gaussian", "policy:PolicyGaussian", "l2-descent, Gaussian noise", POLICY, REQUIRED),
+    _union(
+        "greedy-laplace",
+        "greedy:GreedyLaplace",
+        "a user gives all to one item, greedily; Laplace noise",
+        POLICY,
+        OPTIONAL,
+        popular=True,
+    ),
+    _union(
+        "sips",
+        "sips:SIPS",
+        "rounds of weighted Gaussian release, each with a larger part of the budget",
+        ROUNDS,
+        REQUIRED,
+        in_engine=True,
+    ),
+    _union(
+        "truncated-geometric",
+        "truncated_geometric:TruncatedGeometric",
+        "one random item of each user, optimal release",
+        SUM,
+        NONE,
+        in_engine=True,
+    ),
+    _union(
+        "shaped-weighted", "shaped:ShapedWeighted", "a user of t items gives each 1/t; optimal release", SUM, OPTIONAL
+    ),
+    _union("shaped-policy", "shaped:ShapedPolicy", "l1-descent, optimal release", POLICY, OPTIONAL),
+    _union(
+        "greedy-geometric",
+        "greedy:GreedyGeometric",
+        "a user gives all to one item, greedily; optimal release",
+        POLICY,
+        OPTIONAL,
+        popular=True,
+    ),
+    _union(
+        "renyi-shaped",
+        "renyi_shaped:RenyiShaped",
+        "rounds of the steepest release curves that one Renyi budget allows",
+        ROUNDS,
+        REQUIRED,
+        in_engine=True,
+    ),
+)
+_BY_NAME = {(method.verb, method.name): method for method in METHODS}
+
+
+def methods(verb: str, *, domain: bool | None = None) -> list[Method]:
+    """The rows of a verb; with `domain` those for a known domain, or those for an unknown one."""
+    return [one for one in METHODS if one.verb == verb and domain in (None, one.domain)]
+
+
+def named(verb: str, name: str) -> Method:
+    """The row of a method that is known."""
+    return _BY_NAME[verb, name]
+
+
+def names(verb: str, *, domain: bool | None = None) -> list[str]:
+    """The names of a verb's methods."""
+    return [one.name for one in methods(verb, domain=domain)]
+
+
+def checked(verb: str, name: object, *, domain: bool | None = None, where: str = "") -> str:
+    """A name that the caller gave, or "auto" where a verb has that; else an error that says which there are."""
+    known = [*([] if verb == "choose" else [AUTO]), *names(verb, domain=domain)]
+    hint = parameters.near(name, known) if isinstance(name, str) else ""
+    return parameters.one_of("method", name, known, where, hint if hint.startswith("did you mean") else None)

@@ -1,0 +1,1 @@
+"""A question: its parameters checked once, its price, how it is run, what it may return."""

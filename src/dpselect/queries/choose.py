@@ -1,0 +1,162 @@
+"""Choosing one: every parameter checked, a mechanism and its price fixed, and the verb for scores of the caller's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from dpselect import methods, parameters
+from dpselect.aggregates.histogram import Histogram
+from dpselect.domain import domain_of
+from dpselect.draws import Draws
+from dpselect.engines.port import Engine, Progress
+from dpselect.errors import ParameterError
+from dpselect.ledger.budget import Budget, Where
+from dpselect.mechanisms.candidates import Input
+from dpselect.parameters import Number
+from dpselect.privacy import Neighbors, Privacy
+from dpselect.privacy import neighbors as related
+from dpselect.queries.counting import sampled
+from dpselect.queries.paid import OfValues, paid
+from dpselect.queries.query import INNER, Rows
+from dpselect.release import accuracy
+from dpselect.release.accuracy import BETA
+from dpselect.release.release import Item, Release, Statement
+
+EXPONENTIAL = "exponential"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChooseQuery(OfValues):
+    """The best of a known domain by its users; or, without a domain, of candidates by scores of the caller's.
+
+    `monotonic` is about scores: one more user moves all of them the same way. Counts of users are monotonic.
+    """
+
+    verb: ClassVar[str] = "choose"
+
+    domain: object = None
+    epsilon: Number
+    method: str = EXPONENTIAL
+    neighbors: Neighbors | str = Neighbors.ADD_REMOVE
+    max_items_per_user: int | None = None
+    sensitivity: Number = field(default=1, metadata=INNER)
+    monotonic: bool = field(default=False, metadata=INNER)
+    of_scores: bool = field(default=False, repr=False, metadata=INNER)
+    mechanism: Any = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.max_items_per_user is not None:
+            most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
+            object.__setattr__(self, "max_items_per_user", most)
+        known = None if self.of_scores else domain_of(self.domain)
+        if not self.of_scores and (self.sensitivity != 1 or self.monotonic is not False):
+            raise ParameterError("sensitivity", "be left out for counts of users, which one user moves by 1", "another")
+        method = methods.checked("choose", self.method)
+        which = related(self.neighbors)
+        monotonic = parameters.flag("monotonic", self.monotonic) if self.of_scores else which is Neighbors.ADD_REMOVE
+        mechanism = methods.named("choose", method).make(
+            epsilon=self.epsilon, sensitivity=self.sensitivity, monotonic=monotonic, neighbors=which
+        )
+        for name, value in {
+            "domain": known,
+            "epsilon": mechanism.privacy.epsilon,
+            "method": method,
+            "neighbors": which,
+            "sensitivity": Fraction(mechanism.sensitivity),
+            "mechanism": mechanism,
+        }.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def price(self) -> Privacy:
+        """What any answer promises, and costs at most."""
+        privacy: Privacy = self.mechanism.privacy
+        return privacy
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """What a ledger knows the question by."""
+        of: dict[str, object] = {"sensitivity": self.sensitivity, "monotonic": self.monotonic}
+        of = of if self.of_scores else {"domain": self.domain}
+        return {"epsilon": self.epsilon, "method": self.method, "neighbors": str(self.neighbors), **of}
+
+    def of(self, rows: Rows) -> Self:
+        """The question of a data set, whose counts of users are the scores."""
+        if self.of_scores:
+            raise ParameterError("of_scores", "be left out where a data set is asked", "True")
+        return super().of(rows)
+
+    def check(self, engine: Engine) -> None:
+        """Refuse a domain that the column of items cannot hold."""
+        engine.check(self.domain)  # type: ignore[arg-type] # __post_init__ has read it
+
+    def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
+        """The answer."""
+        return self.select(engine.grouped(self.domain, progress=progress), draws)  # type: ignore[arg-type]
+
+    def select(self, values: Input, draws: Draws) -> Release:
+        """The answer for scores."""
+        label = next(iter(self.mechanism(values, draws=draws)))
+        label = int(label) if isinstance(label, np.integer) else label
+        among = sum(values.sizes) if isinstance(values, Histogram) else len(values)  # type: ignore[arg-type]
+        good = accuracy.best_of(self.mechanism.gap(BETA, int(among)), users=not self.of_scores)
+        statement = Statement.of(self.price, type(self.mechanism).__name__, {"k": 1}, (self.sentence,))
+        items = (Item(label, 1, None),)
+        return Release(items=items, privacy=statement, secure=draws.secure, accuracy=good)
+
+    @property
+    def sentence(self) -> str:
+        """What was assumed of the scores."""
+        alike = self.mechanism.monotonic
+        scores = "Scores are the caller's" if self.of_scores else "Scores are counts of distinct users"
+        how = "all scores the same way (monotonic)" if alike else "scores in either direction (factor 2)"
+        moved = float(Fraction(self.sensitivity))
+        return f"{scores}; one user moves each by at most {moved:g}, and {how}.{sampled(self.max_items_per_user)}"
+
+
+def choose(
+    scores: Input,
+    *,
+    epsilon: Number,
+    sensitivity: Number = 1,
+    monotonic: bool = False,
+    neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
+    method: str = "exponential",
+    budget: Budget | Where | None = None,
+    fresh: bool = False,
+    draws: Draws | None = None,
+) -> Release:
+    """Choose the best of some candidates by a private score; one item comes back.
+
+    Guarantee: epsilon-DP for one user against `neighbors`. `sensitivity` is how far one user can move any score;
+    `monotonic=True` says that one more user moves all scores the same way (add-remove only) and halves the price.
+    `scores` is an array (an index is chosen), a mapping from label to score, a pandas Series (a label of its index
+    is chosen), or a Histogram. `method` is
+    "exponential", "permute-and-flip" (never worse in expectation at this epsilon, dearer in composition) or
+    "noisy-max". With `budget` it is paid, as for a Dataset; scores have no fingerprint, so a stored answer is found
+    again only where the budget's `snapshot` names their state. Raises ParameterError before any score is looked at.
+
+        >>> choose({"left": 3, "right": 90}, epsilon=1, monotonic=True).labels
+        ['right']
+    """
+    query = ChooseQuery(
+        epsilon=epsilon,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
+        neighbors=neighbors,
+        method=method,
+        of_scores=True,
+    )
+    return paid(
+        query,
+        "scores",
+        scores,
+        budget=budget,
+        fresh=fresh,
+        draws=draws,
+    )

@@ -1,0 +1,49 @@
+"""A question about values that the caller holds, paid from a budget if there is one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from dpselect import parameters
+from dpselect.draws import Draws
+from dpselect.ledger.budget import Answer, Budget, Where, budget_of
+from dpselect.mechanisms.port import check_call, secure
+from dpselect.privacy import warn_if_weak
+from dpselect.queries.identity import question
+from dpselect.queries.query import Query
+from dpselect.release.release import Release
+
+
+class OfValues(Query):
+    """A question that can be asked of values that the caller holds."""
+
+    @abstractmethod
+    def select(self, values: Any, draws: Draws) -> Release:
+        """The answer for values."""
+
+
+def paid(
+    query: OfValues,
+    what: str,
+    values: object,
+    *,
+    budget: Budget | Where | None,
+    fresh: bool,
+    draws: Draws | None,
+) -> Release:
+    """The answer. Values have no fingerprint: an answer is found again only where the budget names them."""
+    check_call(draws)
+    parameters.flag("fresh", fresh)
+    warn_if_weak(query.ceiling)
+    paying = budget_of(budget)
+    if paying is None:
+        return query.select(values, secure(draws))
+    paying.check(query.price.neighbors)
+
+    def ask() -> Answer:
+        return query.select(values, secure(draws)), query.ceiling
+
+    asked = {**query.key, "secure": draws is None or draws.secure}
+    known = question(query.verb, asked, {"source": what, "snapshot": paying.snapshot}, paying.snapshot is not None)
+    return paying.pay(query.ceiling, known, ask, fresh=fresh)

@@ -1,0 +1,200 @@
+"""Quantiles of values: every parameter checked, the price fixed, and the verbs for an array."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+from dpselect import parameters
+from dpselect.draws import Draws
+from dpselect.engines.port import Engine, PerUser, Progress
+from dpselect.errors import ParameterError, came
+from dpselect.ledger.budget import Budget, Where
+from dpselect.mechanisms.quantile import Quantile
+from dpselect.parameters import Number
+from dpselect.privacy import Privacy
+from dpselect.queries.paid import OfValues, paid
+from dpselect.queries.query import INNER, Rows
+from dpselect.release import accuracy, formatting
+from dpselect.release.accuracy import BETA
+from dpselect.release.formatting import Json
+from dpselect.release.release import Item, Kind, Release, Statement
+
+Bounds = tuple[Number, Number]
+MEDIAN = Fraction(1, 2)
+
+ONE_EACH = {
+    PerUser.RANDOM: "A user with several values takes part with one of the distinct ones, chosen at random.",
+    PerUser.MIN: "A user with several values takes part with the smallest.",
+    PerUser.MAX: "A user with several values takes part with the largest.",
+    PerUser.MEAN: "A user with several values takes part with their mean, taken after each has moved to the grid.",
+}
+CALLERS = "Every value is the one value of one user."
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantileQuery(OfValues):
+    """The values below which shares q of all users' values lie; `per_user` is None where each user has one value.
+
+    The price is (epsilon, delta) for all of them; or, for a session, `epsilon_per_pick` for each.
+    """
+
+    verb: ClassVar[str] = "quantile"
+
+    q: Any = MEDIAN
+    bounds: Any
+    epsilon: Number | None = None
+    delta: Number = 0
+    step: Number | None = None
+    per_user: PerUser | str | None = PerUser.RANDOM
+    epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
+    mechanism: Quantile = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        which = None if self.per_user is None else PerUser(parameters.one_of("per_user", self.per_user, PerUser))
+        mechanism = Quantile(
+            q=self.q,
+            bounds=self.bounds,
+            step=self.step,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            epsilon_per_pick=self.epsilon_per_pick,
+        )
+        grid = mechanism.grid
+        for name, value in {
+            "q": mechanism.shares,
+            "bounds": (grid.low, grid.high),
+            "step": grid.step,
+            "delta": mechanism.delta,
+            "epsilon": None if self.epsilon is None else mechanism.privacy.epsilon,
+            "epsilon_per_pick": None if self.epsilon_per_pick is None else mechanism.epsilon_per_pick,
+            "per_user": which,
+            "mechanism": mechanism,
+        }.items():
+            object.__setattr__(self, name, value)
+
+    def to_dict(self) -> dict[str, Json]:
+        """The question in JSON types; one about values of the caller's own has no rule for users with several."""
+        parameters.one_of("per_user", self.per_user, PerUser)
+        return super().to_dict()
+
+    @property
+    def price(self) -> Privacy:
+        """What any answer promises, and costs at most."""
+        return self.mechanism.privacy
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """What a ledger knows the question by."""
+        return {
+            "q": self.q,
+            "bounds": self.bounds,
+            "step": self.step,
+            "epsilon": self.mechanism.privacy.epsilon,
+            "delta": self.delta,
+            "per_user": None if self.per_user is None else str(self.per_user),
+        }
+
+    def of(self, rows: Rows) -> Self:
+        """The question of a data set, whose users take part with one value each."""
+        parameters.one_of("per_user", self.per_user, PerUser)
+        for name in ("split", "max_items_per_user"):
+            if getattr(rows, name) is not None:
+                raise ParameterError(name, "be left out for a quantile", came(getattr(rows, name)))
+        return super().of(rows)
+
+    def check(self, engine: Engine) -> None:
+        """Refuse a column that holds no numbers."""
+        engine.check_values()
+
+    def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
+        """The answer."""
+        return self.select(engine.users_at(self.mechanism.grid, PerUser(str(self.per_user)), progress=progress), draws)
+
+    def select(self, values: object, draws: Draws) -> Release:
+        """The answer for one value of each user, or for their numbers at the points of the grid."""
+        found = self.mechanism(values, draws=draws)
+        items = tuple(Item(value, i + 1, None) for i, value in enumerate(found))
+        good = accuracy.ranks(self.mechanism.gap(BETA), several=len(items) > 1)
+        privacy, secure = self.statement(), draws.secure
+        return Release(items=items, kind=Kind.VALUES, privacy=privacy, secure=secure, accuracy=good)
+
+    @property
+    def sentence(self) -> str:
+        """Which value a user has."""
+        return CALLERS if self.per_user is None else ONE_EACH[PerUser(self.per_user)]
+
+    def statement(self) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        m = self.mechanism
+        low, step = (formatting.short(x) for x in (m.grid.low, m.grid.step))
+        high = formatting.short(m.grid.high)
+        ranks = ", ".join(formatting.short(q) for q in m.shares)
+        sentences = (
+            f"The quantile {ranks}." if len(m.shares) == 1 else f"The quantiles {ranks}, in this order.",
+            self.sentence,
+            f"Values below {low} count as {low} and those above {high} as {high}. Every value moves to the nearest of "
+            f"the points in steps of {step} from {low}, and so does the answer.",
+        )
+        used: dict[str, object] = {"q": m.shares, "bounds": (m.grid.low, m.grid.high), "step": m.grid.step}
+        return Statement.of(m.privacy, "Quantile", used | {"epsilon_per_pick": m.epsilon_per_pick}, sentences)
+
+
+def quantile(
+    values: object,
+    q: Number | Sequence[Number] = 0.5,
+    *,
+    bounds: Bounds,
+    epsilon: Number,
+    delta: Number = 0,
+    step: Number | None = None,
+    budget: Budget | Where | None = None,
+    fresh: bool = False,
+    draws: Draws | None = None,
+) -> Release:
+    """The value below which a share q of all users' values lies, or several such values, ascending.
+
+    Guarantee: (epsilon, delta)-DP for one user coming or going, if every user has one value in `values`. `bounds` are
+    two numbers chosen without looking at the data; what lies beyond counts as the bound, and what is missing does not
+    count. The answer is a point low + i `step`; without a step the points are very dense. Several q share the price,
+    and a small delta makes them more accurate. With `budget` it is paid, as for a Dataset; values
+    have no fingerprint, so a stored answer is found again only where the budget's `snapshot` names their state. Raises
+    ParameterError before any value is looked at.
+
+        >>> quantile([30] * 50 + [40] * 60, bounds=(0, 120), step=1, epsilon=9).labels
+        [40]
+    """
+    query = QuantileQuery(q=q, bounds=bounds, step=step, epsilon=epsilon, delta=delta, per_user=None)
+    return paid(
+        query,
+        "values",
+        values,
+        budget=budget,
+        fresh=fresh,
+        draws=draws,
+    )
+
+
+def median(
+    values: object,
+    *,
+    bounds: Bounds,
+    epsilon: Number,
+    step: Number | None = None,
+    budget: Budget | Where | None = None,
+    fresh: bool = False,
+    draws: Draws | None = None,
+) -> Release:
+    """The middle one of all users' values: `quantile` with q = 1/2, which is epsilon-DP."""
+    return quantile(
+        values,
+        MEDIAN,
+        bounds=bounds,
+        epsilon=epsilon,
+        step=step,
+        budget=budget,
+        fresh=fresh,
+        draws=draws,
+    )

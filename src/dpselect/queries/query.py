@@ -1,0 +1,217 @@
+"""Query: one question as a value. Python, the command, forecasts and JSON make the same one, and it is checked once.
+
+A query knows what it costs at most, what a ledger knows it by, what it needs of an engine, how it is run and what its
+answer cost. It holds no data and no connection: making one, or comparing two, reads nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+from dpselect import parameters
+from dpselect.domain import Column, Listed, Size, Span
+from dpselect.draws import Draws
+from dpselect.engines.port import Engine, Progress
+from dpselect.errors import ParameterError, came
+from dpselect.privacy import ApproxDP, Privacy, Steps
+
+if TYPE_CHECKING:
+    from dpselect.release.formatting import Json
+    from dpselect.release.release import Release
+    from dpselect.texts.words import Words
+
+INNER = {"inner": True}  # of a field that JSON does not have
+VERBS = {
+    "top_k": "top_k:TopKQuery",
+    "union": "union:UnionQuery",
+    "choose": "choose:ChooseQuery",
+    "quantile": "quantile:QuantileQuery",
+}
+
+
+class Rows(Protocol):
+    """What a data set says that a question must know."""
+
+    @property
+    def max_items_per_user(self) -> int | None:
+        """How many items of a user count."""
+        ...
+
+    @property
+    def split(self) -> str | None:
+        """What stands between items in one text."""
+        ...
+
+    @property
+    def words(self) -> Words | None:
+        """Which n-grams are the items, where they are those of a text."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query(ABC):
+    """One question. Its fields are the parameters, exact; making it raises ParameterError for a bad one."""
+
+    verb: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def price(self) -> Privacy:
+        """What any answer promises, and costs at most."""
+
+    @property
+    @abstractmethod
+    def key(self) -> Mapping[str, object]:
+        """What a ledger knows the question by: what was asked, and which method answers."""
+
+    @abstractmethod
+    def check(self, engine: Engine) -> None:
+        """Refuse what the schema of the data does not fit, before a row is read."""
+
+    @abstractmethod
+    def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
+        """The answer. Whoever calls this has seen to the price."""
+
+    @property
+    def ceiling(self) -> ApproxDP:
+        """The price of any answer, as one (epsilon, delta)."""
+        return self.price.approx
+
+    def spent(self, release: Release) -> ApproxDP:  # noqa: ARG002 - most answers cost the whole price
+        """What an answer cost, read from the answer alone."""
+        return self.ceiling
+
+    def steps(self, release: Release) -> Sequence[Steps]:  # noqa: ARG002
+        """The steps that an answer took, read from the answer alone."""
+        return self.price.steps
+
+    def of(self, rows: Rows) -> Self:
+        """The question of a data set, whose bound on the items of a user is the question's own where it has none."""
+        if rows.words is not None:
+            hint = "for the words of a message use item= and split=' '"
+            raise ParameterError("item", f"be no Text for {self.verb}, which counts items", "a Text", hint)
+        mine = getattr(self, "max_items_per_user", None)
+        if not hasattr(self, "max_items_per_user") or mine == rows.max_items_per_user:
+            return self
+        if mine is None:
+            return replace(self, max_items_per_user=rows.max_items_per_user)  # type: ignore[call-arg]
+        must = "be that of the data, which engines keep to"
+        raise ParameterError("max_items_per_user", must, came(mine))
+
+    @property
+    def inner(self) -> list[str]:
+        """The fields that only our own code sets, and that somebody has set."""
+        return [
+            one.name for one in fields(self) if one.metadata.get("inner") and getattr(self, one.name) != one.default
+        ]
+
+    def refuse_inner(self, must: str) -> None:
+        """Refuse what a session or a verb for the caller's own values may ask, and nobody else."""
+        if self.inner:
+            raise ParameterError(self.inner[0], f"be left out of a question that is {must}", "something")
+
+    # ---- as JSON --------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Json]:
+        """The question in JSON types: the verb, and every parameter that was given. Numbers are exact, as text."""
+        self.refuse_inner("written as JSON")
+        given = {one.name: getattr(self, one.name) for one in _open(type(self))}
+        written = {name: _plain(name, value) for name, value in given.items() if value is not None}
+        return {"verb": self.verb, **written}
+
+    @staticmethod
+    def from_dict(found: Mapping[str, Json]) -> Query:
+        """The question that `to_dict` wrote, or that somebody else wrote by docs/queries.md: checked as any other."""
+        if not isinstance(found, Mapping):
+            raise ParameterError("query", "be an object with a verb", came(found))
+        verb = parameters.one_of("verb", found.get("verb"), VERBS)
+        make = kind(verb)
+        known = make.parameters()
+        given: dict[str, object] = {}
+        for name, value in found.items():
+            if name == "verb":
+                continue
+            if name not in known:
+                raise ParameterError("query", f"hold parameters of {verb}", came(name), parameters.near(name, known))
+            given[name] = _parsed(name, value)
+        missing = [one.name for one in _open(make) if one.default is MISSING and one.name not in given]
+        if missing:
+            raise ParameterError(missing[0], f"be given for {verb}", "nothing")
+        return make.made(given)
+
+    @classmethod
+    def parameters(cls) -> list[str]:
+        """The names of all parameters, as JSON has them."""
+        return [one.name for one in _open(cls)]
+
+    @classmethod
+    def made(cls, given: dict[str, object]) -> Self:
+        """The question of parameters that JSON held."""
+        return cls(**given)
+
+
+def kind(verb: str) -> type[Query]:
+    """The class of a verb's queries."""
+    module, _, name = VERBS[verb].partition(":")
+    found: type[Query] = getattr(importlib.import_module(f"dpselect.queries.{module}"), name)
+    return found
+
+
+def _open(cls: type[Query]) -> list[Field[Any]]:
+    """The fields that JSON has."""
+    return [one for one in fields(cls) if one.init and not one.metadata.get("inner")]
+
+
+def _plain(name: str, value: object) -> Json:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, Listed) or name == "popular":
+        from dpselect.release import typed
+
+        items: tuple[object, ...] = value.items if isinstance(value, Listed) else tuple(value)  # type: ignore[arg-type]
+        if any(isinstance(item, tuple) for item in items):
+            raise ParameterError(name, "hold items of one value each to be written as JSON", "a tuple")
+        return [typed.label(item) for item in items]
+    if isinstance(value, Span):
+        return {"start": value.start, "stop": value.stop}
+    if isinstance(value, Size):
+        return value.items
+    if isinstance(value, Column):
+        hint = "a column of another source may be any file: give its items"
+        raise ParameterError(name, "be a list of items, a span or a number to be written as JSON", "a Column", hint)
+    if isinstance(value, (list, tuple)):
+        return [_plain(name, one) for one in value]
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return str(value)
+
+
+def _parsed(name: str, value: Json) -> object:
+    if name in ("domain", "popular") and isinstance(value, list):
+        return [_item(name, one) for one in value]
+    if name == "domain" and isinstance(value, dict):
+        if set(value) != {"start", "stop"}:
+            raise ParameterError(name, "be a list of items, an object of start and stop, or a number", "other names")
+        start: Any = value["start"]
+        stop: Any = value["stop"]
+        return Span(start, stop)
+    if isinstance(value, dict):
+        raise ParameterError(name, "be a number, a text or a list", "an object")
+    return value
+
+
+def _item(name: str, value: Json) -> object:
+    """An item as `to_dict` wrote it: what JSON has no type for as [kind, text]."""
+    from dpselect.release import typed
+
+    try:
+        if isinstance(value, list) and (len(value) != 2 or not all(isinstance(part, str) for part in value)):
+            raise TypeError
+        return typed.read(value)
+    except (ValueError, TypeError, KeyError, ArithmeticError):
+        raise ParameterError(name, "hold items in JSON types, or [kind, text]", "something else") from None

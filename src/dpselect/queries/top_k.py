@@ -1,0 +1,313 @@
+"""A top k: every parameter checked, a mechanism and its price fixed by data-independent facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+from dpselect import methods, parameters
+from dpselect.accounting.calibration import largest_epsilon, split_delta
+from dpselect.accounting.price import COUNT_SHARE, plan_of, priced
+from dpselect.domain import Domain, domain_of, most_items
+from dpselect.draws import Draws
+from dpselect.engines.port import Engine, Progress
+from dpselect.errors import ParameterError, came
+from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
+from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+from dpselect.mechanisms.top_k.peeling import Peeling
+from dpselect.methods import AUTO
+from dpselect.parameters import Number
+from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
+from dpselect.queries.counting import sampled
+from dpselect.queries.query import INNER, Query
+from dpselect.queries.top_k_picks import LimitedTop, PeeledTop
+from dpselect.queries.top_k_plan import Plan
+from dpselect.release.release import Release
+
+PEELING, LIMITED, DISCOVER, SEQUENCE = "peeling", "limited-domain", "discover", "joint-sequence"
+FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
+LEAST_EPSILON_OF_A_SET = Fraction(3, 10)
+MOST_PER_EPSILON = 30  # k / epsilon up to which a whole set is drawn although delta lets peeling compose
+FEWEST_TO_DISCOVER = 20
+MOST_OF_LIMITED_DOMAIN = 30  # k / epsilon up to which bottom is low enough
+
+KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
+KNOWN_SET = "The domain is given, and k of its items are chosen all at once; unseen items take part with count 0."
+KNOWN_SEQUENCE = "The domain is given, and a ranking of k of its items is chosen all at once, unseen items included."
+UNKNOWN_NOISE = "No domain is given; the k_bar largest counts are noised once, and those above noisy bottom come out."
+IN_ORDER = " It was taken because the items are to come in order."
+NO_ORDER = {
+    "canonical-set": " A whole set was taken because no order is wanted and k is small enough for epsilon.",
+    "peeling": " It was taken because for a whole set k is below 3, or too large for epsilon.",
+}
+LARGE_K = " It was taken because k is large for epsilon."
+UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with most users."
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopKQuery(Query):
+    """The k items that most distinct users share.
+
+    The price is (epsilon, delta) for the whole answer; or, for a session, which composes picks itself,
+    `epsilon_per_pick` for each pick and `delta_threshold` for bottom.
+    """
+
+    verb: ClassVar[str] = "top_k"
+
+    k: int = 10
+    epsilon: Number | None = None
+    delta: Number | None = None
+    domain: object = None
+    counts: bool = False
+    k_bar: int | None = None
+    method: str = AUTO
+    ranked: bool = True
+    max_items_per_user: int | None = None
+    epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
+    delta_threshold: Number | None = field(default=None, metadata=INNER)
+    plan: Plan = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        parameters.flag("counts", self.counts)
+        parameters.flag("ranked", self.ranked)
+        domain = None if self.domain is None else domain_of(self.domain)
+        object.__setattr__(self, "domain", domain)
+        if self.max_items_per_user is not None:
+            most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
+            object.__setattr__(self, "max_items_per_user", most)
+        if self.epsilon_per_pick is not None:
+            self._settle_pick(domain)
+        else:
+            object.__setattr__(self, "epsilon", parameters.epsilon("epsilon", self.epsilon))
+            object.__setattr__(self, "delta", parameters.delta_or_default(self.delta, needed=domain is None))
+        method = methods.checked(
+            "top_k",
+            self.method,
+            domain=domain is not None,
+            where=" without a domain" if domain is None else " with a domain",
+        )
+        plan = self._of_picks(domain) if self.epsilon_per_pick is not None else self._planned(method, domain)
+        object.__setattr__(self, "plan", plan)
+        object.__setattr__(self, "k", plan.selector.k)
+        if self.k_bar is not None:
+            object.__setattr__(self, "k_bar", plan.k_bar)
+
+    def _settle_pick(self, domain: Domain | None) -> None:
+        """The price of a pick, exact, and nothing else in its place."""
+        if self.epsilon is not None or self.delta is not None:
+            raise ParameterError("epsilon", "be left out where epsilon_per_pick is given", "both")
+        object.__setattr__(self, "epsilon_per_pick", parameters.epsilon("epsilon_per_pick", self.epsilon_per_pick))
+        if domain is None:
+            share = parameters.probability("delta_threshold", self.delta_threshold)
+            object.__setattr__(self, "delta_threshold", share)
+
+    @property
+    def price(self) -> Privacy:
+        """What any answer promises, and costs at most."""
+        return self.plan.privacy
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """What a ledger knows the question by."""
+        if self.epsilon_per_pick is not None:
+            return {"k": self.k, "domain": self.domain, "counts": self.counts, "k_bar": self.plan.k_bar}
+        return {
+            "k": self.k,
+            "epsilon": self.plan.privacy.epsilon,
+            "delta": self.delta,
+            "domain": self.domain,
+            "counts": self.counts,
+            "k_bar": self.plan.k_bar,
+            "method": self.plan.method,
+        }
+
+    def check(self, engine: Engine) -> None:
+        """Refuse a domain that the column of items cannot hold, or what the engine cannot be asked."""
+        self.plan.check(engine, self.known)
+
+    def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
+        """The answer."""
+        return self.plan.run(engine, self.known, draws, progress)
+
+    def spent(self, release: Release) -> ApproxDP:
+        """What an answer cost: picks that were not made may be saved."""
+        return self.plan.charge(len(release))
+
+    def steps(self, release: Release) -> tuple[Steps, ...]:
+        """The steps that an answer took."""
+        return self.plan.taken(len(release))
+
+    @property
+    def known(self) -> Domain | None:
+        """The domain, where it is known."""
+        return self.domain  # type: ignore[return-value] # __post_init__ has read it
+
+    # ---- planning -------------------------------------------------------------------------------------------
+
+    def _planned(self, method: str, domain: Domain | None) -> Plan:
+        """The mechanism, and the price of all of it."""
+        epsilon, delta = Fraction(self.epsilon), Fraction(self.delta)  # type: ignore[arg-type]
+        bound, why = self.max_items_per_user, ""
+        if domain is not None:
+            self._check_known(domain)
+            if method == AUTO:
+                best = best_set_method(parameters.listed("k", self.k), epsilon, delta)
+                method, why = (PEELING, IN_ORDER) if self.ranked else (best, NO_ORDER[best])
+            why += sampled(bound)
+            if method == PEELING:
+                return self._peeled(epsilon, delta, KNOWN_DOMAIN + why)
+            return self._set(method, epsilon, delta, why)
+        if method == AUTO and self.k_bar is None:
+            method = best_unknown_method(parameters.listed("k", self.k), epsilon, delta, bound)
+            why = LARGE_K if method == DISCOVER else ""
+        if method == DISCOVER:
+            from dpselect.queries.top_k_discovery import plan_discovery
+
+            return plan_discovery(
+                self.k,
+                epsilon=epsilon,
+                delta=delta,
+                counts=self.counts,
+                k_bar=self.k_bar,
+                max_items_per_user=bound,
+                why=why,
+            )
+        if method in (AUTO, LIMITED):
+            return self._limited(epsilon, delta)
+        return self._noised(method, epsilon, delta)
+
+    def _check_known(self, domain: Domain) -> None:
+        if self.k_bar is not None:
+            raise ParameterError("k_bar", "be left out where a domain is given", self.k_bar)
+        most = most_items(domain)
+        if most is not None and parameters.listed("k", self.k) > most:
+            raise ParameterError("k", "be at most the number of items in the domain", self.k)
+
+    def _peeled(self, epsilon: Fraction, delta: Fraction, reason: str) -> PeeledTop:
+        whole = Peeling(k=self.k, epsilon=epsilon, delta=delta)
+        if not self.counts:
+            return PeeledTop(method=PEELING, selector=whole, privacy=whole.privacy, reason=reason)
+        plan = plan_of(whole.k, self._moved(whole.k))
+        pick = largest_epsilon(plan, epsilon, delta)
+        privacy = priced(plan(pick), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
+        selector = Peeling(k=self.k, epsilon_per_pick=pick, delta=delta)
+        return PeeledTop(method=PEELING, selector=selector, counter=self._counter(pick), privacy=privacy, reason=reason)
+
+    def _limited(self, epsilon: Fraction, delta: Fraction) -> LimitedTop:
+        bound, k_bar = self.max_items_per_user, self.k_bar
+        whole = LimitedDomain(k=self.k, k_bar=k_bar, epsilon=epsilon, delta=delta, max_items_per_user=bound)
+        if not self.counts:
+            return LimitedTop(method=LIMITED, selector=whole, privacy=whole.privacy, reason=UNKNOWN_DOMAIN)
+        picks = sum(s.times for s in whole.privacy.steps)
+        plan = plan_of(picks, self._moved(whole.k))
+        split = split_delta(plan, epsilon, delta, whole.terms.swaps(whole.terms.k_bar))
+        pick, failure = split.epsilon_per_pick, split.threshold
+        selector = LimitedDomain(
+            k=self.k,
+            k_bar=k_bar,
+            epsilon_per_pick=pick,
+            delta=delta,
+            delta_threshold=failure,
+            max_items_per_user=bound,
+        )
+        privacy = priced(plan(pick), epsilon, split.composition, failure=failure, neighbors=Neighbors.ADD_REMOVE)
+        counter = self._counter(pick)
+        return LimitedTop(method=LIMITED, selector=selector, counter=counter, privacy=privacy, reason=UNKNOWN_DOMAIN)
+
+    def _of_picks(self, domain: Domain | None) -> PeeledTop | LimitedTop:
+        """By picks of a given epsilon each, for a session, which composes them itself: no delta is spent on that."""
+        pick, bound = Fraction(self.epsilon_per_pick), self.max_items_per_user  # type: ignore[arg-type]
+        failure = Fraction(0) if domain is not None else Fraction(self.delta_threshold)  # type: ignore[arg-type]
+        parameters.listed("k", self.k)
+        counter = self._counter(pick) if self.counts else None
+        steps = plan_of(self.k, self._moved(self.k) if self.counts else 0)(pick)
+        privacy = priced(steps, None, Fraction(0), failure=failure, neighbors=Neighbors.ADD_REMOVE)
+        if domain is not None:
+            self._check_known(domain)
+            peeling = Peeling(k=self.k, epsilon_per_pick=pick)
+            reason = KNOWN_DOMAIN + sampled(bound)
+            return PeeledTop(method=PEELING, selector=peeling, counter=counter, privacy=privacy, reason=reason)
+        limited = LimitedDomain(
+            k=self.k,
+            k_bar=self.k_bar,
+            epsilon_per_pick=pick,
+            delta=failure,
+            delta_threshold=failure,
+            max_items_per_user=bound,
+        )
+        return LimitedTop(method=LIMITED, selector=limited, counter=counter, privacy=privacy, reason=UNKNOWN_DOMAIN)
+
+    def _set(self, method: str, epsilon: Fraction, delta: Fraction, why: str) -> Plan:
+        """One step for the set; its counts, together, as much epsilon again."""
+        from dpselect.queries.top_k_set import SetTop
+
+        row = methods.named("top_k", method)
+        if self.ranked and not row.ordered:
+            hint = "joint-sequence and peeling rank; or say ranked=False (--no-ranked)"
+            raise ParameterError("method", "rank the items, which a set does not", came(method), hint)
+        reason = (KNOWN_SEQUENCE if row.ordered else KNOWN_SET) + why
+        selector = row.make(k=self.k, epsilon=epsilon)
+        if not self.counts:
+            return SetTop(method=method, selector=selector, privacy=selector.privacy, reason=reason)
+        moved = self._moved(selector.k)
+        value = type(selector.privacy.steps[0].value)
+
+        def plan(x: Fraction) -> tuple[Steps, ...]:
+            return (Steps(value(x), 1), Steps(PureDP(x / moved), moved))
+
+        x = largest_epsilon(plan, epsilon, delta)
+        privacy = priced(plan(x), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
+        counter = NoisyCounts(k=selector.k, epsilon_per_count=x / moved, max_items_per_user=self.max_items_per_user)
+        selector = row.make(k=self.k, epsilon=x)
+        return SetTop(method=method, selector=selector, counter=counter, privacy=privacy, reason=reason)
+
+    def _noised(self, method: str, epsilon: Fraction, delta: Fraction) -> Plan:
+        """Noise on the k_bar largest counts once, at a price that grows with the items of a user and not with k."""
+        from dpselect.queries.top_k_noisy import NoisyTop
+
+        if self.max_items_per_user is None:
+            hint = "Dataset(max_items_per_user=...), --max-items-per-user"
+            raise ParameterError("max_items_per_user", f"be given for {method}", "nothing", hint)
+        selector = methods.named("top_k", method).make(
+            k=self.k, epsilon=epsilon, delta=delta, max_items_per_user=self.max_items_per_user, k_bar=self.k_bar
+        )
+        return NoisyTop(
+            method=method, selector=selector, privacy=selector.privacy, reason=UNKNOWN_NOISE, counts=self.counts
+        )
+
+    def _counter(self, pick: Fraction) -> NoisyCounts:
+        return NoisyCounts(k=self.k, epsilon_per_count=pick * COUNT_SHARE, max_items_per_user=self.max_items_per_user)
+
+    def _moved(self, k: int) -> int:
+        """How many of the k winners' counts one user can move."""
+        return k if self.max_items_per_user is None else min(k, self.max_items_per_user)
+
+
+def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:
+    """Where no order is wanted: one draw of a whole set, or peeling, by k, epsilon and delta alone.
+
+    The loss of a set is spread over k ln(d / k) / epsilon users, that of peeling's picks, where delta lets them
+    compose, over about sqrt(k ln(1 / delta)) ln(d) / epsilon: so a set is the worse where k is large and epsilon
+    small. The limits are measured (benchmarks/README.md, known_domain).
+    """
+    small = k < FEWEST_OF_A_SET or epsilon < LEAST_EPSILON_OF_A_SET
+    large = delta > 0 and k > MOST_PER_EPSILON * epsilon
+    return "peeling" if small or large else "canonical-set"
+
+
+def best_unknown_method(k: int, epsilon: Fraction, delta: Fraction, most: int | None) -> str:
+    """Without a domain: limited domain, or discover, then peel, by k, epsilon, delta and max_items_per_user alone.
+
+    Bottom stands ln(k_bar / delta) / epsilon_per_pick users above the first item that is not looked at, and the epsilon
+    of one pick falls with k. What a union needs of an item does not depend on k, but is more where k is small. The
+    limits are measured (benchmarks/README.md, discover).
+    """
+    if k < FEWEST_TO_DISCOVER or k <= MOST_OF_LIMITED_DOMAIN * epsilon:
+        return LIMITED
+    from dpselect.queries.top_k_discovery import fits
+    from dpselect.queries.union_terms import BOUND_SHARE
+
+    left = epsilon if most is not None else epsilon * (1 - BOUND_SHARE)
+    return DISCOVER if fits(left, delta, most) else LIMITED

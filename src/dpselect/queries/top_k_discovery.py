@@ -1,0 +1,178 @@
+"""top_k by discovery: what is planned before data is touched, and what is said of the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpselect import parameters
+from dpselect.accounting.price import COUNT_SHARE
+from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.user_sets import UserSets
+from dpselect.domain import Domain
+from dpselect.draws import Draws
+from dpselect.engines.port import Engine, Progress
+from dpselect.errors import ParameterError
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
+from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
+from dpselect.mechanisms.top_k.gaps import each as gaps_each
+from dpselect.mechanisms.top_k.gaps import exponential, others
+from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+from dpselect.parameters import Number
+from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
+from dpselect.queries.counting import fresh_counts, noise
+from dpselect.queries.top_k_plan import Plan
+from dpselect.queries.union_accuracy import found_by
+from dpselect.queries.union_run import chosen_bound
+from dpselect.queries.union_terms import BOUND_SHARE, MOST_ITEMS, bound_chooser, without_curve
+from dpselect.release import accuracy
+from dpselect.release.accuracy import BETA, whole
+from dpselect.release.release import Ended, Item, Release, Statement
+
+METHOD = "discover"
+REASON = "No domain is given, so part of the price finds items that enough users share, and the rest ranks the best."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discovery:
+    """What is asked. `most` is max_items_per_user, None where it is to be chosen privately."""
+
+    k: int
+    epsilon: Fraction
+    delta: Fraction
+    most: int | None
+    counted: bool
+
+    @property
+    def for_bound(self) -> Fraction:
+        """The epsilon for choosing max_items_per_user."""
+        return self.epsilon * BOUND_SHARE if self.most is None else Fraction(0)
+
+    @property
+    def privacy(self) -> Privacy:
+        """The price of all of it: choosing the bound and all else add up."""
+        return Privacy(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbors=Neighbors.ADD_REMOVE,
+            steps=(Steps(PureDP(self.epsilon), 1),),
+            failure=self.delta,
+            bound="basic" if self.most in (None, 1) else "Renyi",
+        )
+
+    def mechanism(self, most: int) -> DiscoverThenPeel:
+        """For users of at most `most` items in the union."""
+        left = self.epsilon - self.for_bound
+        return DiscoverThenPeel(k=self.k, epsilon=left, delta=self.delta, max_items_per_user=most)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundTop(Plan):
+    """The best k of the items that a set union finds: the whole price at any answer.
+
+    `ready` is the mechanism where its bound is known beforehand.
+    """
+
+    selector: Discovery
+    ready: DiscoverThenPeel | None
+
+    def check(self, engine: Engine, domain: Domain | None) -> None:  # noqa: ARG002 - no domain is known
+        """The engine must have sets of users."""
+        engine.check_sets()
+
+    def run(self, engine: Engine, domain: Domain | None, draws: Draws, progress: Progress | None) -> Release:  # noqa: ARG002
+        """The answer for the rows of an engine: the items of every user come here."""
+        return self.of_sets(engine.contributions(progress=progress), draws, progress)
+
+    def select(self, histogram: Histogram, draws: Draws) -> Release:  # noqa: ARG002
+        """Counts alone do not tell who shares which items."""
+        raise ParameterError("method", "be one that needs no users' sets", METHOD)
+
+    def of_sets(self, sets: UserSets, draws: Draws, progress: Progress | None) -> Release:
+        """The answer for the items of every user."""
+        asked = self.selector
+        mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound), draws))
+        found = mechanism.union(sets, draws=draws, progress=progress)
+        size = min(asked.k, len(found))
+        each = mechanism.epsilon_per_pick(picks(asked.k, found), size if asked.counted else 0)
+        codes = best(asked.k, found, users_of(sets, found), each, draws)
+        counter = NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE) if asked.counted and size else None
+        told = fresh_counts(counter, users_of(sets, codes).tolist(), draws)
+        items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(sets.labels(codes)))
+        statement = self.statement(mechanism, len(found), each)
+        good = found_by(mechanism.union, mechanism.max_items_per_user)
+        if (made := picks(asked.k, found)) and len(found) > 1:
+            gap = exponential(each, others(len(found)), gaps_each(BETA, made))
+            good += accuracy.ranking(whole(gap), discovered=True)
+        return Release(
+            items=items,
+            ended=Ended.FULL if size == asked.k else Ended.DISCOVERED,
+            counted=asked.counted,
+            privacy=statement,
+            secure=draws.secure,
+            accuracy=good + told.accuracy,
+        )
+
+    def statement(self, mechanism: DiscoverThenPeel, found: int, each: Fraction) -> Statement:
+        """What is promised, in numbers and in sentences. How many items were found is part of the answer."""
+        asked = self.selector
+        used: dict[str, object] = {
+            "k": asked.k,
+            "discovered": found,
+            "max_items_per_user": mechanism.max_items_per_user,
+            "union_share": mechanism.union_share,
+            **({"order": mechanism.union.order} if isinstance(mechanism.union, RenyiShaped) else {}),
+            "epsilon_per_pick": each,
+        }
+        sentences = [self.reason, _bound(mechanism.max_items_per_user, asked)]
+        ranked = f"the best {asked.k} of them are" if found > asked.k else "all of them are"
+        sentences.append(
+            f"Items discovered: {found:,}; {ranked} ranked by the numbers of all their users: "
+            f"max_items_per_user limits the discovery only."
+        )
+        if asked.counted:
+            used["epsilon_per_count"] = each * COUNT_SHARE
+            sentences.append(noise(each * COUNT_SHARE))
+        return Statement.of(self.privacy, DiscoverThenPeel.__name__, used, tuple(sentences))
+
+
+def plan_discovery(
+    k: int,
+    *,
+    epsilon: Fraction,
+    delta: Number,
+    counts: bool,
+    k_bar: int | None,
+    max_items_per_user: int | None,
+    why: str = "",
+) -> FoundTop:
+    """Check every parameter. What can be refused without data is refused here."""
+    if k_bar is not None:
+        raise ParameterError("k_bar", f"be left out for {METHOD}, which has no cut-off", k_bar)
+    asked = Discovery(
+        k=parameters.listed("k", k),
+        epsilon=epsilon,
+        delta=parameters.probability("delta", delta),
+        most=max_items_per_user,
+        counted=counts,
+    )
+    left = asked.epsilon - asked.for_bound
+    if not fits(left, asked.delta, asked.most):
+        hint = "lower max_items_per_user, or take limited-domain"
+        raise without_curve(epsilon, left, asked.delta, asked.most, METHOD, hint)
+    ready = None if asked.most is None else asked.mechanism(asked.most)
+    return FoundTop(method=METHOD, selector=asked, ready=ready, privacy=asked.privacy, reason=REASON + why)
+
+
+def fits(epsilon: Fraction, delta: Fraction, most: int | None) -> bool:
+    """Is there a union for users of so many items, or of as many as may be chosen?"""
+    return most == 1 or has_curve(epsilon, delta, MOST_ITEMS if most is None else most)
+
+
+def _bound(most: int, asked: Discovery) -> str:
+    said = f"Every user takes part in the discovery with at most {most} random items"
+    return (
+        f"{said}."
+        if asked.most is not None
+        else f"{said}; that number was chosen privately, for 1/{1 / BOUND_SHARE} of epsilon."
+    )

@@ -1,0 +1,61 @@
+"""A top k by the largest of noisy counts, all noised once: the whole price at any answer, and the counts with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpselect.aggregates.histogram import Histogram
+from dpselect.draws import Draws
+from dpselect.mechanisms.top_k import noisy_limited_domain
+from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
+from dpselect.mechanisms.top_k.top_rows import top_rows
+from dpselect.queries.counting import Counts
+from dpselect.queries.top_k_plan import Plan
+from dpselect.release import accuracy
+from dpselect.release.accuracy import BETA
+from dpselect.release.release import Ended, Item, Release, Statement
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyTop(Plan):
+    """At most k items above a noisy bottom. `counts` says whether their counts were asked for: they cost nothing."""
+
+    selector: LimitedDomainLaplace | LimitedDomainGaussian
+    counts: bool
+
+    @property
+    def k_bar(self) -> int:
+        """How many items with most users are looked at."""
+        return k_bar_of(self.selector)
+
+    def select(self, histogram: Histogram, draws: Draws) -> Release:
+        """The answer for counts."""
+        s = self.selector
+        rows = top_rows(histogram, self.k_bar + 1)
+        picks, noisy = s.picks_with_counts(rows, draws)
+        width = s.width(BETA)
+        told = Counts.none(len(noisy))
+        if self.counts:
+            told = Counts.within(noisy, width, accuracy.counts_together(width, s.max_items_per_user))
+        good = accuracy.ranking(noisy_limited_domain.gap(s, BETA))
+        good += accuracy.ends_early(noisy_limited_domain.reach(s, BETA), self.k_bar + 1)
+        labels = list(rows.names(picks)) if picks else []
+        return Release(
+            items=tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels)),
+            ended=Ended.FULL if len(labels) == s.k else Ended.BOTTOM,
+            counted=self.counts,
+            privacy=self.statement(),
+            secure=draws.secure,
+            accuracy=good + told.accuracy,
+        )
+
+    def statement(self) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        s = self.selector
+        used = {"k": s.k, "k_bar": self.k_bar, "max_items_per_user": s.max_items_per_user, "height": s.height}
+        sentences = (
+            self.reason,
+            f"One user counts for at most {s.max_items_per_user} items. An item comes out only if its noisy count "
+            f"is above noisy bottom, which stands {s.height} users above the count of rank {self.k_bar + 1:,}.",
+        )
+        return Statement.of(self.privacy, type(s).__name__, used, sentences)

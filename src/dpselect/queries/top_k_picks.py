@@ -1,0 +1,121 @@
+"""A top k by picks, one item after the other: peeling of a known domain, limited domain of an unknown one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpselect.accounting.composition import basic
+from dpselect.aggregates.histogram import Histogram
+from dpselect.draws import Draws
+from dpselect.mechanisms.candidates import candidates
+from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
+from dpselect.mechanisms.top_k.peeling import Peeling
+from dpselect.mechanisms.top_k.top_rows import top_rows
+from dpselect.privacy import ApproxDP, Steps
+from dpselect.queries.counting import fresh_counts, noise
+from dpselect.queries.top_k_plan import Plan
+from dpselect.release import accuracy
+from dpselect.release.accuracy import BETA, Accuracy, whole
+from dpselect.release.release import Ended, Item, Release, Statement
+
+Picked = tuple[Sequence[tuple[int, int]], Any, Callable[[Any], Any]]
+"""Picks, the counts of groups, and what names the picks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picks(Plan):
+    """One pick for each item."""
+
+    @abstractmethod
+    def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
+        """The picks of an answer, and how good they are."""
+
+    def select(self, histogram: Histogram, draws: Draws) -> Release:
+        """The answer for counts."""
+        (picks, counts, names), good = self.picked(histogram, draws)
+        told = fresh_counts(self.counter, [int(counts[g]) for g, _ in picks], draws)
+        labels = names(picks) if picks else []
+        items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels))
+        return Release(
+            items=items,
+            ended=Ended.FULL if len(items) == self.selector.k else Ended.BOTTOM,
+            counted=self.counter is not None,
+            privacy=self.statement(),
+            secure=draws.secure,
+            accuracy=good + told.accuracy,
+        )
+
+    def taken(self, found: int) -> tuple[Steps, ...]:
+        """The steps that an answer of `found` items took, read from the answer alone. Bottom is a pick like any."""
+        picks, *counts = self.privacy.steps
+        missing = max(0, self.selector.k - found - 1)
+        steps = [Steps(picks.value, picks.times - missing), *(Steps(c.value, min(found, c.times)) for c in counts)]
+        return tuple(s for s in steps if s.times)
+
+    def charge(self, found: int) -> ApproxDP:
+        """What an answer of `found` items costs: no more than its steps added up, and never less than the whole delta.
+
+        Why the epsilon of picks that were not made may be kept, and delta may not: docs/budgets.md.
+        """
+        return ApproxDP(min(self.privacy.epsilon, basic(self.taken(found))), self.privacy.delta)
+
+    def statement(self) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        used, sentences = self.said()
+        if self.counter is not None:
+            used["epsilon_per_count"] = self.counter.epsilon_per_count
+            sentences.append(noise(Fraction(self.counter.epsilon_per_count)))
+        return Statement.of(self.privacy, type(self.selector).__name__, used, tuple(sentences))
+
+    def said(self) -> tuple[dict[str, object], list[str]]:
+        """Parameters and sentences of the selection."""
+        return {"k": self.selector.k, "epsilon_per_pick": self.selector.epsilon_per_pick}, [self.reason]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeeledTop(Picks):
+    """Exactly k items of a known domain."""
+
+    selector: Peeling
+
+    def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
+        """Among all items of the domain."""
+        among = candidates(histogram)
+        picks = self.selector.picks(among, draws)
+        return (picks, among.scores, among.names), accuracy.ranking(whole(self.selector.gap(BETA, among.count)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitedTop(Picks):
+    """At most k of the k_bar items with most users, until bottom is picked."""
+
+    selector: LimitedDomain
+
+    @property
+    def k_bar(self) -> int:
+        """How many items with most users are looked at."""
+        return self.selector.terms.k_bar
+
+    def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
+        """Among the first k_bar items."""
+        rows, terms = top_rows(histogram, self.k_bar + 1), self.selector.terms
+        good = accuracy.ranking(whole(terms.gap(BETA)))
+        good += accuracy.ends_early(whole(terms.reach(BETA)), self.k_bar + 1)
+        return (self.selector.picks(rows, draws), rows.counts, rows.names), good
+
+    def said(self) -> tuple[dict[str, object], list[str]]:
+        """Parameters and sentences of the selection."""
+        used, sentences = super().said()
+        s = self.selector
+        used |= {"k_bar": s.k_bar, "delta_threshold": s.delta_threshold, "max_items_per_user": s.max_items_per_user}
+        touched = "any number of items" if s.max_items_per_user is None else f"at most {s.max_items_per_user} items"
+        sentences += [
+            f"One user counts for {touched}.",
+            f"An item comes out only if it beats bottom, which stands {s.height:.4g} users above the count of rank "
+            f"k_bar + 1 = {self.k_bar + 1:,}.",
+        ]
+        return used, sentences

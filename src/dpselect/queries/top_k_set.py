@@ -1,0 +1,62 @@
+"""A top k chosen all at once: one step, and noisy counts where they were asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpselect.aggregates.histogram import Histogram
+from dpselect.draws import Draws
+from dpselect.mechanisms.candidates import fixed
+from dpselect.mechanisms.joint.canonical_set import CanonicalSet
+from dpselect.mechanisms.joint.permute_and_flip import JointPermuteAndFlip, Loss
+from dpselect.mechanisms.joint.ranked import ranked
+from dpselect.mechanisms.joint.sequence import JointSequence
+from dpselect.mechanisms.joint.set import JointSet
+from dpselect.queries.counting import fresh_counts, noise
+from dpselect.queries.top_k_plan import Plan
+from dpselect.release import accuracy
+from dpselect.release.accuracy import BETA, whole
+from dpselect.release.release import Item, Kind, Release, Statement
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetTop(Plan):
+    """k items of a known domain in one draw."""
+
+    selector: JointSet | CanonicalSet | JointPermuteAndFlip | JointSequence
+
+    def select(self, histogram: Histogram, draws: Draws) -> Release:
+        """The answer for counts. Items of a set come in an order of their own, or by their noisy counts."""
+        among = ranked(histogram, self.selector.k)
+        ranks = self.selector.ranks(among, draws)
+        labels = list(among.names(ranks))
+        sequence = isinstance(self.selector, JointSequence)
+        order = list(range(len(labels))) if sequence else sorted(range(len(labels)), key=lambda i: fixed(labels[i]))
+        told = fresh_counts(self.counter, [among.count(rank) for rank in ranks], draws)
+        if self.counter is not None and not sequence:
+            order.sort(key=lambda i: -(told.of[i][0] or 0))
+        places = [place + 1 if sequence else None for place in range(len(order))]
+        items = tuple(Item(labels[i], place, *told.of[i]) for i, place in zip(order, places, strict=True))
+        gap = whole(self.selector.gap(BETA, among.items))
+        canonical = isinstance(self.selector, CanonicalSet) or getattr(self.selector, "loss", "") == Loss.CANONICAL
+        good = accuracy.of_set(gap) if canonical else accuracy.by_place(gap, ranked=sequence)
+        return Release(
+            items=items,
+            kind=Kind.RANKING if sequence else Kind.SET,
+            counted=self.counter is not None,
+            privacy=self.statement(),
+            secure=draws.secure,
+            accuracy=good + told.accuracy,
+        )
+
+    def statement(self) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        used: dict[str, object] = {"k": self.selector.k, "epsilon_of_set": self.selector.epsilon}
+        sentences = [self.reason]
+        if not isinstance(self.selector, JointSequence):
+            sentences.append("The items are a set: their order says nothing, unless noisy counts give one.")
+        if self.counter is not None:
+            used["epsilon_per_count"] = self.counter.epsilon_per_count
+            sentences.append(noise(Fraction(self.counter.epsilon_per_count)))
+        return Statement.of(self.privacy, type(self.selector).__name__, used, tuple(sentences))

@@ -1,0 +1,308 @@
+"""What a set union asks for: every parameter checked, and the price of each part of it fixed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar, Self
+
+from dpselect import methods, parameters
+from dpselect.engines.port import Engine
+from dpselect.errors import ParameterError, came
+from dpselect.mechanisms.quantile import Quantile
+from dpselect.mechanisms.set_union.renyi_shaped import has_curve, least_epsilon
+from dpselect.mechanisms.top_k.threshold_heights import largest_rho
+from dpselect.methods import AUTO, Bound, Weights
+from dpselect.parameters import DELTA, Number, rounded_up
+from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
+from dpselect.queries.query import Query, Rows
+from dpselect.release.formatting import Json
+from dpselect.release.release import Release
+from dpselect.texts.level_shares import level_shares
+from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
+from dpselect.texts.words import Words
+
+ONE_ITEM = "truncated-geometric"
+WITH_POPULAR = "greedy-geometric"
+BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
+COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts
+# What max_items_per_user is chosen from. Few points and wide steps: of many far ones, some would often win by luck.
+BOUNDS = (
+    *(1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63, 80),
+    *(100, 125, 160, 200, 250, 315, 400, 500, 630, 800, 1000),
+)
+MOST_ITEMS = BOUNDS[-1]
+MANY = Fraction(9, 10)  # of the users shall have no more items than the bound that is chosen
+# Outside of these a set union says nothing that anybody wants to know, and thresholds leave what floats can search.
+LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**6), Fraction(10**6)
+LEAST_DELTA = Fraction(1, 10**100)
+MOST_SHARES = 10**6  # what an engine may be given a table of
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnionTerms(Query):
+    """All items that enough distinct users share.
+
+    `max_items_per_user` is a number, or "auto", which chooses it privately; left out it is chosen where the method
+    needs one. `shares` are the parts of the levels of a text; `words` says which n-grams its items are.
+    """
+
+    verb: ClassVar[str] = "union"
+
+    epsilon: Number
+    delta: Number = DELTA
+    method: str = AUTO
+    max_items_per_user: int | str | None = None
+    counts: bool = False
+    shares: Sequence[Number] | None = None
+    popular: Any = None
+    in_engine: bool = False
+    words: Words | None = None
+    most: int | None = field(init=False, repr=False)
+    chosen: bool = field(init=False, repr=False)
+    parts: tuple[Fraction, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        epsilon = parameters.epsilon("epsilon", self.epsilon)
+        if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
+            raise ParameterError("epsilon", "be between 1e-6 and 1e6 for a union", came(epsilon))
+        delta = parameters.probability("delta", self.delta)
+        if delta < LEAST_DELTA:
+            raise ParameterError("delta", "be at least 1e-100 for a union", "less")
+        parameters.flag("counts", self.counts)
+        if self.words is None and self.shares is not None:
+            raise ParameterError("shares", "be left out where the items are no n-grams", "shares")
+        parts = level_shares(1 if self.words is None else self.words.longest, self.shares)
+        method, popular = methods.checked("union", self.method), _popular(self.popular)
+        if popular and method == AUTO:
+            method = WITH_POPULAR
+        if popular and not methods.named("union", method).popular:
+            raise ParameterError("method", "be greedy-laplace or greedy-geometric where popular is given", came(method))
+        most, chosen = _bound(method, self.max_items_per_user, self.counts)
+        shares = None if self.shares is None else parts
+        settled = {"epsilon": epsilon, "delta": delta, "method": method, "popular": popular or None, "shares": shares}
+        for name, value in {**settled, "most": most, "chosen": chosen, "parts": parts}.items():
+            object.__setattr__(self, name, value)
+        if parameters.flag("in_engine", self.in_engine):
+            self._refuse_what_engines_cannot()
+        self._refuse_what_cannot_be_made()
+
+    @property
+    def price(self) -> Privacy:
+        """The price of all of it, by adding up: choosing the bound, the levels, their counts."""
+        return Privacy(
+            epsilon=Fraction(self.epsilon),
+            delta=Fraction(self.delta),
+            neighbors=Neighbors.ADD_REMOVE,
+            steps=(Steps(PureDP(Fraction(self.epsilon)), 1),),
+            failure=Fraction(self.delta),
+            bound="basic",
+        )
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """What a ledger knows the question by."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "most": self.most,
+            "chosen": self.chosen,
+            "counts": self.counts,
+            "method": self.method,
+            "shares": self.parts,
+            "popular": _digest(self.popular) if self.popular else None,
+            **({"in_engine": True} if self.in_engine else {}),
+        }
+
+    def of(self, rows: Rows) -> Self:
+        """The question of a data set, whose bound and n-grams are the question's own where it has none."""
+        words, most = self.words or rows.words, self.max_items_per_user
+        if words != rows.words:
+            raise ParameterError("ngrams", "be those of the data", "others")
+        most = rows.max_items_per_user if most is None else most
+        if words == self.words and most == self.max_items_per_user:
+            return self
+        return replace(self, words=words, max_items_per_user=most)
+
+    def check(self, engine: Engine) -> None:
+        """The engine has sets of users, or the column of text is one."""
+        if self.words is None:
+            engine.check_sets()
+        else:
+            engine.check_text(self.words.tokenizer)
+
+    # ---- as JSON --------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Json]:
+        """The question in JSON types; the n-grams of a text in three parameters, as a Dataset takes them."""
+        found = super().to_dict()
+        found.pop("words", None)
+        if self.words is None:
+            return found
+        cutter = self.words.tokenizer
+        ngrams: Json = [self.words.shortest, self.words.longest]
+        return found | {"ngrams": ngrams, "tokenizer": cutter.name, "lower": cutter.lower}
+
+    @classmethod
+    def parameters(cls) -> list[str]:
+        """The names of all parameters, as JSON has them."""
+        return [name for name in super().parameters() if name != "words"] + ["ngrams", "tokenizer", "lower"]
+
+    @classmethod
+    def made(cls, given: dict[str, object]) -> Self:
+        """The question of parameters that JSON held."""
+        text = {name: given.pop(name) for name in ("ngrams", "tokenizer", "lower") if name in given}
+        if not text:
+            return super().made(given)
+        cutter = Tokenizer(text.get("tokenizer", WORDS), text.get("lower", True))  # type: ignore[arg-type]
+        return cls(words=Words(cutter, *ngram_levels(text.get("ngrams", 1), cutter)), **given)  # type: ignore[arg-type]
+
+    # ---- parts of the price ---------------------------------------------------------------------------------
+
+    @property
+    def first(self) -> int:
+        """The place of the first level that is released: those before only say which candidates there are."""
+        return 0 if self.words is None else self.words.shortest - 1
+
+    @property
+    def for_bound(self) -> Fraction:
+        """The epsilon for choosing max_items_per_user."""
+        return Fraction(self.epsilon) * BOUND_SHARE if self.chosen else Fraction(0)
+
+    @property
+    def for_counts(self) -> tuple[Fraction, Fraction]:
+        """The (epsilon, delta) for counting what was released."""
+        return (
+            (Fraction(self.epsilon) * COUNT_SHARE, Fraction(self.delta) * COUNT_SHARE)
+            if self.counts
+            else (Fraction(0), Fraction(0))
+        )
+
+    @property
+    def for_union(self) -> tuple[Fraction, Fraction]:
+        """The (epsilon, delta) for the items, all levels together."""
+        epsilon, delta = self.for_counts
+        return Fraction(self.epsilon) - self.for_bound - epsilon, Fraction(self.delta) - delta
+
+    @property
+    def chooser(self) -> Quantile:
+        """What chooses max_items_per_user: a private quantile of one place in BOUNDS per user."""
+        return bound_chooser(self.for_bound)
+
+    def mechanisms(self, most: int | None) -> tuple[Any, ...]:
+        """The set union of each level, for users of at most `most` items."""
+        return _mechanisms(self, most, _digest(self.popular or ()))
+
+    def noise(self, place: int, most: int) -> Fraction:
+        """The variance of the noise on the counts of a level: a user moves at most `most` of them by 1 each."""
+        epsilon, delta = self.for_counts
+        part = self.parts[place] / sum(self.parts[self.first :])
+        return Fraction(most) / (2 * largest_rho(epsilon, delta) * part)
+
+    def _refuse_what_engines_cannot(self) -> None:
+        able = [one.name for one in methods.methods("union") if one.in_engine]
+        if self.words is not None:
+            raise ParameterError("in_engine", "be left out where the items are those of a text", "True")
+        if self.method != AUTO and self.method not in able:
+            hint = "in the others users look at what others gave, so their pairs must be in memory"
+            raise ParameterError("method", f"be auto, {', '.join(able)} where in_engine is given", self.method, hint)
+        if self.most is not None and self.most > MOST_SHARES:
+            raise ParameterError("max_items_per_user", f"be at most {MOST_SHARES} where in_engine is given", self.most)
+
+    def _refuse_what_cannot_be_made(self) -> None:
+        """Now, and not when the bound is known: by then the ceiling is reserved."""
+        if not self.chosen:
+            self.mechanisms(self.most)
+        elif self.method == "renyi-shaped":
+            epsilon, delta = self.for_union
+            if not has_curve(epsilon, delta, MOST_ITEMS):
+                hint = "give max_items_per_user, or take sips"
+                raise without_curve(Fraction(self.epsilon), epsilon, delta, None, "renyi-shaped", hint)
+        elif self.method != AUTO:
+            self.mechanisms(1)
+            self.mechanisms(MOST_ITEMS)
+
+
+def bound_chooser(epsilon: Fraction) -> Quantile:
+    """A private quantile of one place in BOUNDS per user: the least that leaves a user all they have."""
+    return Quantile(q=MANY, bounds=(0, len(BOUNDS) - 1), step=1, epsilon=epsilon)
+
+
+def chosen_method(query: UnionTerms, most: int | None) -> str:
+    """The name of the method that answers, for users of at most `most` items."""
+    return best_method(*query.for_union, most) if query.method == AUTO else query.method
+
+
+@lru_cache(maxsize=4)
+def _mechanisms(query: UnionTerms, most: int | None, _popular: str) -> tuple[Any, ...]:
+    """Kept by all that decides them, also the types of popular items (1 == True).
+
+    Some take seconds to make, and they are made once to check them and once to run them.
+    """
+    epsilon, delta = query.for_union
+    row = methods.named("union", chosen_method(query, most))
+    given: dict[str, object] = {}
+    if row.bound is not Bound.NONE and most is not None:
+        given["max_items_per_user"] = most
+    if query.popular:
+        given["popular"] = query.popular
+    if row.weights is Weights.ROUNDS:  # parts of one budget add up, which is less than adding (epsilon, delta)
+        return tuple(row.make(epsilon=epsilon, delta=delta, part=part, **given) for part in query.parts)
+    return tuple(row.make(epsilon=epsilon * part, delta=delta * part, **given) for part in query.parts)
+
+
+def _digest(popular: tuple[Any, ...]) -> str:
+    """What tells one public list from another: its items, their types, and their order."""
+    names = [f"{type(item).__name__} {item!r}" for item in popular]
+    return hashlib.sha256(json.dumps(names).encode()).hexdigest()
+
+
+def _popular(popular: object) -> tuple[Any, ...]:
+    """A public list of items, best first, or an earlier release."""
+    if popular is None:
+        return ()
+    if isinstance(popular, Release):
+        return tuple(popular.labels)
+    if isinstance(popular, (str, bytes)) or not isinstance(popular, Sequence):
+        raise ParameterError("popular", "be a list of items, best first, or a release", type(popular).__name__)
+    try:
+        return tuple(dict.fromkeys(popular))
+    except TypeError:
+        raise ParameterError("popular", "hold items that can be looked up", "others") from None
+
+
+def without_curve(
+    asked: Fraction, epsilon: Fraction, delta: Fraction, most: int | None, method: str, hint: str
+) -> ParameterError:
+    """The refusal where `epsilon`, the union's part of the price asked, is too small for a Renyi-shaped curve."""
+    items = "max_items_per_user chosen privately" if most is None else f"{most} items per user"
+    if delta < LEAST_DELTA:
+        return ParameterError("delta", f"be at least {rounded_up(LEAST_DELTA)} for {method}", rounded_up(delta), hint)
+    least = rounded_up(least_epsilon(delta, MOST_ITEMS if most is None else most) * asked / epsilon)
+    return ParameterError("epsilon", f"be at least {least} for {method} with {items}", rounded_up(asked), hint)
+
+
+def _bound(method: str, given: int | str | None, counted: bool) -> tuple[int | None, bool]:
+    """max_items_per_user, and whether it is to be chosen privately."""
+    auto = isinstance(given, str) and given == AUTO
+    must = "be a whole number of at least 1, or 'auto'"
+    if isinstance(given, str) and not auto:
+        raise ParameterError("max_items_per_user", must, came(given))
+    number = None if given is None or auto else parameters.whole("max_items_per_user", given, least=1)
+    if method == ONE_ITEM and number not in (None, 1):
+        raise ParameterError("max_items_per_user", f"be 1 for {ONE_ITEM}", came(given))
+    if method == ONE_ITEM or number is not None:
+        return number or 1, False
+    needed = method == AUTO or methods.named("union", method).bound is Bound.REQUIRED
+    return None, needed or counted or auto
+
+
+def best_method(epsilon: Fraction, delta: Fraction, most: int | None) -> str:
+    """By epsilon, delta and the bound alone; measured in docs/set-union.md."""
+    if most == 1:
+        return ONE_ITEM
+    return "renyi-shaped" if has_curve(epsilon, delta, most or MOST_ITEMS) else "sips"

@@ -1,0 +1,1 @@
+"""What came back and every form it is written in."""

@@ -1,0 +1,139 @@
+"""How good an answer is, in words that need no theory, and the numbers in them. Proofs: docs/accuracy.md.
+
+Each sentence holds 95 times of 100, whatever the data: it rests on the parameters, on how many candidates there are and
+on the answer itself, never on a true count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dpselect.release import formatting
+from dpselect.release.formatting import Json
+
+TIMES = 95  # of 100 answers
+BETA = 1 - TIMES / 100
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """What holds `TIMES` times of 100, each sentence for itself; `numbers` are those in the sentences."""
+
+    sentences: tuple[str, ...] = ()
+    numbers: Mapping[str, object] = field(default_factory=dict)
+
+    def __add__(self, other: Accuracy) -> Accuracy:
+        return Accuracy((*self.sentences, *other.sentences), {**self.numbers, **other.numbers})
+
+    def to_dict(self) -> dict[str, Json]:
+        """JSON types only."""
+        numbers = {name: formatting.plain(value) for name, value in self.numbers.items()}
+        return {"times_of_100": TIMES, **numbers, "statement": list(self.sentences)}
+
+
+NOTHING = Accuracy()
+
+
+def whole(gap: Fraction) -> int:
+    """Counts are whole: a gap that is below t is at most the largest whole number below t."""
+    return max(0, gap.__ceil__() - 1)
+
+
+# ---- what was chosen --------------------------------------------------------------------------------------
+
+
+def best_of(gap: Fraction, *, users: bool) -> Accuracy:
+    """Of one that was chosen."""
+    if users:
+        return Accuracy((f"No other item has over {said_users(whole(gap))} more than this one.",), {"gap": whole(gap)})
+    return Accuracy((f"No other score is over {formatting.price(gap)} higher than that of this one.",), {"gap": gap})
+
+
+def ranking(gap: int, *, discovered: bool = False) -> Accuracy:
+    """Of items best first, of all that there are or of those that were discovered."""
+    what = "A discovered item" if discovered else "An item"
+    said = f"{what} that is left out, or stands below another, has at most {said_users(gap)} more than that other."
+    return Accuracy((said,), {"gap": gap})
+
+
+def of_set(gap: int) -> Accuracy:
+    """Of a set of items."""
+    return Accuracy((f"An item that is left out has at most {said_users(gap)} more than any one here.",), {"gap": gap})
+
+
+def by_place(gap: int, *, ranked: bool) -> Accuracy:
+    """Of items compared with the true ones, place by place."""
+    first = "At every rank" if ranked else "Put both in order: at every place"
+    said = f"{first} the item here has at most {said_users(gap)} less than the true one."
+    return Accuracy((said,), {"gap": gap})
+
+
+def ends_early(reach: int, after: int) -> Accuracy:
+    """Of a list that may come back shorter than k."""
+    said = (
+        f"Should fewer come back than asked for: no item that is missing has over {said_users(reach)} more than the "
+        f"item at rank {after:,} (over {said_users(reach)} in all, where there are not so many items)."
+    )
+    return Accuracy((said,), {"reach": reach, "rank_of_reach": after})
+
+
+def ranks(gap: Fraction, several: bool) -> Accuracy:
+    """Of quantiles."""
+    whom = "each answer" if several else "the answer"
+    said = f"No more than {said_users(gap.__ceil__())} lie between {whom} and the true value of that rank."
+    return Accuracy((said,), {"gap": gap.__ceil__()})
+
+
+# ---- counts -----------------------------------------------------------------------------------------------
+
+
+def interval(count: int | None, width: int | None) -> tuple[int | None, int | None]:
+    """Between which numbers of users the true one lies; none is below 0."""
+    if count is None or width is None:
+        return None, None
+    return max(0, count - width), max(0, count + width)
+
+
+def counts_apart(width: int, most: int | None) -> Accuracy:
+    """Of counts with noise of their own, which the choice of the items has not seen."""
+    said = (
+        f"The true number of users of an item lies from low to high: the count and {width:,} less or more{_of(most)}."
+    )
+    return Accuracy((said,), {"width_of_counts": width})
+
+
+def counts_together(width: int, most: int | None) -> Accuracy:
+    """Of the noisy counts that chose the items: luck has raised them, so the interval must hold for all at once."""
+    said = (
+        f"The true numbers of users of all items lie from low to high at once: the count and {width:,} less or "
+        f"more{_of(most)}. The counts decided which items are here, so luck has raised them a little."
+    )
+    return Accuracy((said,), {"width_of_counts": width})
+
+
+def counts_of_takers(widths: Sequence[int], most: int) -> Accuracy:
+    """Of the counts of a union, in which every user counts for a few of their items."""
+    width = max(widths)
+    spread = f"{width:,} less or more" + (", or nearer" if len(set(widths)) > 1 else "")
+    said = (
+        f"The number of users that were counted for an item lies from low to high: the count and {spread}. Every user "
+        f"is counted for at most {most:,} of the items here, so an item may have more users than that."
+    )
+    return Accuracy((said,), {"width_of_counts": width})
+
+
+def _of(most: int | None) -> str:
+    """Whom a count counts."""
+    return "" if most is None else f"; every user is counted for at most {said_items(most)}"
+
+
+def said_items(number: int) -> str:
+    """So many items."""
+    return f"{number:,} item{'' if number == 1 else 's'}"
+
+
+def said_users(number: int) -> str:
+    """So many users."""
+    return f"{number:,} user{'' if number == 1 else 's'}"

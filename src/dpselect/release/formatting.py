@@ -1,0 +1,143 @@
+"""Forms of a value and of a table: what JSON, a data frame, a terminal and a notebook can show."""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+import json
+import math
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+from dpselect.domain import UNSEEN
+from dpselect.parameters import rounded_up, shown
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+LONG = 10  # characters of a number that somebody chose
+WIDEST = 60  # a longer item is shown whole; it only does not push the counts of the others to the right
+
+
+# ---- one value --------------------------------------------------------------------------------------------
+
+
+def plain(value: object) -> Json:
+    """The JSON form: dates as ISO text, Decimal and what JSON has no type for as text, bytes as hex."""
+    value = scalar(value)
+    if value is None or (isinstance(value, (bool, int, str)) and not isinstance(value, Enum)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Fraction):
+        return shown(value)
+    if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).hex()
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    return str(value)
+
+
+def scalar(value: object) -> object:
+    """A NumPy scalar as Python's own value; the constant that stands for an unseen item as None."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None and getattr(value, "ndim", None) == 0:
+        # Nanoseconds have no type in Python, so .item() would give a bare integer; the text is ISO already.
+        return str(value) if dtype.kind in "mM" else value.item()  # type: ignore[attr-defined]
+    return None if value is UNSEEN else value
+
+
+def column(values: Sequence[object]) -> list[object]:
+    """Values for one column of a frame: as they are where they share a type, else as text."""
+    cells = [scalar(value) for value in values]
+    kinds = {type(cell) for cell in cells if cell is not None}
+    native = (bool, int, float, str, bytes, Decimal, datetime.datetime, datetime.date, datetime.time)
+    if len(kinds) <= 1 and all(kind in native and _fits(kind, cells) for kind in kinds):
+        return cells
+    return [None if cell is None else text(cell) for cell in cells]
+
+
+def _fits(kind: type, cells: Sequence[object]) -> bool:
+    """Frames hold 64-bit integers."""
+    return kind is not int or all(-(2**63) <= cell < 2**63 for cell in cells if isinstance(cell, int))
+
+
+def text(value: object) -> str:
+    """One line for a person. Characters that steer a terminal are shown as escapes, never sent to it."""
+    form = str(UNSEEN) if value is UNSEEN else plain(value)
+    line = form if isinstance(form, str) else json.dumps(form, ensure_ascii=False)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
+
+
+def number(value: Fraction | float) -> str:
+    """A short decimal that never understates: 1, 0.1, 1e-06."""
+    return repr(shown(Fraction(value))).removesuffix(".0")
+
+
+def price(value: Fraction) -> str:
+    """`number`, or four digits of it where it has very many; it never understates either."""
+    exact = number(value)
+    return exact if len(exact) <= LONG else rounded_up(value)
+
+
+def short(value: Fraction) -> str:
+    """The nearest float for a sentence, whole numbers without a point; for what is no price."""
+    return repr(float(value)).removesuffix(".0")
+
+
+# ---- a table ----------------------------------------------------------------------------------------------
+
+
+def text_table(columns: Mapping[str, Sequence[object]], left: Collection[str] = ("item",)) -> str:
+    """Aligned columns: those named in `left` to the left, numbers and their heads to the right."""
+    cells = {name: [_cell(value) for value in values] for name, values in columns.items()}
+    right = {name: name not in left for name in columns}
+    wide = {name: min(max(map(width, [name, *cells[name]])), WIDEST) for name in columns}
+    rows = [list(columns), *(list(row) for row in zip(*cells.values(), strict=True))]
+    return "\n".join(
+        "  ".join(_pad(cell, wide[name], right[name]) for name, cell in zip(columns, row, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def _cell(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else text(value)
+
+
+def _pad(cell: str, wide: int, right: bool) -> str:
+    room = " " * (wide - width(cell))
+    return room + cell if right else cell + room
+
+
+def width(line: str) -> int:
+    """Columns of a terminal that a line takes: East Asian wide characters two, combining marks none."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+def html_table(columns: Mapping[str, Sequence[object]]) -> str:
+    """The same for a notebook, escaped."""
+    from html import escape
+
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    rows = zip(*columns.values(), strict=True)
+    body = "".join("<tr>" + "".join(f"<td>{escape(_cell(v))}</td>" for v in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+# ---- packages that not everybody has ----------------------------------------------------------------------
+
+
+def optional(package: str, extra: str) -> Any:
+    """A module of an optional package, or the command that installs it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        top = package.partition(".")[0]
+        raise ImportError(f"this needs {top}, which is not installed\nhint: pip install 'dpselect[{extra}]'") from None

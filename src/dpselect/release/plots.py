@@ -1,0 +1,129 @@
+"""The plots: noisy counts by rank, as horizontal bars; the spending of budgets, entry by entry."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpselect.errors import OutputError
+from dpselect.release.formatting import optional
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BAR = "#4477aa"
+GREY = "#555555"
+WHISKER = "#1b1b1b"
+LONGEST = 40  # characters of an item beside its bar
+MOST_BARS = 50  # a picture of more cannot be read, and thousands are too large to draw
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A name, its noisy count, and between which numbers the true one lies, where that is known."""
+
+    label: str
+    count: int
+    low: int | None = None
+    high: int | None = None
+
+
+def bars(items: Sequence[Bar], caption: str, path: str | os.PathLike[str] | None) -> Figure:
+    """One bar per item, best on top, its interval as a whisker; saved where a path is given (its extension says how).
+
+    Of very many items only the first are drawn, and the caption says so.
+    """
+    drawn = items[:MOST_BARS]
+    if len(drawn) < len(items):
+        caption = f"the first {len(drawn)} of {len(items):,} items; {caption}"
+    figure = new_figure((7, 1.3 + 0.32 * max(len(drawn), 1)))
+    axes = figure.add_subplot()
+    places = range(len(drawn))
+    axes.barh(places, [bar.count for bar in drawn], color=BAR, height=0.7)
+    ends = [(i, bar.low, bar.high) for i, bar in enumerate(drawn) if bar.low is not None and bar.high is not None]
+    for place, low, high in ends:
+        axes.plot([low, high], [place, place], color=WHISKER, linewidth=1.2, marker="|", markersize=5)
+    for place, bar in enumerate(drawn):
+        right = max(bar.count, bar.high or 0, 0)
+        axes.annotate(
+            f"{bar.count:,}", (right, place), (4, 0), textcoords="offset points", va="center", fontsize=8, color=GREY
+        )
+    # Items are names, not formulas: a dollar sign in one must not start mathematics.
+    names = [f"{rank}  {shortened(bar.label)}" for rank, bar in enumerate(drawn, 1)]
+    axes.set_yticks(places, names, parse_math=False)
+    clean(axes)
+    if ends:
+        axes.set_xlabel("users: noisy counts; the true ones lie within the whiskers 95 times of 100", fontsize=9)
+    axes.set_title(caption, fontsize=8, color=GREY, loc="left", parse_math=False)
+    if path is not None:
+        save(figure, Path(path))
+    return figure
+
+
+def spending(lines: Mapping[str, Sequence[tuple[int, float, float]]], path: Path) -> Figure:
+    """Epsilon used (full) and granted (dashed) after each entry of a ledger; one colour for each account."""
+    figure = new_figure((7, 4))
+    axes = figure.add_subplot()
+    for place, (name, points) in enumerate(lines.items()):
+        entries, used, granted = zip(*points, strict=True)
+        colour = f"C{place % 10}"
+        axes.step(entries, used, where="post", color=colour, label=shortened(name))
+        axes.step(entries, granted, where="post", color=colour, linestyle="--", linewidth=0.8)
+    axes.set_xlabel("entry of the ledger", fontsize=9)
+    axes.set_ylabel("epsilon used; granted (dashed)", fontsize=9)
+    axes.set_ylim(bottom=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    if lines:
+        axes.legend(fontsize=8, frameon=False)
+    save(figure, path)
+    return figure
+
+
+def new_figure(size: tuple[float, float]) -> Figure:
+    """A figure that a notebook shows as the last line of a cell; pyplot does not know it, so it is shown once."""
+    figure: Figure = optional("matplotlib.figure", "plots").Figure(figsize=size, layout="constrained")
+    vars(figure)["_repr_png_"] = partial(png, figure)
+    return figure
+
+
+def png(figure: Figure) -> bytes:
+    """What a notebook shows of a figure."""
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=100)
+    return content.getvalue()
+
+
+def clean(axes: Axes) -> None:
+    """Nothing but the bars and one scale."""
+    axes.invert_yaxis()
+    axes.margins(x=0.12)
+    axes.set_xlabel("users (noisy count)", fontsize=9)
+    axes.tick_params(labelsize=9)
+    axes.tick_params(axis="y", length=0)
+    axes.locator_params(axis="x", nbins=6, integer=True)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def shortened(label: str) -> str:
+    """A label that leaves room for its bar."""
+    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write the picture, or say that it could not be written."""
+    try:
+        figure.savefig(path, dpi=150)
+    except (OSError, ValueError) as error:
+        known = ", ".join(sorted(figure.canvas.get_supported_filetypes()))
+        why = error.strerror if isinstance(error, OSError) else f"its extension must be one of {known}"
+        raise OutputError(f"the plot cannot be written to {path}: {why}") from None

@@ -1,0 +1,230 @@
+"""A release: what was found, how good it is, and what it cost. Everything in it is safe to publish."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from dpselect.errors import ParameterError
+from dpselect.release import formatting
+from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
+from dpselect.release.formatting import Json
+from dpselect.release.leaflet import HEAD, Leaflet
+from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
+
+if TYPE_CHECKING:
+    import polars
+    from matplotlib.figure import Figure
+
+__all__ = ["Accuracy", "Ended", "Item", "Kind", "Receipt", "Release", "Statement"]
+
+GOOD = f"how good it is (each line {TIMES} times of 100):"
+Place = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, repr=False)
+class Release:
+    """The items that were selected, best first, how good they are, and the privacy statement.
+
+    `kind` says what the items are to each other, `counted` whether noisy counts were asked for (also where no item was
+    found), and `ended` why there are no more. `secure` is False where the draws were made for tests. `charged` is the
+    receipt of a budget, which may be less than the statement's price. A release is a sequence of its items.
+    """
+
+    items: tuple[Item, ...]
+    privacy: Statement
+    secure: bool
+    kind: Kind = Kind.RANKING
+    counted: bool = False
+    ended: Ended = Ended.FULL
+    charged: Receipt | None = None
+    accuracy: Accuracy = NOTHING
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @overload
+    def __getitem__(self, place: int) -> Item: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Item, ...]: ...
+    def __getitem__(self, place: int | slice) -> Item | tuple[Item, ...]:
+        return self.items[place]
+
+    @property
+    def labels(self) -> list[Any]:
+        """The selected items themselves, best first."""
+        return [item.item for item in self.items]
+
+    @property
+    def ranked(self) -> bool:
+        """Do the items come in an order that says something?"""
+        return self.kind is not Kind.SET
+
+    @property
+    def complete(self) -> bool:
+        """Are there as many items as were asked for? False where bottom, or a lack of discovered items, came first."""
+        return self.ended is Ended.FULL
+
+    # ---- other forms --------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Json]:
+        """The release in JSON types: items, complete, accuracy, privacy, secure, exact, and charged by a budget."""
+        from dpselect.release import serialization
+
+        return serialization.to_dict(**vars(self))
+
+    @overload
+    def to_json(self, path: None = None) -> str: ...
+    @overload
+    def to_json(self, path: Place) -> None: ...
+    def to_json(self, path: Place | None = None) -> str | None:
+        """The release as JSON, in a file or as text; `from_json` reads either."""
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        if path is None:
+            return text
+        from dpselect.release import saving
+
+        saving.save(path, f"{text}\n")
+        return None
+
+    @classmethod
+    def from_json(cls, text: Place) -> Release:
+        """The release that `to_json` wrote: its text, or the path of a file with it."""
+        from dpselect.release import serialization
+
+        found = serialization.parsed(text)
+        return cls(**found)
+
+    @overload
+    def to_csv(self, path: None = None) -> str: ...
+    @overload
+    def to_csv(self, path: Place) -> None: ...
+    def to_csv(self, path: Place | None = None) -> str | None:
+        """The table as comma-separated values, in a file or as text. A spreadsheet may take a label for a formula."""
+        from dpselect.release import saving
+
+        text = saving.csv_text(self.to_columns())
+        if path is None:
+            return text
+        saving.save(path, text)
+        return None
+
+    def to_parquet(self, path: Place) -> None:
+        """The table as a Parquet file."""
+        from dpselect.release import saving
+
+        saving.save(path, saving.parquet_bytes(self.to_columns()))
+
+    def to_columns(self) -> dict[str, list[object]]:
+        """Columns rank (but of a set), item and, where counts were released, count, low, high; quantiles: q, value."""
+        columns: dict[str, list[object]] = {self._name: formatting.column(self.labels)}
+        if self._asked:
+            return {"q": [float(q) for q in self._asked], **columns}
+        if self.ranked:
+            columns = {"rank": [item.rank for item in self.items], **columns}
+        if self.counted:
+            columns["count"] = [item.count for item in self.items]
+            columns |= {name: [getattr(item, name) for item in self.items] for name in self._ends}
+        return columns
+
+    def to_polars(self) -> polars.DataFrame:
+        """A polars data frame."""
+        frame: polars.DataFrame = formatting.optional("polars", "polars").DataFrame(self.to_columns())
+        return frame
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame."""
+        return formatting.optional("pandas", "pandas").DataFrame(self.to_columns())
+
+    def to_arrow(self) -> Any:
+        """A pyarrow table."""
+        return formatting.optional("pyarrow", "pyarrow").table(self.to_columns())
+
+    def plot(self, path: Place | None = None) -> Figure:
+        """A bar plot of the noisy counts, a matplotlib figure that a notebook shows; saved where a path is given."""
+        from dpselect.release import plots
+
+        if not self.counted:
+            raise ParameterError(
+                "counts", "be released for a plot", "a release without", "ask for them with counts=True"
+            )
+        bars = [plots.Bar(formatting.text(i.item), i.count or 0, i.low, i.high) for i in self.items]
+        return plots.bars(bars, self.privacy.promise, path)
+
+    # ---- for people ---------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        return self._leaflet().text(HEAD)
+
+    def __repr__(self) -> str:
+        return str(self)  # what an interactive Python shows of a last line
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self._leaflet().html()
+
+    @property
+    def text(self) -> str:
+        """What `print` shows, with every item."""
+        return self._leaflet().text()
+
+    @property
+    def notes(self) -> list[str]:
+        """All that must be said beside the items, as lines for a person."""
+        return self._leaflet().notes
+
+    def _leaflet(self) -> Leaflet:
+        """For a person, who is told what an unseen item is."""
+        if self.charged is None:
+            price = [f"spent: {self.privacy.promise}"]
+        else:
+            price = [f"promise: {self.privacy.promise}", f"charged: {self.charged.sentence}"]
+        names = [formatting.text(label) for label in self.labels]
+        return Leaflet(
+            table={**self.to_columns(), self._name: names},
+            left=() if self._asked else (self._name,),
+            outcome=self._outcome(),
+            good=GOOD,
+            accuracy=self.accuracy.sentences,
+            price=price,
+            how=self.privacy.sentences,
+        )
+
+    def _outcome(self) -> list[str]:
+        """What the reader must know beside the table. It depends on how many items came back, and on nothing else."""
+        lines: list[str] = []
+        wanted = self.privacy.parameters.get("k")
+        if not self.complete:
+            found = f"{len(self)} items" if wanted is None else f"{len(self)} of at most {wanted} items"
+            lines.append(f"{found}: no other has enough users to tell")
+        elif not self.items:
+            lines.append("no items: none is shared by enough users to tell")
+        if not self.items:
+            fewer = ", fewer k" if wanted is not None else ""
+            lines.append(f"what to look at: the filter and the column of items, a larger epsilon or delta{fewer}")
+        if not self.secure:
+            lines.append("NOT SECURE: made with draws for tests, do not publish")
+        return lines
+
+    # ---- what kind of table it is -------------------------------------------------------------------------
+
+    @property
+    def _asked(self) -> tuple[Any, ...]:
+        """The q of every item, where the items are quantiles."""
+        q = self.privacy.parameters.get("q") if self.kind is Kind.VALUES else ()
+        return q if isinstance(q, tuple) else ()
+
+    @property
+    def _name(self) -> str:
+        return "value" if self._asked else "item"
+
+    @property
+    def _ends(self) -> tuple[str, ...]:
+        """The columns of intervals; releases made before there were any have none."""
+        return ("low", "high") if "width_of_counts" in self.accuracy.numbers else ()

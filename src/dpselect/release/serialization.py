@@ -1,0 +1,137 @@
+"""A release as JSON that every parser takes, and back with the types that its values had.
+
+Dates, decimals and bytes are text in JSON, and numbers are floats, for whoever reads it; what they were exactly stands
+beside, under `exact`, as [kind, text].
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpselect.domain import UNSEEN
+from dpselect.errors import DataError, ParameterError
+from dpselect.privacy import Neighbors
+from dpselect.release import formatting, typed
+from dpselect.release.accuracy import Accuracy
+from dpselect.release.formatting import Json
+from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
+
+MUST = "be the JSON of a release, or the path of a file with it"
+HINT = "Release.to_json makes it"
+
+
+def to_dict(
+    *,
+    items: Sequence[Item],
+    privacy: Statement,
+    secure: bool,
+    kind: Kind,
+    counted: bool,
+    ended: Ended,
+    charged: Receipt | None,
+    accuracy: Accuracy,
+) -> dict[str, Json]:
+    """The fields of a release in JSON types only."""
+    exact: dict[str, Json] = {
+        "epsilon": str(privacy.epsilon),
+        "delta": str(privacy.delta),
+        "parameters": typed.named(privacy.parameters),
+        "accuracy": typed.named(accuracy.numbers),
+    }
+    found: dict[str, Json] = {
+        "items": [_row(item, q) for item, q in zip(items, _shares(kind, privacy, len(items)), strict=True)],
+        "kind": str(kind),
+        "counted": counted,
+        "complete": ended is Ended.FULL,
+        "ended": str(ended),
+        "accuracy": accuracy.to_dict(),
+        "privacy": privacy.to_dict(),
+        "secure": secure,
+    }
+    if charged is not None:
+        found["charged"] = charged.to_dict()
+        exact["charged"] = [charged.sentence, typed.named(charged.numbers)]
+    return {**found, "exact": exact}
+
+
+def parsed(text: str | os.PathLike[str]) -> dict[str, Any]:
+    """The fields of the release that `to_dict` wrote, from its text or the path of a file."""
+    try:
+        found = json.loads(_content(text))
+        return _fields(found)
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        raise ParameterError("text", MUST, "something else", HINT) from None
+
+
+def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
+    said, exact, charged = found["privacy"], found["exact"], found["exact"].get("charged")
+    return {
+        "items": tuple(_item(row) for row in found["items"]),
+        "kind": Kind(found["kind"]),
+        "counted": bool(found["counted"]),
+        "ended": Ended(found["ended"]),
+        "privacy": Statement(
+            epsilon=typed.rational(exact["epsilon"]),
+            delta=typed.rational(exact["delta"]),
+            neighbors=Neighbors(said["neighbors"]),
+            mechanism=said["mechanism"],
+            parameters=typed.names(exact["parameters"]),
+            bound=said["bound"],
+            sentences=_sentences(said["statement"]),
+            unit=said["unit"],
+        ),
+        "secure": bool(found["secure"]),
+        "charged": None if charged is None else Receipt(charged[0], typed.names(charged[1])),
+        "accuracy": Accuracy(_sentences(found["accuracy"]["statement"]), typed.names(exact["accuracy"])),
+    }
+
+
+def _content(text: str | os.PathLike[str]) -> str:
+    if isinstance(text, str) and text.lstrip().startswith("{"):
+        return text
+    if not isinstance(text, (str, os.PathLike)):
+        raise ParameterError("text", MUST, type(text).__name__, HINT)
+    try:
+        return Path(text).read_text("utf-8")
+    except UnicodeDecodeError:
+        raise ParameterError("text", MUST, "a file of something else", HINT) from None
+    except OSError as error:
+        raise DataError(f"the release cannot be read: {error.strerror}") from None
+
+
+def _row(item: Item, q: float | None) -> dict[str, Json]:
+    row: dict[str, Json] = {"item": formatting.plain(item.item), "rank": item.rank}
+    label = item.item if item.item is UNSEEN else formatting.scalar(item.item)
+    if not typed.plain_is_exact(label):
+        row["exact"] = typed.label(label)
+    for name in ("count", "low", "high"):
+        if (number := getattr(item, name)) is not None:
+            row[name] = number
+    return row if q is None else {**row, "q": q}
+
+
+def _item(row: Mapping[str, Any]) -> Item:
+    label = typed.read(row.get("exact", row["item"]))
+    return Item(label, *(_whole(row.get(name)) for name in ("rank", "count", "low", "high")))
+
+
+def _whole(number: object) -> int | None:
+    if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
+        raise TypeError("no whole number")
+    return number
+
+
+def _sentences(said: object) -> tuple[str, ...]:
+    if not isinstance(said, list) or not all(isinstance(one, str) for one in said):
+        raise TypeError("no sentences")
+    return tuple(said)
+
+
+def _shares(kind: Kind, privacy: Statement, items: int) -> Sequence[float | None]:
+    """The q of every item of a quantile's release."""
+    q = privacy.parameters.get("q") if kind is Kind.VALUES else None
+    return [float(one) for one in q] if isinstance(q, tuple) else [None] * items

@@ -1,0 +1,105 @@
+"""What stands in a release beside how good it is: its items, what is promised, and what a budget was charged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Self
+
+from dpselect.parameters import shown
+from dpselect.privacy import Neighbors, Privacy
+from dpselect.release import formatting
+from dpselect.release.formatting import Json
+
+
+class Kind(StrEnum):
+    """What the items of a release are to each other."""
+
+    RANKING = "ranking"  # best first
+    SET = "set"  # in an order that says nothing
+    VALUES = "values"  # one for each quantile that was asked for
+
+
+class Ended(StrEnum):
+    """Why a release has no more items."""
+
+    FULL = "full"  # as many as were asked for, or all there were to tell
+    BOTTOM = "bottom"  # bottom was picked
+    DISCOVERED = "discovered"  # fewer were discovered than asked for
+
+
+@dataclass(frozen=True)
+class Item:
+    """One released item, its place (1 is the best; None in a set) and its noisy count where counts were asked for.
+
+    The true number of users lies from `low` to `high`, as `Release.accuracy` says.
+    """
+
+    item: object
+    rank: int | None
+    count: int | None
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What is promised: (epsilon, delta)-DP for one `unit` against `neighbors`, by which mechanism and theorem.
+
+    `sentences` say in plain English what was assumed, what the threshold was and why this method was taken.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    neighbors: Neighbors
+    mechanism: str
+    parameters: Mapping[str, object]
+    bound: str
+    sentences: tuple[str, ...]
+    unit: str = "user"
+
+    @classmethod
+    def of(cls, privacy: Privacy, mechanism: str, used: Mapping[str, object], sentences: tuple[str, ...]) -> Self:
+        """A privacy value as a release says it."""
+        return cls(
+            epsilon=privacy.epsilon,
+            delta=privacy.delta,
+            neighbors=privacy.neighbors,
+            mechanism=mechanism,
+            parameters=dict(used),
+            bound=privacy.bound,
+            sentences=sentences,
+        )
+
+    @property
+    def promise(self) -> str:
+        """The guarantee in one line; its numbers never understate the exact ones."""
+        price = f"({formatting.price(self.epsilon)}, {formatting.price(self.delta)})-DP"
+        return f"{price} per {self.unit}, {self.neighbors} neighbours"
+
+    def to_dict(self) -> dict[str, Json]:
+        """JSON types only."""
+        return {
+            "epsilon": shown(self.epsilon),
+            "delta": shown(self.delta),
+            "neighbors": str(self.neighbors),
+            "unit": self.unit,
+            "mechanism": self.mechanism,
+            "parameters": {name: formatting.plain(value) for name, value in self.parameters.items()},
+            "bound": self.bound,
+            "statement": list(self.sentences),
+        }
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a budget was charged for a release: one sentence, and the numbers in it."""
+
+    sentence: str
+    numbers: Mapping[str, object]
+
+    def to_dict(self) -> dict[str, Json]:
+        """JSON types only."""
+        return {name: formatting.plain(value) for name, value in self.numbers.items()}

@@ -1,0 +1,93 @@
+"""Values as JSON, and back with the types they had."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from dpselect.domain import UNSEEN
+from dpselect.release import formatting
+from dpselect.release.formatting import Json
+
+RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
+
+
+def rational(text: str) -> Fraction:
+    """A fraction as it was written; never a power of ten, which would take long to make."""
+    if not RATIONAL.fullmatch(text):
+        raise ValueError("no fraction")
+    return Fraction(text)
+
+
+# What JSON has no type for: how each is written, and read back.
+_KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], object]]] = {
+    "fraction": (Fraction, str, rational),
+    "decimal": (decimal.Decimal, str, decimal.Decimal),
+    "datetime": (datetime.datetime, datetime.datetime.isoformat, datetime.datetime.fromisoformat),
+    "date": (datetime.date, datetime.date.isoformat, datetime.date.fromisoformat),
+    "time": (datetime.time, datetime.time.isoformat, datetime.time.fromisoformat),
+    "bytes": (bytes, bytes.hex, bytes.fromhex),
+    "float": (float, float.hex, float.fromhex),
+    "unseen": (type(UNSEEN), str, lambda _: UNSEEN),
+}
+
+
+def written(value: object) -> Json:
+    """A value as JSON; what JSON has no type for as [kind, text]. What nobody knows comes back as its text.
+
+    It may also be several values, or several with names.
+    """
+    if isinstance(value, Mapping):
+        return ["mapping", [[name, _one(one)] for name, one in value.items()]]
+    return ["tuple", [_one(one) for one in value]] if isinstance(value, tuple) else _one(value)
+
+
+def label(value: object) -> Json:
+    """An item as JSON: like `written`, but a tuple is one strange value, not several."""
+    return _one(value)
+
+
+def plain_is_exact(value: object) -> bool:
+    """Is the value what its plain form in JSON (`forms.plain`) is read back as?"""
+    return isinstance(value, (bool, int, str)) or value is None or (isinstance(value, float) and math.isfinite(value))
+
+
+def read(value: Json) -> object:
+    """What `written` wrote."""
+    if isinstance(value, list):
+        kind, text = value
+        if kind == "mapping" and isinstance(text, list):
+            return dict(_pair(one) for one in text)
+        if isinstance(text, list):
+            return tuple(read(one) for one in text)
+        return _KINDS[str(kind)][2](str(text))
+    return value
+
+
+def named(values: Mapping[str, object]) -> dict[str, Json]:
+    """Values with names, as an object of JSON."""
+    return {name: written(value) for name, value in values.items()}
+
+
+def names(values: Mapping[str, Json]) -> dict[str, object]:
+    """What `named` wrote."""
+    return {name: read(value) for name, value in values.items()}
+
+
+def _one(value: object) -> Json:
+    if value is not UNSEEN:
+        value = formatting.scalar(value)
+    for kind, (sort, write, _) in _KINDS.items():
+        if isinstance(value, sort):
+            return [kind, write(value)]
+    return value if value is None or isinstance(value, (bool, int, str)) else formatting.text(value)
+
+
+def _pair(value: Json) -> tuple[str, object]:
+    name, one = value if isinstance(value, list) else ("", None)
+    return str(name), read(one)

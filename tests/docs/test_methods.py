@@ -1,0 +1,49 @@
+"""The menu of methods is the same in the code, in the help of the command and on its page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dpselect.command.parser import parser
+from dpselect.methods import names
+from tests.conftest import ROOT
+
+COMMANDS = {"top": "top_k", "union": "union", "choose": "choose"}
+PAGE = (ROOT / "docs" / "command.md").read_text("utf-8")
+
+
+def words(text: str) -> set[str]:
+    """The names in a list in words: 'a, b or c; with a domain d'."""
+    return set(re.split(r"; with a domain |, | or ", text))
+
+
+def said_in_help(command: str) -> set[str]:
+    """The methods that --help lists."""
+    options = parser().commands()[command].filled()._actions
+    return words(next(str(one.help) for one in options if "--method" in one.option_strings)) - {"auto"}
+
+
+def said_on_page(page: str, command: str) -> set[str]:
+    """The methods that the page lists in the section of a command."""
+    section = page.partition(f"## `dpselect {command} ")[2].partition("\n## ")[0]
+    line = next(line for line in section.splitlines() if "`--method`" in line)
+    listed = line.partition("`--method`")[2]
+    listed = (
+        listed.partition("(")[2].partition(")")[0] if listed.startswith(" (") else listed.partition("| `method` |")[2]
+    )
+    return set(re.findall(r"`([\w-]+)`", listed)) - {"auto"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_and_page_list_the_methods_that_there_are(command: str) -> None:
+    known = set(names(COMMANDS[command]))
+    assert said_in_help(command) == known
+    assert said_on_page(PAGE, command) == known
+
+
+def test_a_method_that_is_refused_would_be_noticed() -> None:
+    page = "## `dpselect top FILE`\n| `--method` | `method` | `auto`, `peeling`, `gamma` |\n## `dpselect choose FILE`\n"
+    assert said_on_page(page, "top") - set(names("top_k")) == {"gamma"}
+    assert words("auto, a or b; with a domain c or d") == {"auto", "a", "b", "c", "d"}

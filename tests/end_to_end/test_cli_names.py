@@ -1,0 +1,124 @@
+"""One name for one thing: an option is the name of a parameter in Python, with dashes. Others are listed, and why."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import dpselect as dps
+from dpselect.command.parser import Parser, parser
+from dpselect.demo import write_listening_events
+
+# Whose parameters the options of a command are.
+PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
+    "top": (dps.Dataset, dps.Dataset.top_k, dps.Budget.open),
+    "choose": (dps.Dataset, dps.Dataset.choose, dps.choose, dps.Budget.open),
+    "quantile": (dps.Dataset, dps.Dataset.quantile, dps.Budget.open),
+    "union": (dps.Dataset, dps.Dataset.union, dps.Budget.open, dps.Text),
+    "demo": (write_listening_events,),
+    "plan top": (dps.plan,),
+    "plan union": (dps.plan,),
+    "inspect": (dps.inspect,),
+    "ledger init": (dps.Ledger.create,),
+    "ledger grant": (dps.Account, dps.Ledger.grant),
+    "ledger show": (dps.Account, dps.Ledger.balances),
+    "ledger history": (dps.Account, dps.Ledger.entries),
+    "ledger pending": (dps.Account, dps.Ledger.pending, dps.Ledger.give_back),
+    "ledger verify": (dps.Ledger.verify,),
+    "ledger export": (dps.Ledger.entries,),
+}
+
+# Options that are no parameters of these, with the reason of each.
+ASKING = {"top", "choose", "quantile", "union"}
+PLANS = {"plan top", "plan union"}
+EXCEPTIONS: dict[str, tuple[set[str], str]] = {
+    "--format": (ASKING | PLANS | {"ledger show", "ledger history", "ledger pending"}, "methods of what comes back"),
+    "--output": (ASKING | PLANS | {"ledger export"}, "methods of what comes back"),
+    "--plot": (PLANS | {"ledger show", "ledger history"}, "Forecast.plot, plots.spending"),
+    "--quiet": (ASKING | PLANS | {"demo"}, "in Python nobody hears of progress without progress="),
+    "--text": ({"union"}, "item=Text(column)"),
+    "--data": ({"ledger grant", "ledger show", "ledger history", "ledger pending"}, "Account(dataset=)"),
+    "--domain-from": ({"top", "choose"}, "domain=Column(source, column)"),
+    "--domain-range": ({"top", "choose"}, "domain=range(start, stop), with both ends"),
+    "--domain-size": ({"top", "choose"}, "domain=a whole number"),
+    "--label": ({"choose"}, "scores are a mapping in Python: these are its keys"),
+    "--score": ({"choose"}, "and these its values"),
+    "--keep": ({"demo"}, "path: without one the data are not kept"),
+    "--give-back": ({"ledger pending"}, "the method give_back"),
+}
+
+
+def leaves(command: Parser, name: str = "") -> Iterator[tuple[str, Parser]]:
+    """Every command that does something: an action where a command has actions."""
+    inner = command.filled().commands()
+    for word, one in inner.items():
+        yield from leaves(one, f"{name} {word}".strip())
+    if not inner:
+        yield name, command
+
+
+def options() -> dict[tuple[str, str], argparse.Action]:
+    """Every long option of every command, but for --help."""
+    return {
+        (name, option): action
+        for name, command in leaves(parser())
+        for option, action in command._option_string_actions.items()
+        if option.startswith("--") and option != "--help"
+    }
+
+
+OPTIONS = options()
+
+
+def parameters(command: str) -> dict[str, inspect.Parameter]:
+    """What may be said in Python, of all that a command calls."""
+    return {
+        name: parameter for call in PYTHON[command] for name, parameter in inspect.signature(call).parameters.items()
+    }
+
+
+def named(option: str, action: argparse.Action, known: dict[str, inspect.Parameter]) -> bool:
+    """Is it a parameter of that name, and does a flag without a value turn over what holds unless it is said?"""
+    name = option.removeprefix("--").replace("-", "_")
+    if action.nargs == 0:
+        turned = action.const is False
+        name = name.removeprefix("no_") if turned else name
+        return name in known and known[name].default is turned
+    return name in known and not isinstance(known[name].default, bool)
+
+
+def test_every_command_has_its_call_in_python() -> None:
+    assert {name for name, _ in leaves(parser())} == set(PYTHON)
+    assert len(OPTIONS) > 100
+
+
+@pytest.mark.parametrize(("command", "option"), OPTIONS, ids=" ".join)
+def test_an_option_is_a_parameter_or_says_why_not(command: str, option: str) -> None:
+    excepted = command in EXCEPTIONS.get(option, ((), ""))[0]
+    assert named(option, OPTIONS[command, option], parameters(command)) is not excepted
+
+
+def test_no_exception_is_left_over() -> None:
+    claimed = {(command, option) for option, (commands, _) in EXCEPTIONS.items() for command in commands}
+    assert claimed <= set(OPTIONS)
+    assert all(why for _, why in EXCEPTIONS.values())
+
+
+@pytest.mark.parametrize(
+    ("option", "settings"),
+    [
+        ("--unordered", {"action": "store_false"}),
+        ("--ranked", {"action": "store_true"}),
+        ("--no-counts", {"action": "store_false"}),
+        ("--counts", {"action": "store"}),
+        ("--kbar", {"action": "store"}),
+        ("--column", {"action": "store"}),
+    ],
+)
+def test_the_check_refuses(option: str, settings: dict[str, str]) -> None:
+    """Another name, a flag that says what holds anyway, a flag with a value."""
+    action = argparse.ArgumentParser().add_argument(option, **settings)  # type: ignore[arg-type]
+    assert not named(option, action, parameters("top"))

@@ -1,0 +1,71 @@
+"""Keeps the everyday tests quick: in CI a test not marked `slow` fails when its call takes too much processor time.
+
+Hypothesis tries ten examples every day and as many as a test says in CI.
+
+The processor's time of this process and of the ended processes it started is compared, not the clock: a busy machine
+makes a test wait, but hardly work more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import is_hypothesis_test, settings
+
+USUAL = 3.0  # seconds that an everyday test may take
+REFUSED = 3 * USUAL  # a slow machine, and whatever it does beside, must not fail a test that keeps to it
+
+
+def thorough() -> bool:
+    """Do slow tests run too: in CI, and where SLOW=1 asks for them?"""
+    return os.environ.get("CI") == "true" or os.environ.get("SLOW") == "1"
+
+
+def examples(many: int) -> settings:
+    """Hypothesis with so many examples in CI and with SLOW=1, and with ten every day."""
+    return settings(max_examples=many if thorough() else min(many, 10), deadline=None)
+
+
+def worked() -> float:
+    """Seconds of processor time so far, with those of the processes that were started and have ended."""
+    now = os.times()
+    return now.user + now.system + now.children_user + now.children_system
+
+
+def complaint(nodeid: str, seconds: float) -> str:
+    """What to say of a test that took too long, and what to do about it."""
+    return (
+        f"{nodeid} took {seconds:.1f} s of processor time; a test that runs every day may take {USUAL:g} s, "
+        f"and CI refuses more than {REFUSED:g} s\n"
+        "hint: ask for less, share what is made once in a fixture, or mark it with @pytest.mark.slow"
+    )
+
+
+def exempt(item: pytest.Item) -> bool:
+    """Slow tests are, and those of Hypothesis: in CI they try many more examples than every day."""
+    return item.get_closest_marker("slow") is not None or is_hypothesis_test(getattr(item, "obj", None))
+
+
+class Pace:
+    """The plugin: measures the call of each test, and fails one that passed but took too long."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        before = worked()
+        try:
+            yield
+        finally:
+            self._seconds = worked() - before
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+        report = yield
+        if call.when == "call" and report.passed and not exempt(item) and self._seconds > REFUSED:
+            report.outcome = "failed"
+            report.longrepr = complaint(item.nodeid, self._seconds)
+        return report

@@ -1,0 +1,273 @@
+"""The rules of the architecture, and what reads imports: rooms in order, no circles, engines at home, one door."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "dpselect"
+FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+# A room is a top-level module or sub-package of dpselect. A module imports from its own room or from earlier
+# ones. `dpselect` is the package root itself: it re-exports everything up to the session, so whoever imports
+# from it stands after the session. `testing` stands beside this row, see `may_import`.
+ROOMS = (
+    "first_use", "errors", "processes", "temporary", "parameters", "methods", "reals", "privacy", "domain",
+    "draws", "accounting", "aggregates", "texts", "mechanisms", "engines", "release", "ledger", "queries",
+    "dataset", "forecast", "inspection", "session", "dpselect", "demo", "command", "__main__",
+)  # fmt: skip
+APART = {"engines": {"accounting", "mechanisms"}}  # rooms that never import some earlier ones
+TESTING_SEES_UP_TO = "mechanisms"
+
+AT_RUN_TIME = "(a name computed at run time)"
+LAZY = {"pandas", "polars", "pyarrow", "matplotlib", "narwhals", "numba", "psycopg", "pyspark"}
+RANDOMNESS = {
+    "random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom", "ssl.RAND_bytes",
+}  # fmt: skip
+SQL_RANDOMNESS = ("random(", "uuid(", "uuidv4(", "uuidv7(", "setseed(", "using sample", "tablesample")
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported name with its full dotted path, and whether it is imported only when a function runs."""
+
+    name: str
+    line: int
+    lazy: bool
+
+    def within(self, module: str) -> bool:
+        """Is this `module` itself or something inside it?"""
+        return self.name == module or self.name.startswith(module + ".")
+
+
+# ---- what a source imports and touches --------------------------------------------------------------------
+
+
+def imports(tree: ast.Module, package: str) -> Iterator[Import]:
+    """Every import of a module, plain, relative or through importlib; `package` is the package it lies in."""
+    lazy = lazy_nodes(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(alias.name, node.lineno, node in lazy)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, *([base] if base else [])])
+            for alias in node.names:
+                yield Import(f"{base}.{alias.name}", node.lineno, node in lazy)
+        elif isinstance(node, ast.Call) and called(node) in {"import_module", "__import__"} and node.args:
+            first = node.args[0]
+            name = first.value if isinstance(first, ast.Constant) else AT_RUN_TIME
+            yield Import(str(name), node.lineno, node in lazy)
+
+
+def lazy_nodes(tree: ast.Module) -> set[ast.AST]:
+    """The nodes that do not run when the module is imported: in functions, and under TYPE_CHECKING."""
+    found: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            found.update(ast.walk(node))
+        elif isinstance(node, ast.If) and ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}:
+            found.update(inner for statement in node.body for inner in ast.walk(statement))
+    return found
+
+
+def called(node: ast.Call) -> str:
+    """The last name of what is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def attributes(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Dotted attributes of imported modules with the aliases undone: `np.random.x` is `numpy.random.x`."""
+    aliases: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                aliases[alias.asname or top] = alias.name if alias.asname else top
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            first, _, rest = ast.unparse(node).partition(".")
+            if first in aliases:
+                yield f"{aliases[first]}.{rest}", node.lineno
+
+
+def sql_texts(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """The strings of a module that are not docstrings, in lower case."""
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.value.lower(), node.lineno
+
+
+# ---- the rules --------------------------------------------------------------------------------------------
+
+
+def room_of(path: str) -> str:
+    """The room of a file, by its path inside the package: `draws/secure.py` lies in `draws`."""
+    first = path.split("/", maxsplit=1)[0].removesuffix(".py")
+    return "dpselect" if first == "__init__" else first
+
+
+def may_import(room: str, other: str) -> bool:
+    """Does the order of the rooms allow it?"""
+    if room == other:
+        return True
+    if other == "testing":
+        return False
+    if other in APART.get(room, ()):
+        return False
+    reach = TESTING_SEES_UP_TO if room == "testing" else room
+    return ROOMS.index(other) <= ROOMS.index(reach)
+
+
+def violations(source: str, path: str) -> list[str]:
+    """What a source breaks, one sentence each. `path` is relative to the package, with forward slashes."""
+    tree = ast.parse(source)
+    room = room_of(path)
+    if room not in (*ROOMS, "testing"):
+        return [f"{path}: the room {room} has no place in the order; add it to ROOMS in {Path(__file__).name}"]
+    package = ".".join(["dpselect", *path.split("/")[:-1]])
+    found = list(imports(tree, package))
+    return [
+        f"src/dpselect/{path}:{line}: {message}"
+        for line, message in [
+            *wrong_rooms(found, room, path),
+            *stray_engines(found, path),
+            *eager_packages(found),
+            *stray_randomness(tree, found, room),
+        ]
+    ]
+
+
+def wrong_rooms(found: list[Import], room: str, path: str) -> Iterator[tuple[int, str]]:
+    """Imports against the order of the rooms. The package root only re-exports, so it may name every room."""
+    for one in found:
+        if not one.within("dpselect") or path == "__init__.py":
+            continue
+        parts = [*one.name.split("."), ""]
+        other = parts[1] if parts[1] in (*ROOMS, "testing") else "dpselect"
+        if not may_import(room, other):
+            yield one.line, f"{room} must not import {one.name}: {reason(room, other)}"
+
+
+def reason(room: str, other: str) -> str:
+    """Why the order refuses it, said so that the reader can act."""
+    if other == "testing":
+        return "testing is for tests and is imported by no module"
+    if room == "testing":
+        return f"testing sees the rooms up to {TESTING_SEES_UP_TO} only"
+    if other == "dpselect":
+        return "the package root stands after session; import from the module that defines the name"
+    if other in APART.get(room, ()):
+        return f"{room} and {other} never import each other; what both need is in aggregates"
+    return f"{other} stands after {room} (order: {', '.join(ROOMS)})"
+
+
+def stray_engines(found: list[Import], path: str) -> Iterator[tuple[int, str]]:
+    """DuckDB outside its own folder, psycopg and PySpark outside what speaks to them."""
+    folder, _, file = path.rpartition("/")
+    duckdb_home = folder == "engines/duckdb"
+    psycopg_home = folder == "engines/postgres" or (folder == "ledger" and file.startswith("postgres_"))
+    spark_home = folder == "engines/spark"
+    for one in found:
+        if one.within("duckdb") and not duckdb_home:
+            yield one.line, "duckdb belongs in engines/duckdb/; ask the engine instead"
+        if one.within("psycopg") and not psycopg_home:
+            yield one.line, "psycopg belongs in engines/postgres/ and ledger/postgres_*.py"
+        if (one.within("pyspark") or one.within("py4j")) and not spark_home:
+            yield one.line, "pyspark belongs in engines/spark/"
+
+
+def eager_packages(found: list[Import]) -> Iterator[tuple[int, str]]:
+    """Optional packages imported as soon as the module is."""
+    for one in found:
+        top = one.name.partition(".")[0]
+        if top in LAZY and not one.lazy:
+            yield (
+                one.line,
+                f"{top} is optional and slow to import: import it inside the function that uses it",
+            )
+
+
+def stray_randomness(tree: ast.Module, found: list[Import], room: str) -> Iterator[tuple[int, str]]:
+    """Randomness from anywhere but `draws`, in Python or in an engine's SQL."""
+    if room == "draws":
+        return
+    names = [(one.name, one.line) for one in found] + list(attributes(tree))
+    lines = {
+        line: source for name, line in names for source in RANDOMNESS if name == source or name.startswith(source + ".")
+    }
+    for line, source in sorted(lines.items()):
+        yield line, f"{source} is refused here: all randomness comes through dpselect.draws"
+    for text, line in sql_texts(tree) if room == "engines" else ():
+        for word in SQL_RANDOMNESS:
+            if word in text:
+                yield line, f"SQL says {word!r}: all randomness comes through dpselect.draws"
+
+
+# ---- circles ----------------------------------------------------------------------------------------------
+
+
+def sources() -> dict[str, str]:
+    """The text of every file of the package, by its path in it."""
+    return {path: (PACKAGE / path).read_text("utf-8") for path in FILES}
+
+
+def package_imports(sources: Mapping[str, str]) -> Iterator[tuple[str, Import]]:
+    """Every import of something of the package, at the top, in functions and for types alike: (file, import)."""
+    for path, source in sources.items():
+        package = ".".join(["dpselect", *path.split("/")[:-1]])
+        for one in imports(ast.parse(source), package):
+            if one.within("dpselect"):
+                yield path, one
+
+
+def import_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
+    """For every file of the package the files it imports."""
+    graph: dict[str, set[str]] = {path: set() for path in sources}
+    for path, one in package_imports(sources):
+        file = file_of(one.name, sources)
+        if file is not None:
+            graph[path].add(file)
+    return graph
+
+
+def file_of(name: str, files: Collection[str]) -> str | None:
+    """The file that an imported name comes from: the module itself, or the one that defines or re-exports the name."""
+    if name.partition(".")[0] != "dpselect":
+        return None
+    parts = name.split(".")[1:]
+    for path in ("/".join(parts), "/".join(parts[:-1])):
+        for file in (f"{path}.py", f"{path}/__init__.py".removeprefix("/")):
+            if file in files:
+                return file
+    return None
+
+
+def circles(graph: Mapping[str, Collection[str]]) -> list[list[str]]:
+    """Files that import each other: the shortest way from each of them back to itself, every circle once."""
+    found: dict[frozenset[str], list[str]] = {}
+    for file in sorted(graph):
+        way = _way_back(graph, file)
+        if way:
+            found.setdefault(frozenset(way), way)
+    return list(found.values())
+
+
+def _way_back(graph: Mapping[str, Collection[str]], start: str) -> list[str]:
+    """The files of a shortest circle through `start`, from it on; empty where there is none."""
+    ways, seen = [[start]], set[str]()
+    for way in ways:
+        for file in sorted(graph.get(way[-1], ())):
+            if file == start:
+                return way
+            if file not in seen:
+                seen.add(file)
+                ways.append([*way, file])
+    return []

@@ -1,0 +1,154 @@
+"""No circle of imports between files: each can be read, and loaded, after the files it imports."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Mapping
+
+import pytest
+
+import dpselect
+from tests.house.rules import AT_RUN_TIME, FILES, circles, file_of, import_graph, imports, package_imports, sources
+from tests.house.selection import REGISTRIES
+
+
+def test_no_files_import_each_other() -> None:
+    found = circles(import_graph(sources()))
+    assert not found, "files import each other:\n" + "\n".join(" -> ".join([*way, way[0]]) for way in found)
+
+
+def test_every_import_from_the_package_leads_to_a_file() -> None:
+    """Otherwise an arrow would be missing, and a circle with it."""
+    texts = sources()
+    lost = [
+        f"{path}:{one.line}: {one.name}" for path, one in package_imports(texts) if file_of(one.name, texts) is None
+    ]
+    assert not lost, "no file is known for:\n" + "\n".join(lost)
+    graph = import_graph(texts)
+    assert sorted(graph) == FILES
+    assert {"draws/__init__.py", "engines/registry.py"} <= graph["dataset.py"]
+    assert "draws/core.py" in graph["draws/certified.py"]
+
+
+# Where a module's name is computed at run time no arrow is seen: at the root, and in rooms that fetch a name when it is
+# first used, which name each again for type checkers; where optional packages are imported; and in registries, whose
+# classes import them back: while modules load no arrow leads from a registry to what it names.
+COMPUTED = {"__init__.py", "first_use.py", "release/formatting.py", *REGISTRIES}
+
+
+def test_no_other_file_computes_what_it_imports() -> None:
+    computed = {path for path, source in sources().items() if computes_imports(source)}
+    assert computed <= COMPUTED, f"name modules by constants in {sorted(computed - COMPUTED)}, or circles stay unseen"
+
+
+def computes_imports(source: str) -> bool:
+    return any(one.name == AT_RUN_TIME for one in imports(ast.parse(source), "dpselect"))
+
+
+def test_a_computed_import_is_found() -> None:
+    assert computes_imports("import importlib\ndef f(x):\n    return importlib.import_module(f'dpselect.{x}')")
+    assert not computes_imports("import importlib\nimportlib.import_module('dpselect.draws')")
+
+
+def test_the_root_names_for_types_what_it_computes() -> None:
+    homes = {file_of(home, FILES) for home in dpselect._HOMES.values()}
+    assert homes <= import_graph(sources())["__init__.py"]
+
+
+FETCHING = sorted(path for path, source in sources().items() if "= fetched(__name__" in source)
+
+
+def test_all_that_fetch_at_first_use_are_found() -> None:
+    using = {path for path, one in package_imports(sources()) if one.within("dpselect.first_use")}
+    assert {"draws/__init__.py", "mechanisms/__init__.py"} <= set(FETCHING) == using
+
+
+@pytest.mark.parametrize("path", FETCHING)
+def test_a_room_names_for_types_what_it_fetches(path: str) -> None:
+    name = "dpselect." + path.removesuffix("/__init__.py").replace("/", ".")
+    room = importlib.import_module(name)
+    assert sorted(room._HOMES) == sorted(room.__all__)
+    found = {one.name for file, one in package_imports(sources()) if file == path}
+    assert {f"{name}.{home}.{public}" for public, home in room._HOMES.items()} <= found
+    for public, home in room._HOMES.items():
+        assert getattr(room, public) is getattr(importlib.import_module(f"{name}.{home}"), public)
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        room.Nothing  # noqa: B018
+
+
+TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    "
+MADE_UP: dict[str, tuple[dict[str, str], list[str]]] = {
+    "at the top": (
+        {"a.py": "import dpselect.b", "b.py": "from dpselect.a import x"},
+        ["a.py", "b.py"],
+    ),
+    "in a function": (
+        {"a.py": "from dpselect.b import x", "b.py": "def f():\n    from dpselect.a import y"},
+        ["a.py", "b.py"],
+    ),
+    "for types only": (
+        {"a.py": "from dpselect import b", "b.py": TYPES + "from dpselect.a import Y"},
+        ["a.py", "b.py"],
+    ),
+    "by importlib": (
+        {"a.py": "import importlib\nimportlib.import_module('dpselect.b')", "b.py": "import dpselect.a as a"},
+        ["a.py", "b.py"],
+    ),
+    "relative, inside a room": (
+        {"r/a.py": "from . import b", "r/b.py": "from .a import x", "r/__init__.py": ""},
+        ["r/a.py", "r/b.py"],
+    ),
+    "through a room's own names": (
+        {"r/__init__.py": "from dpselect.r.a import x", "r/a.py": "from dpselect.r import x"},
+        ["r/__init__.py", "r/a.py"],
+    ),
+    "through the package": (
+        {"__init__.py": "from dpselect.a import x", "a.py": "from dpselect import x"},
+        ["__init__.py", "a.py"],
+    ),
+    "a file with itself": ({"a.py": "from dpselect.a import x", "b.py": "import dpselect.a"}, ["a.py"]),
+    "long, with a way in and a way out": (
+        {
+            "a.py": "import dpselect.b",
+            "b.py": "from dpselect import c, e",
+            "c.py": "import dpselect.d.f",
+            "d/f.py": "from ..b import x",
+            "e.py": "import os",
+        },
+        ["b.py", "c.py", "d/f.py"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("sources", "circle"), MADE_UP.values(), ids=list(MADE_UP))
+def test_a_circle_is_found(sources: Mapping[str, str], circle: list[str]) -> None:
+    assert circles(import_graph(sources)) == [circle]
+
+
+def test_two_circles_are_both_found() -> None:
+    graph = {"a": ["b"], "b": ["a", "c"], "c": ["d"], "d": ["c"], "e": ["a"]}
+    assert circles(graph) == [["a", "b"], ["c", "d"]]
+
+
+def test_files_without_a_circle_pass() -> None:
+    """Two ways to one file are no circle, and neither is a file beside a room that has its name."""
+    made_up = {
+        "__init__.py": "from dpselect.top import x",
+        "top.py": "from dpselect import left, right",
+        "left.py": "from dpselect.room import x",
+        "right.py": "from dpselect.room.low import y\nimport dpselectors.top",
+        "room/__init__.py": "from dpselect.room.low import x",
+        "room/low.py": "import os, top",
+    }
+    assert circles(import_graph(made_up)) == []
+
+
+def test_a_name_leads_to_the_file_that_holds_it() -> None:
+    files = {"__init__.py", "a.py", "r/__init__.py", "r/b.py"}
+    names = ["dpselect", "dpselect.a", "dpselect.a.X", "dpselect.r", "dpselect.r.b", "dpselect.r.X", "dpselect.X"]
+    assert [file_of(name, files) for name in names] == [
+        "__init__.py", "a.py", "a.py", "r/__init__.py", "r/b.py", "r/__init__.py", "__init__.py",
+    ]  # fmt: skip
+    assert file_of("numpy.random", files) is None
+    assert file_of("dpselectors.a", files) is None

@@ -1,0 +1,76 @@
+"""A small question costs little: it imports what it needs, and nothing of the engines and methods that nobody asked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+# What stays away from the plain question, and an option that needs it: so each line can fail.
+UNASKED = {
+    "dpselect.engines.row_filter": ["--where", "user <> 'x'"],
+    "dpselect.engines.duckdb.domain": ["--domain", "a,b"],
+    "dpselect.engines.count_groups": ["--domain", "a,b"],
+    "dpselect.mechanisms.joint.canonical_set": ["--domain", "a,b", "--method", "canonical-set", "--no-ranked"],
+    "dpselect.mechanisms.top_k.noisy_limited_domain": [
+        *("--method", "limited-domain-laplace", "--max-items-per-user", "2"),
+    ],
+    "dpselect.mechanisms.set_union.port": ["--method", "discover"],
+    "dpselect.release.serialization": ["--format", "json"],
+    "dpselect.release.saving": ["--format", "csv"],
+}
+NEVER = (
+    "dpselect.ledger",
+    "dpselect.engines.sql",
+    "dpselect.engines.postgres.database",
+    "dpselect.engines.spark.database",
+    "dpselect.engines.warehouse.dialects",
+    "dpselect.engines.sources.frames",
+    "dpselect.engines.duckdb.lines",
+    "dpselect.queries.union",
+    "dpselect.queries.quantile",
+    "dpselect.session",
+    "dpselect.forecast",
+    "dpselect.release.plots",
+    *("pandas", "polars", "pyarrow", "psycopg", "pyspark", "matplotlib", "narwhals", "numba"),
+)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("small") / "rows.parquet"
+    duckdb.sql("SELECT 'u' || i % 9 AS user, 'abc'[1 + i % 3] AS item FROM range(99) t(i)").write_parquet(str(file))
+    return file
+
+
+def imported(words: list[str]) -> set[str]:
+    """The modules that a command has imported when it ends."""
+    code = (
+        f"from dpselect.command.main import main; import sys; end = main({words!r}); print(*sys.modules); sys.exit(end)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def top(rows: Path, *more: str) -> set[str]:
+    return imported(["top", str(rows), "--user", "user", "--item", "item", "-k", "2", "--epsilon", "1", *more])
+
+
+@pytest.fixture(scope="module")
+def plain(rows: Path) -> set[str]:
+    return top(rows)
+
+
+def test_the_plain_question_imports_what_it_needs(plain: set[str]) -> None:
+    assert {"duckdb", "dpselect.engines.duckdb.engine", "dpselect.mechanisms.top_k.limited_domain"} <= plain
+    assert not {one for one in plain if one.startswith(NEVER)}
+    assert len([one for one in plain if one.partition(".")[0] == "dpselect"]) <= 95
+
+
+@pytest.mark.parametrize("module", UNASKED)
+def test_a_module_comes_with_the_option_that_needs_it(module: str, plain: set[str], rows: Path) -> None:
+    assert module not in plain
+    assert module in top(rows, *UNASKED[module])

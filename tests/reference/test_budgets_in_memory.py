@@ -1,0 +1,162 @@
+"""A budget in memory: every answer is paid, what does not fit is refused before a row is read, and nothing is lost."""
+
+import os
+import threading
+from fractions import Fraction
+
+import pytest
+
+import dpselect as dps
+from dpselect.ledger.budget import Budget
+from dpselect.ledger.question import Question
+from dpselect.privacy import ApproxDP
+from dpselect.testing import SeededDraws
+
+ROWS = {"user": [*range(600), *range(300)], "item": ["ant"] * 600 + ["bee"] * 300}
+HALF = ApproxDP(Fraction(1, 2), Fraction(1, 10**7))
+
+
+def left(budget):
+    return budget.left.epsilon, budget.left.delta
+
+
+def votes(budget, source=ROWS, **more):
+    return dps.Dataset(source, user="user", item="item", budget=budget, **more)
+
+
+def test_answers_add_up_over_verbs_and_data_sets():
+    budget = dps.Budget(epsilon=4, delta="3e-6")
+    found = votes(budget).top_k(1, epsilon=1)
+    assert left(budget) == (4 - found.charged.numbers["epsilon"], Fraction(2, 10**6))
+    assert found.charged.numbers["epsilon"] <= 1
+    before = budget.left.epsilon
+    votes(budget, {"user": [1], "item": ["x"]}).choose(domain=["x", "y"], epsilon=1)
+    dps.median([1, 2, 3], bounds=(0, 9), epsilon="1/2", budget=budget)
+    dps.choose([1, 900], epsilon="1/4", budget=budget)
+    assert left(budget) == (before - Fraction(7, 4), Fraction(2, 10**6))
+    votes(budget).union(epsilon="1/8", max_items_per_user=2)
+    assert left(budget) == (before - Fraction(15, 8), Fraction(1, 10**6))
+
+
+def test_what_does_not_fit_is_refused_before_a_row_is_read(monkeypatch):
+    budget = dps.Budget(epsilon=1, delta="1e-6")
+    votes(budget).choose(domain=["ant"], epsilon="3/4")
+    monkeypatch.setattr("dpselect.queries.top_k.TopKQuery.run", None)  # whoever asked for data now would fail otherwise
+    with pytest.raises(
+        dps.BudgetError, match=r"^the question costs up to \(0.5, 1e-06\), and the budget has \(0.25, 1e-06\)"
+    ):
+        votes(budget).top_k(1, epsilon="1/2")
+    with pytest.raises(dps.BudgetError, match="the budget has"):
+        votes(budget).top_k(1, epsilon="1/8", delta="2e-6")
+    assert left(budget) == (Fraction(1, 4), Fraction(1, 10**6))
+
+
+def test_invalid_parameters_cost_nothing():
+    budget = dps.Budget(epsilon=1)
+    with pytest.raises(dps.ParameterError):
+        votes(budget).choose(domain=["ant"], epsilon="1/2", method="best")
+    with pytest.raises(dps.ParameterError, match="neighbors must be add-remove where a budget pays"):
+        votes(budget).choose(domain=["ant"], epsilon="1/2", neighbors="replace-one")
+    assert budget.left.epsilon == 1
+
+
+def test_the_same_question_of_the_same_file_is_free(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join(["user,item", *(f"{u},ant" for u in range(500))]))
+    budget = dps.Budget(epsilon=1)
+    first, again = (votes(budget, path).choose(domain=["ant", "bee"], epsilon="3/4") for _ in range(2))
+    assert again.items == first.items
+    assert (first.charged.numbers["repeated"], again.charged.numbers["repeated"]) == (False, True)
+    assert budget.left.epsilon == Fraction(1, 4)
+    with pytest.raises(dps.BudgetError):
+        votes(budget, path).choose(domain=["ant", "bee"], epsilon="3/4", fresh=True)
+    with pytest.raises(dps.BudgetError):  # of a frame nobody knows whether it is the same
+        votes(budget).choose(domain=["ant", "bee"], epsilon="3/4")
+
+
+@pytest.mark.parametrize("ending", [RuntimeError, KeyboardInterrupt, SystemExit])
+def test_a_question_that_dies_while_it_is_asked_stays_taken(ending):
+    budget = Budget(epsilon=1, delta="1e-6")
+
+    def dies():
+        raise ending
+
+    with pytest.raises(ending):
+        budget.pay(HALF, Question("{}", repeatable=True), dies, fresh=False)
+    assert left(budget) == (Fraction(1, 2), Fraction(9, 10**7))
+
+
+def test_threads_never_spend_more_than_there_is():
+    """Eight threads ask for half each, all of them at work at once: two fit."""
+    budget, gate, said = Budget(epsilon=1, delta=0), threading.Barrier(8), []
+
+    def ask():
+        gate.wait()
+        try:
+            release = votes(budget).choose(domain=["ant"], epsilon="1/2", draws=SeededDraws(1))
+            said.append(release.labels)
+        except dps.BudgetError:
+            said.append("refused")
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert sorted(map(str, said)) == ["['ant']"] * 2 + ["refused"] * 6
+    assert budget.left.epsilon == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_child_can_spend_nothing():
+    budget = Budget(epsilon=1)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            dps.choose([1, 900], epsilon="1/2", budget=budget)
+        except dps.BudgetError:
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert budget.left.epsilon == 1
+
+
+def test_a_path_is_this_users_account(tmp_path, monkeypatch):
+    monkeypatch.setattr("getpass.getuser", lambda: "ada")
+    path = tmp_path / "budget.sqlite"
+    with dps.Ledger.create(path) as ledger:
+        ledger.grant(dps.Account("default", "ada"), 1, 0)
+    found = votes(path).choose(domain=["ant"], epsilon="1/4")
+    assert found.charged.numbers["analyst"] == "ada"
+    assert dps.Budget.open(path).left.epsilon == Fraction(3, 4)
+
+
+def test_a_person_reads_what_is_left():
+    budget = dps.Budget(epsilon=1, delta="1e-6")
+    assert repr(budget) == "Budget((epsilon = 1, delta = 1e-06) left)"
+    budget.pay(
+        ApproxDP(Fraction(1, 3), Fraction(0)), Question("{}", repeatable=False), lambda: (choice(), HALF), fresh=True
+    )
+    assert str(budget.left) == "(epsilon = 0.5, delta = 9e-07)"
+
+
+def choice():
+    return dps.choose([1, 900], epsilon=1)
+
+
+def test_a_place_too_long_for_a_message_is_refused():
+    with pytest.raises(dps.ParameterError, match="budget must be a place of at most 1000 characters") as found:
+        dps.Budget.open("x" * 3000, analyst="ann")
+    assert len(str(found.value)) < 300
+
+
+def test_a_short_answer_gives_back_the_picks_it_did_not_make_and_no_delta():
+    budget = dps.Budget(epsilon=1, delta="1e-6")
+    found = votes(budget, {"user": [1, 2], "item": ["x", "y"]}).top_k(10, epsilon=1)
+    assert len(found) == 0
+    pick = found.privacy.parameters["epsilon_per_pick"]  # bottom alone was picked
+    assert left(budget) == (1 - pick, 0)
+    assert 0 < pick < Fraction(1, 2)

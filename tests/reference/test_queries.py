@@ -1,0 +1,254 @@
+"""A question is one value: checked once, the same from Python and from JSON, and with nothing in it that lies."""
+
+import datetime
+import inspect
+import json
+from dataclasses import fields
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dpselect as dps
+from dpselect.methods import METHODS, Bound, methods
+from dpselect.queries.choose import ChooseQuery
+from dpselect.queries.identity import question
+from dpselect.queries.quantile import QuantileQuery
+from dpselect.queries.query import VERBS, kind
+from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.union import UnionQuery
+from dpselect.testing import SeededDraws
+from dpselect.texts.tokenizer import Tokenizer
+from dpselect.texts.words import Words
+
+ROWS = {"user": [u for u in range(900) for _ in range(2)], "item": [n for u in range(900) for n in (u % 3, 5)]}
+
+QUERIES = [
+    TopKQuery(k=2, epsilon="1/3"),
+    TopKQuery(k=2, epsilon=1, delta="1e-7", counts=True, k_bar=30, max_items_per_user=2),
+    TopKQuery(k=2, epsilon=0.1, domain=["a", None, 3, datetime.date(2024, 5, 1), b"x"]),
+    TopKQuery(k=2, epsilon=1, domain=range(5, 90), ranked=False, method="canonical-permute-and-flip"),
+    TopKQuery(k=2, epsilon=1, domain=10**6),
+    UnionQuery(epsilon=1),
+    UnionQuery(epsilon=1, max_items_per_user="auto", method="sips", counts=True),
+    UnionQuery(epsilon=1, max_items_per_user=3, method="weighted-laplace", in_engine=True),
+    UnionQuery(epsilon=1, popular=["a", 5]),
+    UnionQuery(epsilon=2, words=Words(Tokenizer("spaces", lower=False), 1, 3), shares=("1/2", "1/4", "1/8")),
+    ChooseQuery(epsilon=1, domain=["a", "b"], method="noisy-max", neighbors="replace-one"),
+    QuantileQuery(epsilon=1, bounds=(0, 9.5), q=(0.25, "1/2"), delta="1e-9", step="0.1", per_user="mean"),
+]
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: json.dumps(query.to_dict()))
+def test_json_holds_the_whole_question(query: dps.Query) -> None:
+    again = dps.Query.from_dict(json.loads(json.dumps(query.to_dict())))
+    assert again.to_dict() == query.to_dict()
+    assert question("", again.key, {}, False) == question("", query.key, {}, False)
+    assert again.price == query.price
+
+
+def test_a_question_from_json_is_answered_as_one_from_python() -> None:
+    data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=2)
+    query = dps.Query.from_dict({"verb": "top_k", "k": 2, "epsilon": "4", "counts": True})
+    said = data.ask(query, draws=SeededDraws(1))
+    assert said.to_dict() == data.top_k(2, epsilon=4, counts=True, draws=SeededDraws(1)).to_dict()
+    assert said.privacy.parameters["max_items_per_user"] == 2  # the data's, which the query had none of
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ([], "query must be an object with a verb"),
+        ({"k": 3}, "verb must be one of top_k, union, choose, quantile"),
+        ({"verb": "drop"}, "verb must be one of"),
+        ({"verb": "top_k", "epsilon": 1, "kk": 3}, "query must hold parameters of top_k, got 'kk'"),
+        ({"verb": "union"}, "epsilon must be given for union"),
+        ({"verb": "quantile", "epsilon": 1}, "bounds must be given for quantile"),
+        ({"verb": "top_k"}, "epsilon must be"),
+        ({"verb": "top_k", "epsilon": {"a": 1}}, "epsilon must be a number, a text or a list"),
+        ({"verb": "top_k", "epsilon": [1]}, "epsilon must be"),
+        ({"verb": "top_k", "epsilon": 1, "domain": {"source": "/etc/passwd", "column": "a"}}, "domain must be a list"),
+        ({"verb": "top_k", "epsilon": 1, "domain": "/etc/passwd"}, "domain must be"),
+        ({"verb": "top_k", "epsilon": 1, "domain": [["float", "no"]]}, "domain must hold items in JSON types"),
+        ({"verb": "top_k", "epsilon": 1, "domain": [["no such kind", "1"]]}, "domain must hold items in JSON types"),
+        ({"verb": "top_k", "epsilon": 1, "ranked": "yes"}, "ranked must be True or False"),
+        ({"verb": "union", "epsilon": 1, "shares": ["1/2"]}, "shares must be left out"),
+    ],
+)
+def test_what_is_no_question_is_refused_in_our_words(found: object, message: str) -> None:
+    with pytest.raises(dps.ParameterError, match=message):
+        dps.Query.from_dict(found)  # type: ignore[arg-type]
+
+
+INNER = ["epsilon_per_pick", "delta_threshold", "sensitivity", "monotonic", "of_scores", "plan", "mechanism", "most"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("name", INNER)
+def test_json_cannot_say_what_only_our_code_may(verb: str, name: str) -> None:
+    """A sensitivity of a thousandth, say, would make a promise about counts that does not hold."""
+    given = {"verb": verb, "epsilon": 1, "domain": ["a"], "bounds": [0, 9], name: "1/1000"}
+    known = kind(verb).parameters()
+    with pytest.raises(dps.ParameterError, match=f"query must hold parameters of {verb}, got '{name}'"):
+        dps.Query.from_dict({one: value for one, value in given.items() if one in ("verb", name) or one in known})
+
+
+def test_counts_of_users_have_no_other_sensitivity() -> None:
+    for more in ({"sensitivity": "1/1000"}, {"monotonic": True}):
+        with pytest.raises(dps.ParameterError, match="sensitivity must be left out for counts of users"):
+            ChooseQuery(epsilon=1, domain=["a", "b"], **more)  # type: ignore[arg-type]
+
+
+def test_a_bound_that_the_data_do_not_keep_is_refused() -> None:
+    """Counts would be noised for users of two items, while users of any number take part."""
+    query = TopKQuery(k=2, epsilon=1, counts=True, max_items_per_user=2)
+    for data in (
+        dps.Dataset(ROWS, user="user", item="item"),
+        dps.Dataset(ROWS, user="user", item="item", max_items_per_user=3),
+    ):
+        with pytest.raises(dps.ParameterError, match="max_items_per_user must be that of the data"):
+            data.ask(query)
+    assert dps.Dataset(ROWS, user="user", item="item", max_items_per_user=2).ask(query)
+
+
+def test_a_union_has_a_bound_of_its_own_and_the_words_of_the_data() -> None:
+    data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=2)
+    assert data.ask(UnionQuery(epsilon=1, max_items_per_user=1)).privacy.parameters["max_items_per_user"] == 1
+    with pytest.raises(dps.ParameterError, match="ngrams must be those of the data"):
+        data.ask(UnionQuery(epsilon=1, words=Words(Tokenizer(), 1, 2)))
+
+
+def test_a_column_of_another_source_is_not_written() -> None:
+    query = TopKQuery(k=1, epsilon=1, domain=dps.Column("catalogue.csv", "item"))
+    with pytest.raises(dps.ParameterError, match="domain must be a list of items"):
+        query.to_dict()
+
+
+# ---- the registry -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: f"{method.verb} {method.name}")
+def test_a_row_says_of_its_mechanism_what_is_so(method) -> None:
+    taken = inspect.signature(method.mechanism).parameters
+    if method.name != "discover":  # which may choose the bound itself
+        given = taken.get("max_items_per_user")
+        needed = Bound.NONE if given is None else Bound.REQUIRED if given.default is given.empty else Bound.OPTIONAL
+        assert method.bound in (needed, Bound.OPTIONAL)
+        assert (method.bound is Bound.REQUIRED) == (needed is Bound.REQUIRED)
+    assert method.popular == ("popular" in taken)
+    assert set(method.fixed) <= set(taken)
+    if method.weights is not None:
+        assert ("part" in taken) == (method.weights == "rounds")
+
+
+def test_the_rows_of_a_verb_have_different_names() -> None:
+    for verb in VERBS:
+        names = [one.name for one in methods(verb)]
+        assert len(set(names)) == len(names)
+
+
+def test_every_field_of_a_question_is_in_its_page(request: pytest.FixtureRequest) -> None:
+    page = (request.config.rootpath / "docs" / "queries.md").read_text("utf-8")
+    for verb in VERBS:
+        part = page.split(f"## {verb}\n")[1].split("\n## ")[0]
+        told = {line.split("`")[1] for line in part.splitlines() if line.startswith("| `")}
+        assert told == set(kind(verb).parameters()), verb
+    assert all(one.name in page for one in fields(dps.Statement) if one.name in ("epsilon", "delta"))
+
+
+# ---- what only our own code may ask -----------------------------------------------------------------------
+
+DATA = dps.Dataset(ROWS, user="user", item="item")
+OURS = [
+    ChooseQuery(epsilon="1/10", of_scores=True, sensitivity="1/1000", monotonic=True),
+    ChooseQuery(epsilon="1/10", of_scores=True),
+    TopKQuery(k=2, epsilon_per_pick="1/1000", delta_threshold="1e-6"),
+    TopKQuery(k=2, epsilon_per_pick="1/1000", domain=range(9)),
+    QuantileQuery(epsilon_per_pick=1, bounds=(0, 9)),
+]
+
+
+@pytest.mark.parametrize("query", OURS, ids=repr)
+def test_a_question_for_scores_or_a_session_is_asked_of_no_data_set(query: dps.Query, monkeypatch) -> None:
+    """Of the first, a data set would choose among items that nobody listed, by a sensitivity that is not theirs."""
+    monkeypatch.setattr(dps.Dataset, "engine", None)  # whoever opened the data now would fail otherwise
+    with pytest.raises(dps.ParameterError, match="must be left out of a question that is asked of a data set"):
+        DATA.ask(query)
+    with pytest.raises(dps.ParameterError, match="must be left out of a question that is written as JSON"):
+        query.to_dict()
+
+
+def test_a_quantile_of_the_callers_own_values_is_no_question_of_a_data_set() -> None:
+    query = QuantileQuery(epsilon=1, bounds=(0, 9), per_user=None)
+    for asked in (query.to_dict, lambda: DATA.ask(query)):
+        with pytest.raises(dps.ParameterError, match="per_user must be one of random, min, max, mean"):
+            asked()
+
+
+def test_a_question_for_scores_is_refused_by_itself_too() -> None:
+    """The same hole seen from below: not even code of ours may bind it to a data set."""
+    with pytest.raises(dps.ParameterError, match="of_scores must be left out"):
+        OURS[0].of(DATA)
+
+
+@pytest.mark.parametrize("verb", ["top_k", "choose"])
+@pytest.mark.parametrize("most", ["3", "auto", "", [3], 0, False, -0.0, -5, 2.5, True, float("nan")], ids=repr)
+def test_a_bound_is_a_number_of_items(verb: str, most: object) -> None:
+    with pytest.raises(dps.ParameterError, match="max_items_per_user must be a whole number of at least 1"):
+        dps.Query.from_dict({"verb": verb, "epsilon": 1, "domain": ["a"], "max_items_per_user": most})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("pick", [float("nan"), "abc", True, 0, -1])
+def test_the_price_of_a_pick_is_a_number(pick: object) -> None:
+    with pytest.raises(dps.ParameterError, match="epsilon_per_pick must"):
+        TopKQuery(k=1, epsilon_per_pick=pick, delta_threshold="1e-6")  # type: ignore[arg-type]
+    with pytest.raises(dps.ParameterError, match="delta_threshold must"):
+        TopKQuery(k=1, epsilon_per_pick=1)
+    with pytest.raises(dps.ParameterError, match="epsilon must be left out where epsilon_per_pick is given"):
+        TopKQuery(k=1, epsilon_per_pick=1, epsilon=1, delta_threshold="1e-6")
+    assert TopKQuery(k=1, epsilon_per_pick=0.1, delta_threshold="1e-6").epsilon_per_pick == Fraction(1, 10)
+
+
+def test_numbers_of_any_type_are_the_same_question() -> None:
+    plain, other = TopKQuery(k=3, epsilon=1, k_bar=40), TopKQuery(k=np.int64(3), epsilon=1, k_bar=np.int32(40))
+    assert question("", plain.key, {}, False) == question("", other.key, {}, False)
+    assert plain.to_dict() == other.to_dict()
+
+
+def test_popular_items_keep_their_types() -> None:
+    query = UnionQuery(epsilon=1, popular=[1.5, datetime.date(2024, 1, 1), b"x", "x", 1, True])
+    assert dps.Query.from_dict(json.loads(json.dumps(query.to_dict()))).key == query.key
+    with pytest.raises(dps.ParameterError, match="popular must hold items of one value each"):
+        UnionQuery(epsilon=1, popular=[("date", "2024-01-01")]).to_dict()
+
+
+def test_equal_lists_of_other_types_are_other_questions() -> None:
+    ones, truths = (UnionQuery(epsilon=1, popular=[one]).mechanisms(None)[0].popular for one in (1, True))
+    assert [type(one) for one in (*ones, *truths)] == [int, bool]
+
+
+@pytest.mark.parametrize("item", [["decimal", "sNaN"], ["tuple", [1]], ["mapping", []], [["a"]], [], ["a"]], ids=str)
+def test_hostile_items_are_refused(item: object) -> None:
+    for verb in ("top_k", "choose"):
+        with pytest.raises(dps.ParameterError, match="domain must"):
+            dps.Query.from_dict({"verb": verb, "epsilon": 1, "domain": [item]})  # type: ignore[dict-item]
+
+
+def test_what_is_deep_or_long_is_refused_at_once() -> None:
+    with pytest.raises(dps.ParameterError, match="domain must hold integers of a few thousand digits"):
+        dps.Query.from_dict({"verb": "choose", "epsilon": 1, "domain": [10**5000]})
+    with pytest.raises(dps.ParameterError, match="max_items_per_user must"):
+        dps.Query.from_dict({"verb": "choose", "epsilon": 1, "domain": [1], "max_items_per_user": 10**5000})
+    deep: object = 1
+    for _ in range(5000):
+        deep = ["tuple", [deep]]
+    with pytest.raises(dps.ParameterError, match="domain must hold items"):
+        dps.Query.from_dict({"verb": "choose", "epsilon": 1, "domain": [deep]})  # type: ignore[dict-item]
+    with pytest.raises(dps.ParameterError, match="q must be 10,000 shares at most"):
+        dps.Query.from_dict({"verb": "quantile", "epsilon": 1, "bounds": [0, 1], "q": [0.5] * 20_000})
+
+
+@pytest.mark.parametrize("query", ["top_k", None, {"verb": "top_k"}, 5])
+def test_only_a_query_is_asked(query: object) -> None:
+    with pytest.raises(dps.ParameterError, match="query must be a Query"):
+        DATA.ask(query)  # type: ignore[arg-type]
