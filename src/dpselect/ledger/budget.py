@@ -54,7 +54,7 @@ class Budget:
         epsilon = parameters.epsilon("epsilon", epsilon)
         self._total = ApproxDP(epsilon, parameters.probability("delta", delta, zero=True))
         self._taken = ApproxDP(Fraction(0), Fraction(0))
-        self._answers: dict[str, Release] = {}
+        self._answers: dict[str, str] = {}  # archived, since whoever has a release may alter it
         self._lock = threading.Lock()
         self._home = here()
 
@@ -85,21 +85,28 @@ class Budget:
 
     def pay(self, ceiling: ApproxDP, question: Question, ask: Callable[[], Answer], *, fresh: bool) -> Release:
         """The answer, paid. What ends it once it is being asked leaves the ceiling taken: never too little."""
-        if self._home != here():  # before the lock, which a fork may have copied locked
-            raise BudgetError("the budget belongs to the process that made it", "make another one in this process")
+        self._check_process()
         if question.repeatable and not fresh:
             with self._lock:
                 stored = self._answers.get(question.text)
             if stored is not None:
-                return replace(stored, charged=self._receipt(ApproxDP(Fraction(0), Fraction(0)), repeated=True))
+                receipt = self._receipt(ApproxDP(Fraction(0), Fraction(0)), repeated=True)
+                return replace(restored(stored), charged=receipt)
         self._take(ceiling)
         release, spent = ask()
+        self._check_process()  # a child that was forked meanwhile has drawn an answer that nothing was taken for
+        kept = archived(release) if question.repeatable else ""
         with self._lock:
             epsilon, delta = spent.epsilon - ceiling.epsilon, spent.delta - ceiling.delta
             self._taken = ApproxDP(self._taken.epsilon + epsilon, self._taken.delta + delta)
             if question.repeatable:
-                self._answers[question.text] = release
+                self._answers[question.text] = kept
         return replace(release, charged=self._receipt(spent))
+
+    def _check_process(self) -> None:
+        """Before the lock, which a fork may have copied locked."""
+        if self._home != here():
+            raise BudgetError("the budget belongs to the process that made it", "make another one in this process")
 
     def _take(self, ceiling: ApproxDP) -> None:
         with self._lock:
