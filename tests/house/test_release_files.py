@@ -173,6 +173,16 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.
     assert os.name == "nt" or path.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a link may need rights there")
+def test_a_link_in_the_place_of_a_draft_leads_nowhere(tmp_path: Path) -> None:
+    """In a folder of several users somebody else may have put it there."""
+    other = tmp_path / "other"
+    other.write_text("of somebody else")
+    (tmp_path / f".top.csv.{os.getpid()}.part").symlink_to(other)
+    release(["a"]).to_csv(tmp_path / "top.csv")
+    assert (other.read_text(), (tmp_path / "top.csv").read_text()) == ("of somebody else", "rank,item\n1,a\n")
+
+
 @pytest.mark.parametrize("name", ["missing/top.csv", "."])
 def test_places_that_cannot_be_written(name: str, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="cannot be written"):
