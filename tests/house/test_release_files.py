@@ -117,6 +117,25 @@ def test_a_forged_item_is_refused(row: dict[str, object]) -> None:
         Release.from_json(json.dumps(forged))
 
 
+FORGED = [
+    {"secure": "no"}, {"secure": 1}, {"secure": None}, {"counted": "false"}, {"complete": False}, {"complete": "yes"},
+    {"ended": "bottom"}, {"kind": "VALUES"}, {"privacy": {"mechanism": 5}}, {"privacy": {"bound": []}},
+    {"privacy": {"unit": {"of": "users"}}}, {"exact": {"epsilon": "-5"}}, {"exact": {"delta": "7"}},
+    {"exact": {"charged": [7, {}]}}, {"kind": "values", "exact": {"parameters": {"q": ["tuple", ["a"]]}}},
+    {"kind": "values", "exact": {"parameters": {"q": ["tuple", [0.5, 0.25]]}}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changed", FORGED, ids=str)
+def test_a_forged_statement_is_refused(changed: dict[str, object]) -> None:
+    """Any text was taken for True, also where draws for tests had been said to be not secure."""
+    told = json.loads(release(["a"]).to_json())
+    for name, value in changed.items():
+        told[name] = {**told[name], **value} if isinstance(value, dict) else value
+    with pytest.raises(ParameterError, match="text must be the JSON of a release"):
+        Release.from_json(json.dumps(told))
+
+
 def test_files_that_hold_no_release(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the release cannot be read: No such file"):
         Release.from_json(tmp_path / "none.json")
