@@ -10,7 +10,7 @@ from typing import ClassVar
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import largest_epsilon, split_delta
 from dpselect.accounting.price import COUNT_SHARE, plan_of, priced
-from dpselect.domain import Domain, domain_of, most_items
+from dpselect.domain import Domain, domain_of, most_items, refuse_more
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, Progress
 from dpselect.errors import ParameterError, came
@@ -182,8 +182,8 @@ class TopKQuery(Query):
         if self.k_bar is not None:
             raise ParameterError("k_bar", "be left out where a domain is given", self.k_bar)
         most = most_items(domain)
-        if most is not None and parameters.listed("k", self.k) > most:
-            raise ParameterError("k", "be at most the number of items in the domain", self.k)
+        if most is not None:
+            refuse_more(parameters.listed("k", self.k), most)
 
     def _peeled(self, epsilon: Fraction, delta: Fraction, reason: str) -> PeeledTop:
         whole = Peeling(k=self.k, epsilon=epsilon, delta=delta)

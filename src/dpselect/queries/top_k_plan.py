@@ -33,7 +33,7 @@ class Plan(ABC):
     def check(self, engine: Engine, domain: Domain | None) -> None:
         """Refuse what does not fit the schema, before a row is read."""
         if domain is not None:
-            engine.check(domain)
+            engine.check(domain, k=self.selector.k)
 
     def run(self, engine: Engine, domain: Domain | None, draws: Draws, progress: Progress | None) -> Release:
         """The answer for the rows of an engine. At most k_bar + 1 of its rows leave it where the domain is unknown."""
