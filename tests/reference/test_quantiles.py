@@ -123,6 +123,7 @@ def column(kind):
     day = datetime.datetime(2024, 2, 29)
     return {
         "pandas boolean": (lambda values: pandas.Series(values, dtype="boolean"), True),
+        "pandas index": (lambda values: pandas.Series(values, dtype="boolean", index=[-2.5, -1.5]), True),
         "pandas category": (lambda values: pandas.Series(values, dtype="category"), True),
         "polars": (polars.Series, True),
         "arrow chunks": (lambda values: pyarrow.chunked_array([values]), True),
@@ -132,7 +133,8 @@ def column(kind):
 
 
 @pytest.mark.parametrize(
-    "kind", ["pandas boolean", "pandas category", "polars", "arrow chunks", "arrow times", "arrow spans"]
+    "kind",
+    ["pandas boolean", "pandas index", "pandas category", "polars", "arrow chunks", "arrow times", "arrow spans"],
 )
 def test_what_is_missing_does_not_decide_whether_a_column_is_refused(kind):
     """Packages make another array of a column in which a value is missing: one row told whether the question failed."""

@@ -17,6 +17,7 @@ from dpselect.mechanisms import (
     SIPS,
     CountLaplace,
     GreedyGeometric,
+    GreedyLaplace,
     PolicyGaussian,
     WeightedGaussian,
 )
@@ -116,6 +117,14 @@ def test_popular_items_are_filled_first():
     assert GreedyGeometric(**terms)(sets, draws=Fixed()).tolist() == [1, 2]
     assert GreedyGeometric(**terms, popular=("a", "z"))(sets, draws=Fixed()).tolist() == [0, 2]
     assert "'a'" not in repr(GreedyGeometric(**terms, popular=("a",)))
+
+
+@pytest.mark.parametrize("make", [GreedyGeometric, GreedyLaplace])
+def test_a_popular_item_stands_at_its_first_place(make):
+    """The last place of one that comes twice counted, so the best of the list came after the second."""
+    assert make(epsilon=1, delta="1e-6", popular=["a", "b", "a"]).weighting.popular == ("a", "b")
+    with pytest.raises(ParameterError, match="popular must hold items that can be looked up"):
+        make(epsilon=1, delta="1e-6", popular=[["a"]])
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name != "SIPS"])

@@ -139,7 +139,8 @@ def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
 def _dtype(values: Any) -> np.dtype[Any]:
     """The type of array that a column makes where nothing is missing: what is missing may turn it into another."""
     with contextlib.suppress(Exception):
-        return np.asarray(values[:0].to_numpy()).dtype
+        none = getattr(values, "iloc", values)[:0]  # the first 0, whatever pandas calls its rows
+        return np.asarray(none.to_numpy()).dtype
     return np.dtype(object)
 
 

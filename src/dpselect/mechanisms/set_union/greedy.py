@@ -140,7 +140,10 @@ def certain(law: Geometric) -> Fraction:
 
 
 def _listed(popular: object) -> tuple[Hashable, ...]:
-    """A public list of items, which may be empty."""
+    """A public list of items, each at its first place; it may be empty."""
     if isinstance(popular, (str, bytes)) or not isinstance(popular, Iterable):
         raise ParameterError("popular", "be a list of items", came(popular))
-    return tuple(popular)
+    try:
+        return tuple(dict.fromkeys(popular))
+    except TypeError:
+        raise ParameterError("popular", "hold items that can be looked up", "others") from None
