@@ -67,6 +67,24 @@ def test_a_wrong_argument_costs_nothing(verb: str, name: str, value: object, led
     assert len(list(ledger.entries())) == 1  # the grant
 
 
+NOTES = {"user": [*range(300)], "note": ["so it goes"] * 300}
+TINY = {
+    "delta": lambda paying: dps.Dataset(ROWS, user="user", item="item", **paying).top_k(5, epsilon=1, delta="1e-290"),
+    "shares": lambda paying: dps.Dataset(NOTES, user="user", item=dps.Text("note", ngrams=(1, 2)), **paying).union(
+        epsilon=1, shares=("1/2", "1e-90")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_a_part_that_no_mechanism_can_be_made_for_costs_nothing(name: str) -> None:
+    """Which one answers, or how much bottom weighs, came out when the ceiling was taken."""
+    budget = dps.Budget(epsilon=1, delta="1e-3")
+    with pytest.raises(dps.ParameterError, match=f"^{name} must be at least"):
+        TINY[name]({"budget": budget})
+    assert budget.left.epsilon == 1
+
+
 @pytest.mark.parametrize("verb", ["top_k", "choose", "quantile", "union"])
 @pytest.mark.parametrize(("name", "value"), [("draws", 5), ("progress", 5)])
 def test_a_session_takes_no_pick_for_a_wrong_argument(verb: str, name: str, value: object) -> None:

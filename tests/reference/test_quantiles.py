@@ -147,6 +147,15 @@ def test_what_is_missing_does_not_decide_whether_a_column_is_refused(kind):
     assert len(said) == 1
 
 
+def test_what_is_missing_among_encoded_values_is_nobody_elses_value():
+    """Arrow made it the last of the list of values: a user without one had that of whoever came last."""
+    encoded = pyarrow.array([1, None, 7]).dictionary_encode()
+    for values in (encoded, pyarrow.chunked_array([encoded])):
+        assert sorted(Grid.of((0, 10), 1).placed(values).tolist()) == [1, 7]
+        with pytest.raises(dps.ParameterError, match="scores must be finite numbers"):
+            dps.choose(values, epsilon=1)
+
+
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_what_is_masked_is_missing(dtype):
     masked = np.ma.array(np.array([1, 7, 3], dtype=dtype), mask=[False, True, False])

@@ -122,6 +122,9 @@ def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
         return plain
     if isinstance(values, (list, tuple, range, np.ndarray)):
         return values
+    if is_encoded(values):
+        listed: list[object] = values.to_pylist()
+        return listed
     _refuse_no_numbers(_dtype(values))
     for method in ("to_numpy", "to_pylist"):  # the first of PyArrow refuses what holds nulls
         if hasattr(values, method):
@@ -134,6 +137,11 @@ def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
     if array.ndim == 0:
         raise ParameterError("values", VALUES, f"a value of type {type(values).__name__}")
     return array
+
+
+def is_encoded(values: Any) -> bool:
+    """Are they places in a list, as Arrow encodes them? An array made of chunks has the last of it for what is missing."""
+    return hasattr(getattr(values, "type", None), "index_type") and hasattr(values, "to_pylist")
 
 
 def _dtype(values: Any) -> np.dtype[Any]:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.value_counts import is_encoded
 from dpselect.draws.weights import Scores, Weights
 from dpselect.errors import ParameterError
 
@@ -147,7 +148,8 @@ def exact(scores: Any) -> Scores:
 def _column(scores: Any) -> Any:
     """A column as an array, or as a list where its package makes no array of it."""
     with contextlib.suppress(Exception):
-        return scores.to_numpy()
+        if not is_encoded(scores):
+            return scores.to_numpy()
     return scores.to_pylist() if hasattr(scores, "to_pylist") else list(scores)
 
 

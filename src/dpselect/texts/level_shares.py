@@ -8,6 +8,8 @@ from fractions import Fraction
 from dpselect.errors import ParameterError, came
 from dpselect.parameters import Number, positive, whole
 
+LEAST = Fraction(1, 10**6)  # what every method can be made for, the one that auto takes too
+
 
 def level_shares(longest: int, shares: Sequence[Number] | None = None) -> tuple[Fraction, ...]:
     """The share of each level 1 .. `longest`: positive, and 1 at most in all.
@@ -29,6 +31,8 @@ def level_shares(longest: int, shares: Sequence[Number] | None = None) -> tuple[
         hint = "shorter n-grams are released first, so they need a share too"
         raise ParameterError("shares", f"be {levels} numbers, one for each length from 1", came(shares), hint)
     dealt = tuple(positive("shares", share) for share in shares)
+    if min(dealt) < LEAST:
+        raise ParameterError("shares", "be at least 1e-6 each", came(list(shares)))
     if sum(dealt) > 1:
         hint = "write thirds as fractions or as text, such as '1/3': 0.3333 is what it says"
         raise ParameterError("shares", "add up to 1 at most", came(list(shares)), hint)

@@ -13,6 +13,7 @@ from dpselect import parameters
 from dpselect.accounting.calibration import split_delta
 from dpselect.accounting.price import one_price, plan_of, price, priced
 from dpselect.draws import Draws, Weights
+from dpselect.draws.weights import LARGEST_RATE
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Input, Picks
 from dpselect.mechanisms.port import secure, settle
@@ -156,6 +157,8 @@ def parse(mechanism: PeelingWithBottom, *, more_picks: int = 0) -> None:
         privacy = priced(plan(pick), wanted, delta - threshold, failure=threshold, neighbors=Neighbors.ADD_REMOVE)
     settle(mechanism, k=k, k_bar=k_bar, delta=delta, delta_threshold=threshold, max_items_per_user=bound)
     terms = Terms(k, k_bar, pick, threshold, bound, privacy)
+    if terms.bottom(k_bar) >= LARGEST_RATE:  # which no draw could weigh, when rows had been read
+        raise ParameterError("delta", "be at least 2^-900", "a smaller value", "a larger delta, or a smaller k_bar")
     settle(mechanism, epsilon=privacy.epsilon, epsilon_per_pick=pick, terms=terms)
 
 
