@@ -140,7 +140,7 @@ def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
 
 
 def is_encoded(values: Any) -> bool:
-    """Are they places in a list, as Arrow encodes them? An array made of chunks has the last of it for what is missing."""
+    """Are they places in a list, as Arrow encodes them? Its array of chunks has the last for what is missing."""
     return hasattr(getattr(values, "type", None), "index_type") and hasattr(values, "to_pylist")
 
 
