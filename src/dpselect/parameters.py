@@ -11,7 +11,7 @@ from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import wraps
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from dpselect.errors import ParameterError, came
 
@@ -150,6 +150,11 @@ def delta_or_default(value: object, *, needed: bool) -> Fraction:
     if value is None:
         return DELTA if needed else Fraction(0)
     return probability("delta", value, zero=not needed)
+
+
+def price(epsilon: object, delta: object) -> dict[str, Any]:
+    """The price of a question as its parameters: a delta that nobody named is left to the question."""
+    return {"epsilon": epsilon} if delta is None else {"epsilon": epsilon, "delta": delta}
 
 
 def whole(name: str, value: object, *, least: int, most: int = MOST) -> int:

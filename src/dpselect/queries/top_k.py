@@ -50,7 +50,7 @@ UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar 
 class TopKQuery(Query):
     """The k items that most distinct users share.
 
-    The price is (epsilon, delta) for the whole answer; or, for a session, which composes picks itself,
+    The price is (epsilon, delta) for the whole answer; or, on a budget that counts picks,
     `epsilon_per_pick` for each pick and `delta_threshold` for bottom.
     """
 
@@ -88,6 +88,8 @@ class TopKQuery(Query):
             domain=domain is not None,
             where=" without a domain" if domain is None else " with a domain",
         )
+        if self.epsilon_per_pick is not None and method not in (AUTO, PEELING, LIMITED):
+            raise ParameterError("epsilon", f"be given for {method}, which makes no picks", "nothing")
         plan = self._of_picks(domain) if self.epsilon_per_pick is not None else self._planned(method, domain)
         object.__setattr__(self, "plan", plan)
         object.__setattr__(self, "k", plan.selector.k)
@@ -112,7 +114,8 @@ class TopKQuery(Query):
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
         if self.epsilon_per_pick is not None:
-            return {"k": self.k, "domain": self.domain, "counts": self.counts, "k_bar": self.plan.k_bar}
+            of = {"k": self.k, "domain": self.domain, "counts": self.counts, "k_bar": self.plan.k_bar}
+            return of | {"epsilon_per_pick": self.epsilon_per_pick, "delta_threshold": self.delta_threshold}
         return {
             "k": self.k,
             "epsilon": self.plan.privacy.epsilon,
@@ -217,7 +220,7 @@ class TopKQuery(Query):
         return LimitedTop(method=LIMITED, selector=selector, counter=counter, privacy=privacy, reason=UNKNOWN_DOMAIN)
 
     def _of_picks(self, domain: Domain | None) -> PeeledTop | LimitedTop:
-        """By picks of a given epsilon each, for a session, which composes them itself: no delta is spent on that."""
+        """By picks of a given epsilon each, on a budget that composes them: no delta is spent on that."""
         pick, bound = Fraction(self.epsilon_per_pick), self.max_items_per_user  # type: ignore[arg-type]
         failure = Fraction(0) if domain is not None else Fraction(self.delta_threshold)  # type: ignore[arg-type]
         parameters.listed("k", self.k)
