@@ -27,7 +27,6 @@ from dpselect.errors import (
     WeakPromiseWarning,
 )
 
-
 GARBAGE = 100_000  # new objects between two looks for cycles: starting makes fewer, and none of them is garbage
 
 
