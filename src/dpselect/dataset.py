@@ -17,7 +17,6 @@ from dpselect.mechanisms.port import check_call, secure
 from dpselect.methods import AUTO
 from dpselect.parameters import Number, whole
 from dpselect.privacy import Neighbors, warn_if_weak
-from dpselect.texts.text import Text
 
 if TYPE_CHECKING:
     from dpselect.ledger.budget import Budget, Where
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from dpselect.queries.quantile import Bounds
     from dpselect.queries.query import Query
     from dpselect.release.release import Release
+    from dpselect.texts.text import Text
     from dpselect.texts.words import Words
 
 
@@ -70,7 +70,7 @@ class Dataset:
 
     def __post_init__(self, look: bool) -> None:
         _text("user", self.user, "be the name of a column")
-        if not isinstance(self.item, Text):
+        if not _is_text(self.item):
             _text("item", self.item, "be the name of a column, or a Text")
         elif self.split is not None:
             hint = "the tokens of the text are the items; tokenizer= says how it is cut"
@@ -106,12 +106,12 @@ class Dataset:
     @property
     def column(self) -> str:
         """The column of items, or of texts."""
-        return self.item.column if isinstance(self.item, Text) else self.item
+        return self.item if isinstance(self.item, str) else self.item.column
 
     @property
     def words(self) -> Words | None:
         """Which n-grams of the text are meant; None where items are."""
-        return self.item.words if isinstance(self.item, Text) else None
+        return None if isinstance(self.item, str) else self.item.words
 
     @property
     def paying(self) -> Budget | None:
@@ -345,7 +345,7 @@ class Dataset:
         names = ["user", "where", "split", "table", "max_items_per_user"]
         names += ["newlines_in_values"] if self.newlines_in_values else []
         data = {"source": source, "snapshot": snapshot} | {name: getattr(self, name) for name in names}
-        if isinstance(self.item, Text):
+        if not isinstance(self.item, str):
             data |= {"text": self.item.column} | {name: getattr(self.item, name) for name in ("tokenizer", "lower")}
             data["ngrams"] = [self.item.words.shortest, self.item.words.longest]
         else:
@@ -365,6 +365,15 @@ class Dataset:
             newlines_in_values=self.newlines_in_values,
             key=fresh_key(),
         )
+
+
+def _is_text(item: object) -> bool:
+    """Is it a Text? A name is none, and most items are names."""
+    if isinstance(item, str):
+        return False
+    from dpselect.texts.text import Text
+
+    return isinstance(item, Text)
 
 
 def _text(name: str, value: object, must: str, *, blank: bool = False) -> None:

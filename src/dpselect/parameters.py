@@ -8,7 +8,6 @@ import numbers
 import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal, InvalidOperation
-from difflib import get_close_matches
 from fractions import Fraction
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -230,6 +229,8 @@ def called(name: str, value: object) -> None:
 
 def near(name: object, known: Iterable[str]) -> str:
     """A hint with the known names nearest to `name`."""
+    from difflib import get_close_matches
+
     names = [one if len(one) <= LONGEST_NAME else one[:LONGEST_NAME] + "..." for one in known]
     meant = name.lower() if isinstance(name, str) else ""
     close = get_close_matches(meant, [n.lower() for n in names], n=3, cutoff=0.5)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dpselect.draws import Draws
-from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
+
+if TYPE_CHECKING:
+    from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 
 
 def sampled(most: int | None) -> str:

@@ -6,14 +6,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpselect.accounting.composition import basic
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
-from dpselect.mechanisms.top_k.peeling import Peeling
 from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.privacy import ApproxDP, Steps
 from dpselect.queries.counting import fresh_counts, noise
@@ -21,6 +20,9 @@ from dpselect.queries.top_k_plan import Plan
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.release import Ended, Item, Release, Statement
+
+if TYPE_CHECKING:
+    from dpselect.mechanisms.top_k.peeling import Peeling
 
 Picked = tuple[Sequence[tuple[int, int]], Any, Callable[[Any], Any]]
 """Picks, the counts of groups, and what names the picks."""

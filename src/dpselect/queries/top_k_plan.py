@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpselect.aggregates.histogram import Histogram
 from dpselect.domain import Domain
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, Progress
-from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.release.release import Release
+
+if TYPE_CHECKING:
+    from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 
 
 @dataclass(frozen=True, kw_only=True)
