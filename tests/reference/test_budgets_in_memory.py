@@ -1,6 +1,8 @@
 """A budget in memory: every answer is paid, what does not fit is refused before a row is read, and nothing is lost."""
 
+import copy
 import os
+import pickle
 import threading
 from fractions import Fraction
 
@@ -123,6 +125,43 @@ def test_a_forked_child_can_spend_nothing():
             os._exit(status)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert budget.left.epsilon == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_that_is_forked_while_a_question_is_asked_gets_no_answer():
+    """Both would draw, and two different answers would come out for one price."""
+    budget, children, status = Budget(epsilon=1, delta="1e-6"), [], 1
+
+    def forks():
+        children.append(os.fork())
+        return choice(), HALF
+
+    try:
+        budget.pay(HALF, Question("{}", repeatable=False), forks, fresh=False)
+    except dps.BudgetError:
+        status = 0
+    finally:
+        if children == [0]:
+            os._exit(status)
+    assert status == 1
+    assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
+
+
+def test_whoever_alters_a_release_alters_no_stored_answer(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join(["user,item", *(f"{u},ant" for u in range(500))]))
+    asked = votes(Budget(epsilon=1), path)
+    for _ in range(2):
+        found = asked.choose(domain=["ant", "bee"], epsilon=1)
+        assert found.privacy.parameters == {"k": 1}
+        found.privacy.parameters["k"] = 99
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.deepcopy])
+def test_a_data_set_whose_budget_could_be_spent_twice_is_not_copied(copied):
+    with pytest.raises(dps.BudgetError, match=r"^a Budget cannot be copied or pickled: it could be spent twice"):
+        copied(votes(Budget(epsilon=1)))
 
 
 def test_a_path_is_this_users_account(tmp_path, monkeypatch):

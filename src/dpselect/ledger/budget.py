@@ -80,7 +80,7 @@ class Budget:
         epsilon = parameters.epsilon("epsilon", epsilon)
         self._total = ApproxDP(epsilon, parameters.probability("delta", delta, zero=True))
         self._taken = ApproxDP(Fraction(0), Fraction(0))
-        self._answers: dict[str, Release] = {}
+        self._answers: dict[str, str] = {}  # archived, since whoever has a release may alter it
         self._lock = threading.Lock()
         self._home = here()
 
@@ -115,8 +115,7 @@ class Budget:
 
     def pay(self, asked: Priced, question: Question, ask: Callable[[], Release], *, fresh: bool) -> Release:
         """The answer, paid. What ends it once it is being asked leaves the ceiling taken: never too little."""
-        if self._home != here():  # before the lock, which a fork may have copied locked
-            raise BudgetError("the budget belongs to the process that made it", "make another one in this process")
+        self._check_process()
         stored = self._stored(question, fresh=fresh)
         if stored is not None:
             return replace(stored, charged=self._receipt(NOTHING, repeated=True))
@@ -124,23 +123,32 @@ class Budget:
         self._take(ceiling)
         release = ask()
         spent = asked.spent(release)
+        self._check_process()  # a child that was forked meanwhile has drawn an answer that nothing was taken for
         with self._lock:
             epsilon, delta = spent.epsilon - ceiling.epsilon, spent.delta - ceiling.delta
             self._taken = ApproxDP(self._taken.epsilon + epsilon, self._taken.delta + delta)
         self._store(question, release)
         return replace(release, charged=self._receipt(spent))
 
+    def _check_process(self) -> None:
+        """Before the lock, which a fork may have copied locked."""
+        if self._home != here():
+            raise BudgetError("the budget belongs to the process that made it", "make another one in this process")
+
     def _stored(self, question: Question, *, fresh: bool) -> Release | None:
         """The answer to the same question, if it was kept and is wanted."""
         if fresh or not question.repeatable:
             return None
         with self._lock:
-            return self._answers.get(question.text)
+            stored = self._answers.get(question.text)
+        return None if stored is None else restored(stored)
 
     def _store(self, question: Question, release: Release) -> None:
+        """Keep the answer as text, which nobody who has the release can alter."""
         if question.repeatable:
+            kept = archived(release)
             with self._lock:
-                self._answers[question.text] = release
+                self._answers[question.text] = kept
 
     def _take(self, ceiling: ApproxDP) -> None:
         with self._lock:
