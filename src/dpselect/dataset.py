@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpselect.queries.quantile import Bounds
     from dpselect.queries.query import Query
     from dpselect.release.release import Release
-    from dpselect.texts.words import Words
+    from dpselect.texts.text import Words
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -20,9 +20,8 @@ from dpselect.mechanisms.candidates import Input
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy
 from dpselect.privacy import neighbors as related
-from dpselect.queries.counting import sampled
 from dpselect.queries.paid import OfValues, paid
-from dpselect.queries.query import INNER, Rows
+from dpselect.queries.query import INNER, Rows, sampled
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA
 from dpselect.release.release import Item, Release, Statement

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, PerUser, Progress
-from dpselect.errors import ParameterError, came
 from dpselect.ledger.budget import Budget, Where
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.parameters import Number
 from dpselect.privacy import Privacy
 from dpselect.queries.paid import OfValues, paid
-from dpselect.queries.query import INNER, Rows
+from dpselect.queries.query import INNER
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA
 from dpselect.release.formatting import Json
@@ -42,6 +41,7 @@ class QuantileQuery(OfValues):
     """
 
     verb: ClassVar[str] = "quantile"
+    unfit: ClassVar[tuple[str, ...]] = ("split", "max_items_per_user")
 
     q: Any = MEDIAN
     bounds: Any
@@ -97,16 +97,9 @@ class QuantileQuery(OfValues):
             "per_user": None if self.per_user is None else str(self.per_user),
         }
 
-    def of(self, rows: Rows) -> Self:
-        """The question of a data set, whose users take part with one value each."""
-        parameters.one_of("per_user", self.per_user, PerUser)
-        for name in ("split", "max_items_per_user"):
-            if getattr(rows, name) is not None:
-                raise ParameterError(name, "be left out for a quantile", came(getattr(rows, name)))
-        return super().of(rows)
-
     def check(self, engine: Engine) -> None:
-        """Refuse a column that holds no numbers."""
+        """Refuse a column that holds no numbers, and users of whom nobody said which value counts."""
+        parameters.one_of("per_user", self.per_user, PerUser)
         engine.check_values()
 
     def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:

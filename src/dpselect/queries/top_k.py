@@ -10,6 +10,8 @@ from typing import ClassVar
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import largest_epsilon, split_delta
 from dpselect.accounting.price import COUNT_SHARE, plan_of, priced
+from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.domain import Domain, domain_of, most_items
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, Progress
@@ -20,10 +22,8 @@ from dpselect.mechanisms.top_k.peeling import Peeling
 from dpselect.methods import AUTO
 from dpselect.parameters import Number
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
-from dpselect.queries.counting import sampled
-from dpselect.queries.query import INNER, Query
-from dpselect.queries.top_k_picks import LimitedTop, PeeledTop
-from dpselect.queries.top_k_plan import Plan
+from dpselect.queries.query import INNER, Query, sampled
+from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
 from dpselect.release.release import Release
 
 PEELING, LIMITED, DISCOVER, SEQUENCE = "peeling", "limited-domain", "discover", "joint-sequence"
@@ -125,19 +125,30 @@ class TopKQuery(Query):
 
     def check(self, engine: Engine) -> None:
         """Refuse a domain that the column of items cannot hold, or what the engine cannot be asked."""
-        self.plan.check(engine, self.known)
+        if self.plan.of_sets:
+            engine.check_sets()
+        elif self.known is not None:
+            engine.check(self.known)
 
     def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
-        """The answer."""
-        return self.plan.run(engine, self.known, draws, progress)
+        """The answer. At most k_bar + 1 of the engine's rows leave it where limited domain looks for the items."""
+        plan = self.plan
+        found: Histogram | UserSets
+        if plan.of_sets:
+            found = engine.contributions(progress=progress)
+        elif plan.k_bar is None:
+            found = engine.grouped(self.known, progress=progress)
+        else:
+            found = engine.top(plan.k_bar + 1, progress=progress)
+        return plan.select(found, draws, progress)
 
     def spent(self, release: Release) -> ApproxDP:
         """What an answer cost: picks that were not made may be saved."""
-        return self.plan.charge(len(release))
+        return self.plan.spent(len(release))
 
     def steps(self, release: Release) -> tuple[Steps, ...]:
         """The steps that an answer took."""
-        return self.plan.taken(len(release))
+        return self.plan.steps(len(release))
 
     @property
     def known(self) -> Domain | None:

@@ -22,9 +22,8 @@ from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.queries.query import Query, Rows
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
-from dpselect.texts.level_shares import level_shares
+from dpselect.texts.text import Words, level_shares
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
-from dpselect.texts.words import Words
 
 ONE_ITEM = "truncated-geometric"
 WITH_POPULAR = "greedy-geometric"
