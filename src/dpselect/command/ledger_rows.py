@@ -48,8 +48,8 @@ def balance_row(balance: Balance) -> dict[str, object]:
 
 def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
     """Every entry for a person, with what the account had left after it."""
+    from dpselect.ledger.audit import Sums
     from dpselect.ledger.question import summary
-    from dpselect.ledger.sums import Sums
 
     sums = Sums()
     asked: dict[int, str | None] = {}
@@ -74,7 +74,7 @@ def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
 
 
 def _named(account: Account) -> dict[str, Json]:
-    from dpselect.ledger.names import seen
+    from dpselect.ledger.account import seen
 
     return {"analyst": seen(account.analyst), "dataset": seen(account.dataset)}
 

@@ -11,10 +11,10 @@ from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
 from dpselect.engines.port import Progress
 from dpselect.errors import ParameterError
+from dpselect.mechanisms.gaps import each as gaps_each
+from dpselect.mechanisms.gaps import exponential, others
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
-from dpselect.mechanisms.top_k.gaps import each as gaps_each
-from dpselect.mechanisms.top_k.gaps import exponential, others
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps

@@ -19,11 +19,11 @@ from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.port import Engine, Progress
 from dpselect.mechanisms import RenyiShaped
+from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.ordering import bounded
 from dpselect.mechanisms.set_union.rounds import without
-from dpselect.mechanisms.widths import gaussian_width
 from dpselect.methods import AUTO
 from dpselect.privacy import weak_points
 from dpselect.queries.union_terms import BOUND_SHARE, BOUNDS, UnionTerms, chosen_method

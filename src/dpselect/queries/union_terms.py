@@ -11,11 +11,11 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from dpselect import methods, parameters
+from dpselect.accounting.calibration import largest_rho
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve, least_epsilon
-from dpselect.mechanisms.top_k.threshold_heights import largest_rho
 from dpselect.methods import AUTO, Bound, Weights
 from dpselect.parameters import DELTA, Number, rounded_up
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps

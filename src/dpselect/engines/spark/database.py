@@ -17,8 +17,7 @@ from dpselect.engines.spark import dialect as spark_dialect
 from dpselect.engines.spark.jobs import fresh_name
 from dpselect.engines.spark.names import Names
 from dpselect.engines.spark.source import frame_of, work_of
-from dpselect.engines.spark.tables import Needs, columns_of, view, view_of
-from dpselect.engines.spark.values import arrays_of, items_of, table_of
+from dpselect.engines.spark.tables import Needs, arrays_of, columns_of, items_of, table_of, view, view_of
 from dpselect.engines.sql.port import Columns, Row, SqlType
 
 if TYPE_CHECKING:

@@ -14,14 +14,15 @@ from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.domain import Column, Domain, Listed, Span
 from dpselect.engines import row_filter
 from dpselect.engines.count_groups import histogram_of
+from dpselect.engines.duckdb.domain import keep_domain
+from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters.engines import of_dialect
 from dpselect.engines.port import PerUser, Progress
 from dpselect.engines.row_filter import RowFilter
 from dpselect.engines.sql import questions
 from dpselect.engines.sql import sets as sql_sets
-from dpselect.engines.sql.domain import domain_values
 from dpselect.engines.sql.pairs import SqlPairs
-from dpselect.engines.sql.port import Database, int64
+from dpselect.engines.sql.port import Database, SqlType, int64
 from dpselect.errors import DataError, ParameterError
 from dpselect.parameters import whole
 from dpselect.texts.token_stream import TokenStream
@@ -184,3 +185,16 @@ class SqlEngine:
             listed = self._domains[domain]
             return questions.of_domain(self._counts(questions.in_domain(self._rows, listed)), listed)
         return self._counts(self._rows)
+
+
+def domain_values(domain: Listed | Column, item_type: SqlType) -> list[object]:
+    """The distinct items of a listed domain, in their order, as the item column would hold them. They are public.
+
+    DuckDB reads and checks them, so that a domain means the same wherever the rows are.
+    """
+    workspace = Workspace()
+    try:
+        kept = keep_domain(workspace, domain, item_type.duckdb or "VARCHAR")
+        return [row[0] for row in workspace.fetch(f"SELECT i FROM {kept} ORDER BY i")]
+    finally:
+        workspace.close()

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpselect.draws import Draws
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Candidates
 from dpselect.mechanisms.choose.port import Choice, parse
-from dpselect.mechanisms.top_k import gaps
 from dpselect.privacy import BoundedRange
 
 

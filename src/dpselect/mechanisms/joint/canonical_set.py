@@ -11,9 +11,9 @@ from flint import arb, ctx
 
 from dpselect.draws import Draws
 from dpselect.draws.loss_levels import NEGLIGIBLE, power
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.joint.port import JointMechanism, parse
 from dpselect.mechanisms.joint.ranked import Ranked, subset
-from dpselect.mechanisms.top_k import gaps
 from dpselect.privacy import BoundedRange
 
 

@@ -9,7 +9,7 @@ from functools import cache, lru_cache, partial
 
 import numpy as np
 
-from dpselect.accounting.renyi_budget import best_order, first_order, renyi_budget
+from dpselect.accounting.renyi import best_order, first_order, renyi_budget
 from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
