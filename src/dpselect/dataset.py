@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from dpselect import parameters
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.identity import shown, source_of
-from dpselect.engines.port import PerUser, Progress
+from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import check_call, secure
 from dpselect.methods import AUTO
-from dpselect.parameters import DELTA, Number, whole
+from dpselect.parameters import DELTA, Number, Progress, whole
 from dpselect.privacy import Neighbors, warn_if_weak
 from dpselect.texts.text import Text
 

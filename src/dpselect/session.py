@@ -13,7 +13,7 @@ from dpselect.accounting.privacy_filters import Terms, by_pick, by_total
 from dpselect.accounting.session_accountant import Cost, QuestionsLeft, Remaining, SessionAccountant, in_words
 from dpselect.dataset import Dataset
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, PerUser, Progress
+from dpselect.engines.port import Engine, PerUser
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.budget import Budget, LedgerBudget, Where, budget_of
 from dpselect.ledger.deposits import Deposit
@@ -21,7 +21,7 @@ from dpselect.mechanisms.candidates import Input
 from dpselect.mechanisms.port import check_call, secure
 from dpselect.mechanisms.top_k.limited_domain import default_k_bar
 from dpselect.methods import AUTO
-from dpselect.parameters import Number, rounded_down, rounded_up
+from dpselect.parameters import Number, Progress, rounded_down, rounded_up
 from dpselect.privacy import ApproxDP, Neighbors, warn_if_weak
 from dpselect.processes import refuse_copy
 from dpselect.queries.choose import ChooseQuery

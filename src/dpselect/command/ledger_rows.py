@@ -118,10 +118,10 @@ def exported(entry: Entry) -> dict[str, Json]:
 
 def table(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows for a person."""
-    from dpselect.release import formatting
+    from dpselect.release.table import Table
 
     left = ("analyst", "dataset", "what", "rows", "question")
-    return formatting.text_table({name: [_brief(row[name]) for row in rows] for name in rows[0]}, left=left)
+    return Table({name: [_brief(row[name]) for row in rows] for name in rows[0]}, left).text()
 
 
 def _brief(value: object) -> object:

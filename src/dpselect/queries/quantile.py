@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 from dpselect import parameters
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, PerUser, Progress
+from dpselect.engines.port import Engine, PerUser
 from dpselect.ledger.budget import Budget, Where
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import Privacy
 from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.query import INNER
@@ -63,17 +64,12 @@ class QuantileQuery(OfValues):
             epsilon_per_pick=self.epsilon_per_pick,
         )
         grid = mechanism.grid
-        for name, value in {
-            "q": mechanism.shares,
-            "bounds": (grid.low, grid.high),
-            "step": grid.step,
-            "delta": mechanism.delta,
-            "epsilon": None if self.epsilon is None else mechanism.privacy.epsilon,
-            "epsilon_per_pick": None if self.epsilon_per_pick is None else mechanism.epsilon_per_pick,
-            "per_user": which,
-            "mechanism": mechanism,
-        }.items():
-            object.__setattr__(self, name, value)
+        settle(self, q=mechanism.shares, bounds=(grid.low, grid.high), step=grid.step, delta=mechanism.delta)
+        settle(self, per_user=which, mechanism=mechanism)
+        if self.epsilon is not None:
+            settle(self, epsilon=mechanism.privacy.epsilon)
+        if self.epsilon_per_pick is not None:
+            settle(self, epsilon_per_pick=mechanism.epsilon_per_pick)
 
     def to_dict(self) -> dict[str, Json]:
         """The question in JSON types; one about values of the caller's own has no rule for users with several."""
@@ -160,14 +156,7 @@ def quantile(
         [40]
     """
     query = QuantileQuery(q=q, bounds=bounds, step=step, epsilon=epsilon, delta=delta, per_user=None)
-    return paid(
-        query,
-        "values",
-        values,
-        budget=budget,
-        fresh=fresh,
-        draws=draws,
-    )
+    return paid(query, "values", values, budget=budget, fresh=fresh, draws=draws)
 
 
 def median(

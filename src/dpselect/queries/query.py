@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from dpselect import parameters
 from dpselect.domain import Column, Listed, Size, Span
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, Progress
+from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
+from dpselect.parameters import Progress
 from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.release.accuracy import said_items
 

@@ -14,13 +14,14 @@ from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.domain import Domain, domain_of, most_items
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, Progress
+from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.mechanisms.top_k.peeling import Peeling
 from dpselect.methods import AUTO
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.queries.query import INNER, Query, sampled
 from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
@@ -73,35 +74,26 @@ class TopKQuery(Query):
         parameters.flag("counts", self.counts)
         parameters.flag("ranked", self.ranked)
         domain = None if self.domain is None else domain_of(self.domain)
-        object.__setattr__(self, "domain", domain)
+        settle(self, domain=domain)
         if self.max_items_per_user is not None:
-            most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
-            object.__setattr__(self, "max_items_per_user", most)
+            settle(self, max_items_per_user=parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
         if self.epsilon_per_pick is not None:
             self._settle_pick(domain)
         else:
-            object.__setattr__(self, "epsilon", parameters.epsilon("epsilon", self.epsilon))
-            object.__setattr__(self, "delta", parameters.delta_or_default(self.delta, needed=domain is None))
-        method = methods.checked(
-            "top_k",
-            self.method,
-            domain=domain is not None,
-            where=" without a domain" if domain is None else " with a domain",
-        )
+            delta = parameters.delta_or_default(self.delta, needed=domain is None)
+            settle(self, epsilon=parameters.epsilon("epsilon", self.epsilon), delta=delta)
+        where = " without a domain" if domain is None else " with a domain"
+        method = methods.checked("top_k", self.method, domain=domain is not None, where=where)
         plan = self._of_picks(domain) if self.epsilon_per_pick is not None else self._planned(method, domain)
-        object.__setattr__(self, "plan", plan)
-        object.__setattr__(self, "k", plan.selector.k)
-        if self.k_bar is not None:
-            object.__setattr__(self, "k_bar", plan.k_bar)
+        settle(self, plan=plan, k=plan.selector.k, k_bar=None if self.k_bar is None else plan.k_bar)
 
     def _settle_pick(self, domain: Domain | None) -> None:
         """The price of a pick, exact, and nothing else in its place."""
         if self.epsilon is not None or self.delta is not None:
             raise ParameterError("epsilon", "be left out where epsilon_per_pick is given", "both")
-        object.__setattr__(self, "epsilon_per_pick", parameters.epsilon("epsilon_per_pick", self.epsilon_per_pick))
+        settle(self, epsilon_per_pick=parameters.epsilon("epsilon_per_pick", self.epsilon_per_pick))
         if domain is None:
-            share = parameters.probability("delta_threshold", self.delta_threshold)
-            object.__setattr__(self, "delta_threshold", share)
+            settle(self, delta_threshold=parameters.probability("delta_threshold", self.delta_threshold))
 
     @property
     def price(self) -> Privacy:

@@ -9,14 +9,13 @@ from dpselect import parameters
 from dpselect.accounting.price import COUNT_SHARE
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
-from dpselect.engines.port import Progress
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.gaps import each as gaps_each
 from dpselect.mechanisms.gaps import exponential, others
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.queries.top_k_plan import Plan, fresh_counts, noise
 from dpselect.queries.union import chosen_bound, found_by

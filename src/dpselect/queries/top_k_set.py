@@ -7,13 +7,13 @@ from fractions import Fraction
 
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
-from dpselect.engines.port import Progress
 from dpselect.mechanisms.candidates import fixed
 from dpselect.mechanisms.joint.canonical_set import CanonicalSet
 from dpselect.mechanisms.joint.permute_and_flip import JointPermuteAndFlip, Loss
 from dpselect.mechanisms.joint.ranked import ranked
 from dpselect.mechanisms.joint.sequence import JointSequence
 from dpselect.mechanisms.joint.set import JointSet
+from dpselect.parameters import Progress
 from dpselect.queries.top_k_plan import Plan, fresh_counts, noise
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, whole

@@ -17,7 +17,7 @@ from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws, fresh_key
-from dpselect.engines.port import Engine, Progress
+from dpselect.engines.port import Engine
 from dpselect.mechanisms import RenyiShaped
 from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.quantile import Quantile
@@ -25,6 +25,7 @@ from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.ordering import bounded
 from dpselect.mechanisms.set_union.rounds import without
 from dpselect.methods import AUTO
+from dpselect.parameters import Progress
 from dpselect.privacy import weak_points
 from dpselect.queries.union_terms import BOUND_SHARE, BOUNDS, UnionTerms, chosen_method
 from dpselect.release import accuracy

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.engines.port import Progress
 from dpselect.engines.postgres.address import place, said
 from dpselect.engines.sql.port import Columns, Row
 from dpselect.errors import DataError, DpselectError
+from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
     import psycopg

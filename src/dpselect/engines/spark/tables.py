@@ -5,7 +5,7 @@ A view has a name that nobody guesses, and the small tables hold public or relea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,17 +14,13 @@ import numpy.typing as npt
 from dpselect.aggregates.user_sets import Int64
 from dpselect.engines.spark.jobs import Work, fresh_name
 from dpselect.engines.spark.types import spark_type
-from dpselect.engines.sql.port import SqlType
+from dpselect.engines.sql.port import Needs, SqlType
 from dpselect.errors import ParameterError
 from dpselect.parameters import near
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
-
-
-Needs = Callable[[Sequence[str]], Sequence[str]]
-"""The columns that a filter needs, told from the names of all."""
 
 
 def columns_of(work: Work, frame: DataFrame, user: str, item: str, needs: Needs | None) -> dict[str, SqlType]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpselect.draws import Draws
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Candidates
-from dpselect.mechanisms.choose.port import Choice, parse
+from dpselect.mechanisms.choose.port import Choice
 from dpselect.privacy import BoundedRange
 
 
@@ -31,9 +31,6 @@ class ExponentialMechanism(Choice):
     """
 
     step = BoundedRange
-
-    def __post_init__(self) -> None:
-        parse(self)
 
     def gap(self, beta: float, candidates: int) -> Fraction:
         """No candidate has a score that is larger by more than this, but with probability beta."""

@@ -14,10 +14,10 @@ from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import promise, settle
-from dpselect.mechanisms.set_union.port import Progress, parse
+from dpselect.mechanisms.set_union.port import parse
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, half_weight, steepest
 from dpselect.mechanisms.set_union.rounds import in_rounds, parts_of
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import Privacy
 
 LEAST_EPSILON = Fraction(1, 1000)

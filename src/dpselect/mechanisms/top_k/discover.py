@@ -17,11 +17,10 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import promise, secure, settle
 from dpselect.mechanisms.set_union.count import TruncatedGeometric
-from dpselect.mechanisms.set_union.port import Progress
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, RenyiShaped
 from dpselect.mechanisms.set_union.rounds import LEAST_SHARE
 from dpselect.mechanisms.top_k.peeling import Peeling
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import BoundedRange, Privacy, PureDP
 
 UNION_SHARE = Fraction(2, 3)  # of the Rényi budget; measured in benchmarks/README.md, discover

@@ -68,6 +68,9 @@ class PeelingWithBottom(ABC):
     max_items_per_user: int | None = None
     terms: Terms = field(init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        parse(self)
+
     @property
     def privacy(self) -> Privacy:
         """Bounded-range steps, and delta_threshold."""
@@ -106,9 +109,6 @@ class LimitedDomain(PeelingWithBottom):
         >>> LimitedDomain(k=2, k_bar=3, epsilon=4, delta="1e-6")([900, 600, 5, 2, 1]).tolist()
         [0, 1]
     """
-
-    def __post_init__(self) -> None:
-        parse(self)
 
     def picks(self, rows: TopRows, draws: Draws) -> Picks:
         """Picked rows as (row, 0), best first."""

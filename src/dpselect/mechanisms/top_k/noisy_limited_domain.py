@@ -214,9 +214,9 @@ def reach(mechanism: NoisyLimitedDomain, beta: float) -> int:
 
 
 # ---- heights ----------------------------------------------------------------------------------------------
-# How far bottom must be above the last count, so that noise rarely lifts an item over it, rounded outward. With the same
-# noise on both, an item at most one above h_(k_bar + 1) exceeds bottom, at h_(k_bar + 1) + 1 + T, with probability at
-# most P(W > T), where W is the difference of two noises. `swaps` items can do so at once.
+# How far bottom must be above the last count, so that noise rarely lifts an item over it, rounded outward. With the
+# same noise on both, an item at most one above h_(k_bar + 1) exceeds bottom, at h_(k_bar + 1) + 1 + T, with
+# probability at most P(W > T), where W is the difference of two noises. `swaps` items can do so at once.
 
 
 def laplace_tail(rate: Fraction, t: int) -> Fraction:
