@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from dpselect import parameters
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.identity import shown, source_of
-from dpselect.engines.port import PerUser, Progress
+from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import check_call, secure
 from dpselect.methods import AUTO
-from dpselect.parameters import Number, whole
+from dpselect.parameters import Number, Progress, whole
 from dpselect.privacy import Neighbors, warn_if_weak
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from dpselect.queries.quantile import Bounds
     from dpselect.queries.query import Query
     from dpselect.release.release import Release
-    from dpselect.texts.text import Text
-    from dpselect.texts.words import Words
+    from dpselect.texts.text import Text, Words
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -164,7 +164,7 @@ METHODS: tuple[Method, ...] = (
     ),
     _union(
         "truncated-geometric",
-        "truncated_geometric:TruncatedGeometric",
+        "count:TruncatedGeometric",
         "one random item of each user, optimal release",
         SUM,
         NONE,

@@ -19,6 +19,12 @@ Reader = TypeVar("Reader", bound=Callable[..., object])
 Number = Fraction | int | float | str | Decimal
 """What a caller may write for a real parameter; the mechanism keeps it as a Fraction."""
 
+Progress = Callable[[float | None], None]
+"""Called about five times a second while a query runs: the part that is done in twentieths, None where unknown.
+
+Nothing finer: an exact share, or a call for so many users, would tell how many there are.
+"""
+
 DELTA = Fraction(1, 10**6)
 """The delta of a question that needs one and was given none."""
 

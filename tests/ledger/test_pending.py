@@ -16,11 +16,11 @@ import pytest
 import dpselect
 from dpselect.errors import LedgerError
 from dpselect.ledger import ZERO, Account, Kind, Ledger, Reservation, migrations
+from dpselect.ledger.audit import Sums
 from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.entry import Draft
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.question import Question
-from dpselect.ledger.sums import Sums
 from dpselect.privacy import ApproxDP
 from tests.ledger.amounts import Costing, ask, charge, started
 

@@ -18,8 +18,8 @@ from dpselect.queries.query import VERBS, kind
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.union import UnionQuery
 from dpselect.testing import SeededDraws
+from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
-from dpselect.texts.words import Words
 
 ROWS = {"user": [u for u in range(900) for _ in range(2)], "item": [n for u in range(900) for n in (u % 3, 5)]}
 

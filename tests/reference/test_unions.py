@@ -14,15 +14,13 @@ import dpselect as dps
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.methods import Weights, methods, named
 from dpselect.privacy import ApproxDP, PureDP, Steps
-from dpselect.queries import union_run
-from dpselect.queries.union import UnionQuery
-from dpselect.queries.union_accuracy import users_for
-from dpselect.queries.union_run import chosen_bound, plainly
+from dpselect.queries import union as union_run
+from dpselect.queries.union import UnionQuery, chosen_bound, plainly, users_for
 from dpselect.queries.union_terms import best_method
 from dpselect.release.archive import archived, restored
 from dpselect.testing import SeededDraws
+from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
-from dpselect.texts.words import Words
 
 METHODS = {one.name: one.mechanism for one in methods("union")}
 PRICE = {"epsilon": 50, "delta": "1e-9"}

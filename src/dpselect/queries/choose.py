@@ -13,16 +13,16 @@ from dpselect import methods, parameters
 from dpselect.aggregates.histogram import Histogram
 from dpselect.domain import domain_of
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, Progress
+from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.ledger.budget import Budget, Where
 from dpselect.mechanisms.candidates import Input
-from dpselect.parameters import Number
+from dpselect.mechanisms.port import settle
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import Neighbors, Privacy
 from dpselect.privacy import neighbors as related
-from dpselect.queries.counting import sampled
 from dpselect.queries.paid import OfValues, paid, price_of
-from dpselect.queries.query import INNER, Rows
+from dpselect.queries.query import INNER, Rows, sampled
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA
 from dpselect.release.release import Item, Release, Statement
@@ -51,8 +51,7 @@ class ChooseQuery(OfValues):
 
     def __post_init__(self) -> None:
         if self.max_items_per_user is not None:
-            most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
-            object.__setattr__(self, "max_items_per_user", most)
+            settle(self, max_items_per_user=parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
         known = None if self.of_scores else domain_of(self.domain)
         if not self.of_scores and (self.sensitivity != 1 or self.monotonic is not False):
             raise ParameterError("sensitivity", "be left out for counts of users, which one user moves by 1", "another")
@@ -62,15 +61,8 @@ class ChooseQuery(OfValues):
         mechanism = methods.named("choose", method).make(
             epsilon=self.epsilon, sensitivity=self.sensitivity, monotonic=monotonic, neighbors=which
         )
-        for name, value in {
-            "domain": known,
-            "epsilon": mechanism.privacy.epsilon,
-            "method": method,
-            "neighbors": which,
-            "sensitivity": Fraction(mechanism.sensitivity),
-            "mechanism": mechanism,
-        }.items():
-            object.__setattr__(self, name, value)
+        settle(self, domain=known, method=method, neighbors=which, mechanism=mechanism)
+        settle(self, epsilon=mechanism.privacy.epsilon, sensitivity=Fraction(mechanism.sensitivity))
 
     @property
     def price(self) -> Privacy:
@@ -152,11 +144,4 @@ def choose(
         of_scores=True,
         **price_of(budget, "choose", epsilon, None),
     )
-    return paid(
-        query,
-        "scores",
-        scores,
-        budget=budget,
-        fresh=fresh,
-        draws=draws,
-    )
+    return paid(query, "scores", scores, budget=budget, fresh=fresh, draws=draws)

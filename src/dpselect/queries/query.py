@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from dpselect import parameters
 from dpselect.domain import Column, Listed, Size, Span
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, Progress
+from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
+from dpselect.parameters import Progress
 from dpselect.privacy import ApproxDP, Privacy, Steps
+from dpselect.release.accuracy import said_items
 
 if TYPE_CHECKING:
     from dpselect.release.formatting import Json
     from dpselect.release.release import Release
-    from dpselect.texts.words import Words
+    from dpselect.texts.text import Words
 
 INNER = {"inner": True}  # of a field that JSON does not have
 VERBS = {
@@ -58,6 +60,7 @@ class Query(ABC):
     """One question. Its fields are the parameters, exact; making it raises ParameterError for a bad one."""
 
     verb: ClassVar[str]
+    unfit: ClassVar[tuple[str, ...]] = ()  # what the data may not say, because this question has no use for it
 
     @property
     @abstractmethod
@@ -95,6 +98,9 @@ class Query(ABC):
         if rows.words is not None:
             hint = "for the words of a message use item= and split=' '"
             raise ParameterError("item", f"be no Text for {self.verb}, which counts items", "a Text", hint)
+        for name in self.unfit:
+            if getattr(rows, name) is not None:
+                raise ParameterError(name, f"be left out for a {self.verb}", came(getattr(rows, name)))
         mine = getattr(self, "max_items_per_user", None)
         if not hasattr(self, "max_items_per_user") or mine == rows.max_items_per_user:
             return self
@@ -165,6 +171,11 @@ def kind(verb: str) -> type[Query]:
     module, _, name = VERBS[verb].partition(":")
     found: type[Query] = getattr(importlib.import_module(f"dpselect.queries.{module}"), name)
     return found
+
+
+def sampled(most: int | None) -> str:
+    """What of a user counts where the data are bounded: a sentence to put behind another."""
+    return "" if most is None else f" Every user counts for at most {said_items(most)}, chosen at random."
 
 
 def _open(cls: type[Query]) -> list[Field[Any]]:

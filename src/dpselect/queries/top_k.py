@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, ClassVar
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import largest_epsilon, split_delta
 from dpselect.accounting.price import COUNT_SHARE, plan_of, priced
+from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.domain import Domain, domain_of, most_items
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, Progress
+from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.methods import AUTO
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
-from dpselect.queries.counting import sampled
-from dpselect.queries.query import INNER, Query
-from dpselect.queries.top_k_picks import LimitedTop, PeeledTop
-from dpselect.queries.top_k_plan import Plan
+from dpselect.queries.query import INNER, Query, sampled
+from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
@@ -74,37 +75,28 @@ class TopKQuery(Query):
         parameters.flag("counts", self.counts)
         parameters.flag("ranked", self.ranked)
         domain = None if self.domain is None else domain_of(self.domain)
-        object.__setattr__(self, "domain", domain)
+        settle(self, domain=domain)
         if self.max_items_per_user is not None:
-            most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
-            object.__setattr__(self, "max_items_per_user", most)
+            settle(self, max_items_per_user=parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
         if self.epsilon_per_pick is not None:
             self._settle_pick(domain)
         else:
-            object.__setattr__(self, "epsilon", parameters.epsilon("epsilon", self.epsilon))
-            object.__setattr__(self, "delta", parameters.delta_or_default(self.delta, needed=domain is None))
-        method = methods.checked(
-            "top_k",
-            self.method,
-            domain=domain is not None,
-            where=" without a domain" if domain is None else " with a domain",
-        )
+            delta = parameters.delta_or_default(self.delta, needed=domain is None)
+            settle(self, epsilon=parameters.epsilon("epsilon", self.epsilon), delta=delta)
+        where = " without a domain" if domain is None else " with a domain"
+        method = methods.checked("top_k", self.method, domain=domain is not None, where=where)
         if self.epsilon_per_pick is not None and method not in (AUTO, PEELING, LIMITED):
             raise ParameterError("epsilon", f"be given for {method}, which makes no picks", "nothing")
         plan = self._of_picks(domain) if self.epsilon_per_pick is not None else self._planned(method, domain)
-        object.__setattr__(self, "plan", plan)
-        object.__setattr__(self, "k", plan.selector.k)
-        if self.k_bar is not None:
-            object.__setattr__(self, "k_bar", plan.k_bar)
+        settle(self, plan=plan, k=plan.selector.k, k_bar=None if self.k_bar is None else plan.k_bar)
 
     def _settle_pick(self, domain: Domain | None) -> None:
         """The price of a pick, exact, and nothing else in its place."""
         if self.epsilon is not None or self.delta is not None:
             raise ParameterError("epsilon", "be left out where epsilon_per_pick is given", "both")
-        object.__setattr__(self, "epsilon_per_pick", parameters.epsilon("epsilon_per_pick", self.epsilon_per_pick))
+        settle(self, epsilon_per_pick=parameters.epsilon("epsilon_per_pick", self.epsilon_per_pick))
         if domain is None:
-            share = parameters.probability("delta_threshold", self.delta_threshold)
-            object.__setattr__(self, "delta_threshold", share)
+            settle(self, delta_threshold=parameters.probability("delta_threshold", self.delta_threshold))
 
     @property
     def price(self) -> Privacy:
@@ -129,19 +121,30 @@ class TopKQuery(Query):
 
     def check(self, engine: Engine) -> None:
         """Refuse a domain that the column of items cannot hold, or what the engine cannot be asked."""
-        self.plan.check(engine, self.known)
+        if self.plan.of_sets:
+            engine.check_sets()
+        elif self.known is not None:
+            engine.check(self.known)
 
     def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
-        """The answer."""
-        return self.plan.run(engine, self.known, draws, progress)
+        """The answer. At most k_bar + 1 of the engine's rows leave it where limited domain looks for the items."""
+        plan = self.plan
+        found: Histogram | UserSets
+        if plan.of_sets:
+            found = engine.contributions(progress=progress)
+        elif plan.k_bar is None:
+            found = engine.grouped(self.known, progress=progress)
+        else:
+            found = engine.top(plan.k_bar + 1, progress=progress)
+        return plan.select(found, draws, progress)
 
     def spent(self, release: Release) -> ApproxDP:
         """What an answer cost: picks that were not made may be saved."""
-        return self.plan.charge(len(release))
+        return self.plan.spent(len(release))
 
     def steps(self, release: Release) -> tuple[Steps, ...]:
         """The steps that an answer took."""
-        return self.plan.taken(len(release))
+        return self.plan.steps(len(release))
 
     @property
     def known(self) -> Domain | None:

@@ -58,8 +58,7 @@ def _no_table(table: str | None) -> None:
 
 def _database(workspace: Workspace, path: str, table: str | None) -> Scan:
     """A table of a database file, which DuckDB alone opens."""
-    from dpselect.engines.duckdb.attached import attached
-    from dpselect.engines.duckdb.catalog import TABLES, chosen, tables_of
+    from dpselect.engines.duckdb.catalog import TABLES, attached, chosen, tables_of
 
     here = attached(workspace, os.path.realpath(path)), "main"
     tables = [one for one in tables_of(workspace.fetch(TABLES)) if one.database == here[0]]

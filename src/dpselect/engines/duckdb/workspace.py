@@ -12,12 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.engines.memory import check_address_space
-from dpselect.engines.port import Progress
 from dpselect.engines.waiting import waited
 from dpselect.errors import DataError
+from dpselect.parameters import Progress
 from dpselect.temporary import Folder
 
 Row = tuple[Any, ...]
+Rows = Callable[[], contextlib.AbstractContextManager[str]]
+"""The selected rows, columns u and i, as what stands after FROM."""
 T = TypeVar("T")
 _numbers = itertools.count()
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from dpselect.engines.port import Progress
-from dpselect.engines.postgres import copy as postgres_copy
 from dpselect.engines.postgres.address import place, said
 from dpselect.engines.sql.port import Columns, Row
 from dpselect.engines.waiting import waited
 from dpselect.errors import DataError
+from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
     import psycopg
+
 
 T = TypeVar("T")
 Values = Mapping[str, object]
@@ -114,7 +115,7 @@ class Workspace:
         head = self._connection.execute(f"SELECT * FROM ({sql}) AS q LIMIT 0".encode(), values, prepare=False)
         types = [column.type_code for column in head.description or ()]
         if set(types) == {_INT8} and "%(" not in sql:
-            return postgres_copy.whole_numbers(self._connection, sql, names)
+            return whole_numbers(self._connection, sql, names)
         rows = self._rows(sql, values)
         found = zip(*rows, strict=True) if rows else [()] * len(names)
         dtypes = [np.int64 if code == _INT8 else object for code in types]
@@ -160,3 +161,26 @@ def _connected(address: str, shown: str) -> psycopg.Connection:
         pass
     hint = "check host, database, user and password (PGPASSWORD or ~/.pgpass), and that the server runs"
     raise DataError(f"no connection to {shown}", hint)
+
+
+# https://www.postgresql.org/docs/current/sql-copy.html, "Binary Format": a head of 19 bytes, then each row as how many
+# fields it has and each field as its length and its bytes, all of it big-endian; -1 fields are the end.
+_HEAD, _END = 19, 2
+
+
+def whole_numbers(connection: psycopg.Connection, sql: str, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+    """The rows of a query without values beside it, whose columns are all int8 and never null."""
+    received, statement = bytearray(), f"COPY ({sql.replace('%%', '%')}) TO STDOUT (FORMAT binary)"
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(statement.encode()) as rows,
+    ):
+        for part in rows:
+            received += part
+    fields = [(f"{kind}{at}", dtype) for at in range(len(names)) for kind, dtype in (("l", ">i4"), ("v", ">i8"))]
+    row = np.dtype([("fields", ">i2"), *fields])
+    number, rest = divmod(len(received) - _HEAD - _END, row.itemsize)
+    table = np.frombuffer(received, row, max(0, number), _HEAD)
+    if rest or any((table[f"l{at}"] != 8).any() for at in range(len(names))):
+        raise DataError("the server sent numbers that cannot be read")
+    return {name: table[f"v{at}"].astype(np.int64) for at, name in enumerate(names)}

@@ -12,9 +12,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from dpselect.draws import fresh_key
-from dpselect.engines.port import Progress
 from dpselect.engines.waiting import waited
 from dpselect.errors import DataError, DpselectError
+from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -28,6 +28,9 @@ class Choice(ABC):
     monotonic: bool = False
     neighbors: Neighbors = Neighbors.ADD_REMOVE
 
+    def __post_init__(self) -> None:
+        parse(self)
+
     @property
     def privacy(self) -> Privacy:
         """One step of this epsilon."""

@@ -16,7 +16,7 @@ from dpselect.draws import Draws, MonotoneProbability
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.set_union.ordering import bounded
-from dpselect.mechanisms.set_union.port import Progress
+from dpselect.parameters import Progress
 
 MOST_ROUNDS = 20
 LEAST_SHARE = Fraction(1, 10**6)  # of a budget, for one call
