@@ -135,10 +135,10 @@ def test_a_child_that_is_forked_while_a_question_is_asked_gets_no_answer():
 
     def forks():
         children.append(os.fork())
-        return choice(), HALF
+        return choice()
 
     try:
-        budget.pay(HALF, Question("{}", repeatable=False), forks, fresh=False)
+        budget.pay(Costing(HALF), Question("{}", repeatable=False), forks, fresh=False)
     except dps.BudgetError:
         status = 0
     finally:
