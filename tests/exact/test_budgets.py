@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
+from dpselect.accounting.pick_accountant import Cost, PickAccountant
 from dpselect.accounting.privacy_filters import Added, Alike, Concentrated, Terms, by_pick, by_total
-from dpselect.accounting.session_accountant import Cost, SessionAccountant
 from dpselect.aggregates.histogram import Histogram
 from dpselect.errors import BudgetError, ParameterError
 from dpselect.privacy import ApproxDP, BoundedRange, PureDP, Steps
@@ -114,7 +114,7 @@ def session(terms, counts, ks, charge):
     """The outcomes of Algorithm 2 over a histogram: every query asks as much as is left, up to its k."""
 
     def run(draws):
-        accountant, told, view = SessionAccountant(terms), [], "all"
+        accountant, told, view = PickAccountant(terms), [], "all"
         for k in ks:
             try:
                 asked = TopKQuery(
@@ -307,7 +307,7 @@ def picks(n, epsilon=PICK.epsilon):
 
 
 def test_a_tab_refuses_what_it_has_not_and_is_not_changed_by_that():
-    accountant = SessionAccountant(terms_of(Added(PICK)))
+    accountant = PickAccountant(terms_of(Added(PICK)))
     accountant.take(Cost(picks(7), 1))
     with pytest.raises(
         BudgetError, match=r"has 3 picks and 2 queries left, this question may take 4 picks and 1 query"
@@ -323,7 +323,7 @@ def test_a_tab_refuses_what_it_has_not_and_is_not_changed_by_that():
 
 
 def test_a_tab_that_counts_steps_alike_takes_no_larger_ones():
-    accountant = SessionAccountant(terms_of(Alike(PICK)))
+    accountant = PickAccountant(terms_of(Alike(PICK)))
     accountant.take(Cost(picks(1, "0.05")))
     with pytest.raises(ParameterError, match=r"^epsilon must be at most one pick, 0\.1"):
         accountant.take(Cost(picks(1, "0.11")))
@@ -331,14 +331,14 @@ def test_a_tab_that_counts_steps_alike_takes_no_larger_ones():
 
 
 def test_closing_gives_back_what_surely_was_not_spent():
-    assert SessionAccountant(terms_of(Added(PICK))).close() == ApproxDP(Fraction(0), Fraction(0))
-    accountant = SessionAccountant(terms_of(Concentrated(PICK)))
+    assert PickAccountant(terms_of(Added(PICK))).close() == ApproxDP(Fraction(0), Fraction(0))
+    accountant = PickAccountant(terms_of(Concentrated(PICK)))
     accountant.take(Cost(picks(5), 1))
     accountant.give_back(Cost(picks(5), 1), Cost(picks(2), 1))
     assert accountant.close() == ApproxDP(Fraction(2, 10), Fraction(1, 100) - 2 * Fraction(1, 1000))
     with pytest.raises(BudgetError, match="closed"):
         accountant.take(Cost(picks(1)))
-    full = SessionAccountant(terms_of(Concentrated(PICK), k_star=1000))
+    full = PickAccountant(terms_of(Concentrated(PICK), k_star=1000))
     full.take(Cost(picks(1000)))
     assert full.close().epsilon == 3  # never more than the promise
 
@@ -353,12 +353,12 @@ def test_closing_gives_back_what_surely_was_not_spent():
     ],
 )
 def test_how_many_more_questions(ceiling, least, expected):
-    found = SessionAccountant(terms_of(Added(PICK))).questions_left(ceiling, least)
+    found = PickAccountant(terms_of(Added(PICK))).questions_left(ceiling, least)
     assert (found.at_least, found.at_most) == expected
-    accountant = SessionAccountant(terms_of(Added(PICK)))
+    accountant = PickAccountant(terms_of(Added(PICK)))
     for _ in range(found.at_least):
         accountant.take(ceiling)
-    accountant = SessionAccountant(terms_of(Added(PICK)))
+    accountant = PickAccountant(terms_of(Added(PICK)))
     for _ in range(found.at_most):
         accountant.take(ceiling)
         accountant.give_back(ceiling, least)

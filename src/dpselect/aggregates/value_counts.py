@@ -104,10 +104,9 @@ def numbers(values: Any) -> npt.NDArray[np.float64]:
     if isinstance(declared, np.ndarray):
         if declared.ndim != 1:
             raise ParameterError("values", VALUES, "another shape")
-        if declared.dtype.kind in "iuf":
+        _refuse_no_numbers(declared.dtype)
+        if declared.dtype != object:
             return declared.astype(np.float64, copy=False)
-        if declared.dtype.kind != "O":
-            raise ParameterError("values", VALUES, f"values of type {declared.dtype.type.__name__}")
         declared = declared.tolist()
     if set(map(type, declared)) <= {int, float}:
         with contextlib.suppress(OverflowError):
@@ -117,8 +116,11 @@ def numbers(values: Any) -> npt.NDArray[np.float64]:
 
 def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
     """An array where one is given, else a list of values without a type of their own."""
+    if isinstance(values, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(values), None, values.data)
     if isinstance(values, (list, tuple, range, np.ndarray)):
         return values
+    _refuse_no_numbers(_dtype(values))
     for method in ("to_numpy", "to_pylist"):  # the first of PyArrow refuses what holds nulls
         if hasattr(values, method):
             with contextlib.suppress(Exception):
@@ -130,6 +132,18 @@ def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
     if array.ndim == 0:
         raise ParameterError("values", VALUES, f"a value of type {type(values).__name__}")
     return array
+
+
+def _dtype(values: Any) -> np.dtype[Any]:
+    """The type of array that a column makes where nothing is missing: what is missing may turn it into another."""
+    with contextlib.suppress(Exception):
+        return np.asarray(values[:0].to_numpy()).dtype
+    return np.dtype(object)
+
+
+def _refuse_no_numbers(dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "iufO":
+        raise ParameterError("values", VALUES, f"values of type {dtype.type.__name__}")
 
 
 def _listable(values: Any) -> bool:

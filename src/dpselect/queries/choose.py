@@ -21,7 +21,7 @@ from dpselect.mechanisms.port import settle
 from dpselect.parameters import Number, Progress
 from dpselect.privacy import Neighbors, Privacy
 from dpselect.privacy import neighbors as related
-from dpselect.queries.paid import OfValues, paid
+from dpselect.queries.paid import OfValues, paid, price_of
 from dpselect.queries.query import INNER, OF_VALUES, sampled
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA
@@ -107,7 +107,7 @@ class ChooseQuery(OfValues):
 def choose(
     scores: Input,
     *,
-    epsilon: Number,
+    epsilon: Number | None = None,
     sensitivity: Number = 1,
     monotonic: bool = False,
     neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
@@ -130,11 +130,11 @@ def choose(
         ['right']
     """
     query = ChooseQuery(
-        epsilon=epsilon,
         sensitivity=sensitivity,
         monotonic=monotonic,
         neighbors=neighbors,
         method=method,
         of_scores=True,
+        **price_of(budget, "choose", epsilon, None),
     )
     return paid(query, "scores", scores, budget=budget, fresh=fresh, draws=draws)

@@ -15,7 +15,7 @@ from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.parameters import Number, Progress
 from dpselect.privacy import Privacy
-from dpselect.queries.paid import OfValues, paid
+from dpselect.queries.paid import OfValues, paid, price_of
 from dpselect.queries.query import INNER
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA
@@ -38,7 +38,7 @@ CALLERS = "Every value is the one value of one user."
 class QuantileQuery(OfValues):
     """The values below which shares q of all users' values lie; `per_user` is None where each user has one value.
 
-    The price is (epsilon, delta) for all of them; or, for a session, `epsilon_per_pick` for each.
+    The price is (epsilon, delta) for all of them; or, on a budget that counts picks, `epsilon_per_pick` for each.
     """
 
     verb: ClassVar[str] = "quantile"
@@ -136,7 +136,7 @@ def quantile(
     q: Number | Sequence[Number] = 0.5,
     *,
     bounds: Bounds,
-    epsilon: Number,
+    epsilon: Number | None = None,
     delta: Number = 0,
     step: Number | None = None,
     budget: Budget | Where | None = None,
@@ -155,7 +155,8 @@ def quantile(
         >>> quantile([30] * 50 + [40] * 60, bounds=(0, 120), step=1, epsilon=9).labels
         [40]
     """
-    query = QuantileQuery(q=q, bounds=bounds, step=step, epsilon=epsilon, delta=delta, per_user=None)
+    price = price_of(budget, "quantile", epsilon, delta)
+    query = QuantileQuery(q=q, bounds=bounds, step=step, per_user=None, **price)
     return paid(query, "values", values, budget=budget, fresh=fresh, draws=draws)
 
 
@@ -163,7 +164,7 @@ def median(
     values: object,
     *,
     bounds: Bounds,
-    epsilon: Number,
+    epsilon: Number | None = None,
     step: Number | None = None,
     budget: Budget | Where | None = None,
     fresh: bool = False,

@@ -10,21 +10,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpselect.accounting.composition import basic
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
-from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-from dpselect.mechanisms.top_k.peeling import Peeling
 from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.parameters import Progress
 from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.release import Ended, Item, Release, Statement
+
+if TYPE_CHECKING:
+    from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+    from dpselect.mechanisms.top_k.peeling import Peeling
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import importlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -70,8 +69,11 @@ def _fits(kind: type, cells: Sequence[object]) -> bool:
 def text(value: object) -> str:
     """One line for a person. Characters that steer a terminal are shown as escapes, never sent to it."""
     form = str(UNSEEN) if value is UNSEEN else plain(value)
-    line = form if isinstance(form, str) else json.dumps(form, ensure_ascii=False)
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
+    if not isinstance(form, str):
+        import json
+
+        form = json.dumps(form, ensure_ascii=False)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in form)
 
 
 def number(value: Fraction | float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -85,6 +84,8 @@ class Release:
     def to_json(self, path: Place) -> None: ...
     def to_json(self, path: Place | None = None) -> str | None:
         """The release as JSON, in a file or as text; `from_json` reads either."""
+        import json
+
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         if path is None:
             return text

@@ -33,7 +33,6 @@ from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import DataError, ParameterError
 from dpselect.parameters import Progress, whole
-from dpselect.texts.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from dpselect.aggregates.user_sets import UserSets
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from dpselect.engines.duckdb.weights import DuckDBPairs
     from dpselect.engines.row_filter import RowFilter
     from dpselect.texts.token_stream import TokenStream
+    from dpselect.texts.tokenizer import Tokenizer
 
 
 class DuckDBEngine:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +11,8 @@ import numpy.typing as npt
 
 from dpselect.engines.postgres.address import place, said
 from dpselect.engines.sql.port import Columns, Row
-from dpselect.errors import DataError, DpselectError
+from dpselect.engines.waiting import waited
+from dpselect.errors import DataError
 from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ _SETTINGS = (
     "SET LOCAL enable_hashagg = off",
 )
 _INT8 = 20  # the type of whole numbers in 64 bits, https://www.postgresql.org/docs/current/catalog-pg-type.html
-POLL = 0.2  # seconds between two reports of progress
 
 # By the SQLSTATE, or by its first two characters: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _LOST = ("the connection to the server was lost", "ask again; if it happens again, ask who keeps the server")
@@ -123,26 +122,13 @@ class Workspace:
         return {name: np.array(list(one), dtype) for name, one, dtype in zip(names, found, dtypes, strict=True)}
 
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
-        """The result of `work`, or a DataError of fixed text: what a server says can quote a row.
+        """The result of `work`, or a DataError of fixed text: what a server says can quote a row."""
 
-        The work runs in a thread of its own, so that Ctrl-C stops it at once and the caller's thread can tell that
-        it goes on. The failure is looked at, never raised: no traceback or context can carry its text.
-        """
-        with ThreadPoolExecutor(1, thread_name_prefix="dpselect") as pool:
-            future = pool.submit(work)
-            try:
-                while not wait([future], POLL).done:
-                    if progress is not None:
-                        progress(None)
-            except BaseException:
-                while not future.done():  # again and again: a statement that has not arrived yet cannot hear it
-                    self._cancel()
-                    wait([future], POLL)
-                raise
-        failed = self._failure(future)
-        if failed is not None:
-            raise failed
-        return future.result()
+        def tell() -> None:
+            if progress is not None:
+                progress(None)
+
+        return waited(work, tell=tell, stop=self._cancel, said=self._failure)
 
     def _cancel(self) -> None:
         import psycopg
@@ -150,13 +136,10 @@ class Workspace:
         with suppress(psycopg.Error):
             self._connection.cancel_safe(timeout=5)
 
-    def _failure(self, future: Future[T]) -> DpselectError | None:
+    def _failure(self, error: BaseException) -> DataError:
         """What went wrong, in words that were written before any data were seen."""
         import psycopg
 
-        error = future.exception()
-        if error is None or isinstance(error, DpselectError):
-            return error
         state = error.sqlstate if isinstance(error, psycopg.Error) else None
         if state is None:
             state = "08000" if self._connection.closed else ""
