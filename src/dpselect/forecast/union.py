@@ -19,8 +19,8 @@ from dpselect.errors import ParameterError
 from dpselect.forecast.forecast import ForecastRow
 from dpselect.forecast.population import Floats, Population, chances, expected_counts, smallest_likely
 from dpselect.mechanisms import SetUnion, TruncatedGeometric
-from dpselect.mechanisms.set_union.ordering import bounded, users_and_items_in_order
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve
+from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order
 from dpselect.methods import Bound, Weights
 
 RUNS = 5  # of mechanisms with rounds, whose chances have no formula

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from dpselect.parameters import Number, Progress
 from dpselect.privacy import Neighbors, Privacy
 from dpselect.privacy import neighbors as related
 from dpselect.queries.paid import OfValues, paid, price_of
-from dpselect.queries.query import INNER, Rows, sampled
+from dpselect.queries.query import INNER, OF_VALUES, sampled
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA
 from dpselect.release.release import Item, Release, Statement
@@ -46,7 +46,7 @@ class ChooseQuery(OfValues):
     max_items_per_user: int | None = None
     sensitivity: Number = field(default=1, metadata=INNER)
     monotonic: bool = field(default=False, metadata=INNER)
-    of_scores: bool = field(default=False, repr=False, metadata=INNER)
+    of_scores: bool = field(default=False, repr=False, metadata=OF_VALUES)
     mechanism: Any = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -67,8 +67,7 @@ class ChooseQuery(OfValues):
     @property
     def price(self) -> Privacy:
         """What any answer promises, and costs at most."""
-        privacy: Privacy = self.mechanism.privacy
-        return privacy
+        return cast(Privacy, self.mechanism.privacy)
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -76,12 +75,6 @@ class ChooseQuery(OfValues):
         of: dict[str, object] = {"sensitivity": self.sensitivity, "monotonic": self.monotonic}
         of = of if self.of_scores else {"domain": self.domain}
         return {"epsilon": self.epsilon, "method": self.method, "neighbors": str(self.neighbors), **of}
-
-    def of(self, rows: Rows) -> Self:
-        """The question of a data set, whose counts of users are the scores."""
-        if self.of_scores:
-            raise ParameterError("of_scores", "be left out where a data set is asked", "True")
-        return super().of(rows)
 
     def check(self, engine: Engine) -> None:
         """Refuse a domain that the column of items cannot hold."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dpselect.texts.text import Words
 
 INNER = {"inner": True}  # of a field that JSON does not have
+OF_VALUES = {"inner": True, "of_values": True}  # of one that only a question about the caller's own values may set
 VERBS = {
     "top_k": "top_k:TopKQuery",
     "union": "union:UnionQuery",
@@ -95,6 +96,9 @@ class Query(ABC):
 
     def of(self, rows: Rows) -> Self:
         """The question of a data set, whose bound on the items of a user is the question's own where it has none."""
+        for one in fields(self):
+            if one.metadata.get("of_values") and getattr(self, one.name) != one.default:
+                raise ParameterError(one.name, "be left out where a data set is asked", "something")
         if rows.words is not None:
             hint = "for the words of a message use item= and split=' '"
             raise ParameterError("item", f"be no Text for {self.verb}, which counts items", "a Text", hint)

@@ -22,8 +22,7 @@ from dpselect.mechanisms import RenyiShaped
 from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
-from dpselect.mechanisms.set_union.ordering import bounded
-from dpselect.mechanisms.set_union.rounds import without
+from dpselect.mechanisms.set_union.rounds import bounded, without
 from dpselect.methods import AUTO
 from dpselect.parameters import Progress
 from dpselect.privacy import weak_points

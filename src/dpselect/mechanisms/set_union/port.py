@@ -15,8 +15,8 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.set_union.kernels.plain import Weights
-from dpselect.mechanisms.set_union.ordering import bounded
 from dpselect.mechanisms.set_union.release_laws import ReleaseLaw
+from dpselect.mechanisms.set_union.rounds import bounded
 from dpselect.parameters import Number, Progress
 from dpselect.privacy import Privacy
 
