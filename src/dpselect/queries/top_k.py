@@ -12,7 +12,7 @@ from dpselect.accounting.calibration import largest_epsilon, split_delta
 from dpselect.accounting.price import COUNT_SHARE, plan_of, priced
 from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.domain import Domain, domain_of, most_items
+from dpselect.domain import Domain, domain_of, most_items, refuse_more
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
@@ -124,7 +124,7 @@ class TopKQuery(Query):
         if self.plan.of_sets:
             engine.check_sets()
         elif self.known is not None:
-            engine.check(self.known)
+            engine.check(self.known, k=self.plan.selector.k)
 
     def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
         """The answer. At most k_bar + 1 of the engine's rows leave it where limited domain looks for the items."""
@@ -189,8 +189,8 @@ class TopKQuery(Query):
         if self.k_bar is not None:
             raise ParameterError("k_bar", "be left out where a domain is given", self.k_bar)
         most = most_items(domain)
-        if most is not None and parameters.listed("k", self.k) > most:
-            raise ParameterError("k", "be at most the number of items in the domain", self.k)
+        if most is not None:
+            refuse_more(parameters.listed("k", self.k), most)
 
     def _peeled(self, epsilon: Fraction, delta: Fraction, reason: str) -> PeeledTop:
         peeling = methods.named("top_k", PEELING)
