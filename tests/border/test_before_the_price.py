@@ -87,14 +87,14 @@ def test_a_part_that_no_mechanism_can_be_made_for_costs_nothing(name: str) -> No
 
 @pytest.mark.parametrize("verb", ["top_k", "choose", "quantile", "union"])
 @pytest.mark.parametrize(("name", "value"), [("draws", 5), ("progress", 5)])
-def test_a_session_takes_no_pick_for_a_wrong_argument(verb: str, name: str, value: object) -> None:
-    data = dps.Dataset({key: ROWS[key] for key in ("user", "item")}, user="user", item="item")
+def test_a_budget_of_picks_takes_none_for_a_wrong_argument(verb: str, name: str, value: object) -> None:
+    budget = dps.PickBudget(epsilon=1, delta="1e-6")
+    data = dps.Dataset({key: ROWS[key] for key in ("user", "item")}, user="user", item="item", budget=budget)
     more = {"choose": {"domain": [1, 2]}, "quantile": {"bounds": (0, 1)}, "union": {"epsilon": "0.01"}}.get(verb, {})
-    with dps.Session(epsilon=1, delta="1e-6") as session:
-        before = session.remaining
-        with pytest.raises(dps.ParameterError, match=rf"^{name} must"):
-            getattr(session, verb)(data, **more, **{name: value})
-        assert session.remaining == before
+    before = budget.left
+    with pytest.raises(dps.ParameterError, match=rf"^{name} must"):
+        getattr(data, verb)(**more, **{name: value})
+    assert budget.left == before
 
 
 def test_real_draws_and_callbacks_are_taken() -> None:
@@ -113,7 +113,7 @@ def test_real_draws_and_callbacks_are_taken() -> None:
         (lambda: dps.quantile([1, 2], bounds=(0, 9), epsilon=11), "epsilon = 11 is large"),
         (lambda: asked("Dataset.top_k", {}, delta="0.001"), "delta = 0.001 is large"),
         (lambda: asked("Dataset.union", {}, delta="0.01"), "delta = 0.01 is large"),
-        (lambda: dps.Session(epsilon=12, delta="1e-6"), "epsilon = 12 is large"),
+        (lambda: dps.PickBudget(epsilon=12, delta="1e-6"), "epsilon = 12 is large"),
     ],
 )
 def test_a_weak_promise_is_told_at_the_callers_line(call: Any, says: str) -> None:

@@ -17,8 +17,8 @@ from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.text import MOST_OF_A_PATTERN, tokens_of
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import DataError, ParameterError
-from dpselect.texts.levels import Level, level_by_level
 from dpselect.texts.text import Text
+from dpselect.texts.token_stream import Level, level_by_level
 from dpselect.texts.tokenizer import Tokenizer, ngram_levels
 from tests.engines.sources import AWKWARD as ROWS
 from tests.engines.sources import KINDS

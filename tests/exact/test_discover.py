@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dpselect.accounting.renyi import log_moment
-from dpselect.accounting.renyi_budget import renyi_budget
+from dpselect.accounting.renyi import log_moment, renyi_budget
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped
 from dpselect.mechanisms.top_k.discover import UNION_SHARE, picks

@@ -15,8 +15,7 @@ import pytest
 import dpselect as dps
 from dpselect.domain import UNSEEN, Column, Listed, Size, Span
 from dpselect.engines.identity import source_of
-from dpselect.ledger.question import summary
-from dpselect.queries.identity import question
+from dpselect.ledger.question import question, summary
 from dpselect.release.archive import archived, restored
 from dpselect.release.release import Ended, Item, Release, Statement
 

@@ -32,7 +32,6 @@ NEVER = (
     "dpselect.engines.duckdb.lines",
     "dpselect.queries.union",
     "dpselect.queries.quantile",
-    "dpselect.session",
     "dpselect.forecast",
     "dpselect.release.plots",
     *("pandas", "polars", "pyarrow", "psycopg", "pyspark", "matplotlib", "narwhals", "numba"),

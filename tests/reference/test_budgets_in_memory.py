@@ -13,6 +13,7 @@ from dpselect.ledger.budget import Budget
 from dpselect.ledger.question import Question
 from dpselect.privacy import ApproxDP
 from dpselect.testing import SeededDraws
+from tests.ledger.amounts import Costing
 
 ROWS = {"user": [*range(600), *range(300)], "item": ["ant"] * 600 + ["bee"] * 300}
 HALF = ApproxDP(Fraction(1, 2), Fraction(1, 10**7))
@@ -84,7 +85,7 @@ def test_a_question_that_dies_while_it_is_asked_stays_taken(ending):
         raise ending
 
     with pytest.raises(ending):
-        budget.pay(HALF, Question("{}", repeatable=True), dies, fresh=False)
+        budget.pay(Costing(HALF), Question("{}", repeatable=True), dies, fresh=False)
     assert left(budget) == (Fraction(1, 2), Fraction(9, 10**7))
 
 
@@ -134,10 +135,10 @@ def test_a_child_that_is_forked_while_a_question_is_asked_gets_no_answer():
 
     def forks():
         children.append(os.fork())
-        return choice(), HALF
+        return choice()
 
     try:
-        budget.pay(HALF, Question("{}", repeatable=False), forks, fresh=False)
+        budget.pay(Costing(HALF), Question("{}", repeatable=False), forks, fresh=False)
     except dps.BudgetError:
         status = 0
     finally:
@@ -191,7 +192,7 @@ def test_a_person_reads_what_is_left():
     budget = dps.Budget(epsilon=1, delta="1e-6")
     assert repr(budget) == "Budget((epsilon = 1, delta = 1e-06) left)"
     budget.pay(
-        ApproxDP(Fraction(1, 3), Fraction(0)), Question("{}", repeatable=False), lambda: (choice(), HALF), fresh=True
+        Costing(ApproxDP(Fraction(1, 3), Fraction(0)), HALF), Question("{}", repeatable=False), choice, fresh=True
     )
     assert str(budget.left) == "(epsilon = 0.5, delta = 9e-07)"
 

@@ -33,7 +33,7 @@ from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.domain import Size
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import LimitedDomain, NoisyCounts, Peeling, Quantile
-from dpselect.mechanisms.top_k.chosen_k_bar import ChosenKBar
+from dpselect.mechanisms.top_k.limited_domain import ChosenKBar
 from dpselect.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
 from dpselect.queries.top_k import TopKQuery
 from tests.house.pace import examples

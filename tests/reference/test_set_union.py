@@ -21,8 +21,7 @@ from dpselect.mechanisms import (
     PolicyGaussian,
     WeightedGaussian,
 )
-from dpselect.mechanisms.set_union.ordering import bounded, by_rank, users_in_order
-from dpselect.mechanisms.set_union.rounds import without
+from dpselect.mechanisms.set_union.rounds import bounded, by_rank, users_in_order, without
 from tests.exact.union_laws import sets_of
 from tests.house.pace import examples
 
@@ -143,7 +142,7 @@ def test_more_users_than_the_slack_is_for_are_refused():
 
 
 def test_too_many_users_for_one_sort_are_refused(monkeypatch):
-    monkeypatch.setattr("dpselect.mechanisms.set_union.ordering.MOST_USERS", 2)
+    monkeypatch.setattr("dpselect.mechanisms.set_union.rounds.MOST_USERS", 2)
     with pytest.raises(ParameterError, match="sets"):
         by_rank(sets_of([[0], [0]], SIZE), np.arange(2), np.arange(SIZE))
 

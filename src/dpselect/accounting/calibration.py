@@ -7,7 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpselect.accounting.composition import Total, advanced, basic, bounded_range, compose_quickly, zcdp
+from dpselect.accounting.composition import (
+    Total,
+    advanced,
+    basic,
+    bounded_range,
+    compose_quickly,
+    zcdp,
+    zcdp_to_epsilon,
+)
 from dpselect.accounting.optimal_adaptive import adaptive_epsilon, largest_adaptive_pick
 from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.privacy import BoundedRange, Plan, Steps
@@ -17,6 +25,7 @@ Bound = Callable[[Sequence[Steps], Fraction], Total]
 
 LEAST_RATIO = Fraction(1, 10**300)  # its logarithm is still taken in floats
 
+FINEST = Fraction(1, 2**40)  # rho is a multiple of this part of its power of two
 STEPS = 30  # an epsilon of one pick is found on a grid of 2^30 points, rounded down
 
 
@@ -123,3 +132,18 @@ def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int, boun
     share = min((Fraction(i, 64) for i in range(1, 64)), key=proxy)
     parts = [(delta, Fraction(0)), (delta * share, delta * (1 - share))]
     return min((Split(t, c, largest_epsilon(plan, epsilon, c, bound)) for t, c in parts), key=height)
+
+
+def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest rho, to twelve digits, for which rho-zCDP implies (epsilon, delta)-DP."""
+    high = Fraction(1)
+    while zcdp_to_epsilon(high, delta) <= epsilon:
+        high *= 2
+    low = high / 2
+    while zcdp_to_epsilon(low, delta) > epsilon:
+        high, low = low, low / 2
+    step = low * FINEST
+    while high - low > step:
+        middle = (low + high) / 2
+        low, high = (middle, high) if zcdp_to_epsilon(middle, delta) <= epsilon else (low, middle)
+    return low

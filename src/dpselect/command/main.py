@@ -7,6 +7,7 @@ written, 5 the budget does not suffice, 6 the ledger cannot be used, 130 interru
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -25,6 +26,17 @@ from dpselect.errors import (
     ParameterError,
     WeakPromiseWarning,
 )
+
+GARBAGE = 100_000  # new objects between two looks for cycles: starting makes fewer, and none of them is garbage
+
+
+def process() -> int:
+    """`main` as a process of its own: what it imported lives until the end, and then goes without a last look."""
+    gc.set_threshold(GARBAGE)
+    try:
+        return main()
+    finally:
+        gc.freeze()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -20,7 +20,7 @@ from dpselect.forecast.top_k import TopKForecast
 from dpselect.forecast.union import UnionForecast
 from dpselect.mechanisms.port import check_call, secure
 from dpselect.methods import names
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.release import formatting
 from dpselect.release.release import Release
 
@@ -31,8 +31,6 @@ MOST_ITEMS = 10**7
 MOST_USERS = 10**12
 STEEPEST = 10
 LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10_000), Fraction(100)
-
-Progress = Callable[[float | None], None]
 
 
 def plan(

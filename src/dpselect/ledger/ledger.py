@@ -11,8 +11,7 @@ from types import TracebackType
 from dpselect.errors import BudgetError, LedgerError
 from dpselect.ledger.account import Account, Balance
 from dpselect.ledger.audit import audit
-from dpselect.ledger.charge import ZERO, Charge
-from dpselect.ledger.checks import amount_granted, check_text, check_total, told
+from dpselect.ledger.charge import ZERO, Charge, amount_granted, check_text, check_total, told
 from dpselect.ledger.entry import Draft, Entry, Kind, Pending, Reservation
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.migrations import bring_up, build

@@ -16,16 +16,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from dpselect import parameters
 from dpselect.domain import Column, Listed, Size, Span
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, Progress
+from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
+from dpselect.parameters import Progress
 from dpselect.privacy import ApproxDP, Privacy, Steps
+from dpselect.release.accuracy import said_items
 
 if TYPE_CHECKING:
     from dpselect.release.formatting import Json
     from dpselect.release.release import Release
-    from dpselect.texts.words import Words
+    from dpselect.texts.text import Words
 
 INNER = {"inner": True}  # of a field that JSON does not have
+OF_VALUES = {"inner": True, "of_values": True}  # of one that only a question about the caller's own values may set
 VERBS = {
     "top_k": "top_k:TopKQuery",
     "union": "union:UnionQuery",
@@ -58,6 +61,7 @@ class Query(ABC):
     """One question. Its fields are the parameters, exact; making it raises ParameterError for a bad one."""
 
     verb: ClassVar[str]
+    unfit: ClassVar[tuple[str, ...]] = ()  # what the data may not say, because this question has no use for it
 
     @property
     @abstractmethod
@@ -92,9 +96,15 @@ class Query(ABC):
 
     def of(self, rows: Rows) -> Self:
         """The question of a data set, whose bound on the items of a user is the question's own where it has none."""
+        for one in fields(self):
+            if one.metadata.get("of_values") and getattr(self, one.name) != one.default:
+                raise ParameterError(one.name, "be left out where a data set is asked", "something")
         if rows.words is not None:
             hint = "for the words of a message use item= and split=' '"
             raise ParameterError("item", f"be no Text for {self.verb}, which counts items", "a Text", hint)
+        for name in self.unfit:
+            if getattr(rows, name) is not None:
+                raise ParameterError(name, f"be left out for a {self.verb}", came(getattr(rows, name)))
         mine = getattr(self, "max_items_per_user", None)
         if not hasattr(self, "max_items_per_user") or mine == rows.max_items_per_user:
             return self
@@ -110,8 +120,13 @@ class Query(ABC):
             one.name for one in fields(self) if one.metadata.get("inner") and getattr(self, one.name) != one.default
         ]
 
+    @property
+    def own_price(self) -> bool:
+        """Whether the price is that of a budget's picks, which composes them better than their sum."""
+        return getattr(self, "epsilon_per_pick", None) is not None
+
     def refuse_inner(self, must: str) -> None:
-        """Refuse what a session or a verb for the caller's own values may ask, and nobody else."""
+        """Refuse what a budget's own price or a verb for the caller's own values may set, and nobody else."""
         if self.inner:
             raise ParameterError(self.inner[0], f"be left out of a question that is {must}", "something")
 
@@ -160,6 +175,11 @@ def kind(verb: str) -> type[Query]:
     module, _, name = VERBS[verb].partition(":")
     found: type[Query] = getattr(importlib.import_module(f"dpselect.queries.{module}"), name)
     return found
+
+
+def sampled(most: int | None) -> str:
+    """What of a user counts where the data are bounded: a sentence to put behind another."""
+    return "" if most is None else f" Every user counts for at most {said_items(most)}, chosen at random."
 
 
 def _open(cls: type[Query]) -> list[Field[Any]]:

@@ -11,21 +11,21 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from dpselect import methods, parameters
+from dpselect.accounting.calibration import largest_rho
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
+from dpselect.ledger.question import named
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve, least_epsilon
-from dpselect.mechanisms.top_k.threshold_heights import largest_rho
 from dpselect.methods import AUTO, Bound, Weights
 from dpselect.parameters import DELTA, MOST_BITS, Number, rounded_up
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
-from dpselect.queries.identity import named
 from dpselect.queries.query import Query, Rows
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
-from dpselect.texts.level_shares import level_shares
+from dpselect.texts.text import Words, level_shares
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
-from dpselect.texts.words import Words
 
 ONE_ITEM = "truncated-geometric"
 WITH_POPULAR = "greedy-geometric"
@@ -85,9 +85,8 @@ class UnionTerms(Query):
             raise ParameterError("method", "be greedy-laplace or greedy-geometric where popular is given", came(method))
         most, chosen = _bound(method, self.max_items_per_user, self.counts)
         shares = None if self.shares is None else parts
-        settled = {"epsilon": epsilon, "delta": delta, "method": method, "popular": popular or None, "shares": shares}
-        for name, value in {**settled, "most": most, "chosen": chosen, "parts": parts}.items():
-            object.__setattr__(self, name, value)
+        settle(self, epsilon=epsilon, delta=delta, method=method, popular=popular or None, shares=shares)
+        settle(self, most=most, chosen=chosen, parts=parts)
         if parameters.flag("in_engine", self.in_engine):
             self._refuse_what_engines_cannot()
         self._refuse_what_cannot_be_made()

@@ -29,11 +29,10 @@ from dpselect.engines.duckdb.types import (
     user_form,
 )
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
-from dpselect.engines.port import PerUser, Progress
+from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import DataError, ParameterError
-from dpselect.parameters import whole
-from dpselect.texts.tokenizer import Tokenizer
+from dpselect.parameters import Progress, whole
 
 if TYPE_CHECKING:
     from dpselect.aggregates.user_sets import UserSets
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from dpselect.engines.duckdb.weights import DuckDBPairs
     from dpselect.engines.row_filter import RowFilter
     from dpselect.texts.token_stream import TokenStream
+    from dpselect.texts.tokenizer import Tokenizer
 
 
 class DuckDBEngine:
@@ -62,7 +62,11 @@ class DuckDBEngine:
         newlines_in_values: bool = False,
         key: bytes,
     ) -> None:
-        condition = None if where is None else _condition(where)
+        condition = None
+        if where is not None:
+            from dpselect.engines import row_filter
+
+            condition = row_filter.parse(where)
         self._workspace = Workspace()
         self._domains: dict[Domain, str] = {}
         self._key = key
@@ -267,13 +271,6 @@ def _schema(
     types = scan.types(workspace, columns)
     item_form(quoted(item), types[item])
     return columns, types
-
-
-def _condition(where: str) -> RowFilter:
-    """The filter, read before the source is opened."""
-    from dpselect.engines import row_filter
-
-    return row_filter.parse(where)
 
 
 def _written(condition: RowFilter, types: Mapping[str, str]) -> str:

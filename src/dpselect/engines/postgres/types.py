@@ -8,10 +8,9 @@ is not here is refused: two forms of one value would make two users of one.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
 
 from dpselect.engines.number_text import LETTERS, NUMBER
-from dpselect.engines.sql.port import SqlType
+from dpselect.engines.sql.port import SqlType, read_by
 from dpselect.errors import DataError
 
 _TEXTS = frozenset({"text", "varchar", "bpchar", "name", "json", "jsonb"})
@@ -54,12 +53,12 @@ def pg_type(name: str, kind: str, modifier: int) -> SqlType:
         return _numeric(modifier)
     if name in _TIMES:
         here = _NAMEABLE[name]
-        return SqlType(name, name, "{}", name, _TIMES[name], nameable=here, named="i::text", label=_when(name))
+        return SqlType(name, name, "{}", name, _TIMES[name], nameable=here, named="i::text", label=_LABELS[name])
     if name == "timestamptz":
         form = "(({}) AT TIME ZONE 'UTC')"
         zoned = "TIMESTAMP WITH TIME ZONE"
         here = _NAMEABLE[name]
-        return SqlType(name, "other", form, "timestamp", zoned, nameable=here, named="i::text", label=_when(name))
+        return SqlType(name, "other", form, "timestamp", zoned, nameable=here, named="i::text", label=_LABELS[name])
     if name == "bool":
         return SqlType(name, "boolean", "{}", name, "BOOLEAN")
     if name == "bytea":
@@ -77,19 +76,13 @@ def _numeric(modifier: int) -> SqlType:
     return SqlType("numeric", "number", "trim_scale({})", "numeric", None, present=_NOT_NAN, number=_DOUBLE)
 
 
-def _when(name: str) -> Callable[[object], object]:
-    """From PostgreSQL's ISO text to Python; what Python cannot hold (infinity, 44 BC, 24:00) stays text."""
+def _in_utc(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC)
 
-    def label(value: object) -> object:
-        text = str(value)
-        try:
-            if name == "date":
-                return datetime.date.fromisoformat(text)
-            if name == "time":
-                return datetime.time.fromisoformat(text)
-            moment = datetime.datetime.fromisoformat(text)
-        except ValueError:
-            return text
-        return moment.replace(tzinfo=datetime.UTC) if name == "timestamptz" else moment
 
-    return label
+_LABELS = {
+    "date": read_by(datetime.date.fromisoformat),
+    "time": read_by(datetime.time.fromisoformat),
+    "timestamp": read_by(datetime.datetime.fromisoformat),
+    "timestamptz": read_by(_in_utc),
+}

@@ -9,12 +9,11 @@ UTF-8 gets U+FFFD where it is broken, so that it is the same here and there. Any
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dpselect.engines.number_text import LETTERS, NUMBER
 from dpselect.engines.spark.dialect import MATCHES
-from dpselect.engines.sql.port import SqlType
+from dpselect.engines.sql.port import SqlType, read_by
 from dpselect.errors import DataError
 
 if TYPE_CHECKING:
@@ -61,32 +60,20 @@ def _moments(sort: str, name: str, of: DataType) -> SqlType:
     """Dates come as text, which `label` reads: a driver's time zone must not matter."""
     text = "CAST(i AS STRING)"
     years = _YEARS.get(sort)
-    label = _when(datetime.datetime.fromisoformat)
+    label = read_by(datetime.datetime.fromisoformat)
     if sort == "timestamp_ntz":
         return SqlType(name, "timestamp", "{}", "TIMESTAMP_NTZ", "TIMESTAMP", nameable=years, named=text, label=label)
     if sort == "timestamp":
-        zoned, label = "TIMESTAMP WITH TIME ZONE", _when(_in_utc)
+        zoned, label = "TIMESTAMP WITH TIME ZONE", read_by(_in_utc)
         return SqlType(name, "timestamp", _UTC, "TIMESTAMP_NTZ", zoned, nameable=years, named=text, label=label)
     if sort == "date":
-        label = _when(datetime.date.fromisoformat)
+        label = read_by(datetime.date.fromisoformat)
         return SqlType(name, "date", "{}", "DATE", "DATE", nameable=years, named=text, label=label)
     if sort.startswith("time") and of.__class__.__name__ == "TimeType":
-        form, label = "CAST({} AS TIME(6))", _when(datetime.time.fromisoformat)
+        form, label = "CAST({} AS TIME(6))", read_by(datetime.time.fromisoformat)
         return SqlType(name, "time", form, "TIME(6)", "TIME", named=text, label=label)
     hint = "cast it to text or to a number, in a view or with DataFrame.withColumn"
     raise DataError(f"a column of type {sort} can name neither users nor items", hint)
-
-
-def _when(parse: Callable[[str], object]) -> Callable[[object], object]:
-    """From Spark's ISO text to Python; what Python cannot hold (44 BC, the year 10000) stays text."""
-
-    def label(value: object) -> object:
-        try:
-            return parse(str(value))
-        except ValueError:
-            return value
-
-    return label
 
 
 def _in_utc(text: str) -> datetime.datetime:

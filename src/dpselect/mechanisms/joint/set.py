@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from dpselect.draws import Draws, Levels
 from dpselect.draws.loss_levels import cuts
 from dpselect.mechanisms.joint.constrained_sets import SetWays
-from dpselect.mechanisms.joint.port import JointMechanism, parse
+from dpselect.mechanisms.joint.port import JointMechanism
 from dpselect.mechanisms.joint.ranked import Ranked
-from dpselect.mechanisms.top_k import gaps
 from dpselect.privacy import BoundedRange
 
 
@@ -35,13 +33,6 @@ class JointSet(JointMechanism):
     """
 
     step = BoundedRange
-
-    def __post_init__(self) -> None:
-        parse(self)
-
-    def gap(self, beta: float, items: int) -> Fraction:
-        """The loss is at most this, but with probability beta."""
-        return gaps.exponential(self.rate, gaps.log_sets(items, self.k), beta)
 
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:
         """The chosen ranks: a loss level, then a set within it."""

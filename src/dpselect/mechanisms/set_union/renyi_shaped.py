@@ -9,15 +9,15 @@ from functools import cache, lru_cache, partial
 
 import numpy as np
 
-from dpselect.accounting.renyi_budget import best_order, first_order, renyi_budget
+from dpselect.accounting.renyi import best_order, first_order, renyi_budget
 from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import promise, settle
-from dpselect.mechanisms.set_union.port import Progress, parse
+from dpselect.mechanisms.set_union.port import parse
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, half_weight, steepest
 from dpselect.mechanisms.set_union.rounds import in_rounds, parts_of
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import Privacy
 
 LEAST_EPSILON = Fraction(1, 1000)
