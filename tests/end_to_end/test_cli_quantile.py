@@ -37,7 +37,7 @@ def values(ended) -> list[float]:
 
 
 def test_the_real_command(people: Path) -> None:
-    ended = process(*ask(people, "--q", "0.5", "--step", 1))
+    ended = process(*ask(people, "--q", "0.5", "--step", 1, "--quiet"))
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
     assert ended.stdout.splitlines()[0].split() == ["q", "value"]
