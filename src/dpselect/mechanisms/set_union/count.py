@@ -27,7 +27,7 @@ class CountLaplace(SetUnion):
     Source: Korolova, Kenthapadi, Mishra and Ntoulas 2009, extended to many items as in Gopi et al. 2020; threshold as
         on the page of set unions.
     Example:
-        >>> CountLaplace(epsilon=1, delta="1e-6", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
+        >>> CountLaplace(epsilon=1, delta="1e-9", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
         [0]
     """
 
@@ -54,7 +54,7 @@ class CountGaussian(SetUnion):
     Source: Wilson et al. 2020 with Gaussian noise, as in Gopi et al. 2020; Balle and Wang 2018, Theorem 8, for the
         noise.
     Example:
-        >>> CountGaussian(epsilon=1, delta="1e-6", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
+        >>> CountGaussian(epsilon=1, delta="1e-9", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
         [0]
     """
 

@@ -24,7 +24,7 @@ class TruncatedGeometric(SetUnion):
     Source: Desfontaines, Voss and Gipson 2022: the recursion, its closed form, and that no release does better.
     Example:
         >>> from dpselect.aggregates.user_sets import UserSets
-        >>> TruncatedGeometric(epsilon=1, delta="1e-6")(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> TruncatedGeometric(epsilon=1, delta="1e-9")(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 
