@@ -28,7 +28,7 @@ from dpselect.draws import SecureDraws
 
 TOTAL, DELTA, PICKS = Fraction(1), "1e-6", 4
 SCORES = {"ant": 3, "bee": 1}
-PATIENCE = 30  # seconds until a pattern counts as hanging
+PATIENCE = 300  # seconds until a pattern counts as hanging
 
 
 class Meddled(SecureDraws):

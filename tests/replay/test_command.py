@@ -71,7 +71,7 @@ def _run(make, words: str, rows: str, folder: Path) -> Ended:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=1200,
         check=False,
     )
     left = sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))

@@ -109,7 +109,8 @@ def test_discrete_laplace(rate):
 
 
 @pytest.mark.parametrize(
-    "variance", [Fraction(1, 4), pytest.param(Fraction(7, 2), marks=pytest.mark.slow), Fraction(30)]
+    "variance",
+    [Fraction(1, 4), *(pytest.param(variance, marks=pytest.mark.slow) for variance in (Fraction(7, 2), Fraction(30)))],
 )
 def test_discrete_gaussian(variance):
     draws = SecureDraws()
@@ -121,7 +122,9 @@ def test_discrete_gaussian(variance):
     judge(lambda: max(-15, min(15, draws.gaussian(variance))), law_at(variance), wrong)
 
 
-@pytest.mark.parametrize(("d", "rate"), [(1, Fraction(2)), (3, HALF), (40, Fraction(3))])
+@pytest.mark.parametrize(
+    ("d", "rate"), [(1, Fraction(2)), pytest.param(3, HALF, marks=pytest.mark.slow), (40, Fraction(3))]
+)
 def test_the_radius_of_the_gamma_mechanism(d, rate):
     draws = SecureDraws()
 

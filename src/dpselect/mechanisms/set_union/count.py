@@ -29,7 +29,7 @@ class CountLaplace(SetUnion):
     Source: Korolova, Kenthapadi, Mishra and Ntoulas 2009, extended to many items as in Gopi et al. 2020; threshold as
         on the page of set unions.
     Example:
-        >>> CountLaplace(epsilon=1, delta="1e-6", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
+        >>> CountLaplace(epsilon=1, delta="1e-9", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
         [0]
     """
 
@@ -56,7 +56,7 @@ class CountGaussian(SetUnion):
     Source: Wilson et al. 2020 with Gaussian noise, as in Gopi et al. 2020; Balle and Wang 2018, Theorem 8, for the
         noise.
     Example:
-        >>> CountGaussian(epsilon=1, delta="1e-6", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
+        >>> CountGaussian(epsilon=1, delta="1e-9", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
         [0]
     """
 
@@ -104,7 +104,7 @@ class TruncatedGeometric(SetUnion):
     Source: Desfontaines, Voss and Gipson 2022: the recursion, its closed form, and that no release does better.
     Example:
         >>> from dpselect.aggregates.user_sets import UserSets
-        >>> TruncatedGeometric(epsilon=1, delta="1e-6")(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> TruncatedGeometric(epsilon=1, delta="1e-9")(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

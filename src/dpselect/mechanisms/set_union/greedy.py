@@ -40,7 +40,7 @@ class GreedyLaplace(SetUnion):
     Cost: one sort of the pairs, one loop over users, one draw an item; `popular` asks for every item's label.
     Source: Carvalho, Wang and Gondara 2022 (greedy updates without sampling). Ours: the integer cutoff and the proof.
     Example:
-        >>> GreedyLaplace(epsilon=1, delta="1e-6", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> GreedyLaplace(epsilon=1, delta="1e-9", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 
@@ -72,7 +72,7 @@ class GreedyGeometric(SetUnion):
     Source: Carvalho, Wang and Gondara 2022 for the updates, Desfontaines, Voss and Gipson 2022 for the release. Ours:
         the two together, the integer cutoff and the proof.
     Example:
-        >>> GreedyGeometric(epsilon=1, delta="1e-6", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> GreedyGeometric(epsilon=1, delta="1e-9", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

@@ -39,7 +39,7 @@ class PolicyLaplace(SetUnion):
     Cost: one sort of the pairs, one loop over users, one draw an item.
     Source: Gopi et al. 2020, Algorithms 3 and 4. Ours: integer parts, and a proof without slack.
     Example:
-        >>> policy = PolicyLaplace(epsilon=1, delta="1e-6", max_items_per_user=9, alpha=40)
+        >>> policy = PolicyLaplace(epsilon=1, delta="1e-9", max_items_per_user=9, alpha=40)
         >>> policy(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
@@ -72,7 +72,8 @@ class PolicyGaussian(SetUnion):
     Source: Gopi et al. 2020, Algorithms 5 and 6; Balle and Wang 2018, Theorem 8, for the noise. Ours: the
         proof by proximal maps, and the slack.
     Example:
-        >>> PolicyGaussian(epsilon=1, delta="1e-6", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> policy = PolicyGaussian(epsilon=1, delta="1e-9", max_items_per_user=9, alpha=8)
+        >>> policy(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

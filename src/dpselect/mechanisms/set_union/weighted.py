@@ -29,7 +29,7 @@ class WeightedLaplace(SetUnion):
     Cost: one pass over the pairs, one draw an item.
     Source: Gopi et al. 2020, Weighted Laplace; its threshold is proved for every t.
     Example:
-        >>> WeightedLaplace(epsilon=1, delta="1e-6", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> WeightedLaplace(epsilon=1, delta="1e-9", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 
@@ -55,7 +55,7 @@ class WeightedGaussian(SetUnion):
     Cost: one pass over the pairs, one draw an item.
     Source: Gopi et al. 2020, Weighted Gaussian; Balle and Wang 2018, Theorem 8, for the noise.
     Example:
-        >>> WeightedGaussian(epsilon=1, delta="1e-6", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> WeightedGaussian(epsilon=1, delta="1e-9", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 
