@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpselect.forecast import plots
 from dpselect.parameters import shown
-from dpselect.release import formatting
+from dpselect.release import formatting, plots
 from dpselect.release.formatting import Json
 from dpselect.release.table import Leaflet, Table
 

@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from dpselect import methods, parameters
-from dpselect.accounting.calibration import largest_epsilon, split_delta
-from dpselect.accounting.price import COUNT_SHARE, plan_of, priced
+from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
 from dpselect.domain import Domain, domain_of, most_items
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
