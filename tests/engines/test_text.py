@@ -17,6 +17,7 @@ from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.text import MOST_OF_A_PATTERN, tokens_of
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import DataError, ParameterError
+from dpselect.texts.text import Text
 from dpselect.texts.token_stream import Level, level_by_level
 from dpselect.texts.tokenizer import Tokenizer, ngram_levels
 from tests.engines.sources import AWKWARD as ROWS
@@ -91,6 +92,17 @@ def test_tokens_are_those_of_a_walk_over_the_characters(name, lower):
     found = cut(MANY, Tokenizer(name, lower))
     for text, tokens in zip(MANY, found, strict=True):
         assert tokens == PLAIN[name](text, lower), ascii(text)
+
+
+def test_a_text_is_a_value():
+    """A list could be altered after it was checked: the price was of other n-grams than the key."""
+    lengths = [1, 2]
+    text = Text("note", ngrams=lengths)
+    lengths[1] = 99
+    assert text == Text("note", ngrams=(1, 2))
+    assert hash(text) == hash(Text("note", ngrams=(1, 2)))
+    assert (text.words.shortest, text.words.longest) == (1, 2)
+    assert repr(Text("note", ngrams=np.int64(2))) == "Text(column='note', ngrams=2, tokenizer='words', lower=True)"
 
 
 def test_a_pattern_of_the_caller_s():

@@ -137,10 +137,10 @@ def test_a_child_that_is_forked_while_a_question_is_asked_gets_no_answer():
 
     def forks():
         children.append(os.fork())
-        return choice(), HALF
+        return choice()
 
     try:
-        budget.pay(HALF, Question("{}", repeatable=False), forks, fresh=False)
+        budget.pay(Costing(HALF), Question("{}", repeatable=False), forks, fresh=False)
     except dps.BudgetError:
         status = 0
     finally:
@@ -174,6 +174,20 @@ def test_a_path_is_this_users_account(tmp_path, monkeypatch):
     found = votes(path).choose(domain=["ant"], epsilon="1/4")
     assert found.charged.numbers["analyst"] == "ada"
     assert dps.Budget.open(path).left.epsilon == Fraction(3, 4)
+
+
+def test_a_sum_of_odd_prices_can_be_written_down_and_is_never_too_small():
+    budget, spent = Budget(epsilon=1), Fraction(0)
+    for odd in range(1, 9, 2):
+        price = Fraction(1, 10) + Fraction(1, 10**990 + odd)
+        found = dps.choose([1, 900], epsilon=price, budget=budget)
+        spent += price
+        assert dps.Release.from_json(found.to_json()).charged == found.charged
+        assert 1 - spent - Fraction(1, 10**29) <= budget.left.epsilon <= 1 - spent
+    budget = Budget(epsilon=1)
+    for _ in range(3):
+        dps.choose([1, 900], epsilon="1/3", budget=budget)
+    assert budget.left.epsilon == 0
 
 
 def test_a_person_reads_what_is_left():

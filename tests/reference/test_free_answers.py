@@ -13,6 +13,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.engines.identity import source_of
+from dpselect.engines.sources.files import find
 from dpselect.testing import SeededDraws
 
 ANN = dps.Account("default", "ann")
@@ -142,6 +143,22 @@ def test_a_file_with_its_old_time_is_another_file(tmp_path, asking):
     os.utime(tmp_path / "other.parquet", ns=(before.st_atime_ns, before.st_mtime_ns))
     os.replace(tmp_path / "other.parquet", rows)
     assert [ask(), ask()] == [False, True]
+
+
+def test_a_file_that_is_gone_is_not_known_again(tmp_path, monkeypatch):
+    """It was known by nothing, and so was every other one: their questions were the same."""
+    rows = tmp_path / "rows.parquet"
+    write(rows, "a")
+
+    def gone(source):
+        found = find(source)
+        rows.unlink()
+        return found
+
+    monkeypatch.setattr("dpselect.engines.identity.find", gone)
+    named, known = source_of(str(rows))
+    assert named
+    assert not known
 
 
 def test_a_glob_or_folder_that_holds_one_more_is_another_source(tmp_path, asking):

@@ -5,6 +5,7 @@ import inspect
 import json
 from dataclasses import fields
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -234,8 +235,54 @@ def test_hostile_items_are_refused(item: object) -> None:
             dps.Query.from_dict({"verb": verb, "epsilon": 1, "domain": [item]})  # type: ignore[dict-item]
 
 
+class Alike(str):
+    """Texts that all look the same."""
+
+    def __repr__(self) -> str:
+        return "alike"
+
+
+def test_a_question_is_known_by_its_items_and_not_by_how_they_look() -> None:
+    """Two domains whose items have one repr were one question, and the second had the answer of the first."""
+    one, other, twice = (
+        question("", ChooseQuery(epsilon=1, domain=items).key, {}, True).text
+        for items in ([Alike("a")], [Alike("b")], [Alike("a"), None, Alike("a")])
+    )
+    assert one != other
+    assert one == twice
+    here, there = (UnionQuery(epsilon=1, popular=[Alike(item)]).key["popular"] for item in "ab")
+    assert here != there
+
+
+def test_json_has_no_types_of_our_own() -> None:
+    for query in QUERIES:
+        assert {type(value) for value in query.to_dict().values()} <= {str, int, bool, list, dict}
+
+
+@pytest.mark.parametrize("above", [7**1600, 2**16383], ids=["long", "longer"])
+def test_a_price_that_nobody_could_write_down_is_refused(above: int, tmp_path: Path) -> None:
+    """Of 4,295 digits it could be written; what was made of it could not, when all was paid and drawn."""
+    for name in ("epsilon", "delta"):
+        with pytest.raises(dps.ParameterError, match=f"{name} must"):
+            TopKQuery(**{"epsilon": 1, "delta": "1e-6", name: Fraction(above - 1, above)})
+    path = tmp_path / "budget.sqlite"
+    with dps.Ledger.create(path) as ledger:
+        ledger.grant(dps.Account("default", "ann"), 9, "1e-3")
+    budget = dps.Budget.open(path, analyst="ann")
+    data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=2, budget=budget)
+    epsilon = Fraction(10**999 - 1, 10**999)  # the longest that a text may be
+    for found in (
+        data.top_k(2, epsilon=epsilon, counts=True),
+        data.union(epsilon=epsilon, delta=Fraction(1, 3**200), counts=True, method="policy-laplace"),
+        dps.quantile([1, 2], bounds=(0, 9), epsilon=epsilon, budget=budget),
+    ):
+        assert dps.Release.from_json(found.to_json()).items == found.items
+
+
 def test_what_is_deep_or_long_is_refused_at_once() -> None:
-    with pytest.raises(dps.ParameterError, match="domain must hold integers of a few thousand digits"):
+    with pytest.raises(dps.ParameterError, match="popular must hold integers of a thousand digits"):
+        UnionQuery(epsilon=1, popular=[10**5000])
+    with pytest.raises(dps.ParameterError, match="domain must hold integers of a thousand digits"):
         dps.Query.from_dict({"verb": "choose", "epsilon": 1, "domain": [10**5000]})
     with pytest.raises(dps.ParameterError, match="max_items_per_user must"):
         dps.Query.from_dict({"verb": "choose", "epsilon": 1, "domain": [1], "max_items_per_user": 10**5000})

@@ -117,7 +117,9 @@ def numbers(values: Any) -> npt.NDArray[np.float64]:
 def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
     """An array where one is given, else a list of values without a type of their own."""
     if isinstance(values, np.ma.MaskedArray):
-        return np.where(np.ma.getmaskarray(values), None, values.data)
+        hidden: npt.NDArray[Any] = np.array(values.data, dtype=object)
+        hidden[np.ma.getmaskarray(values)] = None
+        return hidden
     if isinstance(values, (list, tuple, range, np.ndarray)):
         return values
     _refuse_no_numbers(_dtype(values))

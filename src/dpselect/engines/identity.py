@@ -55,14 +55,14 @@ def is_fixed(source: object) -> bool:
 
 
 def _fingerprint(source: object) -> Json:
-    """[path, inode, last write, last change] of every file; None for what is no file. None of them is opened."""
+    """[path, inode, last write, last change] of every file; None for what is no file, or is gone. None is opened."""
     files = _files(source)
     if files is None:
         return None
     # A database may have its newest rows beside it, under the name by which we open it.
     beside = [os.path.realpath(path) + ".wal" for path in files.paths] if files.kind == "duckdb" else []
     try:
-        return [_stamp(path) for path in (*files.paths, *beside) if os.path.exists(path)]
+        return [_stamp(path) for path in (*files.paths, *filter(os.path.exists, beside))]
     except OSError:
         return None
 

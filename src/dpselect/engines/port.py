@@ -67,8 +67,10 @@ class Engine(Protocol):
         """
         ...
 
-    def check(self, domain: Domain) -> None:
-        """Refuse a domain that does not fit the item column, before a row is read and before anything is paid.
+    def check(self, domain: Domain, *, k: int = 1) -> None:
+        """Refuse a domain that does not fit the item column, or has fewer than k items there.
+
+        That is before a row is read and before anything is paid.
 
         `grouped` does so too; who reserves a budget in between asks first.
         """

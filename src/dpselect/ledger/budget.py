@@ -15,7 +15,7 @@ from dpselect import parameters
 from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger import Account, Balance, Charge, Ledger
 from dpselect.ledger.question import Question
-from dpselect.parameters import Number, rounded_down, rounded_up
+from dpselect.parameters import MOST_BITS, Number, rounded_down, rounded_up
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, Steps
 from dpselect.processes import here, refuse_copy
 from dpselect.release.archive import archived, restored
@@ -125,8 +125,7 @@ class Budget:
         spent = asked.spent(release)
         self._check_process()  # a child that was forked meanwhile has drawn an answer that nothing was taken for
         with self._lock:
-            epsilon, delta = spent.epsilon - ceiling.epsilon, spent.delta - ceiling.delta
-            self._taken = ApproxDP(self._taken.epsilon + epsilon, self._taken.delta + delta)
+            self._add(spent.epsilon - ceiling.epsilon, spent.delta - ceiling.delta)
         self._store(question, release)
         return replace(release, charged=self._receipt(spent))
 
@@ -159,8 +158,12 @@ class Budget:
                     f"budget has ({rounded_down(left.epsilon)}, {rounded_down(left.delta)}) left",
                     "ask for less, or make a larger budget",
                 )
-            taken = ApproxDP(self._taken.epsilon + ceiling.epsilon, self._taken.delta + ceiling.delta)
-            self._taken = taken
+            self._add(ceiling.epsilon, ceiling.delta)
+
+    def _add(self, epsilon: Fraction, delta: Fraction) -> None:
+        taken, total = self._taken, self._total
+        epsilon, delta = _short(taken.epsilon + epsilon, total.epsilon), _short(taken.delta + delta, total.delta)
+        self._taken = ApproxDP(epsilon, delta)
 
     def _receipt(self, spent: ApproxDP, *, repeated: bool = False) -> Receipt:
         left = self.left
@@ -169,6 +172,13 @@ class Budget:
         sentence = f"{REPEATED}; {has}" if repeated else f"{price}; {has}"
         numbers: dict[str, object] = {"epsilon_left": left.epsilon, "delta_left": left.delta}
         return Receipt(sentence, {**numbers, "epsilon": spent.epsilon, "delta": spent.delta, "repeated": repeated})
+
+
+def _short(taken: Fraction, total: Fraction) -> Fraction:
+    """No less than was taken, in few digits: a sum of prices of many denominators could not be written down."""
+    if taken.denominator.bit_length() <= MOST_BITS:
+        return taken
+    return min(total, Charge.up(taken, taken).epsilon)
 
 
 class Left(ApproxDP):

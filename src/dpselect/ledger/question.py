@@ -11,6 +11,7 @@ from fractions import Fraction
 from dpselect.domain import Column, Domain, Listed, Size, Span
 from dpselect.engines.identity import is_fixed, source_of
 from dpselect.parameters import rounded_up
+from dpselect.release import typed
 from dpselect.release.formatting import Json
 
 FORM = 3  # of what a question means: an answer to an older one is not an answer to it
@@ -47,10 +48,15 @@ def _canonical(value: object) -> Json:
     return str(value)
 
 
+def named(item: object) -> str:
+    """What tells a public item from every other: its type and its value, in the form that JSON gives it."""
+    return f"{type(item).__name__} {json.dumps(typed.label(item))}"
+
+
 def _domain(domain: Domain) -> Json:
     """A domain is public: its items as a digest, a file by its stamp."""
     if isinstance(domain, Listed):
-        names = sorted(f"{type(item).__name__} {item!r}" for item in domain.items if item is not None)
+        names = sorted({named(item) for item in domain.items if item is not None})
         return {"listed": hashlib.sha256(json.dumps(names).encode()).hexdigest()}
     if isinstance(domain, Column):
         return {"column": [source_of(domain.source)[0], domain.column, domain.table]}

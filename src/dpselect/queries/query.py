@@ -205,9 +205,7 @@ def _plain(name: str, value: object) -> Json:
         raise ParameterError(name, "be a list of items, a span or a number to be written as JSON", "a Column", hint)
     if isinstance(value, (list, tuple)):
         return [_plain(name, one) for one in value]
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    return str(value)
+    return value if value is None or isinstance(value, (bool, int)) else str(value)
 
 
 def _parsed(name: str, value: Json) -> object:

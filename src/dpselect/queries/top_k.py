@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
-from dpselect.domain import Domain, domain_of, most_items
+from dpselect.domain import Domain, domain_of, most_items, refuse_more
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
@@ -125,7 +125,7 @@ class TopKQuery(Query):
             rows = plan.k_bar + 1  # no more of them leave the engine
             return lambda draws, progress: plan.select(engine.top(rows, progress=progress), draws)
         if domain is not None:
-            engine.check(domain)
+            engine.check(domain, k=plan.selector.k)
         return lambda draws, progress: plan.select(engine.grouped(domain, progress=progress), draws)
 
     def spent(self, release: Release) -> ApproxDP:
@@ -179,8 +179,8 @@ class TopKQuery(Query):
         if self.k_bar is not None:
             raise ParameterError("k_bar", "be left out where a domain is given", self.k_bar)
         most = most_items(domain)
-        if most is not None and parameters.listed("k", self.k) > most:
-            raise ParameterError("k", "be at most the number of items in the domain", self.k)
+        if most is not None:
+            refuse_more(parameters.listed("k", self.k), most)
 
     def _peeled(self, epsilon: Fraction, delta: Fraction, reason: str) -> PeeledTop:
         peeling = methods.named("top_k", PEELING)

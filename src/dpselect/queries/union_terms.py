@@ -13,11 +13,12 @@ from typing import Any, ClassVar, Self
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError, came
+from dpselect.ledger.question import named
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve, least_epsilon
 from dpselect.methods import AUTO, Bound, Weights
-from dpselect.parameters import DELTA, Number, rounded_up
+from dpselect.parameters import DELTA, MOST_BITS, Number, rounded_up
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.queries.query import Query, Rows
 from dpselect.release.formatting import Json
@@ -248,8 +249,7 @@ def _mechanisms(query: UnionTerms, most: int | None, _popular: str) -> tuple[Any
 
 def _digest(popular: tuple[Any, ...]) -> str:
     """What tells one public list from another: its items, their types, and their order."""
-    names = [f"{type(item).__name__} {item!r}" for item in popular]
-    return hashlib.sha256(json.dumps(names).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(list(map(named, popular))).encode()).hexdigest()
 
 
 def _popular(popular: object) -> tuple[Any, ...]:
@@ -261,9 +261,12 @@ def _popular(popular: object) -> tuple[Any, ...]:
     if isinstance(popular, (str, bytes)) or not isinstance(popular, Sequence):
         raise ParameterError("popular", "be a list of items, best first, or a release", type(popular).__name__)
     try:
-        return tuple(dict.fromkeys(popular))
+        items = tuple(dict.fromkeys(popular))
     except TypeError:
         raise ParameterError("popular", "hold items that can be looked up", "others") from None
+    if any(isinstance(item, int) and item.bit_length() > MOST_BITS for item in items):
+        raise ParameterError("popular", "hold integers of a thousand digits at most", "a longer one")
+    return items
 
 
 def without_curve(

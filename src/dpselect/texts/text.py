@@ -31,7 +31,8 @@ class Text:
         column: object = self.column
         if not (isinstance(column, str) and column.strip()):
             raise ParameterError("text", "be the name of a column", came(self.column))
-        ngram_levels(self.ngrams, self.cutter)
+        levels = ngram_levels(self.ngrams, self.cutter)  # a list could be altered after it was checked
+        object.__setattr__(self, "ngrams", levels if isinstance(self.ngrams, Sequence) else levels[0])
 
     @property
     def cutter(self) -> Tokenizer:

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import Column, Domain, Listed, Span
+from dpselect.domain import Column, Domain, Listed, Span, refuse_more
 from dpselect.engines.duckdb import questions
 from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
@@ -108,15 +108,17 @@ class DuckDBEngine:
         items = [label(item, self._item_type) for item, _ in found]
         return Histogram.from_items(items, [count for _, count in found])
 
-    def check(self, domain: Domain) -> None:
+    def check(self, domain: Domain, *, k: int = 1) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
         item_type = self._item_type
         if isinstance(domain, Span):
             questions.in_span("", domain, item_type)
-        elif isinstance(domain, (Listed, Column)) and domain not in self._domains:
+        elif isinstance(domain, (Listed, Column)):
             from dpselect.engines.duckdb.domain import keep_domain
 
-            self._domains[domain] = keep_domain(self._workspace, domain, item_type, untyped=self._scan.untyped)
+            if domain not in self._domains:
+                self._domains[domain] = keep_domain(self._workspace, domain, item_type, untyped=self._scan.untyped)
+            refuse_more(k, self._workspace.fetch(f"SELECT count(*) FROM {self._domains[domain]}")[0][0])
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""

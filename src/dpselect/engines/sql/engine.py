@@ -11,7 +11,7 @@ from types import TracebackType
 from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid, UsersAt
-from dpselect.domain import Column, Domain, Listed, Span
+from dpselect.domain import Column, Domain, Listed, Span, refuse_more
 from dpselect.engines import row_filter
 from dpselect.engines.count_groups import histogram_of
 from dpselect.engines.duckdb.domain import keep_domain
@@ -53,7 +53,7 @@ class SqlEngine:
             dialect, kind = database.dialect, database.types[item]
             self._dialect, self._item = dialect, kind
             self._key, self._most = key, max_items_per_user
-            self._domains: dict[Domain, str] = {}
+            self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and how many
             self._texts: sets.Texts | None = None
             if split is not None and not kind.is_text:
                 raise ParameterError("split", "go with an item column of text", f"a column of {kind.name}")
@@ -88,13 +88,15 @@ class SqlEngine:
         found = self._database.rows(questions.top(self._counts(self._rows), self._item, most), progress=progress)
         return Histogram.from_items([self._item.label(row[0]) for row in found], [row[1] for row in found])
 
-    def check(self, domain: Domain) -> None:
+    def check(self, domain: Domain, *, k: int = 1) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
         if isinstance(domain, Span):
             questions.in_span("", domain, self._item, self._dialect)
-        elif isinstance(domain, (Listed, Column)) and domain not in self._domains:
-            values = domain_values(domain, self._item)
-            self._domains[domain] = self._database.put_items(values, self._item)
+        elif isinstance(domain, (Listed, Column)):
+            if domain not in self._domains:
+                values = domain_values(domain, self._item)
+                self._domains[domain] = self._database.put_items(values, self._item), len(values)
+            refuse_more(k, self._domains[domain][1])
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -157,7 +159,7 @@ class SqlEngine:
         if isinstance(domain, Span):
             return self._counts(questions.in_span(self._rows, domain, self._item, self._dialect))
         if isinstance(domain, (Listed, Column)):
-            listed = self._domains[domain]
+            listed, _ = self._domains[domain]
             return questions.of_domain(self._counts(questions.in_domain(self._rows, listed)), listed)
         return self._counts(self._rows)
 
