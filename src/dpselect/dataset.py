@@ -329,12 +329,12 @@ class Dataset:
         if budget is not None:
             budget.check(query.price.neighbors)
         with self.engine() as engine:
-            query.check(engine)
+            answer = query.ready(engine)
             if budget is None:
-                return query.run(engine, secure(draws), progress)
+                return answer(secure(draws), progress)
             asked = {**query.key, "secure": draws is None or draws.secure}
             what = self.question(query.verb, asked, engine, budget.snapshot)
-            return budget.pay(query, what, lambda: query.run(engine, secure(draws), progress), fresh=fresh)
+            return budget.pay(query, what, lambda: answer(secure(draws), progress), fresh=fresh)
 
     def question(self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None) -> Question:
         """What is asked of which rows, as a budget knows it again; the engine is open for it."""

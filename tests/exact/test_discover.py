@@ -147,6 +147,6 @@ def test_what_top_k_runs_is_the_mechanism():
     """Labels, in rank order, by the same law; counts are noise on items already told."""
     plan = TopKQuery(k=2, epsilon=EPSILON, delta=DELTA, method="discover", max_items_per_user=2).plan
     sets = UserSets.of(BASES[3].split())
-    ran = law(lambda draws: "".join(plan.of_sets(sets, draws, None).labels))
+    ran = law(lambda draws: "".join(plan.select(sets, draws).labels))
     m = made(2, 2, str(UNION_SHARE))
     assert same(ran, told(lambda sets, draws: m(sets, draws=draws), BASES[3].split()))

@@ -48,7 +48,7 @@ def watch(frame, event, _):
         caller = caller.f_back
     seen[code] = code.co_filename[len(home) + 1:], caller.f_code if caller else None
 def ours(code):
-    return code.co_filename.startswith(home) and not code.co_name.startswith("<")
+    return code.co_filename.startswith(home) and (code.co_name == "<lambda>" or not code.co_name.startswith("<"))
 threading.setprofile(watch)
 sys.setprofile(watch)
 ask(3)
@@ -68,7 +68,7 @@ DOORS = ("aggregates/", "draws/", "engines/", "texts/")  # the first step inside
 READ = ("engines/duckdb/engine", "engines/duckdb/questions", "engines/port", "engines/registry")  # no doors
 NAMES = {
     "is_postgres", "is_spark", "is_warehouse", "native", "fresh_key", "refuse_inner",  # what it is, or may not be
-    "gap", "reach", "users_for", "level_shares",  # numbers
+    "gap", "has_curve", "level_shares", "reach", "users_for",  # numbers
 }  # fmt: skip
 
 
@@ -125,24 +125,27 @@ def walk(package: Path, verb: str) -> list[Step]:
 def followed(package: Path, steps: Sequence[Step]) -> tuple[list[Step], list[str]]:
     """What a reader must follow of a walk, in its order, and the files that it hops into."""
     kept: dict[int, Step] = {}
+    page: dict[int, int] = {-1: -1}  # the step on whose page a function is; what is left out has none
     for at, step in enumerate(steps):
-        above = steps[step.caller].file if step.caller >= 0 else ""
-        inside = step.caller >= 0 and step.caller not in kept  # behind something that is trusted, or a door
+        outer = [n for n, one in kept.items() if step.file == one.file and step.name.startswith(one.name + ".")]
+        if outer:
+            page[at] = outer[0]  # defined inside of it, whoever calls it
+            continue
+        above = kept[page[step.caller]].file if page.get(step.caller, -1) >= 0 else ""
         door = step.file.startswith(DOORS) and not step.file.startswith(READ)
         behind = door and above.startswith(DOORS) and not above.startswith(READ)
-        made = door and step.name.endswith("__post_init__")  # of a value: its parameters are looked at
+        made = door and step.name.endswith(("__post_init__", ".of"))  # of a value: its parameters are looked at
         trusted = step.file.startswith(TRUSTED) or step.name.rpartition(".")[2] in NAMES
-        if inside or behind or made or trusted:
-            continue
-        if door and any(one.file == step.file for one in kept.values()):
-            continue
-        kept[at] = step
+        again = door and any(one.file == step.file for one in kept.values())
+        if step.caller in page and not (behind or made or trusted or again):
+            kept[at], page[at] = step, at
+    callers = {at: page[step.caller] for at, step in kept.items()}
     for at in sorted(kept, reverse=True):  # one statement that leads nowhere: its name says it
-        leads = any(one.caller == at for one in kept.values())
         door = kept[at].file.startswith(DOORS) and not kept[at].file.startswith(READ)
+        leads = any(callers[one] == at for one in kept)
         if not leads and not door and statements(package / kept[at].file, kept[at].line) <= 1:
             del kept[at]
-    hops = [step.file for step in kept.values() if step.caller >= 0 and steps[step.caller].file != step.file]
+    hops = [step.file for at, step in kept.items() if callers[at] >= 0 and steps[callers[at]].file != step.file]
     return list(kept.values()), hops
 
 
@@ -198,7 +201,7 @@ def measures(package: Path) -> dict[str, str]:
     said = {name: f"{number:,}" for name, number in numbers.items()}
     for verb in VERBS:
         steps = walk(package, verb)
-        files = [step.file for step in steps]
+        files = [step.file for step in steps if not step.name.endswith("<lambda>")]
         said[f"traced walk of {verb}"] = f"{len(files)} functions, {len(set(files))} files, {returns(files)} returns"
         read, hops = followed(package, steps)
         files = {step.file for step in read}
@@ -216,11 +219,9 @@ def main(words: list[str]) -> None:
             sys.stdout.write(f"{name:34}{number:>14}\n")
         return
     for verb in VERBS:
-        steps = walk(package, verb)
-        sys.stdout.write(f"{verb}\n")
-        for step in followed(package, steps)[0]:
-            mark = ">" if step.caller >= 0 and steps[step.caller].file != step.file else " "
-            sys.stdout.write(f"  {mark} {step.file}: {step.name}\n")
+        read, hops = followed(package, walk(package, verb))
+        sys.stdout.write(f"{verb}: {len(hops)} hops\n")
+        sys.stdout.writelines(f"    {step.file}: {step.name}\n" for step in read)
 
 
 if __name__ == "__main__":

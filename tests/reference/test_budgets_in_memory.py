@@ -44,7 +44,9 @@ def test_answers_add_up_over_verbs_and_data_sets():
 def test_what_does_not_fit_is_refused_before_a_row_is_read(monkeypatch):
     budget = dps.Budget(epsilon=1, delta="1e-6")
     votes(budget).choose(domain=["ant"], epsilon="3/4")
-    monkeypatch.setattr("dpselect.queries.top_k.TopKQuery.run", None)  # whoever asked for data now would fail otherwise
+    monkeypatch.setattr(
+        "dpselect.engines.duckdb.engine.DuckDBEngine.top", None
+    )  # whoever asked for rows now would fail otherwise
     with pytest.raises(
         dps.BudgetError, match=r"^the question costs up to \(0.5, 1e-06\), and the budget has \(0.25, 1e-06\)"
     ):

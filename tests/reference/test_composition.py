@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpselect.accounting.calibration import STEPS, Bound, largest_epsilon, split_delta
+from dpselect.accounting.calibration import STEPS, Bound, largest_epsilon, plan_of, priced, split_delta
 from dpselect.accounting.composition import (
     Total,
     advanced,
@@ -28,7 +28,6 @@ from dpselect.accounting.composition import (
 )
 from dpselect.accounting.optimal_nonadaptive import nonadaptive_epsilon
 from dpselect.accounting.optimal_pure import optimal_pure
-from dpselect.accounting.price import plan_of, priced
 from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.domain import Size
 from dpselect.errors import ParameterError

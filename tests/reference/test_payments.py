@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 import dpselect as dps
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.ledger import Kind
 from dpselect.ledger.budget import LedgerBudget
-from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
 
 ROWS = {
@@ -111,7 +111,7 @@ def test_a_short_answer_is_charged_for_its_picks_only(ledger):
 
 
 def test_what_does_not_fit_is_refused_before_a_row_is_read(votes, ledger, monkeypatch):
-    monkeypatch.setattr(TopKQuery, "run", None)  # whoever asked for data now would fail otherwise
+    monkeypatch.setattr(DuckDBEngine, "top", None)  # whoever asked for data now would fail otherwise
     with pytest.raises(dps.BudgetError, match="costs up to epsilon 11"):
         votes.top_k(1, epsilon=11, delta="1e-6")
     with pytest.raises(dps.BudgetError, match="delta"):
@@ -129,10 +129,10 @@ def test_a_bad_question_costs_nothing(votes, ledger):
 
 
 def test_an_error_after_the_reservation_leaves_the_ceiling_reserved(votes, ledger, monkeypatch):
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise dps.DataError("the disk is gone")
 
-    monkeypatch.setattr(TopKQuery, "run", broken)
+    monkeypatch.setattr(DuckDBEngine, "top", broken)
     with pytest.raises(dps.DataError, match="gone"):
         votes.top_k(1, epsilon=3, delta="1e-6")
     balance = ledger.balance(ANN)
@@ -260,7 +260,7 @@ def test_a_budget_of_picks_refuses_what_it_cannot_pay_before_a_row_is_read(monke
     data = on(budget)
     with pytest.raises(dps.BudgetError, match="has 5 picks and 1 query left, this question may take 6 picks"):
         data.top_k(6)
-    monkeypatch.setattr(TopKQuery, "run", None)
+    monkeypatch.setattr(DuckDBEngine, "top", None)
     with pytest.raises(TypeError):
         data.top_k(2)  # a question that dies has taken its ceiling
     assert (budget.left.picks, budget.left.queries) == (3, 0)

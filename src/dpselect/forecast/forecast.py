@@ -7,16 +7,14 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpselect.forecast import plots
 from dpselect.parameters import shown
-from dpselect.release import formatting
+from dpselect.release import formatting, plots
 from dpselect.release.formatting import Json
-from dpselect.release.table import Leaflet, Table
+from dpselect.release.table import Leaflet, Table, Tabular
 
 if TYPE_CHECKING:
-    import polars
     from matplotlib.figure import Figure
 
 FREE = "A forecast: no data was read and no budget was spent."
@@ -49,7 +47,7 @@ class ForecastRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Forecast:
+class Forecast(Tabular):
     """The expected answers of every mechanism at every epsilon. No data was read, no budget was spent.
 
     Iterable over its rows, with their number as its length. `assumed` holds the parameters, `sentences` say how to
@@ -90,18 +88,6 @@ class Forecast:
             name: [getattr(row, name) for row in self.rows] for name in ForecastRow.__dataclass_fields__
         }
         return {**columns, "epsilon": [shown(row.epsilon) for row in self.rows]}
-
-    def to_polars(self) -> polars.DataFrame:
-        """A polars data frame."""
-        return Table(self.to_columns()).polars()
-
-    def to_pandas(self) -> Any:
-        """A pandas data frame."""
-        return Table(self.to_columns()).pandas()
-
-    def to_arrow(self) -> Any:
-        """A pyarrow table."""
-        return Table(self.to_columns()).arrow()
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """A line for each method against epsilon, as a matplotlib figure; saved where a path is given."""

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from dpselect import parameters
+from dpselect.accounting.calibration import plan_of
 from dpselect.accounting.pick_accountant import Cost, PickAccountant, QuestionsLeft, Remaining, in_words
-from dpselect.accounting.price import plan_of
 from dpselect.accounting.privacy_filters import Terms, by_pick, by_total
 from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger.budget import NOTHING, REPEATED, Budget, LedgerBudget, Priced, Where, budget_of

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect import parameters
-from dpselect.accounting.price import plan_of, price
+from dpselect.accounting.calibration import plan_of, price
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.draws import Draws
 from dpselect.draws.weights import Weights

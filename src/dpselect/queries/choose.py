@@ -11,18 +11,18 @@ import numpy as np
 
 from dpselect import methods, parameters
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import domain_of
+from dpselect.domain import Domain, domain_of
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.ledger.budget import Budget, Where
 from dpselect.mechanisms.candidates import Input
 from dpselect.mechanisms.port import settle
-from dpselect.parameters import Number, Progress
+from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy
 from dpselect.privacy import neighbors as related
 from dpselect.queries.paid import OfValues, paid, price_of
-from dpselect.queries.query import INNER, OF_VALUES, sampled
+from dpselect.queries.query import INNER, OF_VALUES, Ready, sampled
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA
 from dpselect.release.release import Item, Release, Statement
@@ -76,13 +76,11 @@ class ChooseQuery(OfValues):
         of = of if self.of_scores else {"domain": self.domain}
         return {"epsilon": self.epsilon, "method": self.method, "neighbors": str(self.neighbors), **of}
 
-    def check(self, engine: Engine) -> None:
-        """Refuse a domain that the column of items cannot hold."""
-        engine.check(self.domain)  # type: ignore[arg-type] # __post_init__ has read it
-
-    def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
-        """The answer."""
-        return self.select(engine.grouped(self.domain, progress=progress), draws)  # type: ignore[arg-type]
+    def ready(self, engine: Engine) -> Ready:
+        """By how many users have each item of the domain, which the column of items must be able to hold."""
+        domain = cast(Domain, self.domain)
+        engine.check(domain)
+        return lambda draws, progress: self.select(engine.grouped(domain, progress=progress), draws)
 
     def select(self, values: Input, draws: Draws) -> Release:
         """The answer for scores."""

@@ -13,10 +13,10 @@ from dpselect.engines.port import Engine, PerUser
 from dpselect.ledger.budget import Budget, Where
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
-from dpselect.parameters import Number, Progress
+from dpselect.parameters import Number
 from dpselect.privacy import Privacy
 from dpselect.queries.paid import OfValues, paid, price_of
-from dpselect.queries.query import INNER
+from dpselect.queries.query import INNER, Ready
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA
 from dpselect.release.formatting import Json
@@ -93,14 +93,11 @@ class QuantileQuery(OfValues):
             "per_user": None if self.per_user is None else str(self.per_user),
         }
 
-    def check(self, engine: Engine) -> None:
-        """Refuse a column that holds no numbers, and users of whom nobody said which value counts."""
-        parameters.one_of("per_user", self.per_user, PerUser)
+    def ready(self, engine: Engine) -> Ready:
+        """By how many users have their value where. Somebody must have said which value of a user that is."""
+        per_user, grid = PerUser(parameters.one_of("per_user", self.per_user, PerUser)), self.mechanism.grid
         engine.check_values()
-
-    def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
-        """The answer."""
-        return self.select(engine.users_at(self.mechanism.grid, PerUser(str(self.per_user)), progress=progress), draws)
+        return lambda draws, progress: self.select(engine.users_at(grid, per_user, progress=progress), draws)
 
     def select(self, values: object, draws: Draws) -> Release:
         """The answer for one value of each user, or for their numbers at the points of the grid."""

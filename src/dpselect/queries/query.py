@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from dpselect.release.formatting import Json
     from dpselect.release.release import Release
     from dpselect.texts.text import Words
+
+Ready = Callable[[Draws, Progress | None], "Release"]
+"""Answers a question. Whoever calls it has seen to the price."""
 
 INNER = {"inner": True}  # of a field that JSON does not have
 OF_VALUES = {"inner": True, "of_values": True}  # of one that only a question about the caller's own values may set
@@ -74,12 +77,8 @@ class Query(ABC):
         """What a ledger knows the question by: what was asked, and which method answers."""
 
     @abstractmethod
-    def check(self, engine: Engine) -> None:
-        """Refuse what the schema of the data does not fit, before a row is read."""
-
-    @abstractmethod
-    def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
-        """The answer. Whoever calls this has seen to the price."""
+    def ready(self, engine: Engine) -> Ready:
+        """How the engine answers it. What the schema of the data does not fit is refused now; no row is read yet."""
 
     @property
     def ceiling(self) -> ApproxDP:

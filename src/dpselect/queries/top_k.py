@@ -8,20 +8,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from dpselect import methods, parameters
-from dpselect.accounting.calibration import largest_epsilon, split_delta
-from dpselect.accounting.price import COUNT_SHARE, plan_of, priced
-from dpselect.aggregates.histogram import Histogram
-from dpselect.aggregates.user_sets import UserSets
+from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
 from dpselect.domain import Domain, domain_of, most_items, refuse_more
-from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.methods import AUTO
-from dpselect.parameters import Number, Progress
+from dpselect.parameters import Number
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
-from dpselect.queries.query import INNER, Query, sampled
+from dpselect.queries.query import INNER, Query, Ready, sampled
 from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
 from dpselect.release.release import Release
 
@@ -119,24 +115,18 @@ class TopKQuery(Query):
             "method": self.plan.method,
         }
 
-    def check(self, engine: Engine) -> None:
-        """Refuse a domain that the column of items cannot hold, or what the engine cannot be asked."""
-        if self.plan.of_sets:
-            engine.check_sets()
-        elif self.known is not None:
-            engine.check(self.known, k=self.plan.selector.k)
-
-    def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
-        """The answer. At most k_bar + 1 of the engine's rows leave it where limited domain looks for the items."""
-        plan = self.plan
-        found: Histogram | UserSets
+    def ready(self, engine: Engine) -> Ready:
+        """By the items of every user, by those of k_bar + 1 items with most users, or by all of a domain that fits."""
+        plan, domain = self.plan, self.known
         if plan.of_sets:
-            found = engine.contributions(progress=progress)
-        elif plan.k_bar is None:
-            found = engine.grouped(self.known, progress=progress)
-        else:
-            found = engine.top(plan.k_bar + 1, progress=progress)
-        return plan.select(found, draws, progress)
+            engine.check_sets()
+            return lambda draws, progress: plan.select(engine.contributions(progress=progress), draws, progress)
+        if plan.k_bar is not None:
+            rows = plan.k_bar + 1  # no more of them leave the engine
+            return lambda draws, progress: plan.select(engine.top(rows, progress=progress), draws)
+        if domain is not None:
+            engine.check(domain, k=plan.selector.k)
+        return lambda draws, progress: plan.select(engine.grouped(domain, progress=progress), draws)
 
     def spent(self, release: Release) -> ApproxDP:
         """What an answer cost: picks that were not made may be saved."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpselect import parameters
-from dpselect.accounting.price import COUNT_SHARE
+from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError

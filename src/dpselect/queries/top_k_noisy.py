@@ -52,10 +52,15 @@ class NoisyTop(Plan):
     def statement(self) -> Statement:
         """What is promised, in numbers and in sentences."""
         s = self.selector
-        used = {"k": s.k, "k_bar": self.k_bar, "max_items_per_user": s.max_items_per_user, "height": s.height}
+        used: dict[str, object] = {
+            "k": s.k,
+            "k_bar": self.k_bar,
+            "max_items_per_user": s.max_items_per_user,
+            "height": s.height,
+        }
         sentences = (
             self.reason,
             f"One user counts for at most {s.max_items_per_user} items. An item comes out only if its noisy count "
             f"is above noisy bottom, which stands {s.height} users above the count of rank {self.k_bar + 1:,}.",
         )
-        return Statement.of(self.privacy, type(s).__name__, used, sentences)
+        return self.stated(used, sentences)

@@ -49,6 +49,13 @@ class Plan(ABC):
         """Does it select by the items of every user? The others need counts only."""
         return False
 
+    def stated(self, used: dict[str, object], sentences: Sequence[str]) -> Statement:
+        """What is promised, in numbers and in sentences, also of the counts that were asked for."""
+        if self.counter is not None:
+            used["epsilon_per_count"] = self.counter.epsilon_per_count
+            sentences = [*sentences, noise(Fraction(self.counter.epsilon_per_count))]
+        return Statement.of(self.privacy, type(self.selector).__name__, used, tuple(sentences))
+
     @abstractmethod
     def select(self, aggregate: Any, draws: Draws, progress: Progress | None = None) -> Release:
         """The answer for counts, or for the items of every user."""
@@ -117,7 +124,7 @@ class Picks(Plan):
             items=items,
             ended=Ended.FULL if len(items) == self.selector.k else Ended.BOTTOM,
             counted=self.counter is not None,
-            privacy=self.statement(),
+            privacy=self.stated(*self.said()),
             secure=draws.secure,
             accuracy=good + told.accuracy,
         )
@@ -135,14 +142,6 @@ class Picks(Plan):
         Why the epsilon of picks that were not made may be kept, and delta may not: docs/budgets.md.
         """
         return ApproxDP(min(self.privacy.epsilon, basic(self.steps(found))), self.privacy.delta)
-
-    def statement(self) -> Statement:
-        """What is promised, in numbers and in sentences."""
-        used, sentences = self.said()
-        if self.counter is not None:
-            used["epsilon_per_count"] = self.counter.epsilon_per_count
-            sentences.append(noise(Fraction(self.counter.epsilon_per_count)))
-        return Statement.of(self.privacy, type(self.selector).__name__, used, tuple(sentences))
 
     def said(self) -> tuple[dict[str, object], list[str]]:
         """Parameters and sentences of the selection."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
@@ -14,7 +13,7 @@ from dpselect.mechanisms.joint.ranked import ranked
 from dpselect.mechanisms.joint.sequence import JointSequence
 from dpselect.mechanisms.joint.set import JointSet
 from dpselect.parameters import Progress
-from dpselect.queries.top_k_plan import Plan, fresh_counts, noise
+from dpselect.queries.top_k_plan import Plan, fresh_counts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, whole
 from dpselect.release.release import Item, Kind, Release, Statement
@@ -56,7 +55,4 @@ class SetTop(Plan):
         sentences = [self.reason]
         if not isinstance(self.selector, JointSequence):
             sentences.append("The items are a set: their order says nothing, unless noisy counts give one.")
-        if self.counter is not None:
-            used["epsilon_per_count"] = self.counter.epsilon_per_count
-            sentences.append(noise(Fraction(self.counter.epsilon_per_count)))
-        return Statement.of(self.privacy, type(self.selector).__name__, used, tuple(sentences))
+        return self.stated(used, sentences)

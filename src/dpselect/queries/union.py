@@ -26,27 +26,32 @@ from dpselect.mechanisms.set_union.rounds import bounded, without
 from dpselect.methods import AUTO
 from dpselect.parameters import Progress
 from dpselect.privacy import weak_points
+from dpselect.queries.query import Ready
 from dpselect.queries.union_terms import BOUND_SHARE, BOUNDS, UnionTerms, chosen_method
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, TIMES, Accuracy, interval, said_items, said_users
 from dpselect.release.release import Item, Kind, Release, Statement
 from dpselect.texts.token_stream import TokenStream, level_by_level
 
+ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
+
 
 @dataclass(frozen=True, kw_only=True)
 class UnionQuery(UnionTerms):
     """All items that enough distinct users share, or the n-grams of a text."""
 
-    def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
-        """The answer."""
+    def ready(self, engine: Engine) -> Ready:
+        """By the items of every user: the tokens of a text, items that stay in the engine, or items in memory."""
+        if self.words is not None:
+            cutter = self.words.tokenizer
+            engine.check_text(cutter)
+            return lambda draws, progress: vocabulary_of(
+                engine.tokens(cutter, progress=progress), self, draws, progress
+            )
+        engine.check_sets()
         if self.in_engine:
-            return union_of_pairs(engine.pairs(progress=progress), self, draws, progress)
-        if self.words is None:
-            return union_of(engine.contributions(progress=progress), self, draws, progress)
-        return vocabulary_of(engine.tokens(self.words.tokenizer, progress=progress), self, draws, progress)
-
-
-ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
+            return lambda draws, progress: union_of_pairs(engine.pairs(progress=progress), self, draws, progress)
+        return lambda draws, progress: union_of(engine.contributions(progress=progress), self, draws, progress)
 
 
 def union_of(sets: UserSets, query: UnionTerms, draws: Draws, progress: Progress | None) -> Release:

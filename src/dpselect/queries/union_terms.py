@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self
 
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import largest_rho
-from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.question import named
 from dpselect.mechanisms.port import settle
@@ -127,13 +126,6 @@ class UnionTerms(Query):
         if words == self.words and most == self.max_items_per_user:
             return self
         return replace(self, words=words, max_items_per_user=most)
-
-    def check(self, engine: Engine) -> None:
-        """The engine has sets of users, or the column of text is one."""
-        if self.words is None:
-            engine.check_sets()
-        else:
-            engine.check_text(self.words.tokenizer)
 
     # ---- as JSON --------------------------------------------------------------------------------------------
 

@@ -12,10 +12,9 @@ from dpselect.release import formatting
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
 from dpselect.release.formatting import Json
 from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
-from dpselect.release.table import HEAD, Leaflet, Table
+from dpselect.release.table import HEAD, Leaflet, Table, Tabular
 
 if TYPE_CHECKING:
-    import polars
     from matplotlib.figure import Figure
 
 __all__ = ["Accuracy", "Ended", "Item", "Kind", "Receipt", "Release", "Statement"]
@@ -25,7 +24,7 @@ Place = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, repr=False)
-class Release:
+class Release(Tabular):
     """The items that were selected, best first, how good they are, and the privacy statement.
 
     `kind` says what the items are to each other, `counted` whether noisy counts were asked for (also where no item was
@@ -133,18 +132,6 @@ class Release:
             columns["count"] = [item.count for item in self.items]
             columns |= {name: [getattr(item, name) for item in self.items] for name in self._ends}
         return columns
-
-    def to_polars(self) -> polars.DataFrame:
-        """A polars data frame."""
-        return Table(self.to_columns()).polars()
-
-    def to_pandas(self) -> Any:
-        """A pandas data frame."""
-        return Table(self.to_columns()).pandas()
-
-    def to_arrow(self) -> Any:
-        """A pyarrow table."""
-        return Table(self.to_columns()).arrow()
 
     def plot(self, path: Place | None = None) -> Figure:
         """A bar plot of the noisy counts, a matplotlib figure that a notebook shows; saved where a path is given."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -59,19 +60,6 @@ class Table:
         body = "".join("<tr>" + "".join(f"<td>{escape(_cell(v))}</td>" for v in row) + "</tr>" for row in rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
-    def polars(self) -> polars.DataFrame:
-        """A polars data frame."""
-        frame: polars.DataFrame = formatting.optional("polars", "polars").DataFrame(self.columns)
-        return frame
-
-    def pandas(self) -> Any:
-        """A pandas data frame."""
-        return formatting.optional("pandas", "pandas").DataFrame(self.columns)
-
-    def arrow(self) -> Any:
-        """A pyarrow table."""
-        return formatting.optional("pyarrow", "pyarrow").table(self.columns)
-
 
 def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else formatting.text(value)
@@ -80,6 +68,27 @@ def _cell(value: object) -> str:
 def width(line: str) -> int:
     """Columns of a terminal that a line takes: East Asian wide characters two, combining marks none."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+class Tabular(ABC):
+    """The port of what can be a data frame: a release, a forecast."""
+
+    @abstractmethod
+    def to_columns(self) -> dict[str, list[object]]:
+        """Its columns, by name."""
+
+    def to_polars(self) -> polars.DataFrame:
+        """A polars data frame."""
+        frame: polars.DataFrame = formatting.optional("polars", "polars").DataFrame(self.to_columns())
+        return frame
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame."""
+        return formatting.optional("pandas", "pandas").DataFrame(self.to_columns())
+
+    def to_arrow(self) -> Any:
+        """A pyarrow table."""
+        return formatting.optional("pyarrow", "pyarrow").table(self.to_columns())
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dpselect.engines.postgres.connection import Workspace
-from dpselect.engines.postgres.dialect import quoted
-from dpselect.engines.postgres.types import pg_type
+from dpselect.engines.postgres.dialect import pg_type, quoted
 from dpselect.engines.sql.port import Needs, Row, SqlType
 from dpselect.errors import ParameterError
 from dpselect.parameters import near

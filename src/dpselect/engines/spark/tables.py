@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.aggregates.user_sets import Int64
+from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import Work, fresh_name
-from dpselect.engines.spark.types import spark_type
 from dpselect.engines.sql.port import Needs, SqlType
 from dpselect.errors import ParameterError
 from dpselect.parameters import near

@@ -11,8 +11,13 @@ from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.port import SetUnion, Weighed, parse
-from dpselect.mechanisms.set_union.release_laws import geometric
-from dpselect.mechanisms.set_union.thresholds import gaussian_tail, laplace_tail, root_up, smallest_deviation
+from dpselect.mechanisms.set_union.release_laws import (
+    gaussian_tail,
+    geometric,
+    laplace_tail,
+    root_up,
+    smallest_deviation,
+)
 from dpselect.parameters import Progress
 
 

@@ -16,9 +16,8 @@ from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.kernels import compiled
 from dpselect.mechanisms.set_union.port import SetUnion, Weighed, parse, up
-from dpselect.mechanisms.set_union.release_laws import Geometric, LaplaceTail, Shaped, geometric
+from dpselect.mechanisms.set_union.release_laws import Geometric, LaplaceTail, Shaped, geometric, laplace_tail
 from dpselect.mechanisms.set_union.rounds import by_rank
-from dpselect.mechanisms.set_union.thresholds import laplace_tail
 from dpselect.parameters import Number, Progress
 from dpselect.reals import enclose, upper
 

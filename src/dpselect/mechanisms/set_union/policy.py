@@ -13,9 +13,14 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.kernels import compiled
 from dpselect.mechanisms.set_union.port import UNIT, SetUnion, Weighed, parse, up
-from dpselect.mechanisms.set_union.release_laws import GaussianTail
+from dpselect.mechanisms.set_union.release_laws import (
+    GaussianTail,
+    gaussian_tail,
+    laplace_tail,
+    root_up,
+    smallest_deviation,
+)
 from dpselect.mechanisms.set_union.rounds import users_and_items_in_order, users_in_order
-from dpselect.mechanisms.set_union.thresholds import gaussian_tail, laplace_tail, root_up, smallest_deviation
 from dpselect.parameters import Number, Progress
 
 ROUNDING = Fraction(1, 2**53)  # half the distance of neighbouring floats, as a part of them

@@ -10,9 +10,8 @@ from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.port import UNIT, parse
-from dpselect.mechanisms.set_union.release_laws import GaussianTail
+from dpselect.mechanisms.set_union.release_laws import GaussianTail, gaussian_tail, root_up, smallest_deviation
 from dpselect.mechanisms.set_union.rounds import in_rounds, parts_of
-from dpselect.mechanisms.set_union.thresholds import gaussian_tail, root_up, smallest_deviation
 from dpselect.mechanisms.set_union.weighted import rooted, weighted
 from dpselect.parameters import Number, Progress
 from dpselect.privacy import Privacy

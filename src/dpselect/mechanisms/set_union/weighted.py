@@ -13,7 +13,7 @@ from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.port import UNIT, SetUnion, Weighed, parse
-from dpselect.mechanisms.set_union.thresholds import gaussian_tail, laplace_tail, smallest_deviation
+from dpselect.mechanisms.set_union.release_laws import gaussian_tail, laplace_tail, smallest_deviation
 from dpselect.parameters import Progress
 
 

@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpselect import parameters
-from dpselect.accounting.calibration import largest_epsilon
-from dpselect.accounting.price import COUNT_SHARE, plan_of
+from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of
 from dpselect.accounting.renyi import renyi_budget
 from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws

@@ -10,8 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpselect import parameters
-from dpselect.accounting.calibration import split_delta
-from dpselect.accounting.price import one_price, plan_of, price, priced
+from dpselect.accounting.calibration import one_price, plan_of, price, priced, split_delta
 from dpselect.draws import Draws, Weights
 from dpselect.draws.weights import LARGEST_RATE
 from dpselect.errors import ParameterError
