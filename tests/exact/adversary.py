@@ -12,10 +12,9 @@ largest over what may come next. Floats do: all terms are positive, and nothing 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -88,64 +87,84 @@ class Open:
     ceiling: Spent
 
 
+@dataclass(frozen=True)
+class State:
+    """What is known of the past, but for the loss."""
+
+    settled: Spent
+    open: tuple[Open, ...]
+    calls: int
+    grants: int
+
+
 class Adversary:
-    """All strategies against an account: of at most `calls` calls from this menu, `at_once` of them open together."""
+    """All strategies against an account: of at most `calls` calls from this menu, `at_once` of them open together.
+
+    `later` is the account after a grant, which comes when it suits the strategy.
+    """
 
     def __init__(
-        self, account: Account, menu: list[Call], unit: Fraction, *, calls: int, at_once: int = 1, backwards: bool = False
+        self,
+        account: Account,
+        menu: list[Call],
+        unit: Fraction,
+        *,
+        calls: int,
+        at_once: int = 1,
+        backwards: bool = False,
+        later: Account | None = None,
     ) -> None:
-        self.account, self.menu, self.at_once, self.calls = account, menu, at_once, calls
+        self.accounts = [account] if later is None else [account, later]
+        self.menu, self.at_once, self.calls = menu, at_once, calls
         forms = [laws(call.value, unit) if call.picks else [] for call in menu]
         self.laws = [[reversed_law(law) for law in of] for of in forms] if backwards else forms
         farthest = max((abs(loss) for of in self.laws for law in of for loss, _, _ in law), default=0)
         self.reach = farthest * calls * max(call.picks for call in menu)
-        self.unit = unit
-        self._known: dict[tuple[Spent, tuple[Open, ...], int], np.ndarray] = {}
+        losses = np.arange(-self.reach, self.reach + 1) * float(unit)
+        self.at_the_end = [np.maximum(0, -np.expm1(float(a.promise.epsilon) - losses)) for a in self.accounts]
+        self._known: dict[State, np.ndarray] = {}
 
     def gains(self) -> float:
         """The largest sum of (P - e^E Q)+ over all strategies."""
-        return float(self._worth(self.account.nothing, (), self.calls)[self.reach])
+        return float(self._worth(State(self.accounts[0].nothing, (), self.calls, 0))[self.reach])
 
-    @cached_property
-    def _at_the_end(self) -> np.ndarray:
-        losses = np.arange(-self.reach, self.reach + 1) * float(self.unit)
-        return np.maximum(0, -np.expm1(float(self.account.promise.epsilon) - losses))
-
-    def _worth(self, settled: Spent, open_calls: tuple[Open, ...], calls: int) -> np.ndarray:
-        key = (settled, open_calls, calls)
-        if key not in self._known:
-            best = self._at_the_end
-            for found in self._choices(settled, open_calls, calls):
+    def _worth(self, state: State) -> np.ndarray:
+        if state not in self._known:
+            best = self.at_the_end[state.grants]
+            for found in self._choices(state):
                 best = np.maximum(best, found)
-            self._known[key] = best
-        return self._known[key]
+            self._known[state] = best
+        return self._known[state]
 
-    def _choices(self, settled, open_calls, calls):
+    def _choices(self, state: State) -> Iterator[np.ndarray]:
         """What each possible next step is worth."""
-        if calls and len(open_calls) < self.at_once:
-            pending = sum((one.ceiling for one in open_calls), self.account.nothing)
+        account = self.accounts[state.grants]
+        if state.grants + 1 < len(self.accounts):
+            yield self._worth(replace(state, grants=state.grants + 1))
+        if state.calls and len(state.open) < self.at_once:
+            pending = sum((one.ceiling for one in state.open), account.nothing)
             for number, call in enumerate(self.menu):
-                ceiling = self.account.opens(settled, pending, call)
+                ceiling = account.opens(state.settled, pending, call)
                 if ceiling is not None:
-                    tell = float(call.tell)
-                    yield tell + (1 - tell) * self._after(settled, open_calls, Open(number, 0, ceiling), calls - 1)
-        for place, one in enumerate(open_calls):
-            others = open_calls[:place] + open_calls[place + 1 :]
-            next_one = Open(one.call, one.taken + 1, one.ceiling)
-            goes_on = self._after(settled, others, next_one, calls)
-            ends = self._after(settled, others, next_one, calls, bottom=True)
+                    opened, mass = Open(number, 0, ceiling), float(call.tell)
+                    yield mass + (1 - mass) * self._after(replace(state, calls=state.calls - 1), opened)
+        for place, one in enumerate(state.open):
+            others = replace(state, open=state.open[:place] + state.open[place + 1 :])
+            taken = replace(one, taken=one.taken + 1)
+            goes_on, ends = self._after(others, taken), self._after(others, taken, bottom=True)
             ways = (goes_on,) if ends is goes_on else (goes_on, ends)
             for (loss, p, _), (other, rest, _) in self.laws[one.call]:
                 for first, second in product(ways, ways):
                     yield p * shifted(first, loss) + rest * shifted(second, other)
 
-    def _after(self, settled, others, one, calls, bottom=False):
+    def _after(self, others: State, one: Open, *, bottom: bool = False) -> np.ndarray:
         """The worth where a call has come so far: still open, or charged."""
         call = self.menu[one.call]
         if bottom or one.taken == call.picks:
-            return self._worth(settled + self.account.closes(one.ceiling, call, one.taken, bottom), others, calls)
-        still = tuple(sorted([*others, one], key=lambda o: (o.call, o.taken, o.ceiling.failure)))
-        return self._worth(settled, still, calls)
+            charged = self.accounts[others.grants].closes(one.ceiling, call, one.taken, bottom)
+            return self._worth(replace(others, settled=others.settled + charged))
+        still = sorted([*others.open, one], key=lambda o: (o.call, o.taken, o.ceiling.failure))
+        return self._worth(replace(others, open=tuple(still)))
 
 
 def shifted(worth: np.ndarray, by: int) -> np.ndarray:

@@ -50,14 +50,14 @@ def singles(promise, values, *tells):
 
 # Promise, steps, unit of losses, and the gain in deltas, as docs/composing.md has it.
 ONE_STEP = [
-    ("1", "1e-6", bounded("0.1"), "0.0125", 0.600),
+    ("1", "1e-6", bounded("0.1"), "0.0125", 0.597),
     ("1", "1e-6", bounded("0.1", "0.2"), "0.0125", 0.685),
     ("1", "1e-6", pure("0.05"), "0.05", 0.539),
-    ("1", "1e-6", bounded("0.1", "0.3") + pure("0.1"), "0.025", 0.643),
+    ("1", "1e-6", bounded("0.1", "0.3") + pure("0.1"), "0.025", 0.660),
     ("3", "1e-5", bounded("0.3", "0.6"), "0.0375", 0.724),
-    ("10", "1e-5", bounded("1", "2") + pure("1"), "0.125", 0.669),
-    ("1", "1e-3", bounded("0.1", "0.2"), "0.025", 0.700),
-    ("1", "0.1", bounded("0.2", "0.4") + pure("0.2"), "0.05", 0.700),
+    ("10", "1e-5", bounded("1", "2") + pure("1"), "0.125", 0.681),
+    ("1", "1e-3", bounded("0.1", "0.2"), "0.025", 0.704),
+    ("1", "0.1", bounded("0.2", "0.4") + pure("0.2"), "0.05", 0.746),
 ]
 
 
@@ -65,7 +65,6 @@ ONE_STEP = [
 def test_no_strategy_gains_more_than_delta(epsilon, delta, values, unit, expected):
     made = promise(epsilon, delta)
     found = gain(Account(made), singles(made, values, "1/2"), unit, calls=35)
-    print(epsilon, delta, found)
     assert found == pytest.approx(expected, abs=0.001)
     assert found <= 1 + ROUNDING
 
@@ -81,14 +80,22 @@ def test_the_worst_steps_are_the_same_in_both_directions(value):
         assert any(np.allclose(law, other) for other in forwards)
 
 
-@pytest.mark.parametrize("backwards", [False, True])
-@pytest.mark.parametrize("at_once", [1, 2, 3])
+@pytest.mark.parametrize(("at_once", "backwards"), [(1, False), (2, False), (2, True)])
 def test_calls_may_take_turns_and_end_early_in_both_directions(at_once, backwards):
     made = promise(1, "1e-6")
-    menu = [picks(BoundedRange(Fraction(1, 5)), 3, made.order, failure=made.delta / 8), *singles(made, pure("0.1"), "1/4")]
-    found = gain(Account(made), menu, "0.05", calls=12, at_once=at_once, backwards=backwards)
-    print(at_once, found)
-    assert 0.5 <= found <= 1 + ROUNDING
+    several = picks(BoundedRange(Fraction(1, 10)), 3, made.order, failure=made.delta / 8)
+    menu = [several, *singles(made, bounded("0.2") + pure("0.1"), "1/4")]
+    found = gain(Account(made), menu, "0.025", calls=18, at_once=at_once, backwards=backwards)
+    assert found == pytest.approx(0.630, abs=0.001)
+
+
+def test_a_grant_may_depend_on_answers():
+    """It comes when it suits; what is beyond the epsilon that was granted in the end is still at most delta."""
+    made = promise(1, "1e-6")
+    more = Account(made.granting(Fraction(3, 2), made.delta))
+    menu = singles(made, bounded("0.1", "0.2"), "1/2")
+    found = gain(Account(made), menu, "0.025", calls=35, later=more)
+    assert gain(Account(made), menu, "0.025", calls=35) < found <= 1 + ROUNDING
 
 
 # ---- twins: one condition less each -------------------------------------------------------------------------
@@ -170,14 +177,14 @@ class OrderAfterTheFact(Account):
         return AtOrders(call.value.epsilon * taken, tuple(r * taken for r in each), ceiling.failure)
 
 
-def free_bottom(value, k, order, failure):
+def free_bottom(value, k, order):
     """Picks of which bottom is none."""
     each = divergence(value, order)
 
     def price(taken, bottom):
-        return Price(value.epsilon * (taken - bottom), each * (taken - bottom), failure)
+        return Price(value.epsilon * (taken - bottom), each * (taken - bottom))
 
-    return Call(value, k, failure, price)
+    return Call(value, k, Fraction(0), price)
 
 
 @cache
@@ -224,12 +231,13 @@ def test_pending_ceilings_must_count(at_once, expected):
     assert gain(PendingIgnored(made), menu, "0.05", calls=8, at_once=at_once) == pytest.approx(expected, rel=0.001)
 
 
-@pytest.mark.parametrize(("calls", "expected"), [(6, 0.75), (8, 1.0), (12, 10.45)])
+@pytest.mark.parametrize(("calls", "expected"), [(6, 86.90), (20, 5910.0)])
 def test_bottom_must_be_paid(calls, expected):
     made, pick = promise(1, "1e-6"), BoundedRange(Fraction(1, 5))
-    free = free_bottom(pick, 2, made.order, made.delta / 8)
-    assert gain(Account(made), [picks(pick, 2, made.order, failure=made.delta / 8)], "0.05", calls=calls) <= 1 + ROUNDING
-    assert gain(Account(made), [free], "0.05", calls=calls) == pytest.approx(expected, rel=0.001)
+    assert gain(Account(made), [picks(pick, 2, made.order)], "0.05", calls=calls) <= 1 + ROUNDING
+    assert gain(Account(made), [free_bottom(pick, 2, made.order)], "0.05", calls=calls) == pytest.approx(
+        expected, rel=0.001
+    )
 
 
 @pytest.mark.parametrize(
@@ -245,14 +253,11 @@ def test_a_capped_price_must_pay_for_its_composition(epsilon, k, pick, unit, exp
     assert gain(Account(made), forgotten, unit, calls=8) == pytest.approx(expected, abs=0.001)
 
 
-@pytest.mark.parametrize(("pick", "k", "part"), [("0.1", 12, "1/4"), ("0.2", 6, "1/4"), ("0.05", 24, "1/8")])
-def test_a_capped_price_that_pays_is_safe(pick, k, part):
-    made = promise(1, "1e-6")
-    value = BoundedRange(Fraction(pick))
-    menu = [capped(pick, k, made.order, made.delta * Fraction(part)), simple(value, made.order), tell(made.delta / 4)]
-    found = gain(Account(made), menu, value.epsilon / 4, calls=18)
-    print(pick, found)
-    assert 0.5 <= found <= 1 + ROUNDING
+def test_a_capped_price_that_pays_is_safe():
+    made, pick = promise(1, "1e-6"), BoundedRange(Fraction(1, 10))
+    twelve = capped("0.1", 12, made.order, made.delta / 4)
+    menu = [twelve, simple(pick, made.order), tell(made.delta / 4)]
+    assert gain(Account(made), menu, "0.0125", calls=18) == pytest.approx(0.587, abs=0.001)
 
 
 @pytest.mark.slow
