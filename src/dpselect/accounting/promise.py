@@ -1,0 +1,126 @@
+"""A promise that composes: (epsilon, delta) for everything an account ever pays, by adding or by one Rényi order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from dpselect.accounting.renyi_budget import best_order, renyi_budget
+from dpselect.accounting.two_prices import Price, Spent
+from dpselect.errors import ParameterError
+from dpselect.parameters import rounded_up
+
+SET_ASIDE = Fraction(1, 2)  # of delta, for the Rényi rule
+LARGEST_ORDER = 2**20  # of use for epsilons down to about 1e-5
+MOST = 10**9  # questions that anybody wants to know of
+NOTHING = Spent()
+
+
+@dataclass(frozen=True)
+class Promise:
+    """(epsilon, delta)-DP for all answers together, however questions depend on answers and interleave.
+
+    `order` and `apart`, a part of delta, are settled when the account is made and never change; `granting` raises the
+    rest. They depend on the first epsilon and delta alone. Proof: docs/composing.md.
+
+    >>> promise = Promise.of(Fraction(1), Fraction(1, 10**6))
+    >>> promise.order, float(promise.apart), round(float(promise.renyi), 3)
+    (23, 5e-07, 0.528)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    order: int | None
+    apart: Fraction
+
+    @classmethod
+    def of(cls, epsilon: Fraction, delta: Fraction) -> Promise:
+        """The promise of a new account. Without a delta, or with an epsilon of next to nothing, it only adds up."""
+        apart = delta * SET_ASIDE
+        order = order_for(epsilon, apart)
+        return cls(epsilon, delta, order, Fraction(0) if order is None else apart)
+
+    def granting(self, epsilon: Fraction, delta: Fraction) -> Promise:
+        """The promise of the same account after a grant; what was set aside must still be there."""
+        if delta < self.apart:
+            raise ParameterError("delta", f"be at least {rounded_up(self.apart)}, set aside for good", rounded_up(delta))
+        return replace(self, epsilon=epsilon, delta=delta)
+
+    @cached_property
+    def renyi(self) -> Fraction | None:
+        """The most divergence of the order that keeps the promise; None for an account that only adds up."""
+        return None if self.order is None else renyi_budget(self.order, self.epsilon, self.apart)
+
+    def keeps(self, total: Spent) -> bool:
+        """Do sums keep the promise: the failures, and the epsilons or else the divergences?"""
+        if total.failure > self.delta - self.apart:
+            return False
+        return total.epsilon <= self.epsilon or (self.renyi is not None and total.renyi <= self.renyi)
+
+    def charge(self, settled: Spent, price: Price) -> Spent:
+        """What a price is in an account with these settled sums.
+
+        `composition` serves the epsilon alone. Where settled epsilons have left the promise, no path from here on
+        relies on adding, and it is not charged. Pending ceilings do not count here: they may yet be refunded.
+        """
+        adding = settled.epsilon <= self.epsilon
+        return Spent(price.epsilon, price.renyi, price.failure + (price.composition if adding else 0))
+
+    def admits(self, settled: Spent, pending: Spent, ceiling: Spent) -> bool:
+        """May a call with this ceiling be asked, beside settled sums and the ceilings of all calls still open?"""
+        return self.keeps(settled + pending + ceiling)
+
+
+def order_for(epsilon: Fraction, apart: Fraction) -> int | None:
+    """The order under which many small picks cost least, with this part of delta for it; None where none is of use.
+
+    A pick of a small epsilon e costs about order e^2 / 8, so the order is that of the largest budget / order. It is
+    searched from the best power of two. Any order is private that depends on the promise alone.
+    """
+    if apart <= 0:
+        return None
+
+    def score(order: int) -> float:
+        return float(-renyi_budget(order, epsilon, apart) / order) if order <= LARGEST_ORDER else math.inf
+
+    start = min((2**i for i in range(1, LARGEST_ORDER.bit_length())), key=score)
+    found = best_order(score, start)
+    return found if score(found) < 0 else None
+
+
+def how_many(
+    promise: Promise, price: Price, *, typical: Price | None = None, settled: Spent = NOTHING, pending: Spent = NOTHING
+) -> int:
+    """How many more questions of this ceiling fit one after the other, if each ends at its `typical` price.
+
+    The last one must still find its whole ceiling. At most `MOST`, for questions that cost nothing.
+    """
+    usual = typical or price
+
+    def asked(questions: int) -> Spent:
+        """Settled sums after so many."""
+        dear = _while_adding(promise, usual, settled, questions)
+        more = promise.charge(NOTHING, replace(usual, composition=Fraction(0))) * questions
+        return settled + more + Spent(failure=usual.composition * dear)
+
+    def fits(questions: int) -> bool:
+        before = asked(questions - 1)
+        return promise.admits(before, pending, promise.charge(before, price))
+
+    few, many = 0, 1
+    while many <= MOST and fits(many):
+        few, many = many, many * 2
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (middle, many) if fits(middle) else (few, middle)
+    return min(few, MOST)
+
+
+def _while_adding(promise: Promise, usual: Price, settled: Spent, questions: int) -> int:
+    """How many of the questions are asked while the settled epsilons are within the promise."""
+    left = promise.epsilon - settled.epsilon
+    if left < 0:
+        return 0
+    return questions if usual.epsilon == 0 else min(questions, int(left // usual.epsilon) + 1)
