@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, InitVar, dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpselect import parameters
@@ -47,8 +47,8 @@ class Dataset:
     Text files are read as text: `where="age::INT > 30"` makes a number. One line is one record, and a line that does
     not fit is left out. `newlines_in_values=True` is for CSV files in which a value in quotes may run over several
     lines: whoever sets it says that all quotes in the files match, or one row may hide others (docs/data.md).
-    The schema is checked here, or with `look=False` when a question is asked, before it is paid. Rows are read when a
-    question is asked, each time anew.
+    Nothing is opened here. When a question is asked, its source is opened anew: the schema is checked before anything
+    is paid, and rows are read after.
 
     With `budget` every question is paid: a `Budget`, or the path of a ledger, which is then this computer's user's
     budget for the data called "default". What does not fit is refused before a row is read. The same question of the
@@ -65,9 +65,8 @@ class Dataset:
     table: str | None = None
     newlines_in_values: bool = False
     budget: Budget | Where | None = None
-    look: InitVar[bool] = True
 
-    def __post_init__(self, look: bool) -> None:
+    def __post_init__(self) -> None:
         _text("user", self.user, "be the name of a column")
         if not _is_text(self.item):
             _text("item", self.item, "be the name of a column, or a Text")
@@ -86,11 +85,8 @@ class Dataset:
             most = whole("max_items_per_user", self.max_items_per_user, least=1)
             object.__setattr__(self, "max_items_per_user", most)
         parameters.flag("newlines_in_values", self.newlines_in_values)
-        parameters.flag("look", look)
         if self.budget is not None:
             self._settle_budget()
-        if look:
-            self.engine().close()
 
     def _settle_budget(self) -> None:
         """The budget that is meant. No ledger is imported where nobody pays."""

@@ -154,18 +154,14 @@ def test_the_command_says_it_in_one_line(tmp_path: Path) -> None:
     ]
 
 
-def test_a_schema_that_is_looked_at_later_is_looked_at_before_the_price(tmp_path: Path, ledger: dps.Ledger) -> None:
+def test_a_schema_is_looked_at_before_the_price(tmp_path: Path, ledger: dps.Ledger) -> None:
     paying = {"budget": dps.Budget.open(ledger, analyst="ada")}
     missing = {"source": str(tmp_path / "none.csv"), "user": "user", "item": "item"}
     lacking = {"source": {key: ROWS[key] for key in ("user", "item")}, "user": "user", "item": "other"}
     for given, message in ((missing, "^source must be a file that exists"), (lacking, "^item must be a column")):
+        rows = dps.Dataset(**given, **paying)
         with pytest.raises(dps.ParameterError, match=message):
-            dps.Dataset(**given, **paying)
-        later = dps.Dataset(**given, **paying, look=False)
-        with pytest.raises(dps.ParameterError, match=message):
-            later.top_k(1, **PRICE)
-    with pytest.raises(dps.ParameterError, match=r"^look must"):
-        dps.Dataset(**missing, look="no")
+            rows.top_k(1, **PRICE)
     with pytest.raises(dps.ParameterError, match=r"^user must"):
-        dps.Dataset(**(missing | {"user": 5}), look=False)
+        dps.Dataset(**(missing | {"user": 5}), **paying)
     assert len(list(ledger.entries())) == 1  # the grant

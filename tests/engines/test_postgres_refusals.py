@@ -102,7 +102,7 @@ def test_what_decides_about_the_rows_makes_another_question():
 )
 def test_parameters_that_do_not_fit(awkward, more):
     with pytest.raises(ParameterError, match=rf"^{next(iter(more))} must .*(\n.*)*hint: ") as error:
-        dataset(awkward, **more)
+        dataset(awkward, **more).engine()
     assert "popular" not in str(error.value)
 
 
@@ -112,22 +112,22 @@ def test_parameters_that_do_not_fit(awkward, more):
 def test_no_connection_and_no_password_shown():
     for address in (NOWHERE, "postgresql://127.0.0.1:1/db?user=ann&password=secret"):
         with pytest.raises(DataError, match=r"no connection to postgresql://127\.0\.0\.1:1/db\nhint: check") as error:
-            dataset(address)
+            dataset(address).engine()
         assert "secret" not in str(error.value)
         assert error.value.__context__ is None
     with pytest.raises(ParameterError, match="source must be a PostgreSQL address") as refused:
-        dataset("postgresql://ann:secret@host/db?nonsense=secret")
+        dataset("postgresql://ann:secret@host/db?nonsense=secret").engine()
     assert "secret" not in str(refused.value)
     assert refused.value.__context__ is None
     with pytest.raises(ParameterError, match="got an address that starts with mysql://") as other:
-        dataset("mysql://ann:secret@host/db")
+        dataset("mysql://ann:secret@host/db").engine()
     assert "secret" not in str(other.value)
 
 
 def test_a_wrong_password(awkward):
     """The server trusts whoever comes by its socket, so a user who is not there stands for a wrong password."""
     with pytest.raises(DataError, match=r"no connection to .*\nhint: .*password") as error:
-        dataset(awkward.replace("dpselect@", "nobody:secret@"))
+        dataset(awkward.replace("dpselect@", "nobody:secret@")).engine()
     assert "secret" not in str(error.value)
 
 
@@ -140,7 +140,7 @@ def test_the_repr_has_no_password(awkward):
 def test_psycopg_is_optional(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
     with pytest.raises(DataError, match=r"needs psycopg\nhint: pip install 'dpselect\[postgres\]'"):
-        dataset(NOWHERE)
+        dataset(NOWHERE).engine()
 
 
 def test_no_right_to_read(awkward):
@@ -149,10 +149,10 @@ def test_no_right_to_read(awkward):
     stranger = awkward.replace("dpselect@", "stranger@")
     try:
         with pytest.raises(DataError, match=r"this user may not read the table\nhint: ask its owner for GRANT"):
-            dataset(stranger, table=f"{schema}.t")
+            dataset(stranger, table=f"{schema}.t").engine()
         run(awkward, f"GRANT USAGE ON SCHEMA {schema} TO stranger", 'GRANT SELECT ("user") ON t TO stranger')
         with pytest.raises(DataError, match="this user may not read the table"):
-            dataset(stranger)
+            dataset(stranger).engine()
         run(awkward, "GRANT SELECT (item) ON t TO stranger")
         with engine(stranger) as found:
             assert pairs(found.top(1000)) == counts(AWKWARD)

@@ -368,7 +368,7 @@ def test_no_parameter_is_left_out_of_the_key() -> None:
 
 
 def test_what_the_data_say_is_in_the_key_too() -> None:
-    usual: dict[str, object] = {"user": "u", "item": "t", "look": False}
+    usual: dict[str, object] = {"user": "u", "item": "t"}
     text = {"tokenizer": "spaces", "lower": False, "ngrams": 2}
     others = [{"user": "v"}, {"item": "s"}, {"where": "a > 1"}, {"max_items_per_user": 2}, {"split": " "}]
     others += [{"table": "x"}, {"newlines_in_values": True}, {"item": dps.Text("t")}]
