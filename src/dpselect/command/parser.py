@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn, Protocol, cast
 
-from dpselect.command import options as shared
+from dpselect.command import shared
 
 COMMANDS = {
     "top": "the k items that most users share, ranked",

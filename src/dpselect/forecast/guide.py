@@ -12,8 +12,7 @@ import numpy as np
 from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
-from dpselect.forecast import top_k as top
-from dpselect.forecast import union
+from dpselect.forecast import top_k, union
 from dpselect.forecast.forecast import Forecast
 from dpselect.forecast.population import MOST_EVENTS, Floats, Population, Released, Zipf
 from dpselect.forecast.top_k import TopKForecast
@@ -105,8 +104,8 @@ def _top(
     draws: Draws,
     tell: Callable[[float], None],
 ) -> Forecast:
-    chosen = _methods(methods, top.applying(known=terms.known, bounded=terms.max_items_per_user is not None))
-    rows = tuple(top.top_k_rows(terms, population, chosen, epsilons, draws, tell))
+    chosen = _methods(methods, top_k.applying(known=terms.known, bounded=terms.max_items_per_user is not None))
+    rows = tuple(top_k.top_k_rows(terms, population, chosen, epsilons, draws, tell))
     sentences = [
         population.sentence(),
         *_bound(terms.max_items_per_user),
@@ -262,10 +261,10 @@ def _bound(most: int | None) -> list[str]:
 
 def _runs(methods: Sequence[str]) -> str:
     """How often: less where every count is noised, which takes longer."""
-    fewer = [name for name in methods if top.runs_of(name) != top.RUNS]
+    fewer = [name for name in methods if top_k.runs_of(name) != top_k.RUNS]
     if len(fewer) == len(methods):
-        return f"{top.RUNS_OF_NOISE} times"
-    return f"{top.RUNS} times" + (f" ({' and '.join(fewer)} {top.RUNS_OF_NOISE} times)" if fewer else "")
+        return f"{top_k.RUNS_OF_NOISE} times"
+    return f"{top_k.RUNS} times" + (f" ({' and '.join(fewer)} {top_k.RUNS_OF_NOISE} times)" if fewer else "")
 
 
 def _why(most: int | None, users: bool) -> str:

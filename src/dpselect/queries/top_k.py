@@ -195,22 +195,14 @@ class TopKQuery(Query):
         return PeeledTop(method=PEELING, selector=selector, counter=counter, privacy=privacy, reason=reason)
 
     def _limited(self, epsilon: Fraction, delta: Fraction) -> LimitedTop:
-        bound, k_bar = self.max_items_per_user, self.k_bar
-        whole = LimitedDomain(k=self.k, k_bar=k_bar, epsilon=epsilon, delta=delta, max_items_per_user=bound)
+        whole = self._limited_domain(epsilon=epsilon, delta=delta)
         if not self.counts:
             return LimitedTop(method=LIMITED, selector=whole, privacy=whole.privacy, reason=UNKNOWN_DOMAIN)
         picks = sum(s.times for s in whole.privacy.steps)
         plan = plan_of(picks, self._moved(whole.k))
         split = split_delta(plan, epsilon, delta, whole.terms.swaps(whole.terms.k_bar))
         pick, failure = split.epsilon_per_pick, split.threshold
-        selector = LimitedDomain(
-            k=self.k,
-            k_bar=k_bar,
-            epsilon_per_pick=pick,
-            delta=delta,
-            delta_threshold=failure,
-            max_items_per_user=bound,
-        )
+        selector = self._limited_domain(epsilon_per_pick=pick, delta=delta, delta_threshold=failure)
         privacy = priced(plan(pick), epsilon, split.composition, failure=failure, neighbors=Neighbors.ADD_REMOVE)
         counter = self._counter(pick * COUNT_SHARE)
         return LimitedTop(method=LIMITED, selector=selector, counter=counter, privacy=privacy, reason=UNKNOWN_DOMAIN)
@@ -228,14 +220,7 @@ class TopKQuery(Query):
             peeling = methods.named("top_k", PEELING).make(k=self.k, epsilon_per_pick=pick)
             reason = KNOWN_DOMAIN + sampled(bound)
             return PeeledTop(method=PEELING, selector=peeling, counter=counter, privacy=privacy, reason=reason)
-        limited = LimitedDomain(
-            k=self.k,
-            k_bar=self.k_bar,
-            epsilon_per_pick=pick,
-            delta=failure,
-            delta_threshold=failure,
-            max_items_per_user=bound,
-        )
+        limited = self._limited_domain(epsilon_per_pick=pick, delta=failure, delta_threshold=failure)
         return LimitedTop(method=LIMITED, selector=limited, counter=counter, privacy=privacy, reason=UNKNOWN_DOMAIN)
 
     def _set(self, method: str, epsilon: Fraction, delta: Fraction, why: str) -> Plan:
@@ -275,6 +260,9 @@ class TopKQuery(Query):
         return NoisyTop(
             method=method, selector=selector, privacy=selector.privacy, reason=UNKNOWN_NOISE, counts=self.counts
         )
+
+    def _limited_domain(self, **price: Fraction) -> LimitedDomain:
+        return LimitedDomain(k=self.k, k_bar=self.k_bar, max_items_per_user=self.max_items_per_user, **price)
 
     def _counter(self, each: Fraction) -> NoisyCounts:
         from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts

@@ -10,8 +10,7 @@ from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.gaps import each as gaps_each
-from dpselect.mechanisms.gaps import exponential, others
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
@@ -90,7 +89,7 @@ class FoundTop(Plan):
         statement = self.statement(mechanism, len(found), each)
         good = found_by(mechanism.union, mechanism.max_items_per_user)
         if (made := picks(asked.k, found)) and len(found) > 1:
-            gap = exponential(each, others(len(found)), gaps_each(BETA, made))
+            gap = gaps.exponential(each, gaps.others(len(found)), gaps.each(BETA, made))
             good += accuracy.ranking(whole(gap), discovered=True)
         return Release(
             items=items,
