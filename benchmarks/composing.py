@@ -15,7 +15,6 @@ from fractions import Fraction
 from measure import table
 
 from dpselect.accounting.promise import Promise, how_many
-from dpselect.accounting.renyi_prices import divergences
 from dpselect.accounting.two_prices import Price, Spent, ceiling
 from dpselect.domain import Span
 from dpselect.mechanisms import RenyiShaped

@@ -22,7 +22,7 @@ import numpy as np
 from dpselect.accounting.promise import Promise
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import Price, Spent
-from dpselect.privacy import BoundedRange, PureDP, Value
+from dpselect.privacy import PureDP, Value
 
 Law = tuple[tuple[int, float, float], ...]
 """Outcomes: the loss in units, P, Q."""
@@ -177,16 +177,16 @@ def shifted(worth: np.ndarray, by: int) -> np.ndarray:
 def simple(value: Value, order: int, *, failure: Fraction = Fraction(0)) -> Call:
     """A call of one step."""
     price = Price(value.epsilon, divergence(value, order), failure)
-    return Call(value, 1, failure, lambda taken, bottom: price)
+    return Call(value, 1, failure, lambda *_: price)
 
 
 def tell(probability: Fraction) -> Call:
     """Only a tell."""
     price = Price(Fraction(0), Fraction(0), probability)
-    return Call(PureDP(Fraction(0)), 0, probability, lambda taken, bottom: price)
+    return Call(PureDP(Fraction(0)), 0, probability, lambda *_: price)
 
 
 def picks(value: Value, k: int, order: int, *, failure: Fraction = Fraction(0)) -> Call:
     """At most k steps, priced by the outcome: bottom is a pick like any."""
     each = divergence(value, order)
-    return Call(value, k, failure, lambda taken, bottom: Price(value.epsilon * taken, each * taken, failure))
+    return Call(value, k, failure, lambda taken, _: Price(value.epsilon * taken, each * taken, failure))

@@ -123,14 +123,14 @@ class RulePerCall(Account):
             return Spent(one.epsilon, Fraction(0), one.failure)
         return Spent(Fraction(0), one.renyi, one.failure) if total.renyi + one.renyi <= made.renyi else None
 
-    def closes(self, ceiling, call, taken, bottom):
+    def closes(self, ceiling, *_):
         return ceiling
 
 
 class PendingIgnored(Account):
     """Open calls are charged when they end."""
 
-    def opens(self, settled, pending, call):
+    def opens(self, settled, _, call):
         return super().opens(settled, Spent(), call)
 
 
@@ -167,12 +167,12 @@ class OrderAfterTheFact(Account):
         self.budgets = [renyi_budget(order, promise.epsilon, promise.apart) for order in orders]
 
     def opens(self, settled, pending, call):
-        ceiling = self.closes(Spent(failure=call.tell), call, call.picks, False)
+        ceiling = self.closes(Spent(failure=call.tell), call, call.picks)
         total, made = settled + pending + ceiling, self.promise
         fits = total.epsilon <= made.epsilon or any(r <= b for r, b in zip(total.renyi, self.budgets, strict=True))
         return ceiling if fits and total.failure <= made.delta - made.apart else None
 
-    def closes(self, ceiling, call, taken, bottom):
+    def closes(self, ceiling, call, taken, *_):
         each = tuple(divergence(call.value, order) for order in self.orders)
         return AtOrders(call.value.epsilon * taken, tuple(r * taken for r in each), ceiling.failure)
 
@@ -197,7 +197,7 @@ def capped(epsilon, k, order, composition, charged=True):
     return Call(value, k, Fraction(0), lambda n, _: Price(min(cap, n * value.epsilon), n * each, Fraction(0), more))
 
 
-# The twin, its promise, the steps, and the gain in deltas.
+# The promise, the steps, the unit of losses, and the gain in deltas.
 @pytest.mark.parametrize(
     ("epsilon", "delta", "values", "unit", "expected"),
     [

@@ -147,7 +147,9 @@ def by_hand(promise, price, typical, settled, pending):
 PICK = Price(Fraction(1, 10), divergence(BoundedRange(Fraction(1, 10)), 23))
 
 
-@pytest.mark.parametrize("settled", [Spent(), Spent(Fraction(7, 10), Fraction(1, 5), Fraction(1, 10**7)), Spent(Fraction(2))])
+@pytest.mark.parametrize(
+    "settled", [Spent(), Spent(Fraction(7, 10), Fraction(1, 5), Fraction(1, 10**7)), Spent(Fraction(2))]
+)
 @pytest.mark.parametrize("pending", [Spent(), Spent(Fraction(1, 3), Fraction(1, 9), Fraction(1, 10**8))])
 @pytest.mark.parametrize(
     ("price", "typical"),

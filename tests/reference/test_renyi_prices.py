@@ -54,8 +54,9 @@ def exact(number):
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_a_pick_costs_the_worst_of_its_two_point_laws(epsilon, order):
     with mpmath.workdps(DIGITS):
-        price, worst = exact(divergence(BoundedRange(Fraction(epsilon)), order)), worst_two_points(
-            mpmath.mpf(epsilon), order
+        price, worst = (
+            exact(divergence(BoundedRange(Fraction(epsilon)), order)),
+            worst_two_points(mpmath.mpf(epsilon), order),
         )
         assert worst <= price <= worst * (1 + mpmath.mpf(10) ** -15) + mpmath.mpf(10) ** -29
 

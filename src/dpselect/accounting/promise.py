@@ -27,7 +27,7 @@ class Promise:
 
     >>> promise = Promise.of(Fraction(1), Fraction(1, 10**6))
     >>> promise.order, float(promise.apart), round(float(promise.renyi), 3)
-    (23, 5e-07, 0.528)
+    (23, 5e-07, 0.527)
     """
 
     epsilon: Fraction
@@ -45,7 +45,9 @@ class Promise:
     def granting(self, epsilon: Fraction, delta: Fraction) -> Promise:
         """The promise of the same account after a grant; what was set aside must still be there."""
         if delta < self.apart:
-            raise ParameterError("delta", f"be at least {rounded_up(self.apart)}, set aside for good", rounded_up(delta))
+            raise ParameterError(
+                "delta", f"be at least {rounded_up(self.apart)}, set aside for good", rounded_up(delta)
+            )
         return replace(self, epsilon=epsilon, delta=delta)
 
     @cached_property
