@@ -163,7 +163,7 @@ class Dataset:
             method=method,
             ranked=ranked,
             max_items_per_user=self.max_items_per_user,
-            **self._price("top_k", epsilon, delta),
+            **self._price("top_k", epsilon, delta, needed=domain is None),
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -207,7 +207,7 @@ class Dataset:
             popular=popular,
             in_engine=in_engine,
             words=self.words,
-            **self._price("union", epsilon, delta),
+            **self._price("union", epsilon, delta, needed=True),
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -310,9 +310,13 @@ class Dataset:
         query.refuse_inner("asked of a data set")
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
-    def _price(self, verb: str, epsilon: Number | None, delta: Number | None = None) -> dict[str, Any]:
+    def _price(
+        self, verb: str, epsilon: Number | None, delta: Number | None = None, *, needed: bool = False
+    ) -> dict[str, Any]:
         """The price that was named, or that of the budget where none was."""
-        return parameters.price(epsilon, delta) if self.paying is None else self.paying.price(verb, epsilon, delta)
+        if self.paying is None:
+            return parameters.price(epsilon, delta)
+        return self.paying.price(verb, epsilon, delta, needed=needed)
 
     def _ask(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         """The answer to a checked question, paid if there is a budget."""

@@ -1,6 +1,7 @@
 """A budget in memory: every answer is paid, what does not fit is refused before a row is read, and nothing is lost."""
 
 import copy
+import math
 import os
 import pickle
 import threading
@@ -12,6 +13,7 @@ import dpselect as dps
 from dpselect.ledger.budget import Budget
 from dpselect.ledger.question import Question
 from dpselect.privacy import ApproxDP
+from dpselect.queries.choose import ChooseQuery
 from dpselect.testing import SeededDraws
 from tests.ledger.amounts import Costing
 
@@ -19,26 +21,57 @@ ROWS = {"user": [*range(600), *range(300)], "item": ["ant"] * 600 + ["bee"] * 30
 HALF = ApproxDP(Fraction(1, 2), Fraction(1, 10**7))
 
 
-def left(budget):
-    return budget.left.epsilon, budget.left.delta
+def room(promised, charged):
+    """The part of (E, D) that receipts leave, computed from the page's formulas in floats."""
+    (most, delta), order = map(float, promised), {1: 23, 4: 7}[promised[0]]
+    aside = delta / 2
+    divergence = most - math.log(1 - 1 / order) + (math.log(aside) + math.log(order)) / (order - 1)
+    epsilon, renyi, failure = (
+        float(sum(one.numbers[name] for one in charged)) for name in ("epsilon", "renyi", "delta")
+    )
+    return 1 - max(min(epsilon / most, renyi / divergence), failure / (delta - aside))
 
 
 def votes(budget, source=ROWS, **more):
     return dps.Dataset(source, user="user", item="item", budget=budget, **more)
 
 
-def test_answers_add_up_over_verbs_and_data_sets():
-    budget = dps.Budget(epsilon=4, delta="3e-6")
-    found = votes(budget).top_k(1, epsilon=1)
-    assert left(budget) == (4 - found.charged.numbers["epsilon"], Fraction(2, 10**6))
-    assert found.charged.numbers["epsilon"] <= 1
-    before = budget.left.epsilon
-    votes(budget, {"user": [1], "item": ["x"]}).choose(domain=["x", "y"], epsilon=1)
-    dps.median([1, 2, 3], bounds=(0, 9), epsilon="1/2", budget=budget)
-    dps.choose([1, 900], epsilon="1/4", budget=budget)
-    assert left(budget) == (before - Fraction(7, 4), Fraction(2, 10**6))
-    votes(budget).union(epsilon="1/8", max_items_per_user=2)
-    assert left(budget) == (before - Fraction(15, 8), Fraction(1, 10**6))
+def test_answers_are_summed_in_both_currencies_over_verbs_and_data_sets():
+    budget, charged = dps.Budget(epsilon=4, delta="3e-6"), []
+    for asked in (
+        lambda: votes(budget).top_k(1, epsilon=1),
+        lambda: votes(budget, {"user": [1], "item": ["x"]}).choose(domain=["x", "y"], epsilon=1),
+        lambda: dps.median([1, 2, 3], bounds=(0, 9), epsilon="1/2", budget=budget),
+        lambda: dps.choose([1, 900], epsilon="1/4", budget=budget),
+        lambda: votes(budget).union(epsilon="1/8", max_items_per_user=2),
+    ):
+        charged.append(asked().charged)
+        assert budget.left == pytest.approx(room((4, Fraction(3, 10**6)), charged), abs=2e-6)
+        assert charged[-1].numbers["left"] == budget.left
+    assert [float(one.numbers["epsilon"]) for one in charged[1:]] == [1, 0.5, 0.25, 0.125]
+    assert charged[0].numbers["delta"] == charged[4].numbers["delta"] == Fraction(3, 10**9)  # a thousandth
+
+
+def test_many_small_questions_cost_less_than_their_sum():
+    """Adding up pays 10 of them."""
+    budget, asked, charged = dps.Budget(epsilon=1, delta="1e-6"), 0, []
+    query = ChooseQuery(domain=["ant", "bee"], epsilon="1/10")
+    many = budget.left_for(query)
+    with pytest.raises(dps.BudgetError, match=r"^the question costs up to .* % of the budget, which has .* % left"):
+        while True:
+            charged.append(votes(budget).ask(query, draws=SeededDraws(1)).charged)
+            asked += 1
+            assert budget.left_for(query) == many - asked == charged[-1].numbers["questions_left"]
+    assert asked == many > 15
+    assert 0 <= room((1, Fraction(1, 10**6)), charged) < float(1 - room((1, Fraction(1, 10**6)), charged[:1]))
+
+
+def test_a_budget_without_delta_adds_up():
+    budget = dps.Budget(epsilon=1)
+    for left in ("3/4", "1/2", "1/4", 0):
+        assert dps.choose([1, 900], epsilon="1/4", budget=budget).charged.numbers["left"] == Fraction(left)
+    with pytest.raises(dps.BudgetError, match="which has 0 % left"):
+        dps.choose([1, 900], epsilon="1/4", budget=budget)
 
 
 def test_what_does_not_fit_is_refused_before_a_row_is_read(monkeypatch):
@@ -47,13 +80,13 @@ def test_what_does_not_fit_is_refused_before_a_row_is_read(monkeypatch):
     monkeypatch.setattr(
         "dpselect.engines.duckdb.engine.DuckDBEngine.top", None
     )  # whoever asked for rows now would fail otherwise
-    with pytest.raises(
-        dps.BudgetError, match=r"^the question costs up to \(0.5, 1e-06\), and the budget has \(0.25, 1e-06\)"
-    ):
+    with pytest.raises(dps.BudgetError, match=r"^the question costs up to 50 % of the budget, which has 25 % left"):
         votes(budget).top_k(1, epsilon="1/2")
-    with pytest.raises(dps.BudgetError, match="the budget has"):
-        votes(budget).top_k(1, epsilon="1/8", delta="2e-6")
-    assert left(budget) == (Fraction(1, 4), Fraction(1, 10**6))
+    with pytest.raises(dps.BudgetError, match=r"may fail with a delta of .*, and the budget has 5e-07 left for that"):
+        votes(budget).top_k(1, epsilon="1/8", delta="1e-6")
+    with pytest.raises(dps.BudgetError, match="the budget has 0 left for that$|the budget has 0 left for that\n"):
+        votes(dps.Budget(epsilon=1)).top_k(1, epsilon="1/8")
+    assert budget.left == 0.25
 
 
 def test_invalid_parameters_cost_nothing():
@@ -62,7 +95,7 @@ def test_invalid_parameters_cost_nothing():
         votes(budget).choose(domain=["ant"], epsilon="1/2", method="best")
     with pytest.raises(dps.ParameterError, match="neighbors must be add-remove where a budget pays"):
         votes(budget).choose(domain=["ant"], epsilon="1/2", neighbors="replace-one")
-    assert budget.left.epsilon == 1
+    assert budget.left == 1
 
 
 def test_the_same_question_of_the_same_file_is_free(tmp_path):
@@ -72,7 +105,7 @@ def test_the_same_question_of_the_same_file_is_free(tmp_path):
     first, again = (votes(budget, path).choose(domain=["ant", "bee"], epsilon="3/4") for _ in range(2))
     assert again.items == first.items
     assert (first.charged.numbers["repeated"], again.charged.numbers["repeated"]) == (False, True)
-    assert budget.left.epsilon == Fraction(1, 4)
+    assert budget.left == 0.25
     with pytest.raises(dps.BudgetError):
         votes(budget, path).choose(domain=["ant", "bee"], epsilon="3/4", fresh=True)
     with pytest.raises(dps.BudgetError):  # of a frame nobody knows whether it is the same
@@ -88,7 +121,8 @@ def test_a_question_that_dies_while_it_is_asked_stays_taken(ending):
 
     with pytest.raises(ending):
         budget.pay(Costing(HALF), Question("{}", repeatable=True), dies, fresh=False)
-    assert left(budget) == (Fraction(1, 2), Fraction(9, 10**7))
+    assert budget.left == 0.5
+    assert budget.left_for(Costing(HALF)) == 1
 
 
 def test_threads_never_spend_more_than_there_is():
@@ -109,7 +143,7 @@ def test_threads_never_spend_more_than_there_is():
     for one in threads:
         one.join()
     assert sorted(map(str, said)) == ["['ant']"] * 2 + ["refused"] * 6
-    assert budget.left.epsilon == 0
+    assert budget.left == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -126,7 +160,7 @@ def test_a_forked_child_can_spend_nothing():
         finally:
             os._exit(status)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert budget.left.epsilon == 1
+    assert budget.left == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -173,7 +207,7 @@ def test_a_path_is_this_users_account(tmp_path, monkeypatch):
         ledger.grant(dps.Account("default", "ada"), 1, 0)
     found = votes(path).choose(domain=["ant"], epsilon="1/4")
     assert found.charged.numbers["analyst"] == "ada"
-    assert dps.Budget.open(path).left.epsilon == Fraction(3, 4)
+    assert dps.Budget.open(path).left == 0.75
 
 
 def test_a_sum_of_odd_prices_can_be_written_down_and_is_never_too_small():
@@ -183,20 +217,20 @@ def test_a_sum_of_odd_prices_can_be_written_down_and_is_never_too_small():
         found = dps.choose([1, 900], epsilon=price, budget=budget)
         spent += price
         assert dps.Release.from_json(found.to_json()).charged == found.charged
-        assert 1 - spent - Fraction(1, 10**29) <= budget.left.epsilon <= 1 - spent
+        assert 1 - spent - Fraction(2, 10**6) <= Fraction(budget.left) <= 1 - spent
     budget = Budget(epsilon=1)
     for _ in range(3):
         dps.choose([1, 900], epsilon="1/3", budget=budget)
-    assert budget.left.epsilon == 0
+    assert budget.left == 0
 
 
 def test_a_person_reads_what_is_left():
     budget = dps.Budget(epsilon=1, delta="1e-6")
-    assert repr(budget) == "Budget((epsilon = 1, delta = 1e-06) left)"
-    budget.pay(
-        Costing(ApproxDP(Fraction(1, 3), Fraction(0)), HALF), Question("{}", repeatable=False), choice, fresh=True
-    )
-    assert str(budget.left) == "(epsilon = 0.5, delta = 9e-07)"
+    assert repr(budget) == "Budget(epsilon=1, delta=1e-06, 100 % left)"
+    price = Costing(ApproxDP(Fraction(1, 3), Fraction(1, 10**9)), ApproxDP(Fraction(1, 4), Fraction(0)))
+    found = budget.pay(price, Question("{}", repeatable=False), choice, fresh=True)
+    assert found.charged.sentence == "25 % of the budget; 75 % left, enough for 2 more questions like this one"
+    assert repr(budget) == "Budget(epsilon=1, delta=1e-06, 75 % left)"
 
 
 def choice():
@@ -214,5 +248,6 @@ def test_a_short_answer_gives_back_the_picks_it_did_not_make_and_no_delta():
     found = votes(budget, {"user": [1, 2], "item": ["x", "y"]}).top_k(10, epsilon=1)
     assert len(found) == 0
     pick = found.privacy.parameters["epsilon_per_pick"]  # bottom alone was picked
-    assert left(budget) == (1 - pick, 0)
     assert 0 < pick < Fraction(1, 2)
+    assert found.charged.numbers["epsilon"] == pick
+    assert found.charged.numbers["delta"] <= Fraction(1, 10**9)

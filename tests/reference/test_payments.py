@@ -230,8 +230,8 @@ def test_a_budget_of_picks_pays_for_what_it_gets():
         first = data.top_k(5, k_bar=5)
         # With the answer's own length: each item one pick, and bottom one where that ended it.
         taken = len(first) + (0 if first.complete else 1)
-        assert budget.left.picks == 20 - taken
-        assert budget.left.queries == 2
+        assert budget.remaining.picks == 20 - taken
+        assert budget.remaining.queries == 2
         assert first.charged.numbers == {
             "picks": taken,
             "queries": 1,
@@ -241,8 +241,8 @@ def test_a_budget_of_picks_pays_for_what_it_gets():
         }
         known = data.top_k(2, domain=["ant", "bee", "cat", "dog"], counts=True)
         assert known.labels == ["ant", "bee"]
-        assert budget.left.picks == 16 - taken
-        assert budget.left.queries == 2
+        assert budget.remaining.picks == 16 - taken
+        assert budget.remaining.queries == 2
         best = data.choose(domain=["ant", "bee"])
         assert best.labels == ["ant"]
         assert best.charged.numbers["picks"] == 1
@@ -263,7 +263,7 @@ def test_a_budget_of_picks_refuses_what_it_cannot_pay_before_a_row_is_read(monke
     monkeypatch.setattr(DuckDBEngine, "top", None)
     with pytest.raises(TypeError):
         data.top_k(2)  # a question that dies has taken its ceiling
-    assert (budget.left.picks, budget.left.queries) == (3, 0)
+    assert (budget.remaining.picks, budget.remaining.queries) == (3, 0)
     with pytest.raises(dps.BudgetError, match="0 queries"):
         data.top_k(1)
     budget.close()
@@ -278,7 +278,7 @@ def test_how_many_more_questions_a_budget_of_picks_has():
     assert budget.what_if(5, counts=True).at_least == 2
     assert budget.what_if(5, known_domain=True).at_most == 4
     assert budget.what_if(21).at_most == 0
-    assert budget.left.picks == 20
+    assert budget.remaining.picks == 20
 
 
 def test_a_budget_made_by_the_price_of_a_pick_states_its_total():
@@ -318,7 +318,7 @@ def test_a_budget_of_picks_in_a_ledger_reserves_its_total_and_gives_back_what_it
         data = on(budget)
         first = data.top_k(2)
         assert data.top_k(2).charged.numbers["repeated"] is True
-        assert budget.left.picks == 38
+        assert budget.remaining.picks == 38
         assert first.charged.numbers["picks"] == 2
         with pytest.raises(dps.BudgetError):
             data.top_k(39)
@@ -362,5 +362,5 @@ def test_a_budget_of_picks_in_memory_answers_the_same_question_for_nothing(tmp_p
     first, again = votes.top_k(1), votes.top_k(1)
     assert again.items == first.items
     assert (first.charged.numbers["repeated"], again.charged.numbers["repeated"]) == (False, True)
-    assert budget.left.picks == 20 - first.charged.numbers["picks"]
+    assert budget.remaining.picks == 20 - first.charged.numbers["picks"]
     assert votes.top_k(1, fresh=True).charged.numbers["picks"] == 1

@@ -9,7 +9,7 @@ import pytest
 
 from dpselect.accounting.composition import basic
 from dpselect.accounting.promise import MOST, Promise, how_many
-from dpselect.accounting.renyi_budget import renyi_budget
+from dpselect.accounting.renyi import renyi_budget
 from dpselect.accounting.renyi_prices import divergence, divergences
 from dpselect.accounting.two_prices import Price, Spent, ceiling, of_outcome
 from dpselect.errors import ParameterError

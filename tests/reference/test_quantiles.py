@@ -302,13 +302,13 @@ def test_on_a_budget_of_picks_each_quantile_is_one():
     three = dps.quantile(VALUES, [0.25, 0.5, 0.75], bounds=(0, 120), step=1, budget=budget)
     assert three.privacy.epsilon == 3 * pick
     assert dps.median(VALUES, bounds=(0, 120), budget=budget).privacy.epsilon == pick
-    assert budget.left.picks == 5
-    assert budget.left.queries == 1
+    assert budget.remaining.picks == 5
+    assert budget.remaining.queries == 1
     with pytest.raises(dps.BudgetError):
         people.quantile([Fraction(i, 10) for i in range(1, 9)], bounds=(0, 120))
     with pytest.raises(dps.ParameterError, match="bounds must"):
         people.quantile(bounds=(1, 0))
-    assert budget.left.picks == 5
+    assert budget.remaining.picks == 5
     assert people.quantile([0.3, 0.6], bounds=(0, 120), epsilon=pick).charged.numbers["picks"] == Fraction(1, 2)
 
 

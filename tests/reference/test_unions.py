@@ -434,16 +434,16 @@ def test_a_budget_of_picks_takes_a_step_and_the_queries_that_cover_its_delta():
     assert release.labels == ["a"]
     assert release.privacy.epsilon == Fraction(3, 10)
     assert release.privacy.delta == query
-    assert budget.left.queries == 9
-    assert budget.left.picks == 100 - budget.terms.filter.picks(step.value)
+    assert budget.remaining.queries == 9
+    assert budget.remaining.picks == 100 - budget.terms.filter.picks(step.value)
     data.union(epsilon="0.3", delta=query * Fraction(3, 2), max_items_per_user=1)  # half a query more than one: two
-    assert budget.left.queries == 7
+    assert budget.remaining.queries == 7
     with pytest.raises(dps.BudgetError):
         data.union(epsilon="0.3", delta=8 * query, max_items_per_user=1)
     texts = dps.Dataset({"u": ["a"], "t": np.array([1])}, user="u", item=dps.Text("t"), budget=budget)
     with pytest.raises(dps.ParameterError, match="text"):
         texts.union(epsilon="0.3")
-    assert budget.left.queries == 7
+    assert budget.remaining.queries == 7
 
 
 def test_text_is_for_unions_on_a_budget_of_picks_too():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from dpselect.accounting.renyi_budget import best_order, renyi_budget
+from dpselect.accounting.renyi import best_order, renyi_budget
 from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import ParameterError
 from dpselect.parameters import rounded_up
@@ -60,6 +60,17 @@ class Promise:
         if total.failure > self.delta - self.apart:
             return False
         return total.epsilon <= self.epsilon or (self.renyi is not None and total.renyi <= self.renyi)
+
+    def part(self, total: Spent) -> Fraction:
+        """The part of the promise that sums use up: of its failures, or of the rule that has more room.
+
+        At most 1 for sums that keep it.
+        """
+        used = total.epsilon / self.epsilon
+        if self.renyi is not None:
+            used = min(used, total.renyi / self.renyi)
+        failures = self.delta - self.apart
+        return max(used, total.failure / failures) if failures else used
 
     def charge(self, settled: Spent, price: Price) -> Spent:
         """What a price is in an account with these settled sums.

@@ -39,6 +39,9 @@ class Spent:
     def __add__(self, other: Spent) -> Spent:
         return Spent(self.epsilon + other.epsilon, self.renyi + other.renyi, self.failure + other.failure)
 
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(self.epsilon - other.epsilon, self.renyi - other.renyi, self.failure - other.failure)
+
     def __mul__(self, times: int) -> Spent:
         return Spent(self.epsilon * times, self.renyi * times, self.failure * times)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,9 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from dpselect import parameters
+from dpselect.accounting import two_prices
+from dpselect.accounting.promise import Promise, how_many
+from dpselect.accounting.two_prices import Spent
 from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger import Account, Balance, Charge, Ledger
 from dpselect.ledger.question import Question
@@ -21,6 +25,8 @@ from dpselect.processes import here, refuse_copy
 from dpselect.release.archive import archived, restored
 from dpselect.release.release import Receipt, Release
 
+DELTA_SHARE = Fraction(1, 1000)  # of a budget's delta, for a question that needs one and names none
+PARTS = 10**6
 LONGEST_PLACE = 1000  # characters of a path or an address, which messages repeat
 Where = str | os.PathLike[str] | Ledger
 NOTHING = ApproxDP(Fraction(0), Fraction(0))
@@ -62,15 +68,17 @@ class Budget:
     Guarantee: all answers that a budget paid for are together (epsilon, delta)-DP, for one user coming or going with
         all of their rows in all data sets asked, however the questions depend on earlier answers.
     Neighbors: add-remove.
-    Source: the epsilons and deltas that answers cost add up (docs/budgets.md has the proof for prices that depend on
-        the outcome).
+    Source: a budget in memory counts in two currencies, epsilons and Rényi divergences of one order, and a question is
+        paid while either fits (docs/composing.md has the theorem and its proof); half of its delta is set aside for
+        that. In a ledger the epsilons and deltas that answers cost add up (docs/budgets.md).
 
-    The same question of the same files is answered again for nothing. It may be shared by threads, and belongs to the
-    process that made it. Nothing is lost or half charged where a question fails: it costs its ceiling then.
+    A delta that a question leaves out is a thousandth of the budget's where the question needs one. The same question
+    of the same files is answered again for nothing. It may be shared by threads, and belongs to the process that made
+    it. Nothing is lost or half charged where a question fails: it costs its ceiling then.
 
         >>> budget = Budget(epsilon=1, delta="1e-6")
-        >>> budget.left
-        (epsilon = 1, delta = 1e-06)
+        >>> budget
+        Budget(epsilon=1, delta=1e-06, 100 % left)
     """
 
     snapshot: str | None = None
@@ -78,8 +86,8 @@ class Budget:
 
     def __init__(self, *, epsilon: Number, delta: Number = 0) -> None:
         epsilon = parameters.epsilon("epsilon", epsilon)
-        self._total = ApproxDP(epsilon, parameters.probability("delta", delta, zero=True))
-        self._taken = ApproxDP(Fraction(0), Fraction(0))
+        self._promise = Promise.of(epsilon, parameters.probability("delta", delta, zero=True))
+        self._settled = self._pending = Spent()
         self._answers: dict[str, str] = {}  # archived, since whoever has a release may alter it
         self._lock = threading.Lock()
         self._home = here()
@@ -97,20 +105,30 @@ class Budget:
         return LedgerBudget(where, data=data, analyst=analyst, snapshot=snapshot)
 
     @property
-    def left(self) -> Left:
-        """What no question has taken."""
-        return Left(self._total.epsilon - self._taken.epsilon, self._total.delta - self._taken.delta)
+    def left(self) -> float:
+        """The part of the budget that no question has taken, from 0 to 1."""
+        return rounded_part(1 - self._promise.part(self._settled + self._pending))
+
+    def left_for(self, query: Priced) -> int:
+        """How many more questions like this one can be asked, if each costs its ceiling."""
+        price = two_prices.ceiling(query.price, self._promise.order)
+        with self._lock:
+            settled, pending = self._settled, self._pending
+        return how_many(self._promise, price, settled=settled, pending=pending)
 
     def __repr__(self) -> str:
-        return f"Budget({self.left} left)"
+        said = ApproxDP(self._promise.epsilon, self._promise.delta)
+        return f"Budget(epsilon={rounded_up(said.epsilon)}, delta={rounded_up(said.delta)}, {percent(self.left)} left)"
 
     def check(self, neighbors: Neighbors) -> None:
         """A budget is about one user coming or going; a promise about replacing one says nothing of that."""
         if neighbors is not Neighbors.ADD_REMOVE:
             raise ParameterError("neighbors", "be add-remove where a budget pays", came(neighbors))
 
-    def price(self, verb: str, epsilon: Number | None, delta: Number | None) -> dict[str, Any]:  # noqa: ARG002
-        """The price of a question as its parameters; a budget may have one of its own where none is named."""
+    def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:  # noqa: ARG002
+        """The price of a question as its parameters: a delta that it needs and does not name is a thousandth."""
+        if delta is None and needed and epsilon is not None and self._promise.delta:
+            delta = self._promise.delta * DELTA_SHARE
         return parameters.price(epsilon, delta)
 
     def pay(self, asked: Priced, question: Question, ask: Callable[[], Release], *, fresh: bool) -> Release:
@@ -118,16 +136,17 @@ class Budget:
         self._check_process()
         stored = self._stored(question, fresh=fresh)
         if stored is not None:
-            return replace(stored, charged=self._receipt(NOTHING, repeated=True))
-        ceiling = asked.ceiling
-        self._take(ceiling)
+            return replace(stored, charged=self._receipt(asked, Spent(), repeated=True))
+        ceiling = self._take(asked)
         release = ask()
-        spent = asked.spent(release)
+        outcome = two_prices.of_outcome(asked.price, asked.steps(release), self._promise.order)
+        spent = Spent(outcome.epsilon, outcome.renyi, ceiling.failure)
         self._check_process()  # a child that was forked meanwhile has drawn an answer that nothing was taken for
         with self._lock:
-            self._add(spent.epsilon - ceiling.epsilon, spent.delta - ceiling.delta)
+            self._settled = _short(self._settled + spent)
+            self._pending -= ceiling
         self._store(question, release)
-        return replace(release, charged=self._receipt(spent))
+        return replace(release, charged=self._receipt(asked, spent))
 
     def _check_process(self) -> None:
         """Before the lock, which a fork may have copied locked."""
@@ -149,43 +168,64 @@ class Budget:
             with self._lock:
                 self._answers[question.text] = kept
 
-    def _take(self, ceiling: ApproxDP) -> None:
+    def _take(self, asked: Priced) -> Spent:
+        """The ceiling of a question, which is open from here on; BudgetError where it does not fit."""
+        promise = self._promise
+        price = two_prices.ceiling(asked.price, promise.order)
         with self._lock:
-            left = self.left
-            if ceiling.epsilon > left.epsilon or ceiling.delta > left.delta:
-                raise BudgetError(
-                    f"the question costs up to ({rounded_up(ceiling.epsilon)}, {rounded_up(ceiling.delta)}), and the "
-                    f"budget has ({rounded_down(left.epsilon)}, {rounded_down(left.delta)}) left",
-                    "ask for less, or make a larger budget",
-                )
-            self._add(ceiling.epsilon, ceiling.delta)
+            ceiling = promise.charge(self._settled, price)
+            if not promise.admits(self._settled, self._pending, ceiling):
+                raise self._refusal(ceiling)
+            self._pending += ceiling
+        return ceiling
 
-    def _add(self, epsilon: Fraction, delta: Fraction) -> None:
-        taken, total = self._taken, self._total
-        epsilon, delta = _short(taken.epsilon + epsilon, total.epsilon), _short(taken.delta + delta, total.delta)
-        self._taken = ApproxDP(epsilon, delta)
+    def _refusal(self, ceiling: Spent) -> BudgetError:
+        promise, taken = self._promise, self._settled + self._pending
+        room = promise.delta - promise.apart - taken.failure
+        if ceiling.failure > room:
+            aside = ", beside the half that is set aside for composing" if promise.apart else ""
+            has = f"the budget has {rounded_down(room)} left for that{aside}"
+            return BudgetError(
+                f"the question may fail with a delta of {rounded_up(ceiling.failure)}, and {has}",
+                "ask with a smaller delta, or leave it out",
+            )
+        cost, left = percent(promise.part(ceiling), up=True), percent(self.left)
+        return BudgetError(
+            f"the question costs up to {cost} of the budget, which has {left} left",
+            "ask for less, or make a larger budget",
+        )
 
-    def _receipt(self, spent: ApproxDP, *, repeated: bool = False) -> Receipt:
-        left = self.left
-        has = f"the budget has ({rounded_down(left.epsilon)}, {rounded_down(left.delta)}) left"
-        price = f"({rounded_up(spent.epsilon)}, {rounded_up(spent.delta)})"
-        sentence = f"{REPEATED}; {has}" if repeated else f"{price}; {has}"
-        numbers: dict[str, object] = {"epsilon_left": left.epsilon, "delta_left": left.delta}
-        return Receipt(sentence, {**numbers, "epsilon": spent.epsilon, "delta": spent.delta, "repeated": repeated})
+    def _receipt(self, asked: Priced, spent: Spent, *, repeated: bool = False) -> Receipt:
+        cost, left, more = self._promise.part(spent), self.left, self.left_for(asked)
+        has = f"{percent(left)} left, enough for {more:,} more {'question' if more == 1 else 'questions'} like this one"
+        sentence = f"{REPEATED}; {has}" if repeated else f"{percent(cost, up=True)} of the budget; {has}"
+        numbers: dict[str, object] = {"share": cost, "left": left, "questions_left": more}
+        amounts = {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.failure, "repeated": repeated}
+        return Receipt(sentence, numbers | amounts)
 
 
-def _short(taken: Fraction, total: Fraction) -> Fraction:
-    """No less than was taken, in few digits: a sum of prices of many denominators could not be written down."""
-    if taken.denominator.bit_length() <= MOST_BITS:
-        return taken
-    return min(total, Charge.up(taken, taken).epsilon)
+def _short(total: Spent) -> Spent:
+    """No less, in few digits: a sum of prices of many denominators could not be written down."""
+    return Spent(*(_up(one) if one.denominator.bit_length() > MOST_BITS else one for one in vars(total).values()))
 
 
-class Left(ApproxDP):
-    """What is left, which a person reads rounded down."""
+def _up(amount: Fraction) -> Fraction:
+    return Charge.up(amount, Fraction(0)).epsilon
 
-    def __repr__(self) -> str:
-        return f"(epsilon = {rounded_down(self.epsilon)}, delta = {rounded_down(self.delta)})"
+
+def rounded_part(part: Fraction) -> float:
+    """A part of a budget as a float from 0 to 1, never more than there is."""
+    return max(0, math.floor(part * PARTS)) / PARTS
+
+
+def percent(part: Fraction | float, *, up: bool = False) -> str:
+    """A part of a budget for a person: what is left rounded down, what is taken up.
+
+    >>> percent(Fraction(1, 3)), percent(Fraction(1, 3000), up=True), percent(1)
+    ('33.3 %', '0.034 %', '100 %')
+    """
+    rounded = rounded_up if up else rounded_down
+    return f"{rounded(Fraction(part) * 100)} %"
 
 
 class LedgerBudget(Budget):
@@ -206,11 +246,26 @@ class LedgerBudget(Budget):
         self.snapshot = snapshot
 
     @property
-    def left(self) -> Left:
-        """What no question has reserved or spent; the ledger is asked."""
+    def left(self) -> float:
+        """The part of the grants that no question has reserved or spent, from 0 to 1; the ledger is asked."""
+        balance = self._balance()
+        left, granted = balance.left, balance.granted
+        parts = [part / of for part, of in ((left.epsilon, granted.epsilon), (left.delta, granted.delta)) if of]
+        return rounded_part(min(parts, default=Fraction(0)))
+
+    def left_for(self, query: Priced) -> int:
+        """How many more questions like this one can be asked, if each costs its ceiling; the ledger is asked."""
+        left, ceiling = self._balance().left, query.price.approx
+        parts = [part // of for part, of in ((left.epsilon, ceiling.epsilon), (left.delta, ceiling.delta)) if of]
+        return min(parts)
+
+    def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:  # noqa: ARG002
+        """The price of a question as its parameters, as if nobody paid."""
+        return parameters.price(epsilon, delta)
+
+    def _balance(self) -> Balance:
         with self.ledger() as ledger:
-            balance = ledger.balance(self.account).left
-        return Left(balance.epsilon, balance.delta)
+            return ledger.balance(self.account)
 
     def __repr__(self) -> str:
         return f"Budget.open(..., data={self.account.dataset!r}, analyst={self.account.analyst!r})"

@@ -13,7 +13,7 @@ from dpselect.accounting.calibration import plan_of
 from dpselect.accounting.pick_accountant import Cost, PickAccountant, QuestionsLeft, Remaining, in_words
 from dpselect.accounting.privacy_filters import Terms, by_pick, by_total
 from dpselect.errors import BudgetError, ParameterError, came
-from dpselect.ledger.budget import NOTHING, REPEATED, Budget, LedgerBudget, Priced, Where, budget_of
+from dpselect.ledger.budget import NOTHING, REPEATED, Budget, LedgerBudget, Priced, Where, budget_of, rounded_part
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.question import Question, question
 from dpselect.mechanisms.top_k.limited_domain import default_k_bar
@@ -49,7 +49,7 @@ class PickBudget(Budget):
     made it: a forked child can neither ask, nor close it, nor give anything back.
 
         >>> budget = PickBudget(epsilon=2, delta="1e-6", k_star=40)
-        >>> print(budget.left)
+        >>> print(budget.remaining)
         40 picks and 20 queries
     """
 
@@ -83,13 +83,13 @@ class PickBudget(Budget):
 
     # ---- questions ------------------------------------------------------------------------------------------
 
-    def price(self, verb: str, epsilon: Number | None, delta: Number | None) -> dict[str, Any]:
+    def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:
         """One pick, and the delta of one query, where a question names neither."""
         pick, query = self.terms.epsilon_per_pick, self.terms.delta_per_query
         if verb == "union":
             return {"epsilon": epsilon, "delta": query if delta is None else delta}
         if epsilon is not None or delta not in (None, 0):
-            return super().price(verb, epsilon, delta)
+            return super().price(verb, epsilon, delta, needed=needed)
         if verb == "top_k":
             return {"epsilon_per_pick": pick, "delta_threshold": query}
         return {"epsilon": pick} if verb == "choose" else {"epsilon_per_pick": pick}
@@ -124,7 +124,7 @@ class PickBudget(Budget):
     def _picks_receipt(self, spent: Cost | None) -> Receipt:
         """What was taken; None for an answer that was kept."""
         picks, queries = (Fraction(0), 0) if spent is None else (self._accountant.picks(spent.steps), spent.queries)
-        took, left = REPEATED if spent is None else in_words(rounded_up(picks), queries), self.left
+        took, left = REPEATED if spent is None else in_words(rounded_up(picks), queries), self.remaining
         numbers: dict[str, object] = {"picks": picks, "queries": queries, "repeated": spent is None}
         left_over = {"picks_left": left.picks, "queries_left": left.queries}
         return Receipt(f"{took}; the budget has {left} left", numbers | left_over)
@@ -132,9 +132,19 @@ class PickBudget(Budget):
     # ---- what is left ---------------------------------------------------------------------------------------
 
     @property
-    def left(self) -> Remaining:  # type: ignore[override] # picks, where other budgets have epsilon and delta
+    def left(self) -> float:
+        """The part of the picks that no question has taken, from 0 to 1."""
+        return rounded_part(self.remaining.picks / self.terms.k_star)
+
+    @property
+    def remaining(self) -> Remaining:
         """Picks and queries that no question has taken."""
         return self._accountant.left
+
+    def left_for(self, query: Priced) -> int:
+        """How many more questions like this one can be asked, if each costs its ceiling."""
+        cost = self._cost(query)
+        return self._accountant.questions_left(cost, cost).at_least
 
     def what_if(self, k: int = 10, *, counts: bool = False, known_domain: bool = False) -> QuestionsLeft:
         """How many more top-k questions of this kind can be asked. Asking this costs nothing."""
@@ -146,7 +156,7 @@ class PickBudget(Budget):
 
     def statement(self) -> Statement:
         """What all answers promise together, and what the questions have taken so far."""
-        t, left = self.terms, self.left
+        t, left = self.terms, self.remaining
         return Statement(
             epsilon=t.epsilon,
             delta=t.delta,
@@ -180,7 +190,7 @@ class PickBudget(Budget):
 
     def __repr__(self) -> str:
         price = f"epsilon={formatting.number(self.terms.epsilon)}, delta={formatting.number(self.terms.delta)}"
-        return f"PickBudget({price}, {self.left} left)"
+        return f"PickBudget({price}, {self.remaining} left)"
 
 
 class Deposit:
