@@ -6,7 +6,6 @@ docs/composing.md asks of a price: but for failures of mass d, P is at most e^e 
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cache
 
 import pytest
