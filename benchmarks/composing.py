@@ -15,7 +15,7 @@ from fractions import Fraction
 from measure import table
 
 from dpselect.accounting.promise import Promise, how_many
-from dpselect.accounting.two_prices import Price, Spent, ceiling
+from dpselect.accounting.two_prices import Price, Spent, by_divergence, ceiling
 from dpselect.domain import Span
 from dpselect.mechanisms import RenyiShaped
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, half_weight
@@ -106,13 +106,13 @@ def rows(promise: Promise) -> list[list[object]]:
 def finest(promise: Promise, query: Query) -> Price:
     """The smallest price of any answer: that of a RenyiShaped union is by the divergence that its curves spend."""
     stated = ceiling(query.price, promise.order)
-    if not isinstance(query, UnionQuery) or promise.order is None:
+    if not isinstance(query, UnionQuery):
         return stated
     (made,) = query.mechanisms(ITEMS)
-    if not isinstance(made, RenyiShaped) or made.order < promise.order:
+    if not isinstance(made, RenyiShaped):
         return stated
-    spends, delta = sum((one.budget for one in made.conditions), Fraction(0)), query.ceiling.delta
-    return Price(stated.epsilon, spends, delta * (1 - COMPOSED), delta * COMPOSED)
+    spends = sum((one.budget for one in made.conditions), Fraction(0))
+    return by_divergence(query.price, made.order, spends, query.ceiling.delta * (1 - COMPOSED), promise.order)
 
 
 def by_budget(promise: Promise, epsilon: Fraction) -> str:
