@@ -120,7 +120,7 @@ def test_a_limited_domain_is_priced_by_the_picks_it_made():
     assert 0 < whole.composition < Fraction(1, 10**8)
     for found in range(11):
         taken = min(found + 1, 10)  # bottom is a pick
-        cost = of_outcome(query.price, query.plan.taken(found), order)
+        cost = of_outcome(query.price, query.plan.steps(found), order)
         assert (cost.epsilon, cost.renyi) == (min(Fraction(1), taken * pick), taken * each)
         assert (cost.failure, cost.composition) == (whole.failure, whole.composition)
 

@@ -222,7 +222,7 @@ def percent(part: Fraction | float, *, up: bool = False) -> str:
     """A part of a budget for a person: what is left rounded down, what is taken up.
 
     >>> percent(Fraction(1, 3)), percent(Fraction(1, 3000), up=True), percent(1)
-    ('33.3 %', '0.034 %', '100 %')
+    ('33.33 %', '0.03334 %', '100 %')
     """
     rounded = rounded_up if up else rounded_down
     return f"{rounded(Fraction(part) * 100)} %"
