@@ -21,9 +21,9 @@ from measure import single_threaded, table
 import dpselect as dps
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import LimitedDomain
-from dpselect.mechanisms.set_union.ordering import bounded
+from dpselect.mechanisms.set_union.rounds import bounded
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
-from dpselect.queries.union_run import chosen_bound
+from dpselect.queries.union import chosen_bound
 from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
 from dpselect.testing import SeededDraws
 

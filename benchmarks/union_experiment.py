@@ -36,8 +36,7 @@ from dpselect.mechanisms import (
     WeightedGaussian,
     WeightedLaplace,
 )
-from dpselect.queries.union import UnionQuery
-from dpselect.queries.union_run import chosen_bound
+from dpselect.queries.union import UnionQuery, chosen_bound
 from dpselect.testing import SeededDraws
 
 ITEMS = {"commits": "unnest(split(text, ' '))", "lastfm": "item", "msweb": "item"}

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 DEBIAN = Path("/usr/lib/postgresql")
+PATIENCE = 600  # seconds: on a busy machine stopping has taken 48
 
 
 class NoServerError(Exception):
@@ -32,12 +33,13 @@ def server() -> Iterator[str]:
         made = ["--auth=trust", "--username=dpselect", "--encoding=UTF8", "--no-sync"]
         _run([*runner, programs / "initdb", *made, "-D", data])
         options = f"-k {folder} -c listen_addresses='' -c max_connections=40 -c fsync=off -c full_page_writes=off"
-        start = [programs / "pg_ctl", "start", "-w", "-D", data, "-l", folder / "log", "-o", options]
+        wait = ["-w", "-t", str(PATIENCE)]
+        start = [programs / "pg_ctl", "start", *wait, "-D", data, "-l", folder / "log", "-o", options]
         _run([*runner, *start])
         try:
             yield f"postgresql://dpselect@/{{name}}?host={folder}"
         finally:
-            _run([*runner, programs / "pg_ctl", "stop", "-w", "-m", "immediate", "-D", data])
+            _run([*runner, programs / "pg_ctl", "stop", *wait, "-m", "immediate", "-D", data])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -67,4 +69,4 @@ def _runner() -> list[str]:
 
 
 def _run(command: list[str | Path]) -> None:
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60, cwd="/")
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=2 * PATIENCE, cwd="/")

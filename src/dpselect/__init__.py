@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from dpselect.inspection import Inspection, inspect
     from dpselect.ledger import Account, Ledger
     from dpselect.ledger.budget import Budget
+    from dpselect.ledger.pick_budget import PickBudget
     from dpselect.privacy import Neighbors
     from dpselect.queries.choose import choose
     from dpselect.queries.quantile import median, quantile
     from dpselect.queries.query import Query
     from dpselect.release.release import Item, Receipt, Release, Statement
-    from dpselect.session import Session
     from dpselect.texts.text import Text
 
     __version__: str
@@ -53,10 +53,10 @@ _HOMES = {
     "OutputError": "dpselect.errors",
     "ParameterError": "dpselect.errors",
     "Forecast": "dpselect.forecast",
+    "PickBudget": "dpselect.ledger.pick_budget",
     "Query": "dpselect.queries.query",
     "Receipt": "dpselect.release.release",
     "Release": "dpselect.release.release",
-    "Session": "dpselect.session",
     "Size": "dpselect.domain",
     "Span": "dpselect.domain",
     "Statement": "dpselect.release.release",
@@ -87,10 +87,10 @@ __all__ = [
     "Neighbors",
     "OutputError",
     "ParameterError",
+    "PickBudget",
     "Query",
     "Receipt",
     "Release",
-    "Session",
     "Size",
     "Span",
     "Statement",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from dpselect.command.main import main
+from dpselect.command.main import process
 
 if __name__ == "__main__":
-    sys.exit(main())
+    process()

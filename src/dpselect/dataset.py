@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, InitVar, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any
 
 from dpselect import parameters
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.identity import shown, source_of
-from dpselect.engines.port import PerUser, Progress
+from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import check_call, secure
 from dpselect.methods import AUTO
-from dpselect.parameters import DELTA, Number, whole
+from dpselect.parameters import Number, Progress, whole
 from dpselect.privacy import Neighbors, warn_if_weak
-from dpselect.texts.text import Text
 
 if TYPE_CHECKING:
-    from dpselect.ledger.budget import Answer, Budget, Where
+    from dpselect.ledger.budget import Budget, Where
     from dpselect.ledger.question import Question
     from dpselect.queries.quantile import Bounds
     from dpselect.queries.query import Query
     from dpselect.release.release import Release
-    from dpselect.texts.words import Words
+    from dpselect.texts.text import Text, Words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,8 +47,8 @@ class Dataset:
     Text files are read as text: `where="age::INT > 30"` makes a number. One line is one record, and a line that does
     not fit is left out. `newlines_in_values=True` is for CSV files in which a value in quotes may run over several
     lines: whoever sets it says that all quotes in the files match, or one row may hide others (docs/data.md).
-    The schema is checked here, or with `look=False` when a question is asked, before it is paid. Rows are read when a
-    question is asked, each time anew.
+    Nothing is opened here. When a question is asked, its source is opened anew: the schema is checked before anything
+    is paid, and rows are read after.
 
     With `budget` every question is paid: a `Budget`, or the path of a ledger, which is then this computer's user's
     budget for the data called "default". What does not fit is refused before a row is read. The same question of the
@@ -66,11 +65,10 @@ class Dataset:
     table: str | None = None
     newlines_in_values: bool = False
     budget: Budget | Where | None = None
-    look: InitVar[bool] = True
 
-    def __post_init__(self, look: bool) -> None:
+    def __post_init__(self) -> None:
         _text("user", self.user, "be the name of a column")
-        if not isinstance(self.item, Text):
+        if not _is_text(self.item):
             _text("item", self.item, "be the name of a column, or a Text")
         elif self.split is not None:
             hint = "the tokens of the text are the items; tokenizer= says how it is cut"
@@ -87,11 +85,8 @@ class Dataset:
             most = whole("max_items_per_user", self.max_items_per_user, least=1)
             object.__setattr__(self, "max_items_per_user", most)
         parameters.flag("newlines_in_values", self.newlines_in_values)
-        parameters.flag("look", look)
         if self.budget is not None:
             self._settle_budget()
-        if look:
-            self.engine().close()
 
     def _settle_budget(self) -> None:
         """The budget that is meant. No ledger is imported where nobody pays."""
@@ -106,12 +101,12 @@ class Dataset:
     @property
     def column(self) -> str:
         """The column of items, or of texts."""
-        return self.item.column if isinstance(self.item, Text) else self.item
+        return self.item if isinstance(self.item, str) else self.item.column
 
     @property
     def words(self) -> Words | None:
         """Which n-grams of the text are meant; None where items are."""
-        return self.item.words if isinstance(self.item, Text) else None
+        return None if isinstance(self.item, str) else self.item.words
 
     @property
     def paying(self) -> Budget | None:
@@ -130,7 +125,7 @@ class Dataset:
         self,
         k: int = 10,
         *,
-        epsilon: Number,
+        epsilon: Number | None = None,
         delta: Number | None = None,
         domain: object = None,
         counts: bool = False,
@@ -162,22 +157,21 @@ class Dataset:
 
         query = TopKQuery(
             k=k,
-            epsilon=epsilon,
-            delta=delta,
             domain=domain,
             counts=counts,
             k_bar=k_bar,
             method=method,
             ranked=ranked,
             max_items_per_user=self.max_items_per_user,
+            **self._price("top_k", epsilon, delta),
         )
-        return self.ask(query, fresh=fresh, progress=progress, draws=draws)
+        return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def union(
         self,
         *,
-        epsilon: Number,
-        delta: Number = DELTA,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
         max_items_per_user: int | str | None = None,
         method: str = AUTO,
         counts: bool = False,
@@ -206,8 +200,6 @@ class Dataset:
         from dpselect.queries.union import UnionQuery
 
         query = UnionQuery(
-            epsilon=epsilon,
-            delta=delta,
             method=method,
             max_items_per_user=self.max_items_per_user if max_items_per_user is None else max_items_per_user,
             counts=counts,
@@ -215,14 +207,15 @@ class Dataset:
             popular=popular,
             in_engine=in_engine,
             words=self.words,
+            **self._price("union", epsilon, delta),
         )
-        return self.ask(query, fresh=fresh, progress=progress, draws=draws)
+        return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def choose(
         self,
         *,
         domain: object,
-        epsilon: Number,
+        epsilon: Number | None = None,
         method: str = "exponential",
         neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
         fresh: bool = False,
@@ -238,19 +231,19 @@ class Dataset:
 
         query = ChooseQuery(
             domain=domain,
-            epsilon=epsilon,
             method=method,
             neighbors=neighbors,
             max_items_per_user=self.max_items_per_user,
+            **self._price("choose", epsilon),
         )
-        return self.ask(query, fresh=fresh, progress=progress, draws=draws)
+        return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def quantile(
         self,
         q: Number | Sequence[Number] = 0.5,
         *,
         bounds: Bounds,
-        epsilon: Number,
+        epsilon: Number | None = None,
         delta: Number = 0,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
@@ -267,14 +260,15 @@ class Dataset:
         """
         from dpselect.queries.quantile import QuantileQuery
 
-        query = QuantileQuery(q=q, bounds=bounds, epsilon=epsilon, delta=delta, step=step, per_user=per_user)
-        return self.ask(query, fresh=fresh, progress=progress, draws=draws)
+        price = self._price("quantile", epsilon, delta)
+        query = QuantileQuery(q=q, bounds=bounds, step=step, per_user=per_user, **price)
+        return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def median(
         self,
         *,
         bounds: Bounds,
-        epsilon: Number,
+        epsilon: Number | None = None,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
         fresh: bool = False,
@@ -310,40 +304,43 @@ class Dataset:
         """
         from dpselect.queries.query import Query
 
-        check_call(draws, progress)
-        parameters.flag("fresh", fresh)
         given: object = query
         if not isinstance(given, Query):
             raise ParameterError("query", "be a Query", came(given), "Query.from_dict makes one of a dict")
         query.refuse_inner("asked of a data set")
+        return self._ask(query, fresh=fresh, progress=progress, draws=draws)
+
+    def _price(self, verb: str, epsilon: Number | None, delta: Number | None = None) -> dict[str, Any]:
+        """The price that was named, or that of the budget where none was."""
+        return parameters.price(epsilon, delta) if self.paying is None else self.paying.price(verb, epsilon, delta)
+
+    def _ask(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
+        """The answer to a checked question, paid if there is a budget."""
+        check_call(draws, progress)
+        parameters.flag("fresh", fresh)
         query = query.of(self)
-        warn_if_weak(query.ceiling)
+        if not query.own_price:
+            warn_if_weak(query.ceiling)
         budget = self.paying
         if budget is not None:
             budget.check(query.price.neighbors)
         with self.engine() as engine:
-            query.check(engine)
+            answer = query.ready(engine)
             if budget is None:
-                return query.run(engine, secure(draws), progress)
-
-            def answer() -> Answer:
-                release = query.run(engine, secure(draws), progress)
-                return release, query.spent(release)
-
+                return answer(secure(draws), progress)
             asked = {**query.key, "secure": draws is None or draws.secure}
-            return budget.pay(
-                query.ceiling, self.question(query.verb, asked, engine, budget.snapshot), answer, fresh=fresh
-            )
+            what = self.question(query.verb, asked, engine, budget.snapshot)
+            return budget.pay(query, what, lambda: answer(secure(draws), progress), fresh=fresh)
 
     def question(self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None) -> Question:
         """What is asked of which rows, as a budget knows it again; the engine is open for it."""
-        from dpselect.queries.identity import question
+        from dpselect.ledger.question import question
 
         source, pinned = source_of(self.source)
         names = ["user", "where", "split", "table", "max_items_per_user"]
         names += ["newlines_in_values"] if self.newlines_in_values else []
         data = {"source": source, "snapshot": snapshot} | {name: getattr(self, name) for name in names}
-        if isinstance(self.item, Text):
+        if not isinstance(self.item, str):
             data |= {"text": self.item.column} | {name: getattr(self.item, name) for name in ("tokenizer", "lower")}
             data["ngrams"] = [self.item.words.shortest, self.item.words.longest]
         else:
@@ -363,6 +360,15 @@ class Dataset:
             newlines_in_values=self.newlines_in_values,
             key=fresh_key(),
         )
+
+
+def _is_text(item: object) -> bool:
+    """Is it a Text? A name is none, and most items are names."""
+    if isinstance(item, str):
+        return False
+    from dpselect.texts.text import Text
+
+    return isinstance(item, Text)
 
 
 def _text(name: str, value: object, must: str, *, blank: bool = False) -> None:

@@ -45,7 +45,7 @@ class Listed:
             raise ParameterError("domain", "hold plain values such as text, numbers or dates", came(strange))
         for item in items:
             if isinstance(item, int) and item.bit_length() > MOST_BITS:
-                raise ParameterError("domain", "hold integers of a few thousand digits at most", came(item))
+                raise ParameterError("domain", "hold integers of a thousand digits at most", came(item))
             if isinstance(item, decimal.Decimal) and item.is_snan():
                 raise ParameterError("domain", "hold plain values such as text, numbers or dates", "a signaling NaN")
         if all(item is None for item in items):
@@ -128,6 +128,12 @@ def most_items(domain: Domain) -> int | None:
     if isinstance(domain, Span):
         return domain.stop - domain.start
     return domain.items if isinstance(domain, Size) else None
+
+
+def refuse_more(k: int, items: int) -> None:
+    """Refuse k items of a domain that has fewer; a domain is public."""
+    if k > items:
+        raise ParameterError("k", "be at most the number of items in the domain", k)
 
 
 def _python(item: object) -> object:

@@ -164,7 +164,7 @@ METHODS: tuple[Method, ...] = (
     ),
     _union(
         "truncated-geometric",
-        "truncated_geometric:TruncatedGeometric",
+        "count:TruncatedGeometric",
         "one random item of each user, optimal release",
         SUM,
         NONE,
@@ -212,5 +212,5 @@ def names(verb: str, *, domain: bool | None = None) -> list[str]:
 def checked(verb: str, name: object, *, domain: bool | None = None, where: str = "") -> str:
     """A name that the caller gave, or "auto" where a verb has that; else an error that says which there are."""
     known = [*([] if verb == "choose" else [AUTO]), *names(verb, domain=domain)]
-    hint = parameters.near(name, known) if isinstance(name, str) else ""
+    hint = parameters.near(name, known) if isinstance(name, str) and name not in known else ""
     return parameters.one_of("method", name, known, where, hint if hint.startswith("did you mean") else None)

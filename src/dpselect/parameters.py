@@ -8,10 +8,9 @@ import numbers
 import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal, InvalidOperation
-from difflib import get_close_matches
 from fractions import Fraction
 from functools import wraps
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from dpselect.errors import ParameterError, came
 
@@ -20,13 +19,19 @@ Reader = TypeVar("Reader", bound=Callable[..., object])
 Number = Fraction | int | float | str | Decimal
 """What a caller may write for a real parameter; the mechanism keeps it as a Fraction."""
 
+Progress = Callable[[float | None], None]
+"""Called about five times a second while a query runs: the part that is done in twentieths, None where unknown.
+
+Nothing finer: an exact share, or a call for so many users, would tell how many there are.
+"""
+
 DELTA = Fraction(1, 10**6)
 """The delta of a question that needs one and was given none."""
 
 EXPONENT = 300  # decimal: inside of what floats hold
 LONGEST_NAME = 60  # characters of a name in a hint
 LONGEST_TEXT = 1000  # characters of a number
-MOST_BITS = 2**14  # of a numerator or denominator: far more than the digits of any float
+MOST_BITS = 2**12  # of a numerator or denominator: more than any float has, and a product of three can be written
 LEAST, LARGEST_EPSILON, LARGEST_SENSITIVITY = Fraction(1, 10**100), Fraction(10**6), Fraction(10**100)
 MOST = 2**53  # the largest whole number that floats hold with all before it
 MOST_LISTED = 10**7  # things in an answer
@@ -152,6 +157,11 @@ def delta_or_default(value: object, *, needed: bool) -> Fraction:
     return probability("delta", value, zero=not needed)
 
 
+def price(epsilon: object, delta: object) -> dict[str, Any]:
+    """The price of a question as its parameters: a delta that nobody named is left to the question."""
+    return {"epsilon": epsilon} if delta is None else {"epsilon": epsilon, "delta": delta}
+
+
 def whole(name: str, value: object, *, least: int, most: int = MOST) -> int:
     """An integer from `least` to `most`, as Python's own; integers of NumPy are taken, booleans and floats are not."""
     must = f"be a whole number of at least {least}"
@@ -225,6 +235,8 @@ def called(name: str, value: object) -> None:
 
 def near(name: object, known: Iterable[str]) -> str:
     """A hint with the known names nearest to `name`."""
+    from difflib import get_close_matches
+
     names = [one if len(one) <= LONGEST_NAME else one[:LONGEST_NAME] + "..." for one in known]
     meant = name.lower() if isinstance(name, str) else ""
     close = get_close_matches(meant, [n.lower() for n in names], n=3, cutoff=0.5)

@@ -54,8 +54,8 @@ class Logistic:
 
 def dyadic(ball: arb) -> Fraction:
     """The exact value of a ball of radius 0 (an endpoint)."""
-    mantissa, exponent = ball.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    mantissa, exponent = map(int, ball.man_exp())
+    return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
 
 
 def upper(ball: arb) -> Fraction:

@@ -195,38 +195,39 @@ def of_verbs() -> Iterator[Door]:
     yield Door("text", words, {}, ("ngrams", "longest", "share"))
 
 
-def of_sessions() -> Iterator[Door]:
-    """A Session's terms and its verbs; a Ledger's grants; domains; forecasts."""
-    data = dps.Dataset(rows(), user="user", item="item")
+def of_budgets() -> Iterator[Door]:
+    """The terms of a budget of picks, and the verbs that it pays; a Ledger's grants; domains; forecasts."""
     scores = {"a": 3, "b": 90}
 
     def opened(**terms: Any) -> object:
-        with dps.Session(**terms) as session:
-            release = session.choose(scores, draws=draws())
-            return release.to_json(), session.terms
+        with dps.PickBudget(**terms) as budget:
+            release = dps.choose(scores, budget=budget, draws=draws())
+            return release.to_json(), budget.terms
 
     whole = {"epsilon": 1, "delta": "1e-6", "k_star": 10, "l_star": 2}
-    yield Door("Session", opened, whole, tuple(whole))
+    yield Door("PickBudget", opened, whole, tuple(whole))
     pieces = {"epsilon_per_pick": "0.1", "delta_per_query": "1e-6", "delta_composition": "1e-6", "k_star": 10}
-    yield Door("Session by the pick", opened, pieces, tuple(pieces))
+    yield Door("PickBudget by the pick", opened, pieces, tuple(pieces))
 
     def asked(verb: str) -> Callable[..., object]:
         def ask(**given: Any) -> object:
-            with dps.Session(epsilon=1, delta="1e-6") as session:
-                if verb in ("choose", "quantile"):
-                    given = {"data": scores if verb == "choose" else [1, 2, 3], **given}
-                elif verb != "what_if":
-                    given = {"dataset": data, **given}
-                extra = {} if verb == "what_if" else {"draws": draws()}
-                return getattr(session, verb)(**given, **extra)
+            budget = dps.PickBudget(epsilon=1, delta="1e-6")
+            if verb == "what_if":
+                return budget.what_if(**given)
+            if verb == "choose":
+                return dps.choose(scores, budget=budget, draws=draws(), **given)
+            if verb == "quantile":
+                return dps.quantile([1, 2, 3], budget=budget, draws=draws(), **given)
+            data = dps.Dataset(rows(), user="user", item="item", budget=budget)
+            return getattr(data, verb)(draws=draws(), **given)
 
         return ask
 
-    yield Door("Session.top_k", asked("top_k"), {"k": 2}, ("k", "k_bar", "domain"))
-    yield Door("Session.choose", asked("choose"), {}, ("epsilon", "sensitivity"))
-    yield Door("Session.quantile", asked("quantile"), {"bounds": (0, 10)}, ("q", "epsilon", "step"))
-    yield Door("Session.union", asked("union"), {"epsilon": "0.1"}, ("epsilon", "queries", "max_items_per_user"))
-    yield Door("Session.what_if", asked("what_if"), {}, ("k",))
+    yield Door("picks: top_k", asked("top_k"), {"k": 2}, ("k", "k_bar", "domain", "epsilon"))
+    yield Door("picks: choose", asked("choose"), {}, ("epsilon", "sensitivity"))
+    yield Door("picks: quantile", asked("quantile"), {"bounds": (0, 10)}, ("q", "epsilon", "step"))
+    yield Door("picks: union", asked("union"), {"epsilon": "0.1"}, ("epsilon", "delta", "max_items_per_user"))
+    yield Door("PickBudget.what_if", asked("what_if"), {}, ("k",))
 
     def grant(epsilon: Any = 1, delta: Any = "1e-6") -> object:
         with TemporaryDirectory() as folder, dps.Ledger.create(str(Path(folder, "budget.db"))) as ledger:
@@ -257,7 +258,7 @@ PARTS: dict[str, Callable[[], Iterator[Door]]] = {
     "mechanisms": of_mechanisms,
     "accounting": of_accounting,
     "verbs": of_verbs,
-    "sessions": of_sessions,
+    "budgets": of_budgets,
     "plans": of_plans,
 }
 

@@ -67,16 +67,34 @@ def test_a_wrong_argument_costs_nothing(verb: str, name: str, value: object, led
     assert len(list(ledger.entries())) == 1  # the grant
 
 
+NOTES = {"user": [*range(300)], "note": ["so it goes"] * 300}
+TINY = {
+    "delta": lambda paying: dps.Dataset(ROWS, user="user", item="item", **paying).top_k(5, epsilon=1, delta="1e-290"),
+    "shares": lambda paying: dps.Dataset(NOTES, user="user", item=dps.Text("note", ngrams=(1, 2)), **paying).union(
+        epsilon=1, shares=("1/2", "1e-90")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_a_part_that_no_mechanism_can_be_made_for_costs_nothing(name: str) -> None:
+    """Which one answers, or how much bottom weighs, came out when the ceiling was taken."""
+    budget = dps.Budget(epsilon=1, delta="1e-3")
+    with pytest.raises(dps.ParameterError, match=f"^{name} must be at least"):
+        TINY[name]({"budget": budget})
+    assert budget.left.epsilon == 1
+
+
 @pytest.mark.parametrize("verb", ["top_k", "choose", "quantile", "union"])
 @pytest.mark.parametrize(("name", "value"), [("draws", 5), ("progress", 5)])
-def test_a_session_takes_no_pick_for_a_wrong_argument(verb: str, name: str, value: object) -> None:
-    data = dps.Dataset({key: ROWS[key] for key in ("user", "item")}, user="user", item="item")
+def test_a_budget_of_picks_takes_none_for_a_wrong_argument(verb: str, name: str, value: object) -> None:
+    budget = dps.PickBudget(epsilon=1, delta="1e-6")
+    data = dps.Dataset({key: ROWS[key] for key in ("user", "item")}, user="user", item="item", budget=budget)
     more = {"choose": {"domain": [1, 2]}, "quantile": {"bounds": (0, 1)}, "union": {"epsilon": "0.01"}}.get(verb, {})
-    with dps.Session(epsilon=1, delta="1e-6") as session:
-        before = session.remaining
-        with pytest.raises(dps.ParameterError, match=rf"^{name} must"):
-            getattr(session, verb)(data, **more, **{name: value})
-        assert session.remaining == before
+    before = budget.left
+    with pytest.raises(dps.ParameterError, match=rf"^{name} must"):
+        getattr(data, verb)(**more, **{name: value})
+    assert budget.left == before
 
 
 def test_real_draws_and_callbacks_are_taken() -> None:
@@ -95,7 +113,7 @@ def test_real_draws_and_callbacks_are_taken() -> None:
         (lambda: dps.quantile([1, 2], bounds=(0, 9), epsilon=11), "epsilon = 11 is large"),
         (lambda: asked("Dataset.top_k", {}, delta="0.001"), "delta = 0.001 is large"),
         (lambda: asked("Dataset.union", {}, delta="0.01"), "delta = 0.01 is large"),
-        (lambda: dps.Session(epsilon=12, delta="1e-6"), "epsilon = 12 is large"),
+        (lambda: dps.PickBudget(epsilon=12, delta="1e-6"), "epsilon = 12 is large"),
     ],
 )
 def test_a_weak_promise_is_told_at_the_callers_line(call: Any, says: str) -> None:
@@ -127,7 +145,7 @@ def test_the_command_says_it_in_one_line(tmp_path: Path) -> None:
     rows.write_text("user,item\n" + "".join(f"{i},a\n" for i in range(50)))
     command = [sys.executable, "-m", "dpselect", "top", str(rows), "--user", "user", "--item", "item", "-k", "1"]
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONWARNINGS"}
-    command += ["--epsilon", "20", "--delta", "1e-6"]
+    command += ["--epsilon", "20", "--delta", "1e-6", "--quiet"]  # progress goes by the clock
     ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert ended.returncode == 0, ended
     assert ended.stderr.splitlines() == [
@@ -136,18 +154,14 @@ def test_the_command_says_it_in_one_line(tmp_path: Path) -> None:
     ]
 
 
-def test_a_schema_that_is_looked_at_later_is_looked_at_before_the_price(tmp_path: Path, ledger: dps.Ledger) -> None:
+def test_a_schema_is_looked_at_before_the_price(tmp_path: Path, ledger: dps.Ledger) -> None:
     paying = {"budget": dps.Budget.open(ledger, analyst="ada")}
     missing = {"source": str(tmp_path / "none.csv"), "user": "user", "item": "item"}
     lacking = {"source": {key: ROWS[key] for key in ("user", "item")}, "user": "user", "item": "other"}
     for given, message in ((missing, "^source must be a file that exists"), (lacking, "^item must be a column")):
+        rows = dps.Dataset(**given, **paying)
         with pytest.raises(dps.ParameterError, match=message):
-            dps.Dataset(**given, **paying)
-        later = dps.Dataset(**given, **paying, look=False)
-        with pytest.raises(dps.ParameterError, match=message):
-            later.top_k(1, **PRICE)
-    with pytest.raises(dps.ParameterError, match=r"^look must"):
-        dps.Dataset(**missing, look="no")
+            rows.top_k(1, **PRICE)
     with pytest.raises(dps.ParameterError, match=r"^user must"):
-        dps.Dataset(**(missing | {"user": 5}), look=False)
+        dps.Dataset(**(missing | {"user": 5}), **paying)
     assert len(list(ledger.entries())) == 1  # the grant

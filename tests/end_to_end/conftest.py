@@ -13,6 +13,7 @@ from pathlib import Path
 import polars
 import pytest
 
+from dpselect.command import progress
 from dpselect.command.main import main
 
 USERS = 317
@@ -35,8 +36,12 @@ Command = Callable[..., Ended]
 
 
 @pytest.fixture
-def dpselect(capsys: pytest.CaptureFixture[str]) -> Command:
-    """The command, in this process."""
+def dpselect(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The command, in this process.
+
+    Progress goes by the clock, and on a busy machine any question takes longer than it waits: it is not told.
+    """
+    monkeypatch.setattr(progress, "PATIENCE", float("inf"))
 
     def call(*arguments: object) -> Ended:
         status = main([str(argument) for argument in arguments])
@@ -55,7 +60,7 @@ def no_word_about_large_epsilons(monkeypatch: pytest.MonkeyPatch) -> None:
 def process(
     *arguments: object, cwd: Path | None = None, stdin: str | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """The command as a process of its own."""
+    """The command as a process of its own; whoever wants silence asks for --quiet, for progress goes by the clock."""
     return subprocess.run(
         [sys.executable, "-m", "dpselect", *map(str, arguments)],
         cwd=cwd,
@@ -64,7 +69,7 @@ def process(
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=1200,
         check=False,
     )
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import dpselect as dps
 
-WATCHED = ("ledger/", "dataset.py", "release/archive.py", "queries/identity.py", "queries/query.py")
+WATCHED = ("ledger/", "dataset.py", "release/archive.py", "ledger/question.py", "queries/query.py")
 PACKAGE = Path(dps.__file__).parent
 
 

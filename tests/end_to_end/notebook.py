@@ -22,7 +22,7 @@ def shown(client, cell: str) -> list[dict[str, object]]:
             content = message["content"]
             outputs.append({"kind": message["msg_type"], **{k: v for k, v in content.items() if k != "metadata"}})
 
-    client.execute_interactive(cell, timeout=120, output_hook=keep)
+    client.execute_interactive(cell, timeout=600, output_hook=keep)
     return outputs
 
 

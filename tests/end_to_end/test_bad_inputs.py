@@ -26,6 +26,7 @@ def test_the_script_finds_what_is_bad(tmp_path):
     broken = tmp_path / "sitecustomize.py"
     broken.write_text("import dpselect.parameters as p\np.rational = lambda name, value, must: value / 0\n")
     command = [sys.executable, ROOT / "benchmarks" / "bad_inputs.py", "--cases", "4", "--kinds", "verbs", "--show"]
+    command += ["--seconds", "300"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(tmp_path)})
     assert ended.returncode == 1
     assert "ZeroDivisionError" in ended.stdout

@@ -29,7 +29,7 @@ def by_users(path: Path, *more: object) -> list[object]:
 
 
 def test_the_real_command(models: Path) -> None:
-    ended = process(*by_score(models))
+    ended = process(*by_score(models, "--quiet"))
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
     assert ended.stdout.splitlines()[1].split() == ["1", "large"]

@@ -208,7 +208,7 @@ def test_interrupted_while_writing(
 def test_standard_output_on_a_full_disk(events: Path) -> None:
     with open("/dev/full", "wb") as full:
         ended = subprocess.run(
-            [sys.executable, "-m", "dpselect", *map(str, ask(events))],
+            [sys.executable, "-m", "dpselect", *map(str, ask(events, "--quiet"))],
             stdout=full,
             stderr=subprocess.PIPE,
             encoding="utf-8",
@@ -225,7 +225,7 @@ def test_a_closed_pipe_ends_quietly(events: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     ended = subprocess.run(
-        [sys.executable, "-m", "dpselect", *map(str, ask(events))],
+        [sys.executable, "-m", "dpselect", *map(str, ask(events, "--quiet"))],
         stdout=writer,
         stderr=subprocess.PIPE,
         check=False,

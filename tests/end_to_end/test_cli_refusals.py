@@ -105,7 +105,8 @@ def test_refused(refused: Refused, events: Path, tmp_path: Path, dpselect: Comma
 
 
 def shows_no_data(message: str) -> None:
-    """No item, user, value or count of the events."""
+    """No item, user, value or count of the events; a folder of pytest may have any number in its name."""
+    message = re.sub(r"pytest-\d+", "pytest", message)
     assert CANARY_ITEM not in message
     assert CANARY_USER not in message
     for word in [*COUNTS, "wet", *(str(count) for count in COUNTS.values()), str(sum(COUNTS.values()))]:

@@ -17,7 +17,7 @@ ANIMALS = list(COUNTS)
 
 
 def test_the_real_command(events: Path) -> None:
-    ended = process(*ask(events, "--format", "json"))
+    ended = process(*ask(events, "--format", "json", "--quiet"))
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
     found = json.loads(ended.stdout)

@@ -275,7 +275,7 @@ def test_interrupted(events: Path, dpselect: Command, tmp_path: Path, monkeypatc
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpselect.queries.union_run.union_of", interrupt)
+    monkeypatch.setattr("dpselect.queries.union.union_of", interrupt)
     ended = dpselect(*bounded(union(events, "--quiet", "-o", tmp_path / "animals.txt")))
     assert (ended.status, ended.out, ended.err) == (130, "", "dpselect: interrupted\n")
     assert list(tmp_path.iterdir()) == []

@@ -22,7 +22,7 @@ def test_a_question_killed_anywhere_is_paid_or_was_never_answered(events, tmp_pa
     with dps.Ledger.create(ledger) as book:
         book.grant(dps.Account("default", "ann"), 10**6, "0.9")
     command = [sys.executable, SCRIPT, events, ledger, "1", str(STEP)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr
     lives = [json.loads(line) for line in done.stdout.splitlines()]
     used = [0.0, 0.0]

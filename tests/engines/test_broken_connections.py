@@ -92,7 +92,7 @@ def test_in_the_middle_of_a_statement(new_database: Callable[[], str], book: str
     killer.start()
     with pytest.raises(DataError, match=rf"{LOST}\nhint: ask again") as error:
         data.top_k(2, epsilon=30, delta="1e-6", domain=["much", "some"])
-    killer.join(10)
+    killer.join(600)
     assert ended == [True]
     assert error.value.__context__ is None
     assert not any(word in str(error.value) for word in ("much", "some ", "terminat", "SELECT"))

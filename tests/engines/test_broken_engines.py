@@ -11,7 +11,7 @@ import pytest
 
 from dpselect.domain import Listed
 from dpselect.engines.duckdb import questions as duckdb_questions
-from dpselect.engines.postgres import types
+from dpselect.engines.postgres import dialect
 from dpselect.engines.postgres.database import PostgresDatabase
 from dpselect.engines.postgres.dialect import POSTGRES
 from dpselect.engines.sql import questions
@@ -127,14 +127,14 @@ TWINS = {
         sql_weights, "kept", lambda pairs, *_: f"(SELECT i, 1 AS t FROM {pairs} AS k)", users
     ),
     "numbers below the least float": Twin(
-        types,
+        dialect,
         "_READ",
-        types._READ.replace(", 323)", ", 400)"),
+        dialect._READ.replace(", 323)", ", 400)"),
         lambda hold: check_text(hold(EACH)),
         DataError,
     ),
     "text that begins as a number": Twin(
-        types,
+        dialect,
         "_READ",
         "substring({} from '^[0-9]{1,9}')::float8",
         lambda hold: check_text(hold(EACH)),

@@ -90,7 +90,7 @@ REFUSED: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("make", REFUSED.values(), ids=list(REFUSED))
 def test_refused_from_the_schema(make):
     with pytest.raises(DataError, match=r"cannot be read\nhint: cast it to text or to a number") as caught:
-        dps.Dataset(make(), user="user", item="item")
+        dps.Dataset(make(), user="user", item="item").engine()
     assert "CANARY" not in str(caught.value)
     assert caught.value.__context__ is None
 
@@ -152,4 +152,4 @@ class OnlyAnArray:
 
 def test_a_column_that_only_numpy_could_type_is_refused():
     with pytest.raises(dps.DataError, match="a column must be an array or a list, not a OnlyAnArray"):
-        dps.Dataset({"user": OnlyAnArray(), "item": ["a", "b", "c"]}, user="user", item="item")
+        dps.Dataset({"user": OnlyAnArray(), "item": ["a", "b", "c"]}, user="user", item="item").engine()

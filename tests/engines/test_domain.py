@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import dpselect as dps
 from dpselect.domain import UNSEEN, Column, Listed, Size, Span, domain_of
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
@@ -183,6 +184,19 @@ def test_a_domain_is_read_once():
         engine.check(domain)
         object.__setattr__(domain, "source", None)
         assert pairs(engine.grouped(domain)) == [("b", 3), ("a", 2), ("z", 1)]
+
+
+@pytest.mark.parametrize("domain", [Column({"name": ["a", "b", "b", None]}, "name"), Listed(("a", "b"))], ids=repr)
+def test_more_items_than_the_domain_has_are_refused_before_they_are_paid(domain):
+    """How many a column holds is known when it is read, and it was counted when the question was paid."""
+    with DuckDBEngine(ROWS, user="user", item="word", key=b"k") as engine:
+        engine.check(domain, k=2)
+        with pytest.raises(ParameterError, match="k must be at most the number of items in the domain, got 3"):
+            engine.check(domain, k=3)
+    budget = dps.Budget(epsilon=1)
+    with pytest.raises(ParameterError, match="k must be at most the number of items in the domain"):
+        dps.Dataset(ROWS, user="user", item="word", budget=budget).top_k(3, domain=domain, epsilon=1)
+    assert budget.left.epsilon == 1
 
 
 def test_a_span_needs_numbers():

@@ -23,7 +23,7 @@ from dpselect.aggregates.value_counts import Grid
 from dpselect.domain import Column, Listed, Span
 from dpselect.engines.duckdb import scans
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.duckdb.scans import RelationScan
+from dpselect.engines.duckdb.relation_scan import RelationScan
 from dpselect.engines.identity import source_of
 from dpselect.engines.port import PerUser
 from dpselect.errors import DataError, ParameterError

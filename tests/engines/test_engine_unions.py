@@ -14,10 +14,7 @@ from dpselect.engines import memory
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import DataError, ParameterError
 from dpselect.methods import methods, names
-from dpselect.queries import union_in_engine
-from dpselect.queries.union import UnionQuery
-from dpselect.queries.union_in_engine import placed
-from dpselect.queries.union_run import chosen_bound
+from dpselect.queries.union import SAID, UnionQuery, bound_at, chosen_bound, placed
 from dpselect.queries.union_terms import BOUNDS
 from dpselect.testing import SeededDraws
 
@@ -43,7 +40,7 @@ def test_every_method_finds_what_many_share_and_nothing_of_one(method):
     assert release.secure
     assert method in (release.privacy.parameters["method"], "auto")
     assert release.privacy.parameters["in_engine"] is True
-    assert release.privacy.sentences[-1] == union_in_engine.SAID
+    assert release.privacy.sentences[-1] == SAID
     assert (release.privacy.epsilon, release.privacy.delta) == (8, Fraction(1, 10**9))
 
 
@@ -55,7 +52,7 @@ def test_methods_are_those_whose_users_do_not_look():
 def test_the_statement_without_it_does_not_speak_of_engines():
     release = dataset().union(**PRICE, max_items_per_user=3)
     assert "in_engine" not in release.privacy.parameters
-    assert union_in_engine.SAID not in release.privacy.sentences
+    assert SAID not in release.privacy.sentences
 
 
 @pytest.mark.parametrize("most", [1, 2, None])
@@ -85,7 +82,7 @@ def test_the_bound_is_chosen_as_in_memory():
     rows = [(v, i) for v, t in enumerate(lengths) for i in range(t)]
     terms = UnionQuery(epsilon="9999", delta="1e-9", method="sips")
     with DuckDBEngine(dict(zip(("user", "item"), zip(*rows, strict=True), strict=True)), **COLUMNS) as engine:
-        found = union_in_engine.chosen_bound(engine.pairs(), terms, SeededDraws(1))
+        found = bound_at(placed(*engine.pairs().lengths(BOUNDS[-1])), terms.chooser, SeededDraws(1))
     assert found == chosen_bound(sets, terms.chooser, SeededDraws(2)) == 200
 
 

@@ -20,8 +20,8 @@ from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Operation
 from dpselect.engines.filters.values import Value, to_double
+from dpselect.engines.postgres.dialect import pg_type
 from dpselect.engines.postgres.dialect import quoted as pg_quoted
-from dpselect.engines.postgres.types import pg_type
 from dpselect.engines.row_filter import parse
 from dpselect.engines.spark.database import SparkDatabase
 from dpselect.engines.spark.dialect import quoted as spark_quoted

@@ -7,8 +7,8 @@ import pytest
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.filters.engines import POSTGRES
 from dpselect.engines.postgres.connection import Workspace
+from dpselect.engines.postgres.dialect import pg_type
 from dpselect.engines.postgres.dialect import quoted as pg_quoted
-from dpselect.engines.postgres.types import pg_type
 from dpselect.engines.registry import open_engine
 from dpselect.engines.row_filter import parse
 from dpselect.errors import ParameterError

@@ -18,8 +18,7 @@ from dpselect.engines.duckdb.inspect import _is_record
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.sources.text_cells import cut
 from dpselect.engines.sources.text_faults import csv_judge, faults, json_judge
-from dpselect.engines.sources.text_files import Header
-from dpselect.engines.sources.text_lines import blocks
+from dpselect.engines.sources.text_lines import Header, blocks
 from tests.engines.test_awkward_rows import CSV_LINES, JSON_LINES, counts, texts
 from tests.engines.test_text_lines import CONTENT
 

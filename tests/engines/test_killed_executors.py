@@ -26,7 +26,7 @@ def lives(tmp_path: Path, failures: int) -> list[dict[str, object]]:
     with dps.Ledger.create(ledger) as book:
         book.grant(dps.Account("default", "ann"), 10**6, "0.9")
     command = [sys.executable, SCRIPT, ledger, tmp_path, str(failures)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 

@@ -48,4 +48,4 @@ def test_split_must_be_text(split):
 
 def test_split_needs_text():
     with pytest.raises(ParameterError, match=r"^split must go with an item column of text, got a column of"):
-        Dataset({"user": [1], "n": np.array([2])}, user="user", item="n", split=" ")
+        Dataset({"user": [1], "n": np.array([2])}, user="user", item="n", split=" ").engine()

@@ -12,9 +12,8 @@ import pytest
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
-from dpselect.texts.level_shares import level_shares
-from dpselect.texts.levels import Level, level_by_level
-from dpselect.texts.token_stream import TokenStream
+from dpselect.texts.text import level_shares
+from dpselect.texts.token_stream import Level, TokenStream, level_by_level
 from dpselect.texts.tokenizer import Tokenizer
 from tests.plain_text import level_sets
 from tests.text_rows import rows_of

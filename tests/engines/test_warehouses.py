@@ -315,7 +315,7 @@ def test_what_a_warehouse_says_is_never_shown():
 
     source = dps.Warehouse(run, dialect="snowflake", types=TYPES)
     with pytest.raises(DataError, match="the warehouse did not answer") as caught:
-        dps.Dataset(source, user="user_id", item="item", table="shop.events")
+        dps.Dataset(source, user="user_id", item="item", table="shop.events").engine()
     text = str(caught.value)
     assert "SecretError" in text
     assert "ann" not in text
@@ -371,7 +371,7 @@ def test_a_warehouse_is_described():
         ),
     ):
         with pytest.raises(ParameterError, match=message):
-            dps.Dataset(source, **({"user": "user_id", "item": "item", "table": "t"} | wrong))
+            dps.Dataset(source, **({"user": "user_id", "item": "item", "table": "t"} | wrong)).engine()
     day = dps.Dataset(source, user="user_id", item="day", table="t")
     with pytest.raises(DataError, match="holds no numbers"):
         day.quantile(0.5, bounds=(0, 1), epsilon=1)

@@ -35,8 +35,8 @@ from dpselect.mechanisms import (
     Quantile,
     ReportNoisyMax,
 )
+from dpselect.mechanisms.gaps import cube_width, gaussian_width, laplace_width
 from dpselect.mechanisms.top_k import noisy_limited_domain
-from dpselect.mechanisms.widths import cube_width, gaussian_width, laplace_width
 from dpselect.release.accuracy import BETA, interval, whole
 from dpselect.testing import Law
 from dpselect.testing import law as law_of_run

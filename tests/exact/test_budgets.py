@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
+from dpselect.accounting.pick_accountant import Cost, PickAccountant
 from dpselect.accounting.privacy_filters import Added, Alike, Concentrated, Terms, by_pick, by_total
-from dpselect.accounting.session_accountant import Cost, SessionAccountant
 from dpselect.aggregates.histogram import Histogram
 from dpselect.errors import BudgetError, ParameterError
 from dpselect.privacy import ApproxDP, BoundedRange, PureDP, Steps
@@ -76,24 +76,24 @@ def answers(plan, counts):
 def test_what_an_answer_is_charged_covers_what_it_tells(method, k, k_bar):
     asked = plan(k, k_bar, method=method)
     for left, right in neighbours(high=(6, 9)):
-        assert not overcharged(answers(asked, left), answers(asked, right), lambda o: asked.charge(len(o)))
+        assert not overcharged(answers(asked, left), answers(asked, right), lambda o: asked.spent(len(o)))
 
 
 def test_a_short_answer_costs_less():
     asked = plan(10, 10, delta="1e-6")
     pick = asked.selector.terms.epsilon_per_pick
-    assert asked.charge(0) == ApproxDP(pick, Fraction(1, 10**6))
-    assert asked.charge(3) == ApproxDP(4 * pick, Fraction(1, 10**6))
-    assert asked.charge(9) == asked.charge(10) == ApproxDP(Fraction(1), Fraction(1, 10**6))
+    assert asked.spent(0) == ApproxDP(pick, Fraction(1, 10**6))
+    assert asked.spent(3) == ApproxDP(4 * pick, Fraction(1, 10**6))
+    assert asked.spent(9) == asked.spent(10) == ApproxDP(Fraction(1), Fraction(1, 10**6))
     counted = plan(10, 10, counts=True, delta="1e-6")
-    assert counted.charge(1).epsilon == counted.selector.terms.epsilon_per_pick * Fraction(5, 2)  # 2 picks, 1 count
+    assert counted.spent(1).epsilon == counted.selector.terms.epsilon_per_pick * Fraction(5, 2)  # 2 picks, 1 count
 
 
 TWINS = {
     "bottom is free": lambda asked: (
         lambda o: ApproxDP(asked.selector.terms.epsilon_per_pick * len(o), asked.privacy.delta)
     ),
-    "delta is given back": lambda asked: lambda o: ApproxDP(asked.charge(len(o)).epsilon, Fraction(0)),
+    "delta is given back": lambda asked: lambda o: ApproxDP(asked.spent(len(o)).epsilon, Fraction(0)),
 }
 
 
@@ -114,7 +114,7 @@ def session(terms, counts, ks, charge):
     """The outcomes of Algorithm 2 over a histogram: every query asks as much as is left, up to its k."""
 
     def run(draws):
-        accountant, told, view = SessionAccountant(terms), [], "all"
+        accountant, told, view = PickAccountant(terms), [], "all"
         for k in ks:
             try:
                 asked = TopKQuery(
@@ -142,7 +142,7 @@ def session(terms, counts, ks, charge):
 
 
 def honest(asked, found):
-    return asked.taken(found)
+    return asked.steps(found)
 
 
 def bottom_free(asked, found):
@@ -307,7 +307,7 @@ def picks(n, epsilon=PICK.epsilon):
 
 
 def test_a_tab_refuses_what_it_has_not_and_is_not_changed_by_that():
-    accountant = SessionAccountant(terms_of(Added(PICK)))
+    accountant = PickAccountant(terms_of(Added(PICK)))
     accountant.take(Cost(picks(7), 1))
     with pytest.raises(
         BudgetError, match=r"has 3 picks and 2 queries left, this question may take 4 picks and 1 query"
@@ -323,7 +323,7 @@ def test_a_tab_refuses_what_it_has_not_and_is_not_changed_by_that():
 
 
 def test_a_tab_that_counts_steps_alike_takes_no_larger_ones():
-    accountant = SessionAccountant(terms_of(Alike(PICK)))
+    accountant = PickAccountant(terms_of(Alike(PICK)))
     accountant.take(Cost(picks(1, "0.05")))
     with pytest.raises(ParameterError, match=r"^epsilon must be at most one pick, 0\.1"):
         accountant.take(Cost(picks(1, "0.11")))
@@ -331,14 +331,14 @@ def test_a_tab_that_counts_steps_alike_takes_no_larger_ones():
 
 
 def test_closing_gives_back_what_surely_was_not_spent():
-    assert SessionAccountant(terms_of(Added(PICK))).close() == ApproxDP(Fraction(0), Fraction(0))
-    accountant = SessionAccountant(terms_of(Concentrated(PICK)))
+    assert PickAccountant(terms_of(Added(PICK))).close() == ApproxDP(Fraction(0), Fraction(0))
+    accountant = PickAccountant(terms_of(Concentrated(PICK)))
     accountant.take(Cost(picks(5), 1))
     accountant.give_back(Cost(picks(5), 1), Cost(picks(2), 1))
     assert accountant.close() == ApproxDP(Fraction(2, 10), Fraction(1, 100) - 2 * Fraction(1, 1000))
     with pytest.raises(BudgetError, match="closed"):
         accountant.take(Cost(picks(1)))
-    full = SessionAccountant(terms_of(Concentrated(PICK), k_star=1000))
+    full = PickAccountant(terms_of(Concentrated(PICK), k_star=1000))
     full.take(Cost(picks(1000)))
     assert full.close().epsilon == 3  # never more than the promise
 
@@ -353,12 +353,12 @@ def test_closing_gives_back_what_surely_was_not_spent():
     ],
 )
 def test_how_many_more_questions(ceiling, least, expected):
-    found = SessionAccountant(terms_of(Added(PICK))).questions_left(ceiling, least)
+    found = PickAccountant(terms_of(Added(PICK))).questions_left(ceiling, least)
     assert (found.at_least, found.at_most) == expected
-    accountant = SessionAccountant(terms_of(Added(PICK)))
+    accountant = PickAccountant(terms_of(Added(PICK)))
     for _ in range(found.at_least):
         accountant.take(ceiling)
-    accountant = SessionAccountant(terms_of(Added(PICK)))
+    accountant = PickAccountant(terms_of(Added(PICK)))
     for _ in range(found.at_most):
         accountant.take(ceiling)
         accountant.give_back(ceiling, least)

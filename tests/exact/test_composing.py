@@ -15,7 +15,7 @@ import pytest
 
 from dpselect.accounting.optimal_adaptive import adaptive_epsilon
 from dpselect.accounting.promise import Promise
-from dpselect.accounting.renyi_budget import renyi_budget
+from dpselect.accounting.renyi import renyi_budget
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import Price, Spent
 from dpselect.privacy import BoundedRange, PureDP, Steps

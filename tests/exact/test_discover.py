@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dpselect.accounting.renyi import log_moment
-from dpselect.accounting.renyi_budget import renyi_budget
+from dpselect.accounting.renyi import log_moment, renyi_budget
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped
 from dpselect.mechanisms.top_k.discover import UNION_SHARE, picks
@@ -148,6 +147,6 @@ def test_what_top_k_runs_is_the_mechanism():
     """Labels, in rank order, by the same law; counts are noise on items already told."""
     plan = TopKQuery(k=2, epsilon=EPSILON, delta=DELTA, method="discover", max_items_per_user=2).plan
     sets = UserSets.of(BASES[3].split())
-    ran = law(lambda draws: "".join(plan.of_sets(sets, draws, None).labels))
+    ran = law(lambda draws: "".join(plan.select(sets, draws).labels))
     m = made(2, 2, str(UNION_SHARE))
     assert same(ran, told(lambda sets, draws: m(sets, draws=draws), BASES[3].split()))

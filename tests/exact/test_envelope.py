@@ -15,9 +15,9 @@ from dpselect.draws.loss_levels import cuts, power
 from dpselect.draws.monotone_categorical import REJECTION_RATE, Cell, _above, _Share, first_cells, refined
 from dpselect.draws.permute_and_flip import _AtHeight, _Height
 from dpselect.mechanisms.joint.canonical_set import Classes
-from dpselect.mechanisms.joint.constrained_sets import SetWays
 from dpselect.mechanisms.joint.ranked import ranked
 from dpselect.mechanisms.joint.sequence import SequenceWays
+from dpselect.mechanisms.joint.set import SetWays
 from dpselect.reals import enclose, lower, upper
 from dpselect.testing import SeededDraws
 

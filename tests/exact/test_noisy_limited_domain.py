@@ -12,17 +12,16 @@ import pytest
 from flint import arb
 
 from dpselect.accounting import zcdp_to_epsilon
+from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import LimitedDomainGaussian, LimitedDomainLaplace
-from dpselect.mechanisms.top_k.noisy_ranking import largest
-from dpselect.mechanisms.top_k.threshold_heights import (
+from dpselect.mechanisms.top_k.noisy_limited_domain import (
     gaussian_height,
     gaussian_tail,
     laplace_height,
     laplace_tail,
-    largest_rho,
 )
-from dpselect.mechanisms.top_k.top_rows import top_rows
+from dpselect.mechanisms.top_k.top_rows import largest, top_rows
 from dpselect.testing import hockey_stick, law
 from tests.exact.grids import pairs
 from tests.exact.noisy_domain import NoisyDomain, gaussian, hockey, laplace, none

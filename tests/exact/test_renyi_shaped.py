@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dpselect.accounting.renyi_budget import renyi_budget
+from dpselect.accounting.renyi import renyi_budget
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import RenyiShaped, TruncatedGeometric

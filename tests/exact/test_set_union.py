@@ -20,8 +20,7 @@ from dpselect.mechanisms import (
     WeightedGaussian,
     WeightedLaplace,
 )
-from dpselect.mechanisms.set_union.release_laws import LaplaceTail
-from dpselect.mechanisms.set_union.thresholds import gaussian_delta, one_of
+from dpselect.mechanisms.set_union.release_laws import LaplaceTail, gaussian_delta, one_of
 from dpselect.reals import enclose
 from tests.exact.laws import BITS, at_most, delta_between, equals
 from tests.exact.union_laws import private, union_law, weights_of, worst

@@ -25,8 +25,17 @@ from dpselect.mechanisms import (
 )
 from dpselect.mechanisms.set_union.greedy import certain
 from dpselect.mechanisms.set_union.policy import even_up
-from dpselect.mechanisms.set_union.release_laws import GaussianTail, LaplaceTail, Shaped, geometric
-from dpselect.mechanisms.set_union.thresholds import gaussian_delta, refused, root_up, smallest_deviation, threshold
+from dpselect.mechanisms.set_union.release_laws import (
+    GaussianTail,
+    LaplaceTail,
+    Shaped,
+    gaussian_delta,
+    geometric,
+    refused,
+    root_up,
+    smallest_deviation,
+    threshold,
+)
 from dpselect.reals import Exp, enclose
 from tests.exact.laws import BITS
 

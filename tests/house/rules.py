@@ -12,12 +12,12 @@ PACKAGE = ROOT / "src" / "dpselect"
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 # A room is a top-level module or sub-package of dpselect. A module imports from its own room or from earlier
-# ones. `dpselect` is the package root itself: it re-exports everything up to the session, so whoever imports
-# from it stands after the session. `testing` stands beside this row, see `may_import`.
+# ones. `dpselect` is the package root itself: it re-exports everything up to the inspection, so whoever imports
+# from it stands after that. `testing` stands beside this row, see `may_import`.
 ROOMS = (
     "first_use", "errors", "processes", "temporary", "parameters", "methods", "reals", "privacy", "domain",
     "draws", "accounting", "aggregates", "texts", "mechanisms", "engines", "release", "ledger", "queries",
-    "dataset", "forecast", "inspection", "session", "dpselect", "demo", "command", "__main__",
+    "dataset", "forecast", "inspection", "dpselect", "demo", "command", "__main__",
 )  # fmt: skip
 APART = {"engines": {"accounting", "mechanisms"}}  # rooms that never import some earlier ones
 TESTING_SEES_UP_TO = "mechanisms"
@@ -163,7 +163,7 @@ def reason(room: str, other: str) -> str:
     if room == "testing":
         return f"testing sees the rooms up to {TESTING_SEES_UP_TO} only"
     if other == "dpselect":
-        return "the package root stands after session; import from the module that defines the name"
+        return "the package root stands after inspection; import from the module that defines the name"
     if other in APART.get(room, ()):
         return f"{room} and {other} never import each other; what both need is in aggregates"
     return f"{other} stands after {room} (order: {', '.join(ROOMS)})"

@@ -25,6 +25,7 @@ from dpselect.errors import OutputError, ParameterError
 from dpselect.privacy import Neighbors
 from dpselect.release import formatting
 from dpselect.release.release import Ended, Item, Release, Statement
+from dpselect.release.table import width
 
 STATEMENT = Statement(
     epsilon=Fraction(1, 3),
@@ -213,7 +214,7 @@ def test_items_do_not_steer_the_terminal() -> None:
 
 def test_wide_characters_are_aligned() -> None:
     lines = str(release(["東京", "Oslo", "e\u0301"], [1, 2, 3])).splitlines()[1:4]
-    assert {formatting.width(line) for line in lines} == {formatting.width(lines[0])}
+    assert {width(line) for line in lines} == {width(lines[0])}
 
 
 def test_a_long_item_is_shown_whole() -> None:

@@ -117,6 +117,25 @@ def test_a_forged_item_is_refused(row: dict[str, object]) -> None:
         Release.from_json(json.dumps(forged))
 
 
+FORGED = [
+    {"secure": "no"}, {"secure": 1}, {"secure": None}, {"counted": "false"}, {"complete": False}, {"complete": "yes"},
+    {"ended": "bottom"}, {"kind": "VALUES"}, {"privacy": {"mechanism": 5}}, {"privacy": {"bound": []}},
+    {"privacy": {"unit": {"of": "users"}}}, {"exact": {"epsilon": "-5"}}, {"exact": {"delta": "7"}},
+    {"exact": {"charged": [7, {}]}}, {"kind": "values", "exact": {"parameters": {"q": ["tuple", ["a"]]}}},
+    {"kind": "values", "exact": {"parameters": {"q": ["tuple", [0.5, 0.25]]}}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changed", FORGED, ids=str)
+def test_a_forged_statement_is_refused(changed: dict[str, object]) -> None:
+    """Any text was taken for True, also where draws for tests had been said to be not secure."""
+    told = json.loads(release(["a"]).to_json())
+    for name, value in changed.items():
+        told[name] = {**told[name], **value} if isinstance(value, dict) else value
+    with pytest.raises(ParameterError, match="text must be the JSON of a release"):
+        Release.from_json(json.dumps(told))
+
+
 def test_files_that_hold_no_release(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the release cannot be read: No such file"):
         Release.from_json(tmp_path / "none.json")
@@ -171,6 +190,16 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.
     release(["a"]).to_csv(path)
     assert path.read_text("utf-8") == "rank,item\n1,a\n"
     assert os.name == "nt" or path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a link may need rights there")
+def test_a_link_in_the_place_of_a_draft_leads_nowhere(tmp_path: Path) -> None:
+    """In a folder of several users somebody else may have put it there."""
+    other = tmp_path / "other"
+    other.write_text("of somebody else")
+    (tmp_path / f".top.csv.{os.getpid()}.part").symlink_to(other)
+    release(["a"]).to_csv(tmp_path / "top.csv")
+    assert (other.read_text(), (tmp_path / "top.csv").read_text()) == ("of somebody else", "rank,item\n1,a\n")
 
 
 @pytest.mark.parametrize("name", ["missing/top.csv", "."])

@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dpselect.ledger import Account, Balance, Charge, Ledger, Reservation
+from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
+from dpselect.release.release import Release
+
+
+@dataclass(frozen=True)
+class Costing:
+    """What a budget must know of a question: a ceiling, and what the answer costs where that is less."""
+
+    ceiling: ApproxDP
+    less: ApproxDP | None = None
+
+    @property
+    def price(self) -> Privacy:
+        return Privacy(
+            epsilon=self.ceiling.epsilon,
+            delta=self.ceiling.delta,
+            neighbors=Neighbors.ADD_REMOVE,
+            steps=(Steps(PureDP(self.ceiling.epsilon), 1),),
+            failure=self.ceiling.delta,
+            bound="basic",
+        )
+
+    def spent(self, _: Release) -> ApproxDP:
+        return self.less or self.ceiling
+
+    def steps(self, release: Release) -> Sequence[Steps]:
+        return (Steps(PureDP(self.spent(release).epsilon), 1),)
 
 
 def charge(epsilon: str, delta: str = "0") -> Charge:

@@ -1,10 +1,10 @@
-"""A script: named ways to fork, share, copy, kill and abandon a session, each in a process of its own.
+"""A script: named ways to fork, share, copy, kill and abandon a budget, each in a process of its own.
 
 usage: patterns.py KIND WHERE [WORDS]    KIND is none, path or object; WHERE is the ledger's address, made before, or
 "-"; WORDS are in the names of those patterns that are wanted
 
-Every actor of a pattern is greedy: it asks until it is refused, closes, opens another session and goes on. A line of
-JSON for each pattern says how many answers came out of which session, what the ledger holds, and what it finds wrong.
+Every actor of a pattern is greedy: it asks until it is refused, closes, opens another budget and goes on. A line of
+JSON for each pattern says how many answers came out of which budget, what the ledger holds, and what it finds wrong.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dpselect.draws import SecureDraws
 
 TOTAL, DELTA, PICKS = Fraction(1), "1e-6", 4
 SCORES = {"ant": 3, "bee": 1}
-PATIENCE = 30  # seconds until a pattern counts as hanging
+PATIENCE = 300  # seconds until a pattern counts as hanging
 
 
 class Meddled(SecureDraws):
@@ -50,36 +50,36 @@ class World:
         self.kind, self.where, self.analyst, self.out = kind, where, analyst, out
         self.ledger = dps.Ledger(where) if kind == "object" else None
         self.names: dict[int, str] = {}
-        self.kept: list[dps.Session] = []  # so that no two have the same id
+        self.kept: list[dps.PickBudget] = []  # so that no two have the same id
 
-    def open(self) -> dps.Session:
+    def open(self) -> dps.PickBudget:
         paying: Any = {}
         if self.kind != "none":
-            paying["budget"] = dps.Budget.open(self.ledger or self.where, analyst=self.analyst)
-        session = dps.Session(epsilon=TOTAL, delta=DELTA, k_star=PICKS, l_star=1, **paying)
-        self.kept.append(session)
-        self.names[id(session)] = f"{os.getpid()}.{len(self.kept)}"
-        return session
+            paying["of"] = dps.Budget.open(self.ledger or self.where, analyst=self.analyst)
+        budget = dps.PickBudget(epsilon=TOTAL, delta=DELTA, k_star=PICKS, l_star=1, **paying)
+        self.kept.append(budget)
+        self.names[id(budget)] = f"{os.getpid()}.{len(self.kept)}"
+        return budget
 
-    def ask(self, session: dps.Session, meddle: Callable[[], object] = lambda: None) -> None:
+    def ask(self, budget: dps.PickBudget, meddle: Callable[[], object] = lambda: None) -> None:
         """One question; told only when its answer is out. A copy counts as what it was copied from."""
-        session.choose(SCORES, draws=Meddled(meddle), fresh=True)
-        self.tell(self.names.get(id(session)) or next(iter(self.names.values())))
+        dps.choose(SCORES, budget=budget, draws=Meddled(meddle), fresh=True)
+        self.tell(self.names.get(id(budget)) or next(iter(self.names.values())))
 
     def tell(self, name: str) -> None:
         os.write(self.out, f"{name}\n".encode())
 
-    def greedy(self, session: dps.Session | None) -> None:
-        """All that can be had, from this session and from those that can be opened after it."""
+    def greedy(self, budget: dps.PickBudget | None) -> None:
+        """All that can be had, from this budget and from those that can be opened after it."""
         with suppress(dps.DpselectError):
             for _ in range(2 * PICKS):
-                if session is None:
-                    session = self.open()
-                self.ask(session)
-        if session is not None:
+                if budget is None:
+                    budget = self.open()
+                self.ask(budget)
+        if budget is not None:
             with suppress(dps.DpselectError):
-                session.close()
-        if self.kind != "none":  # without a ledger, another session is another promise
+                budget.close()
+        if self.kind != "none":  # without a ledger, another budget is another promise
             with suppress(dps.DpselectError):
                 other = self.open()
                 for _ in range(2 * PICKS):
@@ -96,7 +96,7 @@ def forked(when: str, does: str, first: str) -> Pattern:
     """A fork before the first question, between two or inside of one; who comes first, and what the child does."""
 
     def run(world: World) -> None:
-        session = world.open()
+        budget = world.open()
         reading, writing = os.pipe()
         child = 0
 
@@ -109,78 +109,78 @@ def forked(when: str, does: str, first: str) -> Pattern:
             elif child and first == "child":
                 os.waitpid(child, 0)
 
-        with suppress(dps.DpselectError), session:
+        with suppress(dps.DpselectError), budget:
             if when != "fresh":
-                world.ask(session, fork if when == "inside" else lambda: None)
+                world.ask(budget, fork if when == "inside" else lambda: None)
             if when != "inside":
                 fork()
             if child == 0 and does == "asks":
-                world.greedy(session)
+                world.greedy(budget)
             elif child == 0 and does == "closes":
-                session.close()
+                budget.close()
             elif child == 0 and does == "forks":
                 if os.fork():
                     os.wait()
             elif child:
-                world.greedy(session)
+                world.greedy(budget)
         if child == 0:
-            world.greedy(session)
+            world.greedy(budget)
             os._exit(0)
         os.close(writing)
         if first == "parent":
             os.waitpid(child, 0)
-        world.greedy(session)
+        world.greedy(budget)
 
     return run
 
 
 def forked_beside_a_thread(world: World) -> None:
     """The child must not wait for a lock that a thread held which it does not have."""
-    session, inside, go = world.open(), threading.Event(), threading.Event()
+    budget, inside, go = world.open(), threading.Event(), threading.Event()
 
     def meddle() -> None:
         inside.set()
         go.wait(PATIENCE)
 
-    thread = threading.Thread(target=lambda: world.ask(session, meddle))
+    thread = threading.Thread(target=lambda: world.ask(budget, meddle))
     thread.start()
     inside.wait(PATIENCE)
-    session._accountant._lock.acquire()
+    budget._accountant._lock.acquire()
     child = os.fork()
     if not child:
-        with suppress(dps.DpselectError), session:
-            world.ask(session)
+        with suppress(dps.DpselectError), budget:
+            world.ask(budget)
         with suppress(dps.DpselectError):
-            session.close()
+            budget.close()
         gc.collect()
         os._exit(0)
-    session._accountant._lock.release()
+    budget._accountant._lock.release()
     os.waitpid(child, 0)
     go.set()
     thread.join()
-    world.greedy(session)
+    world.greedy(budget)
 
 
 def forked_and_ended_by_the_interpreter(world: World) -> None:
     """The child's interpreter frees all that it inherited, as it ends."""
-    session = world.open()
-    world.ask(session)
+    budget = world.open()
+    world.ask(budget)
     child = os.fork()
     if not child:
         world.kept.clear()
-        del session
+        del budget
         gc.collect()
         sys.exit(0)
     os.waitpid(child, 0)
-    world.greedy(session)
+    world.greedy(budget)
 
 
 # ---- threads ----------------------------------------------------------------------------------------------
 
 
 def many_threads(world: World) -> None:
-    session = world.open()
-    threads = [threading.Thread(target=world.greedy, args=(session,)) for _ in range(4)]
+    budget = world.open()
+    threads = [threading.Thread(target=world.greedy, args=(budget,)) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -188,7 +188,7 @@ def many_threads(world: World) -> None:
 
 
 def closed_while_a_thread_asks(world: World) -> None:
-    session, inside, go = world.open(), threading.Event(), threading.Event()
+    budget, inside, go = world.open(), threading.Event(), threading.Event()
 
     def meddle() -> None:
         inside.set()
@@ -196,44 +196,44 @@ def closed_while_a_thread_asks(world: World) -> None:
 
     def asks() -> None:
         with suppress(dps.DpselectError):
-            world.ask(session, meddle)
+            world.ask(budget, meddle)
 
     thread = threading.Thread(target=asks)
     thread.start()
     inside.wait(PATIENCE)
-    session.close()
+    budget.close()
     world.greedy(None)
     go.set()
     thread.join()
-    world.greedy(session)
+    world.greedy(budget)
 
 
 def closed_by_many_threads(world: World) -> None:
-    session = world.open()
-    world.ask(session)
+    budget = world.open()
+    world.ask(budget)
 
     def close() -> None:
         with suppress(dps.LedgerError):
-            session.close()
+            budget.close()
 
     threads = [threading.Thread(target=close) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    world.greedy(session)
+    world.greedy(budget)
 
 
 def a_daemon_thread_is_left(world: World) -> None:
-    session, inside = world.open(), threading.Event()
+    budget, inside = world.open(), threading.Event()
 
     def meddle() -> None:
         inside.set()
         threading.Event().wait()
 
-    threading.Thread(target=lambda: world.ask(session, meddle), daemon=True).start()
+    threading.Thread(target=lambda: world.ask(budget, meddle), daemon=True).start()
     inside.wait(PATIENCE)
-    world.greedy(session)
+    world.greedy(budget)
 
 
 # ---- copies -----------------------------------------------------------------------------------------------
@@ -247,17 +247,17 @@ def copied(how: str, when: str) -> Pattern:
     }
 
     def run(world: World) -> None:
-        session = world.open()
+        budget = world.open()
         if when == "asked":
-            world.ask(session)
-        for part in (session, session._accountant):
+            world.ask(budget)
+        for part in (budget, budget._accountant):
             with suppress(dps.DpselectError, TypeError, pickle.PicklingError):
                 twin: Any = ways[how](part)
-                if part is not session:
-                    twin, twin_tab = object.__new__(dps.Session), twin
-                    twin.__dict__ |= session.__dict__ | {"_accountant": twin_tab}
+                if part is not budget:
+                    twin, twin_tab = object.__new__(dps.PickBudget), twin
+                    twin.__dict__ |= budget.__dict__ | {"_accountant": twin_tab}
                 world.greedy(twin)
-        world.greedy(session)
+        world.greedy(budget)
 
     return run
 
@@ -271,11 +271,11 @@ def killed(when: str) -> Pattern:
         if not child:
             if world.ledger is not None:
                 world.ledger = dps.Ledger(world.where)
-            session = world.open()
+            budget = world.open()
             if when != "fresh":
-                world.ask(session)
+                world.ask(budget)
             if when == "inside":
-                world.ask(session, lambda: os.kill(os.getpid(), signal.SIGKILL))
+                world.ask(budget, lambda: os.kill(os.getpid(), signal.SIGKILL))
             os.kill(os.getpid(), signal.SIGKILL)
         os.waitpid(child, 0)
         if world.kind != "none":
@@ -294,16 +294,16 @@ def give_back(world: World) -> None:
 
 
 def given_back_under_its_hands(when: str) -> Pattern:
-    """The owner gives back what has read nothing, while the session lives."""
+    """The owner gives back what has read nothing, while the budget lives."""
 
     def run(world: World) -> None:
-        session = world.open()
+        budget = world.open()
         if when == "asked":
-            world.ask(session)
+            world.ask(budget)
         if world.kind != "none":
             give_back(world)
         world.greedy(None)
-        world.greedy(session)
+        world.greedy(budget)
 
     return run
 
@@ -314,8 +314,8 @@ def broken_off(error: type[BaseException]) -> Pattern:
             raise error
 
         for _ in range(2):
-            with suppress(error, dps.DpselectError), world.open() as session:
-                world.ask(session, meddle)
+            with suppress(error, dps.DpselectError), world.open() as budget:
+                world.ask(budget, meddle)
         world.greedy(None)
 
     return run
@@ -323,9 +323,9 @@ def broken_off(error: type[BaseException]) -> Pattern:
 
 def a_generator_is_never_finished(world: World) -> None:
     def answers() -> Iterator[None]:
-        with world.open() as session:
+        with world.open() as budget:
             for _ in range(PICKS):
-                yield world.ask(session)
+                yield world.ask(budget)
 
     going = answers()
     next(going)
@@ -367,7 +367,7 @@ PATTERNS |= {
 
 def main(kind: str, where: str, words: str = "") -> None:
     """Each pattern in a fork of its own, which starts clean."""
-    pick = dps.Session(epsilon=TOTAL, delta=DELTA, k_star=PICKS, l_star=1).terms.epsilon_per_pick
+    pick = dps.PickBudget(epsilon=TOTAL, delta=DELTA, k_star=PICKS, l_star=1).terms.epsilon_per_pick
     for number, (name, pattern) in enumerate(PATTERNS.items()):
         if words not in name:
             continue

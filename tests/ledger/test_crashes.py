@@ -27,7 +27,7 @@ STAGES = [(NOTHING, [], NOTHING), (RESERVED, [True], NOTHING), (RESERVED, [False
 def lives(*arguments: str) -> list[dict[str, Any]]:
     """What each killed process left behind; the last one lived."""
     script = [sys.executable, killed.__file__, *arguments]
-    lines = subprocess.run(script, check=True, capture_output=True, text=True, timeout=180).stdout.splitlines()
+    lines = subprocess.run(script, check=True, capture_output=True, text=True, timeout=1200).stdout.splitlines()
     return [json.loads(line) for line in lines]
 
 
@@ -72,7 +72,7 @@ def test_killed_at_any_moment(where: str, ann: Account) -> None:
     for moment in range(12):
         before = Counter(entry.kind for entry in opened_entries(where))
         child = subprocess.Popen(script, stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         with Ledger(where) as watcher:
             count = watcher.count
             while watcher.count == count and time.monotonic() < deadline:

@@ -28,7 +28,7 @@ def test_eight_processes(where: str, ann: Account) -> None:
     crowd_ = [subprocess.Popen(script, stdout=subprocess.PIPE, text=True) for _ in range(PROCESSES)]
     told: Counter[str] = Counter()
     for process in crowd_:
-        output, _ = process.communicate(timeout=300)
+        output, _ = process.communicate(timeout=1200)
         assert process.returncode == 0
         told.update(json.loads(output))
     assert told == {"answered": AFFORDABLE, "refused": PROCESSES * QUESTIONS - AFFORDABLE}

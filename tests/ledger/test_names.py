@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from dpselect.errors import LedgerError, ParameterError
 from dpselect.ledger import Account, Charge, Kind, Ledger
-from dpselect.ledger.account import Balance
+from dpselect.ledger.account import Balance, clean_name, is_clean, looks
 from dpselect.ledger.charge import ZERO
 from dpselect.ledger.entry import Draft
-from dpselect.ledger.names import clean_name, is_clean, looks
 from tests.ledger.amounts import ask, charge
 
 COMPOSED, DECOMPOSED = "Ren\u00e9", "Rene\u0301"

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
 def lives(kind: str, where: str, words: str = "") -> list[dict[str, Any]]:
     """What every pattern with those words in its name left behind."""
     script = [sys.executable, patterns.__file__, kind, where, words]
-    done = subprocess.run(script, check=True, stdout=subprocess.PIPE, text=True, timeout=900)
+    done = subprocess.run(script, check=True, stdout=subprocess.PIPE, text=True, timeout=3600)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

@@ -16,13 +16,13 @@ import pytest
 import dpselect
 from dpselect.errors import LedgerError
 from dpselect.ledger import ZERO, Account, Kind, Ledger, Reservation, migrations
+from dpselect.ledger.audit import Sums
 from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.entry import Draft
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.question import Question
-from dpselect.ledger.sums import Sums
 from dpselect.privacy import ApproxDP
-from tests.ledger.amounts import ask, charge, started
+from tests.ledger.amounts import Costing, ask, charge, started
 
 HALF = charge("0.5", "1e-6")
 
@@ -203,7 +203,7 @@ def interrupted_at(line: int, budget: LedgerBudget, read: list[int]) -> bool:
     before = sys.gettrace()
     sys.settrace(each_call)
     try:
-        price, question = ApproxDP(HALF.epsilon, HALF.delta), Question("{}", repeatable=False)
+        price, question = Costing(ApproxDP(HALF.epsilon, HALF.delta)), Question("{}", repeatable=False)
         next(apart(lambda: budget.pay(price, question, answer, fresh=False)))
     except KeyError:
         return True
@@ -252,7 +252,7 @@ def test_a_ledger_that_cannot_take_the_mark_gives_back_in_time(
     with Ledger.create(path) as ledger:
         ledger.grant(ann, 1, "1e-5")
     monkeypatch.setattr(Journal, "append", full)
-    question, price = Question("{}", repeatable=False), ApproxDP(HALF.epsilon, HALF.delta)
+    question, price = Question("{}", repeatable=False), Costing(ApproxDP(HALF.epsilon, HALF.delta))
     with pytest.raises(LedgerError, match="the disk is full"):
         LedgerBudget(path, data=ann.dataset, analyst=ann.analyst).pay(
             price, question, lambda: pytest.fail("a row was read"), fresh=False

@@ -1,6 +1,8 @@
 """A budget in memory: every answer is paid, what does not fit is refused before a row is read, and nothing is lost."""
 
+import copy
 import os
+import pickle
 import threading
 from fractions import Fraction
 
@@ -11,6 +13,7 @@ from dpselect.ledger.budget import Budget
 from dpselect.ledger.question import Question
 from dpselect.privacy import ApproxDP
 from dpselect.testing import SeededDraws
+from tests.ledger.amounts import Costing
 
 ROWS = {"user": [*range(600), *range(300)], "item": ["ant"] * 600 + ["bee"] * 300}
 HALF = ApproxDP(Fraction(1, 2), Fraction(1, 10**7))
@@ -41,7 +44,9 @@ def test_answers_add_up_over_verbs_and_data_sets():
 def test_what_does_not_fit_is_refused_before_a_row_is_read(monkeypatch):
     budget = dps.Budget(epsilon=1, delta="1e-6")
     votes(budget).choose(domain=["ant"], epsilon="3/4")
-    monkeypatch.setattr("dpselect.queries.top_k.TopKQuery.run", None)  # whoever asked for data now would fail otherwise
+    monkeypatch.setattr(
+        "dpselect.engines.duckdb.engine.DuckDBEngine.top", None
+    )  # whoever asked for rows now would fail otherwise
     with pytest.raises(
         dps.BudgetError, match=r"^the question costs up to \(0.5, 1e-06\), and the budget has \(0.25, 1e-06\)"
     ):
@@ -82,7 +87,7 @@ def test_a_question_that_dies_while_it_is_asked_stays_taken(ending):
         raise ending
 
     with pytest.raises(ending):
-        budget.pay(HALF, Question("{}", repeatable=True), dies, fresh=False)
+        budget.pay(Costing(HALF), Question("{}", repeatable=True), dies, fresh=False)
     assert left(budget) == (Fraction(1, 2), Fraction(9, 10**7))
 
 
@@ -124,6 +129,43 @@ def test_a_forked_child_can_spend_nothing():
     assert budget.left.epsilon == 1
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_that_is_forked_while_a_question_is_asked_gets_no_answer():
+    """Both would draw, and two different answers would come out for one price."""
+    budget, children, status = Budget(epsilon=1, delta="1e-6"), [], 1
+
+    def forks():
+        children.append(os.fork())
+        return choice()
+
+    try:
+        budget.pay(Costing(HALF), Question("{}", repeatable=False), forks, fresh=False)
+    except dps.BudgetError:
+        status = 0
+    finally:
+        if children == [0]:
+            os._exit(status)
+    assert status == 1
+    assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
+
+
+def test_whoever_alters_a_release_alters_no_stored_answer(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join(["user,item", *(f"{u},ant" for u in range(500))]))
+    asked = votes(Budget(epsilon=1), path)
+    for _ in range(2):
+        found = asked.choose(domain=["ant", "bee"], epsilon=1)
+        assert found.privacy.parameters == {"k": 1}
+        found.privacy.parameters["k"] = 99
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.deepcopy])
+def test_a_data_set_whose_budget_could_be_spent_twice_is_not_copied(copied):
+    with pytest.raises(dps.BudgetError, match=r"^a Budget cannot be copied or pickled: it could be spent twice"):
+        copied(votes(Budget(epsilon=1)))
+
+
 def test_a_path_is_this_users_account(tmp_path, monkeypatch):
     monkeypatch.setattr("getpass.getuser", lambda: "ada")
     path = tmp_path / "budget.sqlite"
@@ -134,11 +176,25 @@ def test_a_path_is_this_users_account(tmp_path, monkeypatch):
     assert dps.Budget.open(path).left.epsilon == Fraction(3, 4)
 
 
+def test_a_sum_of_odd_prices_can_be_written_down_and_is_never_too_small():
+    budget, spent = Budget(epsilon=1), Fraction(0)
+    for odd in range(1, 13, 2):
+        price = Fraction(1, 10) + Fraction(1, 10**990 + odd)
+        found = dps.choose([1, 900], epsilon=price, budget=budget)
+        spent += price
+        assert dps.Release.from_json(found.to_json()).charged == found.charged
+        assert 1 - spent - Fraction(1, 10**29) <= budget.left.epsilon <= 1 - spent
+    budget = Budget(epsilon=1)
+    for _ in range(3):
+        dps.choose([1, 900], epsilon="1/3", budget=budget)
+    assert budget.left.epsilon == 0
+
+
 def test_a_person_reads_what_is_left():
     budget = dps.Budget(epsilon=1, delta="1e-6")
     assert repr(budget) == "Budget((epsilon = 1, delta = 1e-06) left)"
     budget.pay(
-        ApproxDP(Fraction(1, 3), Fraction(0)), Question("{}", repeatable=False), lambda: (choice(), HALF), fresh=True
+        Costing(ApproxDP(Fraction(1, 3), Fraction(0)), HALF), Question("{}", repeatable=False), choice, fresh=True
     )
     assert str(budget.left) == "(epsilon = 0.5, delta = 9e-07)"
 

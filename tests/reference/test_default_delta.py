@@ -39,8 +39,8 @@ def test_none_where_it_is_not(verb):
     assert promise(verb)["delta"] == 0
 
 
-def test_a_session_too():
-    assert dps.Session(epsilon=1).terms == dps.Session(epsilon=1, delta="1e-6").terms
+def test_a_budget_of_picks_too():
+    assert dps.PickBudget(epsilon=1).terms == dps.PickBudget(epsilon=1, delta="1e-6").terms
 
 
 @pytest.mark.parametrize("known", [False, True])

@@ -13,7 +13,7 @@ from dpselect.privacy import ApproxDP
 from dpselect.queries.top_k import TopKQuery, best_unknown_method
 from dpselect.testing import SeededDraws
 
-TERMS = {"epsilon": 8, "delta": "1e-6"}
+TERMS = {"epsilon": 8, "delta": "1e-9"}
 # Everybody has ant; the rarer an item, the fewer users, down to one alone.
 HELD = {"ant": 900, "bee": 600, "cat": 400, "dog": 250, "eel": 1}
 
@@ -34,7 +34,7 @@ def test_the_best_of_what_was_discovered(settings, counts):
     assert release.labels == ["ant", "bee", "cat"]
     assert [item.rank for item in release] == [1, 2, 3]
     assert release.complete
-    assert (release.privacy.epsilon, release.privacy.delta) == (8, Fraction(1, 10**6))
+    assert (release.privacy.epsilon, release.privacy.delta) == (8, Fraction(1, 10**9))
     assert release.privacy.mechanism == "DiscoverThenPeel"
     assert release.counted is counts
     if counts:  # of all users, whatever the bound is
@@ -56,7 +56,7 @@ def test_all_are_ranked_where_fewer_than_k_were_discovered():
 
 def test_nothing_to_discover_is_an_answer():
     few = dps.Dataset(rows({"ant": 2}), user="user", item="item", max_items_per_user=3)
-    release = few.top_k(5, method="discover", counts=True, epsilon=1, delta="1e-6")
+    release = few.top_k(5, method="discover", counts=True, epsilon=1, delta="1e-9")
     assert (release.labels, release.complete, release.counted) == ([], False, True)
 
 
@@ -105,7 +105,7 @@ def plan(k, most, **more):
 @pytest.mark.parametrize("most", [None, 1, 5])
 @pytest.mark.parametrize("found", [0, 3, 10])
 def test_any_answer_is_charged_in_full(most, found):
-    assert plan(10, most).charge(found) == ApproxDP(Fraction(1), Fraction(1, 10**6))
+    assert plan(10, most).spent(found) == ApproxDP(Fraction(1), Fraction(1, 10**6))
 
 
 @pytest.mark.parametrize("most", [1, 4])

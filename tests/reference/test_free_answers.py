@@ -13,6 +13,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.engines.identity import source_of
+from dpselect.engines.sources.files import find
 from dpselect.testing import SeededDraws
 
 ANN = dps.Account("default", "ann")
@@ -86,15 +87,14 @@ def test_a_view_may_read_anything_else(tmp_path, asking, through):
     assert [named(), named()] == [False, True]
 
 
-def test_a_session_takes_a_table_for_the_same_and_a_view_not(tmp_path, ledger):
+def test_a_budget_of_picks_takes_a_table_for_the_same_and_a_view_not(tmp_path, ledger):
     file = make(tmp_path / "rows.duckdb", 'CREATE TABLE t("user" INT, item INT)', "CREATE VIEW v AS FROM t")
-    with dps.Session(
-        epsilon_per_pick=1, delta_per_query="1e-6", k_star=9, budget=dps.Budget.open(ledger, analyst="ann")
-    ) as session:
+    paying = dps.Budget.open(ledger, analyst="ann")
+    with dps.PickBudget(epsilon_per_pick=1, delta_per_query="1e-6", k_star=9, of=paying) as budget:
 
         def free(table: str) -> list[bool]:
-            data = dps.Dataset(str(file), user="user", item="item", table=table)
-            found = [session.choose(data, domain=[1, 2]) for _ in range(2)]
+            data = dps.Dataset(str(file), user="user", item="item", table=table, budget=budget)
+            found = [data.choose(domain=[1, 2]) for _ in range(2)]
             return [one.charged is not None and one.charged.numbers.get("repeated") is True for one in found]
 
         assert free("t") == [False, True]
@@ -143,6 +143,22 @@ def test_a_file_with_its_old_time_is_another_file(tmp_path, asking):
     os.utime(tmp_path / "other.parquet", ns=(before.st_atime_ns, before.st_mtime_ns))
     os.replace(tmp_path / "other.parquet", rows)
     assert [ask(), ask()] == [False, True]
+
+
+def test_a_file_that_is_gone_is_not_known_again(tmp_path, monkeypatch):
+    """It was known by nothing, and so was every other one: their questions were the same."""
+    rows = tmp_path / "rows.parquet"
+    write(rows, "a")
+
+    def gone(source):
+        found = find(source)
+        rows.unlink()
+        return found
+
+    monkeypatch.setattr("dpselect.engines.identity.find", gone)
+    named, known = source_of(str(rows))
+    assert named
+    assert not known
 
 
 def test_a_glob_or_folder_that_holds_one_more_is_another_source(tmp_path, asking):

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 import dpselect as dps
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.ledger import Kind
 from dpselect.ledger.budget import LedgerBudget
-from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
 
 ROWS = {
@@ -111,7 +111,7 @@ def test_a_short_answer_is_charged_for_its_picks_only(ledger):
 
 
 def test_what_does_not_fit_is_refused_before_a_row_is_read(votes, ledger, monkeypatch):
-    monkeypatch.setattr(TopKQuery, "run", None)  # whoever asked for data now would fail otherwise
+    monkeypatch.setattr(DuckDBEngine, "top", None)  # whoever asked for data now would fail otherwise
     with pytest.raises(dps.BudgetError, match="costs up to epsilon 11"):
         votes.top_k(1, epsilon=11, delta="1e-6")
     with pytest.raises(dps.BudgetError, match="delta"):
@@ -129,10 +129,10 @@ def test_a_bad_question_costs_nothing(votes, ledger):
 
 
 def test_an_error_after_the_reservation_leaves_the_ceiling_reserved(votes, ledger, monkeypatch):
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise dps.DataError("the disk is gone")
 
-    monkeypatch.setattr(TopKQuery, "run", broken)
+    monkeypatch.setattr(DuckDBEngine, "top", broken)
     with pytest.raises(dps.DataError, match="gone"):
         votes.top_k(1, epsilon=3, delta="1e-6")
     balance = ledger.balance(ANN)
@@ -217,78 +217,81 @@ def test_a_budget_opens_the_ledger_by_path(tmp_path):
         assert opened.balance(ANN).granted.epsilon == 10
 
 
-# ---- sessions ---------------------------------------------------------------------------------------------
+# ---- budgets of picks ---------------------------------------------------------------------------------------------
 
 
-def plain():
-    return dps.Dataset(ROWS, user="user", item="item")
+def on(budget):
+    return dps.Dataset(ROWS, user="user", item="item", budget=budget)
 
 
-def test_a_session_pays_for_what_it_gets():
-    with dps.Session(epsilon=8, delta="1e-5", k_star=20, l_star=3) as session:
-        first = session.top_k(plain(), 5, k_bar=5)
+def test_a_budget_of_picks_pays_for_what_it_gets():
+    with dps.PickBudget(epsilon=8, delta="1e-5", k_star=20, l_star=3) as budget:
+        data = on(budget)
+        first = data.top_k(5, k_bar=5)
         # With the answer's own length: each item one pick, and bottom one where that ended it.
         taken = len(first) + (0 if first.complete else 1)
-        assert session.remaining.picks == 20 - taken
-        assert session.remaining.queries == 2
+        assert budget.left.picks == 20 - taken
+        assert budget.left.queries == 2
         assert first.charged.numbers == {
             "picks": taken,
             "queries": 1,
+            "repeated": False,
             "picks_left": 20 - taken,
             "queries_left": 2,
         }
-        known = session.top_k(plain(), 2, domain=["ant", "bee", "cat", "dog"], counts=True)
+        known = data.top_k(2, domain=["ant", "bee", "cat", "dog"], counts=True)
         assert known.labels == ["ant", "bee"]
-        assert session.remaining.picks == 16 - taken
-        assert session.remaining.queries == 2
-        best = session.choose(plain(), domain=["ant", "bee"])
+        assert budget.left.picks == 16 - taken
+        assert budget.left.queries == 2
+        best = data.choose(domain=["ant", "bee"])
         assert best.labels == ["ant"]
         assert best.charged.numbers["picks"] == 1
-        assert session.choose({"a": 1, "b": 10**6}, monotonic=True).labels == ["b"]
-        flip = session.choose(plain(), domain=["ant", "bee"], method="permute-and-flip")
+        assert dps.choose({"a": 1, "b": 10**6}, monotonic=True, budget=budget).labels == ["b"]
+        flip = data.choose(domain=["ant", "bee"], method="permute-and-flip")
         assert flip.charged.numbers["picks"] == 4  # zCDP of a pure step
-        statement = session.statement()
+        statement = budget.statement()
         assert (statement.epsilon, statement.delta) == (8, Fraction(1, 10**5))
         assert "picks" in statement.sentences[1]
-        assert "8, delta=1e-05" in repr(session)
+        assert "8, delta=1e-05" in repr(budget)
 
 
-def test_a_session_refuses_what_it_cannot_pay_before_a_row_is_read(monkeypatch):
-    session = dps.Session(epsilon=1, delta="1e-6", k_star=5, l_star=1)
+def test_a_budget_of_picks_refuses_what_it_cannot_pay_before_a_row_is_read(monkeypatch):
+    budget = dps.PickBudget(epsilon=1, delta="1e-6", k_star=5, l_star=1)
+    data = on(budget)
     with pytest.raises(dps.BudgetError, match="has 5 picks and 1 query left, this question may take 6 picks"):
-        session.top_k(plain(), 6)
-    monkeypatch.setattr(TopKQuery, "run", None)
+        data.top_k(6)
+    monkeypatch.setattr(DuckDBEngine, "top", None)
     with pytest.raises(TypeError):
-        session.top_k(plain(), 2)  # a question that dies has taken its ceiling
-    assert (session.remaining.picks, session.remaining.queries) == (3, 0)
+        data.top_k(2)  # a question that dies has taken its ceiling
+    assert (budget.left.picks, budget.left.queries) == (3, 0)
     with pytest.raises(dps.BudgetError, match="0 queries"):
-        session.top_k(plain(), 1)
-    session.close()
+        data.top_k(1)
+    budget.close()
     with pytest.raises(dps.BudgetError, match="closed"):
-        session.choose([1, 2])
+        dps.choose([1, 2], budget=budget)
 
 
-def test_how_many_more_questions_a_session_has():
-    session = dps.Session(epsilon=1, delta="1e-6", k_star=20, l_star=8)
-    found = session.what_if(5)
+def test_how_many_more_questions_a_budget_of_picks_has():
+    budget = dps.PickBudget(epsilon=1, delta="1e-6", k_star=20, l_star=8)
+    found = budget.what_if(5)
     assert (found.at_least, found.at_most) == (4, 8)
-    assert session.what_if(5, counts=True).at_least == 2
-    assert session.what_if(5, known_domain=True).at_most == 4
-    assert session.what_if(21).at_most == 0
-    assert session.remaining.picks == 20
+    assert budget.what_if(5, counts=True).at_least == 2
+    assert budget.what_if(5, known_domain=True).at_most == 4
+    assert budget.what_if(21).at_most == 0
+    assert budget.left.picks == 20
 
 
-def test_a_session_opened_by_the_price_of_a_pick_states_its_total():
-    session = dps.Session(
+def test_a_budget_made_by_the_price_of_a_pick_states_its_total():
+    budget = dps.PickBudget(
         epsilon_per_pick="0.1", delta_per_query="1e-8", delta_composition="1e-6", k_star=100, l_star=20
     )
-    assert session.terms.epsilon <= Fraction("2.42")
-    assert session.terms.delta == 20 * Fraction(1, 10**8) + Fraction(1, 10**6)
-    basic = dps.Session(epsilon_per_pick=1, delta_per_query="1e-8", delta_composition=0, k_star=3, l_star=2)
+    assert budget.terms.epsilon <= Fraction("2.42")
+    assert budget.terms.delta == 20 * Fraction(1, 10**8) + Fraction(1, 10**6)
+    basic = dps.PickBudget(epsilon_per_pick=1, delta_per_query="1e-8", delta_composition=0, k_star=3, l_star=2)
     assert (basic.terms.epsilon, basic.terms.delta) == (3, 2 * Fraction(1, 10**8))
 
 
-BAD_SESSIONS = [
+BAD_PICKS = [
     ({}, "epsilon must be given"),
     ({"epsilon": 1, "delta_per_query": "1e-6"}, "epsilon must be given.* got epsilon with delta_per_query"),
     ({"delta": "1e-6"}, "epsilon must"),
@@ -297,48 +300,67 @@ BAD_SESSIONS = [
     ({"epsilon": 1, "delta": "1e-6", "k_star": 0}, "k_star must"),
     ({"epsilon": 1, "delta": "1e-6", "l_star": 1.5}, "l_star must"),
     ({"epsilon_per_pick": 1, "delta_per_query": "0.1", "l_star": 10}, "delta_per_query must be so small"),
-    ({"epsilon": 1, "delta": "1e-6", "budget": dps.Budget(epsilon=2)}, "budget must be durable in a session"),
-    ({"epsilon": 1, "delta": "1e-6", "budget": 5}, "budget must"),
+    ({"epsilon": 1, "delta": "1e-6", "of": dps.Budget(epsilon=2)}, "of must be durable"),
+    ({"epsilon": 1, "delta": "1e-6", "of": 5}, "budget must"),
 ]
 
 
-@pytest.mark.parametrize(("settings", "message"), BAD_SESSIONS, ids=[m for _, m in BAD_SESSIONS])
-def test_a_session_says_which_parameter_is_wrong(settings, message):
+@pytest.mark.parametrize(("settings", "message"), BAD_PICKS, ids=[m for _, m in BAD_PICKS])
+def test_a_budget_of_picks_says_which_parameter_is_wrong(settings, message):
     with pytest.raises(dps.ParameterError, match=f"^{message}"):
-        dps.Session(**settings)
+        dps.PickBudget(**settings)
 
 
-def test_a_session_takes_data_without_a_ledger(votes):
-    session = dps.Session(epsilon=1, delta="1e-6")
-    with pytest.raises(dps.ParameterError, match="no budget of its own"):
-        session.top_k(votes, 1)
-    with pytest.raises(dps.ParameterError, match="be a Dataset"):
-        session.top_k({"a": 1}, 1)
-
-
-def test_a_session_in_a_ledger_reserves_its_total_and_gives_back_what_it_did_not_spend(ledger):
+def test_a_budget_of_picks_in_a_ledger_reserves_its_total_and_gives_back_what_it_did_not_spend(ledger):
     total = {"epsilon": 8, "delta": "1e-5", "k_star": 40, "l_star": 10}
-    with dps.Session(**total, budget=dps.Budget.open(ledger, analyst="ann", snapshot="one")) as session:
+    with dps.PickBudget(**total, of=dps.Budget.open(ledger, analyst="ann", snapshot="one")) as budget:
         assert ledger.balance(ANN).reserved.epsilon == 8
-        first = session.top_k(plain(), 2)
-        assert session.top_k(plain(), 2).charged.numbers["repeated"] is True
-        assert session.remaining.picks == 38
+        data = on(budget)
+        first = data.top_k(2)
+        assert data.top_k(2).charged.numbers["repeated"] is True
+        assert budget.left.picks == 38
         assert first.charged.numbers["picks"] == 2
         with pytest.raises(dps.BudgetError):
-            session.top_k(plain(), 39)
+            data.top_k(39)
     spent, reserved = ledger.balance(ANN).spent, ledger.balance(ANN).reserved
-    pick, query = session.terms.epsilon_per_pick, session.terms.delta_per_query
+    pick, query = budget.terms.epsilon_per_pick, budget.terms.delta_per_query
     assert 2 * pick <= spent.epsilon < 2 * pick + Fraction(1, 10**29)
     assert Fraction(1, 10**5) - 9 * query <= spent.delta < Fraction(1, 10**5) - 9 * query + Fraction(1, 10**29)
     assert reserved.epsilon == 0
-    assert [e.kind for e in ledger.entries()].count(Kind.REFUSED) == 0  # the session refused, not the ledger
+    assert [e.kind for e in ledger.entries()].count(Kind.REFUSED) == 0  # the budget refused, not the ledger
     assert ledger.verify() == []
-    session.close()  # once more changes nothing
+    budget.close()  # once more changes nothing
 
 
-def test_a_session_that_is_not_asked_costs_nothing(ledger):
-    with dps.Session(epsilon=8, delta="1e-5", budget=dps.Budget.open(ledger, analyst="ann")):
+def test_a_budget_of_picks_that_is_not_asked_costs_nothing(ledger):
+    with dps.PickBudget(epsilon=8, delta="1e-5", of=dps.Budget.open(ledger, analyst="ann")):
         pass
     assert ledger.balance(ANN).left.epsilon == 10
     with pytest.raises(dps.BudgetError):
-        dps.Session(epsilon=11, delta="1e-5", budget=dps.Budget.open(ledger, analyst="ann"))
+        dps.PickBudget(epsilon=11, delta="1e-5", of=dps.Budget.open(ledger, analyst="ann"))
+
+
+def test_a_question_of_another_price_takes_what_its_steps_and_its_delta_are_worth():
+    budget = dps.PickBudget(epsilon=2, delta="1e-5", k_star=40, l_star=10)
+    query = budget.terms.delta_per_query
+    asked = on(budget).top_k(2, epsilon="0.3", delta=3 * query)
+    steps = asked.privacy.parameters["epsilon_per_pick"]
+    picks = min(2, len(asked) + 1) * (steps / budget.terms.epsilon_per_pick) ** 2  # zCDP adds up as the square
+    assert asked.charged.numbers["picks"] == picks
+    assert 1 <= asked.charged.numbers["queries"] <= 3
+    with pytest.raises(dps.ParameterError, match="epsilon must be given for joint-sequence"):
+        on(budget).top_k(1, domain=["ant", "bee"], method="joint-sequence")
+    with pytest.raises(dps.ParameterError, match="neighbors must be add-remove"):
+        on(budget).choose(domain=["ant"], neighbors="replace-one")
+
+
+def test_a_budget_of_picks_in_memory_answers_the_same_question_for_nothing(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join(["user,item", *(f"{u},{i}" for u, i in zip(*ROWS.values(), strict=True))]))
+    budget = dps.PickBudget(epsilon=8, delta="1e-5", k_star=20)
+    votes = dps.Dataset(path, user="user", item="item", budget=budget)
+    first, again = votes.top_k(1), votes.top_k(1)
+    assert again.items == first.items
+    assert (first.charged.numbers["repeated"], again.charged.numbers["repeated"]) == (False, True)
+    assert budget.left.picks == 20 - first.charged.numbers["picks"]
+    assert votes.top_k(1, fresh=True).charged.numbers["picks"] == 1

@@ -15,13 +15,12 @@ from dpselect import mechanisms
 from dpselect.forecast import top_k as top
 from dpselect.forecast import union
 from dpselect.forecast.forecast import FREE
-from dpselect.forecast.population import Released, Zipf, expected_counts, spread
-from dpselect.forecast.release_chances import chances, smallest_likely
+from dpselect.forecast.population import Released, Zipf, chances, expected_counts, smallest_likely, spread
 from dpselect.mechanisms.set_union.release_laws import GaussianTail, LaplaceTail, Shaped, geometric
 from dpselect.methods import names
 from dpselect.privacy import Neighbors
 from dpselect.release.release import Item, Release, Statement
-from dpselect.testing.seeded import SeededDraws
+from dpselect.testing.exact import SeededDraws
 
 DELTA = 1e-6
 COUNTS = [400, 120, 60, 31, 22, 15, 14, 13, 9, 4, 2, 1, 1]

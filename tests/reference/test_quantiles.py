@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections import deque
 from decimal import Decimal
@@ -115,6 +116,50 @@ def test_a_column_of_any_package_is_read_whether_something_is_missing_or_not():
     for make in makers:
         assert sorted(Grid.of((0, 10), 1).placed(make([1, None, 3])).tolist()) == [1, 3]
         assert sorted(Grid.of((0, 10), 1).placed(make([1, 3])).tolist()) == [1, 3]
+
+
+def column(kind):
+    """What makes a column of a declared type that holds no numbers."""
+    day = datetime.datetime(2024, 2, 29)
+    return {
+        "pandas boolean": (lambda values: pandas.Series(values, dtype="boolean"), True),
+        "pandas index": (lambda values: pandas.Series(values, dtype="boolean", index=[-2.5, -1.5]), True),
+        "pandas category": (lambda values: pandas.Series(values, dtype="category"), True),
+        "polars": (polars.Series, True),
+        "arrow chunks": (lambda values: pyarrow.chunked_array([values]), True),
+        "arrow times": (lambda values: pyarrow.array(values, pyarrow.timestamp("us")), day),
+        "arrow spans": (lambda values: pyarrow.array(values, pyarrow.duration("us")), day - day),
+    }[kind]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["pandas boolean", "pandas index", "pandas category", "polars", "arrow chunks", "arrow times", "arrow spans"],
+)
+def test_what_is_missing_does_not_decide_whether_a_column_is_refused(kind):
+    """Packages make another array of a column in which a value is missing: one row told whether the question failed."""
+    make, value = column(kind)
+    said = set()
+    for values in ([value, value], [value, None]):
+        with pytest.raises(dps.ParameterError, match="values must be a one-dimensional array of numbers") as caught:
+            dps.median(make(values), bounds=(0, 1), epsilon=1)
+        said.add(str(caught.value))
+    assert len(said) == 1
+
+
+def test_what_is_missing_among_encoded_values_is_nobody_elses_value():
+    """Arrow made it the last of the list of values: a user without one had that of whoever came last."""
+    encoded = pyarrow.array([1, None, 7]).dictionary_encode()
+    for values in (encoded, pyarrow.chunked_array([encoded])):
+        assert sorted(Grid.of((0, 10), 1).placed(values).tolist()) == [1, 7]
+        with pytest.raises(dps.ParameterError, match="scores must be finite numbers"):
+            dps.choose(values, epsilon=1)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_what_is_masked_is_missing(dtype):
+    masked = np.ma.array(np.array([1, 7, 3], dtype=dtype), mask=[False, True, False])
+    assert sorted(Grid.of((0, 10), 1).placed(masked).tolist()) == [1, 3]
 
 
 @pytest.mark.parametrize("more", [{"per_user": "first"}, {"per_user": None}], ids=str)
@@ -249,19 +294,22 @@ def test_a_column_that_holds_no_numbers_costs_nothing(ledger):
     assert ledger.balance(ANN).spent.epsilon == ledger.balance(ANN).reserved.epsilon == 0
 
 
-def test_in_a_session_each_quantile_is_one_pick(people):
-    with dps.Session(epsilon=2, delta="1e-6", k_star=10, l_star=1) as session:
-        one = session.quantile(people, bounds=(0, 120))
-        assert one.privacy.epsilon == session.terms.epsilon_per_pick
-        three = session.quantile(VALUES, [0.25, 0.5, 0.75], bounds=(0, 120), step=1)
-        assert three.privacy.epsilon == 3 * session.terms.epsilon_per_pick
-        assert session.remaining.picks == 6
-        assert session.remaining.queries == 1
-        with pytest.raises(dps.BudgetError):
-            session.quantile(people, [Fraction(i, 10) for i in range(1, 9)], bounds=(0, 120))
-        with pytest.raises(dps.ParameterError, match="bounds must"):
-            session.quantile(people, bounds=(1, 0))
-        assert session.remaining.picks == 6
+def test_on_a_budget_of_picks_each_quantile_is_one():
+    budget = dps.PickBudget(epsilon=2, delta="1e-6", k_star=10, l_star=1)
+    pick, people = budget.terms.epsilon_per_pick, dps.Dataset(ROWS, user="user", item="item", budget=budget)
+    one = people.quantile(bounds=(0, 120))
+    assert one.privacy.epsilon == pick
+    three = dps.quantile(VALUES, [0.25, 0.5, 0.75], bounds=(0, 120), step=1, budget=budget)
+    assert three.privacy.epsilon == 3 * pick
+    assert dps.median(VALUES, bounds=(0, 120), budget=budget).privacy.epsilon == pick
+    assert budget.left.picks == 5
+    assert budget.left.queries == 1
+    with pytest.raises(dps.BudgetError):
+        people.quantile([Fraction(i, 10) for i in range(1, 9)], bounds=(0, 120))
+    with pytest.raises(dps.ParameterError, match="bounds must"):
+        people.quantile(bounds=(1, 0))
+    assert budget.left.picks == 5
+    assert people.quantile([0.3, 0.6], bounds=(0, 120), epsilon=pick).charged.numbers["picks"] == Fraction(1, 2)
 
 
 class Listed:

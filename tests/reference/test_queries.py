@@ -5,21 +5,22 @@ import inspect
 import json
 from dataclasses import fields
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dpselect as dps
+from dpselect.ledger.question import question
 from dpselect.methods import METHODS, Bound, methods
 from dpselect.queries.choose import ChooseQuery
-from dpselect.queries.identity import question
 from dpselect.queries.quantile import QuantileQuery
 from dpselect.queries.query import VERBS, kind
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.union import UnionQuery
 from dpselect.testing import SeededDraws
+from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
-from dpselect.texts.words import Words
 
 ROWS = {"user": [u for u in range(900) for _ in range(2)], "item": [n for u in range(900) for n in (u % 3, 5)]}
 
@@ -234,8 +235,54 @@ def test_hostile_items_are_refused(item: object) -> None:
             dps.Query.from_dict({"verb": verb, "epsilon": 1, "domain": [item]})  # type: ignore[dict-item]
 
 
+class Alike(str):
+    """Texts that all look the same."""
+
+    def __repr__(self) -> str:
+        return "alike"
+
+
+def test_a_question_is_known_by_its_items_and_not_by_how_they_look() -> None:
+    """Two domains whose items have one repr were one question, and the second had the answer of the first."""
+    one, other, twice = (
+        question("", ChooseQuery(epsilon=1, domain=items).key, {}, True).text
+        for items in ([Alike("a")], [Alike("b")], [Alike("a"), None, Alike("a")])
+    )
+    assert one != other
+    assert one == twice
+    here, there = (UnionQuery(epsilon=1, popular=[Alike(item)]).key["popular"] for item in "ab")
+    assert here != there
+
+
+def test_json_has_no_types_of_our_own() -> None:
+    for query in QUERIES:
+        assert {type(value) for value in query.to_dict().values()} <= {str, int, bool, list, dict}
+
+
+@pytest.mark.parametrize("above", [7**1600, 2**16383], ids=["long", "longer"])
+def test_a_price_that_nobody_could_write_down_is_refused(above: int, tmp_path: Path) -> None:
+    """Of 4,295 digits it could be written; what was made of it could not, when all was paid and drawn."""
+    for name in ("epsilon", "delta"):
+        with pytest.raises(dps.ParameterError, match=f"{name} must"):
+            TopKQuery(**{"epsilon": 1, "delta": "1e-6", name: Fraction(above - 1, above)})
+    path = tmp_path / "budget.sqlite"
+    with dps.Ledger.create(path) as ledger:
+        ledger.grant(dps.Account("default", "ann"), 9, "1e-3")
+    budget = dps.Budget.open(path, analyst="ann")
+    data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=2, budget=budget)
+    epsilon = Fraction(10**999 - 1, 10**999)  # the longest that a text may be
+    for found in (
+        data.top_k(2, epsilon=epsilon, counts=True),
+        data.union(epsilon=epsilon, delta=Fraction(1, 3**200), counts=True, method="policy-laplace"),
+        dps.quantile([1, 2], bounds=(0, 9), epsilon=epsilon, budget=budget),
+    ):
+        assert dps.Release.from_json(found.to_json()).items == found.items
+
+
 def test_what_is_deep_or_long_is_refused_at_once() -> None:
-    with pytest.raises(dps.ParameterError, match="domain must hold integers of a few thousand digits"):
+    with pytest.raises(dps.ParameterError, match="popular must hold integers of a thousand digits"):
+        UnionQuery(epsilon=1, popular=[10**5000])
+    with pytest.raises(dps.ParameterError, match="domain must hold integers of a thousand digits"):
         dps.Query.from_dict({"verb": "choose", "epsilon": 1, "domain": [10**5000]})
     with pytest.raises(dps.ParameterError, match="max_items_per_user must"):
         dps.Query.from_dict({"verb": "choose", "epsilon": 1, "domain": [1], "max_items_per_user": 10**5000})
@@ -252,3 +299,86 @@ def test_what_is_deep_or_long_is_refused_at_once() -> None:
 def test_only_a_query_is_asked(query: object) -> None:
     with pytest.raises(dps.ParameterError, match="query must be a Query"):
         DATA.ask(query)  # type: ignore[arg-type]
+
+
+OF_THE_DATA, IN_THE_METHOD = object(), object()
+# For every parameter that JSON has: what else it may be. A new one needs its line here, and its part in the key.
+OTHERWISE = {
+    "top_k": {
+        "k": 3,
+        "epsilon": "1/2",
+        "delta": "1e-8",
+        "counts": True,
+        "k_bar": 30,
+        "method": "discover",
+        "domain": [1, 2, 3, 4],
+        "ranked": IN_THE_METHOD,
+        "max_items_per_user": OF_THE_DATA,
+    },
+    "union": {
+        "epsilon": "1/2",
+        "delta": "1e-8",
+        "method": "sips",
+        "max_items_per_user": 4,
+        "counts": True,
+        "popular": ["a"],
+        "in_engine": True,
+        "shares": OF_THE_DATA,
+        "ngrams": OF_THE_DATA,
+        "tokenizer": OF_THE_DATA,
+        "lower": OF_THE_DATA,
+    },
+    "choose": {
+        "domain": ["a", "c"],
+        "epsilon": "1/2",
+        "method": "noisy-max",
+        "neighbors": "replace-one",
+        "max_items_per_user": OF_THE_DATA,
+    },
+    "quantile": {
+        "q": "1/3",
+        "bounds": [0, 8],
+        "epsilon": "1/2",
+        "delta": "1e-8",
+        "step": 2,
+        "per_user": "mean",
+    },
+}
+USUALLY = {
+    "top_k": {"k": 2, "epsilon": 1},
+    "union": {"epsilon": 1, "max_items_per_user": 3},
+    "choose": {"domain": ["a", "b"], "epsilon": 1},
+    "quantile": {"bounds": [0, 9], "epsilon": 1, "step": 1},
+}
+
+
+def test_no_parameter_is_left_out_of_the_key() -> None:
+    """Two questions with one key are one to a budget, which gives the stored answer of the other."""
+    for verb, others in OTHERWISE.items():
+        assert list(others) == sorted(kind(verb).parameters(), key=list(others).index)
+        keys = [question(verb, dps.Query.from_dict({"verb": verb, **USUALLY[verb]}).key, {}, False).text]
+        for name, other in others.items():
+            if other not in (OF_THE_DATA, IN_THE_METHOD):
+                query = dps.Query.from_dict({"verb": verb, **USUALLY[verb], name: other})
+                keys.append(question(verb, query.key, {}, False).text)
+        assert len(set(keys)) == len(keys), verb
+    set_of_items = {"verb": "top_k", "k": 3, "epsilon": 1, "domain": [1, 2, 3, 4]}
+    ranked, unranked = (dps.Query.from_dict({**set_of_items, "ranked": way}).key for way in (True, False))
+    assert ranked["method"] != unranked["method"]
+
+
+def test_what_the_data_say_is_in_the_key_too() -> None:
+    usual: dict[str, object] = {"user": "u", "item": "t"}
+    text = {"tokenizer": "spaces", "lower": False, "ngrams": 2}
+    others = [{"user": "v"}, {"item": "s"}, {"where": "a > 1"}, {"max_items_per_user": 2}, {"split": " "}]
+    others += [{"table": "x"}, {"newlines_in_values": True}, {"item": dps.Text("t")}]
+    others += [{"item": dps.Text("t", **{name: value})} for name, value in text.items()]
+    named = {name for one in others for name in one}
+    assert named | {"source", "budget"} == {one.name for one in fields(dps.Dataset)}
+    with dps.Dataset(ROWS, user="user", item="item").engine() as engine:
+        keys = [dps.Dataset("a.csv", **usual | one).question("union", {}, engine, None).text for one in [{}, *others]]
+    assert len(set(keys)) == len(keys)
+    two, other = (
+        UnionQuery(epsilon=1, words=Words(Tokenizer("words"), 1, 2), shares=s) for s in (None, ("1/2", "1/3"))
+    )
+    assert two.key != other.key

@@ -17,11 +17,11 @@ from dpselect.mechanisms import (
     SIPS,
     CountLaplace,
     GreedyGeometric,
+    GreedyLaplace,
     PolicyGaussian,
     WeightedGaussian,
 )
-from dpselect.mechanisms.set_union.ordering import bounded, by_rank, users_in_order
-from dpselect.mechanisms.set_union.rounds import without
+from dpselect.mechanisms.set_union.rounds import bounded, by_rank, users_in_order, without
 from tests.exact.union_laws import sets_of
 from tests.house.pace import examples
 
@@ -118,6 +118,14 @@ def test_popular_items_are_filled_first():
     assert "'a'" not in repr(GreedyGeometric(**terms, popular=("a",)))
 
 
+@pytest.mark.parametrize("make", [GreedyGeometric, GreedyLaplace])
+def test_a_popular_item_stands_at_its_first_place(make):
+    """The last place of one that comes twice counted, so the best of the list came after the second."""
+    assert make(epsilon=1, delta="1e-6", popular=["a", "b", "a"]).weighting.popular == ("a", "b")
+    with pytest.raises(ParameterError, match="popular must hold items that can be looked up"):
+        make(epsilon=1, delta="1e-6", popular=[["a"]])
+
+
 @pytest.mark.parametrize("name", [name for name in ALL if name != "SIPS"])
 def test_weights_of_unbounded_users_are_refused(name):
     mechanism = getattr(mechanisms, name)(epsilon=1, delta="1e-4", max_items_per_user=2)
@@ -134,7 +142,7 @@ def test_more_users_than_the_slack_is_for_are_refused():
 
 
 def test_too_many_users_for_one_sort_are_refused(monkeypatch):
-    monkeypatch.setattr("dpselect.mechanisms.set_union.ordering.MOST_USERS", 2)
+    monkeypatch.setattr("dpselect.mechanisms.set_union.rounds.MOST_USERS", 2)
     with pytest.raises(ParameterError, match="sets"):
         by_rank(sets_of([[0], [0]], SIZE), np.arange(2), np.arange(SIZE))
 

@@ -14,15 +14,13 @@ import dpselect as dps
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.methods import Weights, methods, named
 from dpselect.privacy import ApproxDP, PureDP, Steps
-from dpselect.queries import union_run
-from dpselect.queries.union import UnionQuery
-from dpselect.queries.union_accuracy import users_for
-from dpselect.queries.union_run import chosen_bound, plainly
+from dpselect.queries import union as union_run
+from dpselect.queries.union import UnionQuery, chosen_bound, plainly, users_for
 from dpselect.queries.union_terms import best_method
 from dpselect.release.archive import archived, restored
 from dpselect.testing import SeededDraws
+from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
-from dpselect.texts.words import Words
 
 METHODS = {one.name: one.mechanism for one in methods("union")}
 PRICE = {"epsilon": 50, "delta": "1e-9"}
@@ -403,7 +401,7 @@ def test_numpy_columns():
     assert dataset(data).union(**PRICE, max_items_per_user=np.int64(2), method="sips").labels == ["ant"]
 
 
-# ---- a public list, and a session ---------------------------------------------------------------------------
+# ---- a public list, and a budget of picks ---------------------------------------------------------------------------
 
 
 def test_people_give_to_popular_items_first():
@@ -428,30 +426,33 @@ def test_a_list_of_popular_items_must_be_one(popular, method, parameter):
     assert refused.value.parameter == parameter
 
 
-def test_a_session_takes_a_step_and_the_delta_of_queries():
-    data = dataset({"user": range(3000), "item": ["a"] * 3000})
-    with dps.Session(epsilon=4, delta="1e-6", k_star=100, l_star=10) as session:
-        release = session.union(data, epsilon="0.3", queries=2, max_items_per_user=1)
-        assert release.labels == ["a"]
-        assert release.privacy.epsilon == Fraction(3, 10)
-        assert release.privacy.delta == 2 * session.terms.delta_per_query
-        assert session.remaining.queries == 8
-        step = Steps(PureDP(Fraction(3, 10)), 1)
-        assert session.remaining.picks == 100 - session.terms.filter.picks(step.value)
-        with pytest.raises(dps.BudgetError):
-            session.union(data, epsilon="0.3", queries=9, max_items_per_user=1)
-        with pytest.raises(dps.ParameterError, match="text"):
-            session.union(dps.Dataset({"u": ["a"], "t": np.array([1])}, user="u", item=dps.Text("t")), epsilon="0.3")
-        assert session.remaining.queries == 8
+def test_a_budget_of_picks_takes_a_step_and_the_queries_that_cover_its_delta():
+    budget = dps.PickBudget(epsilon=4, delta="1e-6", k_star=100, l_star=10)
+    query, step = budget.terms.delta_per_query, Steps(PureDP(Fraction(3, 10)), 1)
+    data = dataset({"user": range(3000), "item": ["a"] * 3000}, budget=budget)
+    release = data.union(epsilon="0.3", max_items_per_user=1)
+    assert release.labels == ["a"]
+    assert release.privacy.epsilon == Fraction(3, 10)
+    assert release.privacy.delta == query
+    assert budget.left.queries == 9
+    assert budget.left.picks == 100 - budget.terms.filter.picks(step.value)
+    data.union(epsilon="0.3", delta=query * Fraction(3, 2), max_items_per_user=1)  # half a query more than one: two
+    assert budget.left.queries == 7
+    with pytest.raises(dps.BudgetError):
+        data.union(epsilon="0.3", delta=8 * query, max_items_per_user=1)
+    texts = dps.Dataset({"u": ["a"], "t": np.array([1])}, user="u", item=dps.Text("t"), budget=budget)
+    with pytest.raises(dps.ParameterError, match="text"):
+        texts.union(epsilon="0.3")
+    assert budget.left.queries == 7
 
 
-def test_text_is_for_unions_in_a_session_too():
-    notes = dps.Dataset({"user": [1], "note": ["a b"]}, user="user", item=dps.Text("note"))
-    with dps.Session(epsilon=1, delta="1e-6") as session:
-        with pytest.raises(dps.ParameterError, match="item must be no Text for top_k"):
-            session.top_k(notes, 1)
-        with pytest.raises(dps.ParameterError, match="item must be no Text for choose"):
-            session.choose(notes, domain=["a"])
+def test_text_is_for_unions_on_a_budget_of_picks_too():
+    budget = dps.PickBudget(epsilon=1, delta="1e-6")
+    notes = dps.Dataset({"user": [1], "note": ["a b"]}, user="user", item=dps.Text("note"), budget=budget)
+    with pytest.raises(dps.ParameterError, match="item must be no Text for top_k"):
+        notes.top_k(1)
+    with pytest.raises(dps.ParameterError, match="item must be no Text for choose"):
+        notes.choose(domain=["a"])
 
 
 def test_the_order_of_a_public_list_is_part_of_the_question():

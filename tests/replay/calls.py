@@ -11,12 +11,16 @@ from tests.replay.odd_values import Odd
 from tests.replay.sorts import Column, Rows, joined
 
 CROWD = 40
+LONE = "lone"  # held by one user, and never a part of an awkward value: with two users it might come out
 ROWS = CROWD + 30 + 20 + 1
 
 
 def crowd(sort: str, numbers: str) -> Rows:
-    """a has 40 users, b 30, c 20 and d one. The last two are a number: in letters, and of a type where there is one."""
-    held = [(n, item) for item, holders in (("a", CROWD), ("b", 30), ("c", 20), ("d", 1)) for n in range(holders)]
+    """a has 40 users, b 30, c 20 and one item a single user.
+
+    The last two columns are a number: in letters, and of a type where there is one.
+    """
+    held = [(n, item) for item, holders in (("a", CROWD), ("b", 30), ("c", 20), (LONE, 1)) for n in range(holders)]
     others = ["3" if n % 5 else "8" for n, _ in held]
     return _columns(sort, numbers, [f"u{n}" for n, _ in held], [item for _, item in held], others)
 
@@ -43,4 +47,4 @@ def makers(kind: Kind) -> tuple[Callable[[Path], Made], Callable[[Path], Made]]:
     return lambda folder: kind.make(plain, folder), lambda folder: kind.make(more, folder)
 
 
-__all__ = ["CROWD", "KINDS", "ROWS", "makers"]
+__all__ = ["CROWD", "KINDS", "LONE", "ROWS", "makers"]

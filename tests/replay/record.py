@@ -42,7 +42,7 @@ BY_COUNTS = (
     "draws/", "mechanisms/", "testing/", "reals.py", "privacy.py",
     "aggregates/histogram.py", "aggregates/value_counts.py", *READERS,
 )  # fmt: skip
-POLLING = re.compile(r"\._done$|Progress|progress")
+POLLING = re.compile(r"\._done$|\.tell$|Progress|progress")
 ACCOUNT = Account("default", "ann")
 MOST_SEEDS = 300
 LOOP = 12  # functions in the body of a loop

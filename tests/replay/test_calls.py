@@ -10,9 +10,10 @@ from __future__ import annotations
 import pytest
 
 from dpselect.mechanisms.set_union.kernels import compiled
-from tests.replay.calls import ROWS, makers
+from tests.replay.calls import LONE, ROWS, makers
 from tests.replay.cells import every_kind
 from tests.replay.kinds import KINDS, Kind
+from tests.replay.odd_values import BY_SORT
 from tests.replay.record import difference, recorded, same_answer
 from tests.replay.server_kinds import Servers
 from tests.replay.verbs import VERBS
@@ -60,6 +61,17 @@ def check(kind: Kind, verb: str, grant: str = GRANT, *, refused: bool = False) -
     after = same_answer(more, VERBS[verb], before, grant=grant)
     assert after is not None, "no coins give the same answer"
     assert difference(before, after, ROWS) is None
+
+
+def test_no_awkward_value_has_the_item_of_a_single_user():
+    """Also not as a word of a text: it would have two users, and come out of a union now and then."""
+    values = [odd.value for odds in BY_SORT.values() for odd in odds]
+    texts = [
+        value if isinstance(value, bytes) else value.encode("utf-8", "ignore")
+        for value in values
+        if isinstance(value, str | bytes)
+    ]
+    assert not any(LONE.encode() in text.lower() for text in texts)
 
 
 @pytest.mark.parametrize("verb", ["top k", "union"])

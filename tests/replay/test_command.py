@@ -15,14 +15,15 @@ from dpselect.ledger import Account, Ledger
 from tests.replay.calls import makers
 from tests.replay.kinds import KINDS
 
-LIKELY = "--epsilon 100 --delta 1e-6"
+# What a single user has comes out with a probability of at most delta, in each of these commands and on both sides.
+LIKELY = "--epsilon 100 --delta 1e-12"
 COMMANDS = {
     "top": f"top ROWS --user user --item item -k 3 {LIKELY}",
     "top, paid": f"top ROWS --user user --item item -k 3 {LIKELY} --budget budget.sqlite --analyst ann",
     "top, refused": "top ROWS --user user --item item -k 3 --epsilon 101 --budget budget.sqlite --analyst ann",
     "top, filter": f"top ROWS --user user --item item -k 3 {LIKELY} --where \"other <> '8'\"",
     "top, wrong filter": f'top ROWS --user user --item item -k 3 {LIKELY} --where "other ="',
-    "top, domain": "top ROWS --user user --item item -k 2 --epsilon 100 --domain a,b,c,d --format json",
+    "top, domain": "top ROWS --user user --item item -k 2 --epsilon 100 --domain a,b,c,lone --format json",
     "choose": "choose ROWS --user user --item item --domain a,b,c --epsilon 100 -o answer.json",
     "quantile": "quantile ROWS --user user --item number --bounds 0 10 --step 1 --epsilon 100",
     "union": f"union ROWS --user user --item item {LIKELY} --max-items-per-user 50 --method sips",
@@ -70,7 +71,7 @@ def _run(make, words: str, rows: str, folder: Path) -> Ended:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=1200,
         check=False,
     )
     left = sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))

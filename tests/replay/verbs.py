@@ -8,11 +8,12 @@ from typing import Any
 import dpselect as dps
 from dpselect.draws import Draws
 from dpselect.release.release import Release
+from tests.replay.calls import LONE
 from tests.replay.record import Ask, Tell
 
 Data = Callable[..., dps.Dataset]
 LIKELY: dict[str, Any] = {"epsilon": 40, "delta": "1e-6"}
-WORDS = ["a", "b", "c", "d", "zz"]
+WORDS = ["a", "b", "c", LONE, "zz"]
 
 
 def _call(verb: str, more: dict[str, object] | None = None, /, **asked: object) -> Ask:
@@ -30,7 +31,7 @@ def _twice(data: Data, draws: Draws, tell: Tell) -> Release:
     return first if first.labels == second.labels else second
 
 
-FILTER = {"where": "other <> '8' AND NOT item IN ('d', 'zz')"}
+FILTER = {"where": f"other <> '8' AND NOT item IN ('{LONE}', 'zz')"}
 VERBS: dict[str, Ask] = {
     "top k": _call("top_k", k=3, **LIKELY),
     "top k, counts": _call("top_k", k=3, counts=True, **LIKELY),

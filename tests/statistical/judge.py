@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from flint import arb, ctx
 
-FALSE_ALARM = 1e-8  # about 80 judgements in the suite: together below 1e-6
+FALSE_ALARM = 1e-9  # about 90 judgements in the suite: together below 1e-7
 MISS = 1e-3
 LARGEST = 200_000
 

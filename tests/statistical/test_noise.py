@@ -13,7 +13,7 @@ import pytest
 
 from dpselect.draws import CertifiedDraws, SecureDraws, Weights
 from dpselect.draws.entropy import SystemBits
-from dpselect.mechanisms.top_k.gamma_radius import cube_radius
+from dpselect.mechanisms.top_k.gamma import cube_radius
 from dpselect.testing import law
 from dpselect.testing.noisy_top_law import noisy_top_law
 from tests.statistical.judge import judge
@@ -109,7 +109,8 @@ def test_discrete_laplace(rate):
 
 
 @pytest.mark.parametrize(
-    "variance", [Fraction(1, 4), pytest.param(Fraction(7, 2), marks=pytest.mark.slow), Fraction(30)]
+    "variance",
+    [Fraction(1, 4), *(pytest.param(variance, marks=pytest.mark.slow) for variance in (Fraction(7, 2), Fraction(30)))],
 )
 def test_discrete_gaussian(variance):
     draws = SecureDraws()
@@ -121,7 +122,9 @@ def test_discrete_gaussian(variance):
     judge(lambda: max(-15, min(15, draws.gaussian(variance))), law_at(variance), wrong)
 
 
-@pytest.mark.parametrize(("d", "rate"), [(1, Fraction(2)), (3, HALF), (40, Fraction(3))])
+@pytest.mark.parametrize(
+    ("d", "rate"), [(1, Fraction(2)), pytest.param(3, HALF, marks=pytest.mark.slow), (40, Fraction(3))]
+)
 def test_the_radius_of_the_gamma_mechanism(d, rate):
     draws = SecureDraws()
 

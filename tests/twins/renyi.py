@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpselect.accounting.renyi_budget import renyi_budget
+from dpselect.accounting.renyi import renyi_budget
 from dpselect.mechanisms import RenyiShaped
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, steepest

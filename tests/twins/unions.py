@@ -15,8 +15,13 @@ from dpselect.mechanisms import CountLaplace, GreedyLaplace, PolicyLaplace, Weig
 from dpselect.mechanisms.set_union.count import Counts
 from dpselect.mechanisms.set_union.kernels import loops
 from dpselect.mechanisms.set_union.port import UNIT
-from dpselect.mechanisms.set_union.release_laws import GaussianTail, LaplaceTail, ReleaseLaw
-from dpselect.mechanisms.set_union.thresholds import smallest_deviation, threshold
+from dpselect.mechanisms.set_union.release_laws import (
+    GaussianTail,
+    LaplaceTail,
+    ReleaseLaw,
+    smallest_deviation,
+    threshold,
+)
 from dpselect.mechanisms.set_union.weighted import even, rooted, weighted
 
 

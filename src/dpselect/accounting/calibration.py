@@ -1,4 +1,4 @@
-"""Calibration: the largest epsilon of one pick that fits a requested total."""
+"""Calibration: the largest epsilon of one pick that fits a requested total, and the price of k picks."""
 
 from __future__ import annotations
 
@@ -7,16 +7,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpselect.accounting.composition import Total, advanced, basic, bounded_range, compose_quickly, zcdp
+from dpselect import parameters
+from dpselect.accounting.composition import (
+    Total,
+    advanced,
+    basic,
+    bounded_range,
+    compose,
+    compose_quickly,
+    frugal,
+    zcdp,
+    zcdp_to_epsilon,
+)
 from dpselect.accounting.optimal_adaptive import adaptive_epsilon, largest_adaptive_pick
 from dpselect.accounting.renyi import renyi_epsilon
-from dpselect.privacy import BoundedRange, Plan, Steps
+from dpselect.errors import ParameterError
+from dpselect.parameters import Number
+from dpselect.privacy import BoundedRange, Neighbors, Plan, Privacy, PureDP, Steps
 
 Bound = Callable[[Sequence[Steps], Fraction], Total]
 """From steps and a delta to their total epsilon."""
 
 LEAST_RATIO = Fraction(1, 10**300)  # its logarithm is still taken in floats
 
+FINEST = Fraction(1, 2**40)  # rho is a multiple of this part of its power of two
 STEPS = 30  # an epsilon of one pick is found on a grid of 2^30 points, rounded down
 
 
@@ -123,3 +137,81 @@ def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int, boun
     share = min((Fraction(i, 64) for i in range(1, 64)), key=proxy)
     parts = [(delta, Fraction(0)), (delta * share, delta * (1 - share))]
     return min((Split(t, c, largest_epsilon(plan, epsilon, c, bound)) for t, c in parts), key=height)
+
+
+def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest rho, to twelve digits, for which rho-zCDP implies (epsilon, delta)-DP."""
+    high = Fraction(1)
+    while zcdp_to_epsilon(high, delta) <= epsilon:
+        high *= 2
+    low = high / 2
+    while zcdp_to_epsilon(low, delta) > epsilon:
+        high, low = low, low / 2
+    step = low * FINEST
+    while high - low > step:
+        middle = (low + high) / 2
+        low, high = (middle, high) if zcdp_to_epsilon(middle, delta) <= epsilon else (low, middle)
+    return low
+
+
+COUNT_SHARE = Fraction(1, 2)  # a noisy count takes half the epsilon of a pick, hence the same zCDP: (e/2)^2/2 = e^2/8
+
+
+def plan_of(picks: int, counted: int = 0) -> Plan:
+    """`picks` bounded-range steps of epsilon x, then `counted` noisy counts of epsilon x / 2."""
+
+    def plan(x: Fraction) -> tuple[Steps, ...]:
+        steps = (Steps(BoundedRange(x), picks), Steps(PureDP(x * COUNT_SHARE), counted))
+        return tuple(s for s in steps if s.times)
+
+    return plan
+
+
+def one_price(epsilon: Number | None, epsilon_per_pick: Number | None) -> None:
+    """Exactly one of the two ways to state a price must be used."""
+    if (epsilon is None) == (epsilon_per_pick is None):
+        came = "neither" if epsilon is None else "both"
+        raise ParameterError("epsilon", "be given, or epsilon_per_pick in its place", came)
+
+
+def price(
+    plan: Plan,
+    epsilon: Number | None,
+    epsilon_per_pick: Number | None,
+    composition: Fraction,
+    *,
+    failure: Fraction = Fraction(0),
+    neighbors: Neighbors,
+) -> tuple[Privacy, Fraction]:
+    """The privacy of the call and the epsilon of one pick; delta splits into `composition` and `failure`."""
+    one_price(epsilon, epsilon_per_pick)
+    wanted = None if epsilon is None else parameters.epsilon("epsilon", epsilon)
+    if wanted is not None:
+        pick = largest_epsilon(plan, wanted, composition)
+    else:
+        pick = parameters.epsilon("epsilon_per_pick", epsilon_per_pick)
+    return priced(plan(pick), wanted, composition, failure=failure, neighbors=neighbors), pick
+
+
+def priced(
+    steps: Sequence[Steps], wanted: Fraction | None, composition: Fraction, *, failure: Fraction, neighbors: Neighbors
+) -> Privacy:
+    """The privacy of steps that were calibrated to a `wanted` epsilon, or whose total is computed (None).
+
+    Where basic composition suffices, no delta is used. Steps whose sum is above `wanted` were calibrated with delta,
+    so delta is stated, however little it saved.
+    """
+    if wanted is None:
+        total = frugal(steps, composition)
+    else:
+        total = compose(steps, Fraction(0) if basic(steps) <= wanted else composition)
+        if total.epsilon > wanted:
+            raise ValueError("steps were not calibrated to the epsilon that they are to promise")
+    return Privacy(
+        epsilon=total.epsilon if wanted is None else wanted,
+        delta=total.delta + failure,
+        neighbors=neighbors,
+        steps=tuple(steps),
+        failure=failure,
+        bound=total.bound,
+    )

@@ -17,8 +17,6 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from dpselect.accounting.optimal_adaptive import LARGEST_EPSILON, adaptive_epsilon
-from dpselect.accounting.optimal_nonadaptive import nonadaptive_epsilon
-from dpselect.accounting.optimal_pure import LARGEST, optimal_pure, work
 from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.errors import ParameterError
 from dpselect.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
@@ -135,8 +133,8 @@ def _totals(steps: Sequence[AnySteps], delta: Fraction, adaptive: bool, effort: 
         if thorough and all_plain:
             bounds["advanced"] = advanced(plain, delta)
             bounds["bounded range"] = bounded_range(plain, delta)
-        if all_plain and (thorough or _mostly_pure(plain)) and work(plain) <= LARGEST:
-            bounds["optimal pure"] = optimal_pure(plain, delta)
+        if all_plain and (thorough or _mostly_pure(plain)) and (pure := _pure(plain, delta)) is not None:
+            bounds["optimal pure"] = pure
         if all_plain and effort is not Effort.QUICK and _worth_a_grid(plain):
             bounds["adaptive optimum"] = adaptive_epsilon(plain, delta)
         found += [Total(epsilon, name, used) for name, epsilon in bounds.items()]
@@ -154,12 +152,21 @@ def _worth_a_grid(steps: Sequence[Steps]) -> bool:
     return picks and fits and sum(s.times for s in steps) <= MOST_ADAPTIVE_STEPS
 
 
+def _pure(steps: Sequence[Steps], delta: Fraction) -> Fraction | None:
+    """The pure optimum, where it is quick to compute."""
+    from dpselect.accounting.optimal_pure import LARGEST, optimal_pure, work
+
+    return optimal_pure(steps, delta) if work(steps) <= LARGEST else None
+
+
 def _fixed(steps: Sequence[Steps], delta: Fraction) -> Fraction | None:
     """The non-adaptive optimum, for bounded-range steps of one epsilon."""
     kinds, times = {s.value for s in steps}, sum(s.times for s in steps)
     one = kinds.pop() if len(kinds) == 1 else None
     if not isinstance(one, BoundedRange) or times > MOST_FIXED_STEPS or one.epsilon > LARGEST_FIXED_EPSILON:
         return None
+    from dpselect.accounting.optimal_nonadaptive import nonadaptive_epsilon
+
     return nonadaptive_epsilon(times, one.epsilon, delta)
 
 

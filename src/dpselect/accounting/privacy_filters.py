@@ -1,6 +1,6 @@
-"""Privacy filters: what a session guarantees for many adaptive questions, and what each of their steps costs.
+"""Privacy filters: what a budget of picks guarantees for many adaptive questions, and what each of their steps costs.
 
-A session has k_star picks of one epsilon each, and l_star questions that may fail with a delta of their own. The
+It has k_star picks of one epsilon each, and l_star questions that may fail with a delta of their own. The
 questions and the number of their steps are chosen adaptively, from earlier answers, so only bounds that allow
 that are used. Each counts in its own way (docs/budgets.md proves all three):
 
@@ -72,7 +72,7 @@ class Alike:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a session, all exact: its guarantee, what it can be asked, and how its steps are counted."""
+    """The terms of a budget of picks, all exact: its guarantee, what it can be asked, and how its steps are counted."""
 
     epsilon: Fraction
     delta: Fraction
@@ -122,14 +122,14 @@ def by_total(epsilon: Fraction, delta: Fraction, k_star: int, l_star: int, swaps
 
 
 def _counting(bound: str, pick: BoundedRange) -> Filter:
-    """The filter that counts under the bound with which the session was opened."""
+    """The filter that counts under the bound with which the budget was made."""
     if bound == "basic":
         return Added(pick)
     return Concentrated(pick) if bound == "zCDP" else Alike(pick)
 
 
 def smallest_that_adds_up(steps: Sequence[Steps], delta: Fraction) -> Total:
-    """The bounds under which steps of different kinds can share one session."""
+    """The bounds under which steps of different kinds can share one budget."""
     added = Total(basic(steps), "basic")
     if delta == 0:
         return added

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from dpselect.accounting.renyi_budget import best_order, renyi_budget
+from dpselect.accounting.renyi import best_order, renyi_budget
 from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import ParameterError
 from dpselect.parameters import rounded_up

@@ -104,10 +104,9 @@ def numbers(values: Any) -> npt.NDArray[np.float64]:
     if isinstance(declared, np.ndarray):
         if declared.ndim != 1:
             raise ParameterError("values", VALUES, "another shape")
-        if declared.dtype.kind in "iuf":
+        _refuse_no_numbers(declared.dtype)
+        if declared.dtype != object:
             return declared.astype(np.float64, copy=False)
-        if declared.dtype.kind != "O":
-            raise ParameterError("values", VALUES, f"values of type {declared.dtype.type.__name__}")
         declared = declared.tolist()
     if set(map(type, declared)) <= {int, float}:
         with contextlib.suppress(OverflowError):
@@ -117,8 +116,16 @@ def numbers(values: Any) -> npt.NDArray[np.float64]:
 
 def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
     """An array where one is given, else a list of values without a type of their own."""
+    if isinstance(values, np.ma.MaskedArray):
+        hidden: npt.NDArray[Any] = np.array(values.data, dtype=object)
+        hidden[np.ma.getmaskarray(values)] = None
+        return hidden
     if isinstance(values, (list, tuple, range, np.ndarray)):
         return values
+    if is_encoded(values):
+        listed: list[object] = values.to_pylist()
+        return listed
+    _refuse_no_numbers(_dtype(values))
     for method in ("to_numpy", "to_pylist"):  # the first of PyArrow refuses what holds nulls
         if hasattr(values, method):
             with contextlib.suppress(Exception):
@@ -130,6 +137,24 @@ def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
     if array.ndim == 0:
         raise ParameterError("values", VALUES, f"a value of type {type(values).__name__}")
     return array
+
+
+def is_encoded(values: Any) -> bool:
+    """Are they places in a list, as Arrow encodes them? Its array of chunks has the last for what is missing."""
+    return hasattr(getattr(values, "type", None), "index_type") and hasattr(values, "to_pylist")
+
+
+def _dtype(values: Any) -> np.dtype[Any]:
+    """The type of array that a column makes where nothing is missing: what is missing may turn it into another."""
+    with contextlib.suppress(Exception):
+        none = getattr(values, "iloc", values)[:0]  # the first 0, whatever pandas calls its rows
+        return np.asarray(none.to_numpy()).dtype
+    return np.dtype(object)
+
+
+def _refuse_no_numbers(dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "iufO":
+        raise ParameterError("values", VALUES, f"values of type {dtype.type.__name__}")
 
 
 def _listable(values: Any) -> bool:

@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dpselect.command import options as shared
-from dpselect.command import run as asking
+from dpselect.command import asking, shared
 from dpselect.errors import ParameterError
 from dpselect.methods import names
 

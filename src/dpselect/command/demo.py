@@ -7,9 +7,7 @@ import os
 import shlex
 from pathlib import Path
 
-from dpselect.command import options as shared
-from dpselect.command import run as asking
-from dpselect.command import top
+from dpselect.command import asking, shared, top
 from dpselect.errors import OutputError, ParameterError
 
 QUESTION = "--user user --item artist -k 10 --epsilon 1 --delta 1e-6".split()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from dpselect.command import options as shared
-from dpselect.command import run as asking
+from dpselect.command import asking, shared
 
 EXAMPLES = """
 examples:

@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpselect.command import ledger_rows
-from dpselect.command import options as shared
-from dpselect.command.run import account_of
+from dpselect.command import ledger_rows, shared
+from dpselect.command.asking import account_of
 from dpselect.errors import LedgerError, OutputError
 
 if TYPE_CHECKING:

@@ -48,8 +48,8 @@ def balance_row(balance: Balance) -> dict[str, object]:
 
 def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
     """Every entry for a person, with what the account had left after it."""
+    from dpselect.ledger.audit import Sums
     from dpselect.ledger.question import summary
-    from dpselect.ledger.sums import Sums
 
     sums = Sums()
     asked: dict[int, str | None] = {}
@@ -74,7 +74,7 @@ def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
 
 
 def _named(account: Account) -> dict[str, Json]:
-    from dpselect.ledger.names import seen
+    from dpselect.ledger.account import seen
 
     return {"analyst": seen(account.analyst), "dataset": seen(account.dataset)}
 
@@ -118,10 +118,10 @@ def exported(entry: Entry) -> dict[str, Json]:
 
 def table(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows for a person."""
-    from dpselect.release import formatting
+    from dpselect.release.table import Table
 
     left = ("analyst", "dataset", "what", "rows", "question")
-    return formatting.text_table({name: [_brief(row[name]) for row in rows] for name in rows[0]}, left=left)
+    return Table({name: [_brief(row[name]) for row in rows] for name in rows[0]}, left).text()
 
 
 def _brief(value: object) -> object:

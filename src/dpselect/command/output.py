@@ -8,27 +8,21 @@ file is printed in its stead.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
-import stat
 import sys
-import time
-import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from dpselect.errors import OutputError, ParameterError
 from dpselect.release import formatting
-from dpselect.temporary import LOCKS, claimed, same, sweep_drafts
+from dpselect.release.new_file import NewFile, is_device
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release
 
 BY_EXTENSION = {".txt": "table", ".csv": "csv", ".json": "json", ".parquet": "parquet"}
 SETS_BY_EXTENSION = {**BY_EXTENSION, ".txt": "lines"}
-RESERVE = 1 << 20  # bytes: more than a release of thousands of items takes
 
 
 # ---- what is written --------------------------------------------------------------------------------------
@@ -100,15 +94,6 @@ def destination(path: Path | None, inputs: Sequence[str]) -> Destination:
     return NewFile(path, real)
 
 
-def is_device(path: Path) -> bool:
-    """A terminal, a pipe, /dev/null: nothing can stand beside it or take its place."""
-    if path.as_posix().startswith(("/dev/", "/proc/")):
-        return True
-    with contextlib.suppress(OSError):
-        return not (stat.S_ISREG(path.stat().st_mode) or path.is_dir())
-    return False
-
-
 class StandardOutput:
     """Standard output, in bytes so that nothing depends on the terminal's encoding but a table for people."""
 
@@ -150,94 +135,6 @@ class Device:
 
     def give_up(self) -> None:
         """Nothing was begun."""
-
-
-@dataclass
-class _Draft:
-    """What a draft is removed by. It is filled step by step, so that a signal at any of them leaves nothing."""
-
-    maker: int = field(default_factory=os.getpid)
-    path: Path | None = None
-    file: BinaryIO | None = None
-
-
-class NewFile:
-    """A file that appears whole or not at all: bytes go to a reserved file beside it, which then takes its name.
-
-    The draft goes when this object does, whatever ends the work; what a process that was killed left goes next time.
-    """
-
-    def __init__(self, path: Path, real: Path) -> None:
-        self.real = real
-        self._draft = _Draft()
-        self._end = weakref.finalize(self, _forget, self._draft)
-        try:
-            file = self._begun()
-        except OSError as error:
-            raise OutputError(f"{path} cannot be written: {error.strerror}") from None
-        try:
-            reserve(file.fileno())
-        except OSError as error:
-            self.give_up()
-            raise OutputError(f"there is no room for {path}: {error.strerror}") from None
-
-    def _begun(self) -> BinaryIO:
-        """A new draft beside the file, locked while it is open. Its name is nobody else's: it may be removed by it."""
-        place, prefix = self.real.parent, f".{self.real.name}."
-        how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        sweep_drafts(str(place), prefix, ".part")
-        while True:
-            self._draft.path = place / f"{prefix}{os.getpid()}-{time.time_ns()}.part"
-            try:
-                self._draft.file = file = os.fdopen(os.open(self._draft.path, how, 0o666), "wb")
-            except FileExistsError:
-                continue
-            if claimed(file.fileno()) and same(self._draft.path, file.fileno()):
-                return file
-
-    def write(self, content: bytes) -> None:
-        """Into the draft and down to the disk, then the draft takes the file's name."""
-        draft, file = self._draft.path, self._draft.file
-        if draft is None or file is None:
-            raise ValueError("there is no draft any more")
-        file.write(content)  # over the reserved bytes, which are cut off only after
-        file.flush()
-        file.truncate(len(content))
-        os.fsync(file.fileno())
-        if not LOCKS:
-            file.close()  # Windows renames no open file
-        with contextlib.suppress(OSError):
-            draft.chmod(stat.S_IMODE(self.real.stat().st_mode))  # an old file keeps its permissions
-        draft.replace(self.real)
-        self.give_up()
-
-    def give_up(self) -> None:
-        """Remove the draft, if it has not become the file; the old file, if there was one, is untouched."""
-        try:
-            self._end()
-        except BaseException:
-            _forget(self._draft)
-            raise
-
-
-def _forget(draft: _Draft) -> None:
-    if draft.file is not None:
-        with contextlib.suppress(OSError):
-            draft.file.close()  # which may write what was refused before
-    if draft.path is not None and os.getpid() == draft.maker:
-        draft.path.unlink(missing_ok=True)
-
-
-def reserve(descriptor: int) -> None:
-    """Take the room now, so that a full disk is found before the data is read."""
-    if not hasattr(os, "posix_fallocate"):
-        return
-    try:
-        os.posix_fallocate(descriptor, 0, RESERVE)
-    except OSError as error:
-        # Some file systems cannot reserve; that alone is no reason to refuse.
-        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS):
-            raise
 
 
 # ---- when it cannot be written ----------------------------------------------------------------------------

@@ -6,11 +6,10 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn, Protocol, cast
 
-from dpselect.command import options as shared
+from dpselect.command import shared
 
 COMMANDS = {
     "top": "the k items that most users share, ranked",
@@ -164,6 +163,8 @@ class Parser(argparse.ArgumentParser):
 
 def near_only(word: str, known: Sequence[str]) -> str | None:
     """A hint only where some name is near, or begins so."""
+    from difflib import get_close_matches
+
     begun = [one for one in known if len(word) > len("--e") and one.startswith(word)]
     return meant(begun[:2] or get_close_matches(word, known, n=2, cutoff=0.75 if word.startswith("-") else 0.5))
 

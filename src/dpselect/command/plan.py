@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpselect.command import options as shared
+from dpselect.command import shared
 from dpselect.errors import DataError, OutputError, ParameterError
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dpselect.command import options as shared
-from dpselect.command import run as asking
+from dpselect.command import asking, shared
 from dpselect.errors import DataError, ParameterError
 from dpselect.methods import names
 

@@ -9,19 +9,18 @@ from dpselect.first_use import fetched
 if TYPE_CHECKING:
     from dpselect.draws.certified import CertifiedDraws, SecureDraws
     from dpselect.draws.entropy import fresh_key
-    from dpselect.draws.laws import Layers, Masses, MonotoneProbability, Noise
     from dpselect.draws.loss_levels import Levels
-    from dpselect.draws.port import Draws
+    from dpselect.draws.port import Draws, Layers, Masses, MonotoneProbability, Noise
     from dpselect.draws.weights import Weights
 
 _HOMES = {
     "CertifiedDraws": "certified",
     "Draws": "port",
-    "Layers": "laws",
+    "Layers": "port",
     "Levels": "loss_levels",
-    "Masses": "laws",
-    "MonotoneProbability": "laws",
-    "Noise": "laws",
+    "Masses": "port",
+    "MonotoneProbability": "port",
+    "Noise": "port",
     "SecureDraws": "certified",
     "Weights": "weights",
     "fresh_key": "entropy",

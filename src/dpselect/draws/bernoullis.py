@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.draws.core import Core
-from dpselect.draws.laws import MonotoneProbability
+from dpselect.draws.port import MonotoneProbability
 from dpselect.errors import ParameterError
 from dpselect.reals import lower, upper
 

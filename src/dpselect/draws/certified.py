@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from dpselect.draws.laws import Layers, Masses, MonotoneProbability, Noise
+    from dpselect.draws.port import Layers, Masses, MonotoneProbability, Noise
     from dpselect.draws.weights import Weights
     from dpselect.reals import Real
 
@@ -72,7 +72,7 @@ class CertifiedDraws(Core):
 
     def gaussian(self, variance: Fraction) -> int:
         """Draw discrete Gaussian noise."""
-        from dpselect.draws.discrete_gaussian import gaussian
+        from dpselect.draws.core import gaussian
 
         return gaussian(self, variance)
 

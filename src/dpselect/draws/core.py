@@ -7,6 +7,7 @@ them all behind the port.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isqrt
 
 from flint import arb, ctx
 
@@ -75,3 +76,16 @@ class Core:
     def laplace(self, rate: Fraction) -> int:
         """Draw the difference of two geometric numbers, which is discrete Laplace noise."""
         return self.geometric(rate) - self.geometric(rate)
+
+
+def gaussian(core: Core, variance: Fraction) -> int:
+    """Draw z with probability proportional to exp(-z^2 / (2 variance)) (Canonne, Kamath, Steinke 2020, Algorithm 3).
+
+    With t = floor(sigma) + 1 and y from the discrete Laplace distribution of rate 1/t, accepting with probability
+    exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2)) leaves exp(-y^2 / (2 sigma^2)) times a constant.
+    """
+    t = isqrt(variance.__floor__()) + 1
+    while True:
+        y = core.laplace(Fraction(1, t))
+        if core.bernoulli(Exp(-((abs(y) - variance / t) ** 2) / (2 * variance))):
+            return y

@@ -20,7 +20,7 @@ import numpy as np
 from flint import arb, ctx
 
 from dpselect.draws.core import Core
-from dpselect.draws.laws import Masses
+from dpselect.draws.port import Masses
 from dpselect.reals import enclose
 
 BITS = 64

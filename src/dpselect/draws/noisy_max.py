@@ -16,7 +16,7 @@ from flint import arb, ctx
 
 from dpselect.draws.core import Core
 from dpselect.draws.float_exp import decay
-from dpselect.draws.laws import Noise
+from dpselect.draws.port import Noise
 from dpselect.draws.weights import Floats, Weights
 from dpselect.reals import enclose, lower, upper
 

@@ -17,9 +17,9 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from dpselect.draws.core import Core
-from dpselect.draws.laws import Layers
 from dpselect.draws.loss_levels import power
 from dpselect.draws.monotone_categorical import Cell, first_cells, refined, sample_product
+from dpselect.draws.port import Layers
 from dpselect.reals import enclose
 
 BITS = 96

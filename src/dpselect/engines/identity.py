@@ -12,7 +12,7 @@ from typing import Any
 from dpselect.engines.postgres import address
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import Files, find
-from dpselect.engines.spark import source as spark_source
+from dpselect.engines.spark.source import is_spark, place
 from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.errors import ParameterError
 
@@ -23,8 +23,8 @@ def shown(source: object) -> str:
     """A source without its rows."""
     if is_postgres(source):
         return repr(address.place(source))
-    if spark_source.is_spark(source):
-        return repr(spark_source.place(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
+    if is_spark(source):
+        return repr(place(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
     if is_warehouse(source):
         return repr(source)
     if isinstance(source, (str, os.PathLike)):
@@ -38,8 +38,8 @@ def source_of(source: object) -> tuple[Json, bool]:
     """A source as the text says it, and whether that pins down its rows. Frames and connections are only named."""
     if is_postgres(source):
         return address.identity(source), False
-    if spark_source.is_spark(source):
-        return spark_source.place(source), False
+    if is_spark(source):
+        return place(source), False
     if is_warehouse(source):
         return repr(source), False
     found = _fingerprint(source)
@@ -55,14 +55,14 @@ def is_fixed(source: object) -> bool:
 
 
 def _fingerprint(source: object) -> Json:
-    """[path, inode, last write, last change] of every file; None for what is no file. None of them is opened."""
+    """[path, inode, last write, last change] of every file; None for what is no file, or is gone. None is opened."""
     files = _files(source)
     if files is None:
         return None
     # A database may have its newest rows beside it, under the name by which we open it.
     beside = [os.path.realpath(path) + ".wal" for path in files.paths] if files.kind == "duckdb" else []
     try:
-        return [_stamp(path) for path in (*files.paths, *beside) if os.path.exists(path)]
+        return [_stamp(path) for path in (*files.paths, *filter(os.path.exists, beside))]
     except OSError:
         return None
 

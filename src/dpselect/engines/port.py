@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
+
+from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
     from dpselect.aggregates.histogram import Histogram
@@ -15,12 +16,6 @@ if TYPE_CHECKING:
     from dpselect.domain import Domain
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
-
-Progress = Callable[[float | None], None]
-"""Called about five times a second while a query runs: the part that is done in twentieths, None where unknown.
-
-Nothing finer: an exact share, or a call for so many users, would tell how many there are.
-"""
 
 
 class PerUser(StrEnum):
@@ -72,8 +67,10 @@ class Engine(Protocol):
         """
         ...
 
-    def check(self, domain: Domain) -> None:
-        """Refuse a domain that does not fit the item column, before a row is read and before anything is paid.
+    def check(self, domain: Domain, *, k: int = 1) -> None:
+        """Refuse a domain that does not fit the item column, or has fewer than k items there.
+
+        That is before a row is read and before anything is paid.
 
         `grouped` does so too; who reserves a budget in between asks first.
         """

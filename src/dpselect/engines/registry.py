@@ -46,7 +46,7 @@ def open_engine(
     from dpselect.engines.sql.engine import SqlEngine
 
     refuse_newlines(newlines_in_values)
-    return SqlEngine.opened(database, source, **given)
+    return SqlEngine(database, source, **given)
 
 
 def _database(source: object) -> Callable[..., Any] | None:

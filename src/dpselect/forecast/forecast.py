@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpselect.forecast import plots
 from dpselect.parameters import shown
-from dpselect.release import formatting
+from dpselect.release import formatting, plots
 from dpselect.release.formatting import Json
+from dpselect.release.table import Leaflet, Table, Tabular
 
 if TYPE_CHECKING:
-    import polars
     from matplotlib.figure import Figure
 
 FREE = "A forecast: no data was read and no budget was spent."
-LEFT = ("method",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +47,7 @@ class ForecastRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Forecast:
+class Forecast(Tabular):
     """The expected answers of every mechanism at every epsilon. No data was read, no budget was spent.
 
     Iterable over its rows, with their number as its length. `assumed` holds the parameters, `sentences` say how to
@@ -93,19 +89,6 @@ class Forecast:
         }
         return {**columns, "epsilon": [shown(row.epsilon) for row in self.rows]}
 
-    def to_polars(self) -> polars.DataFrame:
-        """A polars data frame."""
-        frame: polars.DataFrame = formatting.optional("polars", "polars").DataFrame(self.to_columns())
-        return frame
-
-    def to_pandas(self) -> Any:
-        """A pandas data frame."""
-        return formatting.optional("pandas", "pandas").DataFrame(self.to_columns())
-
-    def to_arrow(self) -> Any:
-        """A pyarrow table."""
-        return formatting.optional("pyarrow", "pyarrow").table(self.to_columns())
-
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """A line for each method against epsilon, as a matplotlib figure; saved where a path is given."""
         lines = {
@@ -117,13 +100,14 @@ class Forecast:
     # ---- for people ---------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        notes = [textwrap.fill(s, 100, initial_indent="  ", subsequent_indent="    ") for s in self.sentences]
-        return "\n".join([formatting.text_table(self._shown(), left=LEFT), "", FREE, *notes])
+        return self._leaflet().text()
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        lines = (FREE, *self.sentences)
-        return formatting.html_table(self._shown()) + "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+        return self._leaflet().html()
+
+    def _leaflet(self) -> Leaflet:
+        return Leaflet(Table(self._shown(), left=("method",)), price=[FREE], how=self.sentences, how_title="")
 
     def _shown(self) -> dict[str, list[object]]:
         """Columns for a person; those without any value are left out."""

@@ -12,15 +12,14 @@ import numpy as np
 from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
-from dpselect.forecast import top_k as top
-from dpselect.forecast import union
+from dpselect.forecast import top_k, union
 from dpselect.forecast.forecast import Forecast
 from dpselect.forecast.population import MOST_EVENTS, Floats, Population, Released, Zipf
 from dpselect.forecast.top_k import TopKForecast
 from dpselect.forecast.union import UnionForecast
 from dpselect.mechanisms.port import check_call, secure
 from dpselect.methods import names
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.release import formatting
 from dpselect.release.release import Release
 
@@ -31,8 +30,6 @@ MOST_ITEMS = 10**7
 MOST_USERS = 10**12
 STEEPEST = 10
 LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10_000), Fraction(100)
-
-Progress = Callable[[float | None], None]
 
 
 def plan(
@@ -107,8 +104,8 @@ def _top(
     draws: Draws,
     tell: Callable[[float], None],
 ) -> Forecast:
-    chosen = _methods(methods, top.applying(known=terms.known, bounded=terms.max_items_per_user is not None))
-    rows = tuple(top.top_k_rows(terms, population, chosen, epsilons, draws, tell))
+    chosen = _methods(methods, top_k.applying(known=terms.known, bounded=terms.max_items_per_user is not None))
+    rows = tuple(top_k.top_k_rows(terms, population, chosen, epsilons, draws, tell))
     sentences = [
         population.sentence(),
         *_bound(terms.max_items_per_user),
@@ -264,10 +261,10 @@ def _bound(most: int | None) -> list[str]:
 
 def _runs(methods: Sequence[str]) -> str:
     """How often: less where every count is noised, which takes longer."""
-    fewer = [name for name in methods if top.runs_of(name) != top.RUNS]
+    fewer = [name for name in methods if top_k.runs_of(name) != top_k.RUNS]
     if len(fewer) == len(methods):
-        return f"{top.RUNS_OF_NOISE} times"
-    return f"{top.RUNS} times" + (f" ({' and '.join(fewer)} {top.RUNS_OF_NOISE} times)" if fewer else "")
+        return f"{top_k.RUNS_OF_NOISE} times"
+    return f"{top_k.RUNS} times" + (f" ({' and '.join(fewer)} {top_k.RUNS_OF_NOISE} times)" if fewer else "")
 
 
 def _why(most: int | None, users: bool) -> str:

@@ -15,8 +15,7 @@ from dpselect.domain import Size
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.forecast.forecast import ForecastRow
-from dpselect.forecast.population import Population, expected_counts
-from dpselect.forecast.release_chances import smallest_likely
+from dpselect.forecast.population import Population, expected_counts, smallest_likely
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
 from dpselect.methods import Bound

@@ -17,11 +17,10 @@ from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.forecast.forecast import ForecastRow
-from dpselect.forecast.population import Floats, Population, expected_counts
-from dpselect.forecast.release_chances import chances, smallest_likely
+from dpselect.forecast.population import Floats, Population, chances, expected_counts, smallest_likely
 from dpselect.mechanisms import SetUnion, TruncatedGeometric
-from dpselect.mechanisms.set_union.ordering import bounded, users_and_items_in_order
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve
+from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order
 from dpselect.methods import Bound, Weights
 
 RUNS = 5  # of mechanisms with rounds, whose chances have no formula

@@ -5,25 +5,51 @@ from __future__ import annotations
 import getpass
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any, Protocol
 
 from dpselect import parameters
 from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger import Account, Balance, Charge, Ledger
 from dpselect.ledger.question import Question
-from dpselect.parameters import Number, rounded_down, rounded_up
-from dpselect.privacy import ApproxDP, Neighbors
+from dpselect.parameters import MOST_BITS, Number, rounded_down, rounded_up
+from dpselect.privacy import ApproxDP, Neighbors, Privacy, Steps
 from dpselect.processes import here, refuse_copy
 from dpselect.release.archive import archived, restored
 from dpselect.release.release import Receipt, Release
 
 LONGEST_PLACE = 1000  # characters of a path or an address, which messages repeat
 Where = str | os.PathLike[str] | Ledger
-Answer = tuple[Release, ApproxDP]
-"""A release, and what it cost in the end."""
+NOTHING = ApproxDP(Fraction(0), Fraction(0))
+
+
+class Payable(Protocol):
+    """What a budget must know of a question to add its price up."""
+
+    @property
+    def ceiling(self) -> ApproxDP:
+        """What any answer costs at most."""
+        ...
+
+    def spent(self, release: Release) -> ApproxDP:
+        """What an answer cost, read from the answer alone."""
+        ...
+
+
+class Priced(Payable, Protocol):
+    """A question with its price in steps."""
+
+    @property
+    def price(self) -> Privacy:
+        """What any answer promises, and costs at most."""
+        ...
+
+    def steps(self, release: Release) -> Sequence[Steps]:
+        """The steps that an answer took, read from the answer alone."""
+        ...
 
 
 class Budget:
@@ -54,7 +80,7 @@ class Budget:
         epsilon = parameters.epsilon("epsilon", epsilon)
         self._total = ApproxDP(epsilon, parameters.probability("delta", delta, zero=True))
         self._taken = ApproxDP(Fraction(0), Fraction(0))
-        self._answers: dict[str, Release] = {}
+        self._answers: dict[str, str] = {}  # archived, since whoever has a release may alter it
         self._lock = threading.Lock()
         self._home = here()
 
@@ -83,23 +109,45 @@ class Budget:
         if neighbors is not Neighbors.ADD_REMOVE:
             raise ParameterError("neighbors", "be add-remove where a budget pays", came(neighbors))
 
-    def pay(self, ceiling: ApproxDP, question: Question, ask: Callable[[], Answer], *, fresh: bool) -> Release:
+    def price(self, verb: str, epsilon: Number | None, delta: Number | None) -> dict[str, Any]:  # noqa: ARG002
+        """The price of a question as its parameters; a budget may have one of its own where none is named."""
+        return parameters.price(epsilon, delta)
+
+    def pay(self, asked: Priced, question: Question, ask: Callable[[], Release], *, fresh: bool) -> Release:
         """The answer, paid. What ends it once it is being asked leaves the ceiling taken: never too little."""
-        if self._home != here():  # before the lock, which a fork may have copied locked
-            raise BudgetError("the budget belongs to the process that made it", "make another one in this process")
-        if question.repeatable and not fresh:
-            with self._lock:
-                stored = self._answers.get(question.text)
-            if stored is not None:
-                return replace(stored, charged=self._receipt(ApproxDP(Fraction(0), Fraction(0)), repeated=True))
+        self._check_process()
+        stored = self._stored(question, fresh=fresh)
+        if stored is not None:
+            return replace(stored, charged=self._receipt(NOTHING, repeated=True))
+        ceiling = asked.ceiling
         self._take(ceiling)
-        release, spent = ask()
+        release = ask()
+        spent = asked.spent(release)
+        self._check_process()  # a child that was forked meanwhile has drawn an answer that nothing was taken for
         with self._lock:
-            epsilon, delta = spent.epsilon - ceiling.epsilon, spent.delta - ceiling.delta
-            self._taken = ApproxDP(self._taken.epsilon + epsilon, self._taken.delta + delta)
-            if question.repeatable:
-                self._answers[question.text] = release
+            self._add(spent.epsilon - ceiling.epsilon, spent.delta - ceiling.delta)
+        self._store(question, release)
         return replace(release, charged=self._receipt(spent))
+
+    def _check_process(self) -> None:
+        """Before the lock, which a fork may have copied locked."""
+        if self._home != here():
+            raise BudgetError("the budget belongs to the process that made it", "make another one in this process")
+
+    def _stored(self, question: Question, *, fresh: bool) -> Release | None:
+        """The answer to the same question, if it was kept and is wanted."""
+        if fresh or not question.repeatable:
+            return None
+        with self._lock:
+            stored = self._answers.get(question.text)
+        return None if stored is None else restored(stored)
+
+    def _store(self, question: Question, release: Release) -> None:
+        """Keep the answer as text, which nobody who has the release can alter."""
+        if question.repeatable:
+            kept = archived(release)
+            with self._lock:
+                self._answers[question.text] = kept
 
     def _take(self, ceiling: ApproxDP) -> None:
         with self._lock:
@@ -110,8 +158,12 @@ class Budget:
                     f"budget has ({rounded_down(left.epsilon)}, {rounded_down(left.delta)}) left",
                     "ask for less, or make a larger budget",
                 )
-            taken = ApproxDP(self._taken.epsilon + ceiling.epsilon, self._taken.delta + ceiling.delta)
-            self._taken = taken
+            self._add(ceiling.epsilon, ceiling.delta)
+
+    def _add(self, epsilon: Fraction, delta: Fraction) -> None:
+        taken, total = self._taken, self._total
+        epsilon, delta = _short(taken.epsilon + epsilon, total.epsilon), _short(taken.delta + delta, total.delta)
+        self._taken = ApproxDP(epsilon, delta)
 
     def _receipt(self, spent: ApproxDP, *, repeated: bool = False) -> Receipt:
         left = self.left
@@ -120,6 +172,13 @@ class Budget:
         sentence = f"{REPEATED}; {has}" if repeated else f"{price}; {has}"
         numbers: dict[str, object] = {"epsilon_left": left.epsilon, "delta_left": left.delta}
         return Receipt(sentence, {**numbers, "epsilon": spent.epsilon, "delta": spent.delta, "repeated": repeated})
+
+
+def _short(taken: Fraction, total: Fraction) -> Fraction:
+    """No less than was taken, in few digits: a sum of prices of many denominators could not be written down."""
+    if taken.denominator.bit_length() <= MOST_BITS:
+        return taken
+    return min(total, Charge.up(taken, taken).epsilon)
 
 
 class Left(ApproxDP):
@@ -167,9 +226,9 @@ class LedgerBudget(Budget):
 
     def pay(
         self,
-        ceiling: ApproxDP,
+        asked: Payable,
         question: Question,
-        ask: Callable[[], Answer],
+        ask: Callable[[], Release],
         *,
         fresh: bool,
         agree: AbstractContextManager[object] | None = None,
@@ -188,6 +247,7 @@ class LedgerBudget(Budget):
                     return replace(restored(stored), charged=_repeated(ledger.balance(self.account)))
             with agree or nullcontext():
                 reservation = None
+                ceiling = asked.ceiling
                 try:
                     reservation = ledger.reserve(self.account, Charge.up(ceiling.epsilon, ceiling.delta), question.text)
                     ledger.start(reservation)
@@ -195,7 +255,8 @@ class LedgerBudget(Budget):
                     if reservation is not None:
                         ledger.abandon(reservation)
                     raise
-                release, spent = ask()
+                release = ask()
+                spent = asked.spent(release)
                 charge = Charge.up(spent.epsilon, spent.delta)
                 balance = ledger.settle(reservation, charge, archived(release))
         return replace(release, charged=release.charged or _charged(charge, balance))

@@ -93,13 +93,12 @@ def chained(draft: Draft, number: int, previous: str) -> Entry:
     """The draft as the entry of that number, now."""
     at = now()
     says = (draft.kind, draft.account, draft.charge, draft.question, draft.refers_to, draft.release)
-    return Entry(number, *says, at, previous, _digest(number, *says, at, previous))
+    return Entry(number, *says, at, previous, _digest(number, draft, at, previous))
 
 
 def digest_of(entry: Entry) -> str:
     """The digest that the entry must have for what it says."""
-    says = (entry.kind, entry.account, entry.charge, entry.question, entry.refers_to, entry.release)
-    return _digest(entry.number, *says, entry.at, entry.previous)
+    return _digest(entry.number, entry, entry.at, entry.previous)
 
 
 def first_digest(ledger: str, born: int) -> str:
@@ -117,20 +116,10 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-def _digest(
-    number: int,
-    kind: Kind,
-    account: Account,
-    charge: Charge,
-    question: str | None,
-    refers_to: int | None,
-    release: str | None,
-    at: str,
-    previous: str,
-) -> str:
-    amounts = (decimal(charge.epsilon), decimal(charge.delta))
-    says = (number, str(kind), account.dataset, account.analyst, *amounts, question, refers_to, release, at)
-    return _sha256([previous, *says])
+def _digest(number: int, said: Draft | Entry, at: str, previous: str) -> str:
+    account, amounts = said.account, (decimal(said.charge.epsilon), decimal(said.charge.delta))
+    says = (str(said.kind), account.dataset, account.analyst, *amounts, said.question, said.refers_to, said.release)
+    return _sha256([previous, number, *says, at])
 
 
 def _sha256(fields: list[str | int | None]) -> str:

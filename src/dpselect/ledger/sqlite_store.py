@@ -1,17 +1,21 @@
-"""A ledger in one SQLite file: write-ahead log, each commit on the disk before it returns, one writer at a time."""
+"""A ledger in one SQLite file: write-ahead log, each commit on the disk before it returns, one writer at a time.
+
+What SQLite says when something fails becomes a sentence for a person; its own text is never shown. A group may get at
+a ledger's files, where the owner says so; everybody may by oversight only.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import stat
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dpselect.errors import LedgerError
+from dpselect.errors import LedgerError, LedgerWarning
 from dpselect.ledger.port import PATIENCE, Cell, Dialect, Row
-from dpselect.ledger.rights import check_folder, warn_of_others
-from dpselect.ledger.sqlite_errors import said_plainly
 from dpselect.processes import leave_to_parent
 
 _SETTINGS = (
@@ -205,3 +209,89 @@ def _may(path: Path, right: int) -> bool:
 def _reason(error: OSError | ValueError) -> str:
     """The system's word for it, without any path."""
     return (error.strerror or type(error).__name__) if isinstance(error, OSError) else "it is no path"
+
+
+_PRIMARY = 0xFF  # the low byte of SQLite's extended error codes
+_NO_TABLE = ("no such table", "no such column")
+
+_SAYS: dict[int, tuple[str, str | None]] = {
+    sqlite3.SQLITE_FULL: ("could not be written: the disk is full", "make room, then ask again"),
+    sqlite3.SQLITE_READONLY: (
+        "may not be written by this user",
+        "ask its owner for the right to write to the file and its folder",
+    ),
+    sqlite3.SQLITE_CORRUPT: ("is damaged", "run `dpselect ledger verify`, then take it from a backup"),
+    sqlite3.SQLITE_NOTADB: ("is no ledger: the file is no SQLite database", "check the path"),
+    sqlite3.SQLITE_BUSY: (f"was in use by others for {PATIENCE} seconds", "ask again, or find out who holds it"),
+    sqlite3.SQLITE_LOCKED: ("is in use", "ask again"),
+    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "check the rights to the file and its folder"),
+    sqlite3.SQLITE_IOERR: ("could not be read or written: the disk or its file system failed", "check the disk"),
+    sqlite3.SQLITE_PERM: ("may not be used by this user", "check the rights to the file"),
+    sqlite3.SQLITE_CONSTRAINT: ("refused a change that no ledger makes", "run `dpselect ledger verify`"),
+    sqlite3.SQLITE_NOMEM: ("could not be read or written: memory ran out", None),
+    sqlite3.SQLITE_TOOBIG: ("could not take so long a text", None),
+}
+
+
+@contextmanager
+def said_plainly(place: str) -> Iterator[None]:
+    """Turn SQLite's errors into ledger errors."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        says, hint = _sentence(error)
+        raise LedgerError(f"the ledger at {place} {says}", hint) from None
+    except UnicodeDecodeError:  # the message itself quotes damaged bytes
+        says, hint = _SAYS[sqlite3.SQLITE_CORRUPT]
+        raise LedgerError(f"the ledger at {place} {says}", hint) from None
+
+
+def _sentence(error: sqlite3.Error) -> tuple[str, str | None]:
+    code = getattr(error, "sqlite_errorcode", None)
+    if isinstance(code, int) and code & _PRIMARY in _SAYS:
+        return _SAYS[code & _PRIMARY]
+    if any(words in str(error) for words in _NO_TABLE):
+        return "is no ledger: its tables are not there", "make one with `dpselect ledger init`"
+    name = getattr(error, "sqlite_errorname", type(error).__name__)
+    return f"failed ({name})", "run `dpselect ledger verify`"
+
+
+_FILES = ("", "-wal", "-shm", "-journal")  # what SQLite keeps beside the file
+
+
+def check_folder(path: Path) -> None:
+    """Refuse to make a ledger where everybody could put another one in its place."""
+    if _everybody_may_replace(path):
+        raise LedgerError(
+            f"no ledger can be made at {path}: every user of this machine may replace files in its folder",
+            f"name another folder, or chmod o-w {path.parent}",
+        )
+
+
+def warn_of_others(path: Path) -> None:
+    """Tell of a ledger that is open to everybody: earlier versions made them so."""
+    for file in (path.with_name(path.name + end) for end in _FILES):
+        if _mode(file) & (stat.S_IROTH | stat.S_IWOTH):
+            _warn(
+                f"{file} may be read by every user of this machine, and it holds questions and answers", f"600 {file}"
+            )
+    if _everybody_may_replace(path):
+        _warn(f"every user of this machine may replace the ledger at {path}", f"o-w {path.parent}")
+
+
+def _warn(what: str, chmod: str) -> None:
+    warnings.warn(f"{what}\nhint: chmod {chmod}", LedgerWarning, stacklevel=2)
+
+
+def _everybody_may_replace(path: Path) -> bool:
+    """A sticky folder, such as /tmp, lets nobody but its owner replace a file."""
+    mode = _mode(path.parent)
+    return bool(mode & stat.S_IWOTH and not mode & stat.S_ISVTX)
+
+
+def _mode(path: Path) -> int:
+    """The rights of a file, none where it is not there, or where rights are kept otherwise (Windows)."""
+    try:
+        return path.stat().st_mode if os.name == "posix" else 0
+    except OSError:
+        return 0

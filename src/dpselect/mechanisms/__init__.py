@@ -17,19 +17,17 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.joint.set import JointSet
     from dpselect.mechanisms.port import Mechanism
     from dpselect.mechanisms.quantile import Quantile
-    from dpselect.mechanisms.set_union.count import CountGaussian, CountLaplace
+    from dpselect.mechanisms.set_union.count import CountGaussian, CountLaplace, TruncatedGeometric
     from dpselect.mechanisms.set_union.greedy import GreedyGeometric, GreedyLaplace
     from dpselect.mechanisms.set_union.policy import PolicyGaussian, PolicyLaplace
     from dpselect.mechanisms.set_union.port import SetUnion
     from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
     from dpselect.mechanisms.set_union.shaped import ShapedPolicy, ShapedWeighted
     from dpselect.mechanisms.set_union.sips import SIPS
-    from dpselect.mechanisms.set_union.truncated_geometric import TruncatedGeometric
     from dpselect.mechanisms.set_union.weighted import WeightedGaussian, WeightedLaplace
-    from dpselect.mechanisms.top_k.chosen_k_bar import ChosenKBar
     from dpselect.mechanisms.top_k.discover import DiscoverThenPeel
     from dpselect.mechanisms.top_k.gamma import GammaMechanism
-    from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
+    from dpselect.mechanisms.top_k.limited_domain import ChosenKBar, LimitedDomain
     from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
     from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace
     from dpselect.mechanisms.top_k.one_shot_laplace import ApproxOneShotLaplace, OneShotLaplace
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ApproxOneShotLaplace": "top_k.one_shot_laplace",
     "CanonicalSet": "joint.canonical_set",
-    "ChosenKBar": "top_k.chosen_k_bar",
+    "ChosenKBar": "top_k.limited_domain",
     "CountGaussian": "set_union.count",
     "CountLaplace": "set_union.count",
     "DiscoverThenPeel": "top_k.discover",
@@ -67,7 +65,7 @@ _HOMES = {
     "SetUnion": "set_union.port",
     "ShapedPolicy": "set_union.shaped",
     "ShapedWeighted": "set_union.shaped",
-    "TruncatedGeometric": "set_union.truncated_geometric",
+    "TruncatedGeometric": "set_union.count",
     "WeightedGaussian": "set_union.weighted",
     "WeightedLaplace": "set_union.weighted",
 }

@@ -6,9 +6,11 @@ members drawn from groups are looked up once at the end, in one pass over the sc
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -16,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.value_counts import is_encoded
 from dpselect.draws.weights import Scores, Weights
 from dpselect.errors import ParameterError
 
@@ -25,6 +28,8 @@ Answer = npt.NDArray[np.int64] | list[Any]
 
 MUST = "be finite numbers: integers, floats, Fractions or Decimals"
 EXACT = 2**53  # the largest integer that floats hold with all before it
+FLOAT = 8  # bytes of a float64
+LARGEST = 5000  # decimal exponent of a score: more than any float has
 FEW = 4  # so many groups are looked up one by one
 BINS_PER_SCORE = 4  # counting by value costs a pass over the range of the scores: worth it up to here
 
@@ -113,7 +118,9 @@ def whole_sizes(sizes: Sequence[int]) -> npt.NDArray[np.int64] | npt.NDArray[np.
 def exact(scores: Any) -> Scores:
     """Scores as int64, as float64 (each the rational it is), or as Python numbers where neither holds them."""
     if not isinstance(scores, (np.ndarray, list, tuple, range)) and hasattr(scores, "to_numpy"):
-        scores = scores.to_numpy()
+        scores = _column(scores)
+    if np.ma.is_masked(scores):
+        raise ParameterError("scores", MUST, "a masked one among them")
     try:
         array = np.asarray(scores)
     except ValueError:
@@ -123,25 +130,39 @@ def exact(scores: Any) -> Scores:
     if not len(array):
         raise ParameterError("scores", "hold at least one candidate", "none")
     listed = scores if isinstance(scores, (list, tuple)) else ()
+    if not {bool, np.bool_}.isdisjoint(map(type, listed)):
+        raise ParameterError("scores", MUST, "True or False among them")  # which NumPy counts as 1 and 0 beside others
     # One float beside integers that no float holds would round them all: they stay what they are.
     rounded = array.dtype.kind == "f" and any(isinstance(s, (int, np.integer)) and abs(int(s)) > EXACT for s in listed)
-    if array.dtype.kind == "f" and not rounded:
+    if array.dtype.kind == "f" and array.dtype.itemsize <= FLOAT and not rounded:
         if not np.isfinite(array).all():
             raise ParameterError("scores", MUST, "NaN or infinity among them")
         return np.asarray(array, dtype=np.float64)
     if array.dtype.kind in "iu" and not (array.dtype == np.uint64 and int(array.max()) >= 2**63):
         return np.asarray(array, dtype=np.int64)
-    if array.dtype.kind not in "ufO":
+    if array.dtype.kind not in "ufO":  # a float of more than 64 bits, NumPy's longdouble, is the rational it is
         raise ParameterError("scores", MUST, f"values of type {array.dtype.type.__name__}")
     return np.array([_number(s) for s in (scores if isinstance(scores, (list, tuple)) else array)], dtype=object)
+
+
+def _column(scores: Any) -> Any:
+    """A column as an array, or as a list where its package makes no array of it."""
+    with contextlib.suppress(Exception):
+        if not is_encoded(scores):
+            return scores.to_numpy()
+    return scores.to_pylist() if hasattr(scores, "to_pylist") else list(scores)
 
 
 def _number(score: object) -> Fraction:
     try:
         if isinstance(score, (bool, str)):
             raise TypeError
+        if isinstance(score, np.floating):
+            return Fraction(*score.as_integer_ratio())
         if isinstance(score, np.generic):
             score = score.item()
+        if isinstance(score, Decimal) and score and score.is_finite() and abs(score.adjusted()) > LARGEST:
+            raise OverflowError  # before it is a power of ten with as many digits
         number: Fraction = Fraction(score)  # type: ignore[call-overload]
     except (TypeError, ValueError, OverflowError):
         raise ParameterError("scores", MUST, "something else among them") from None

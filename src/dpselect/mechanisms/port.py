@@ -47,10 +47,10 @@ def secure(draws: Draws | None) -> Draws:
     return SecureDraws() if draws is None else draws
 
 
-def settle(mechanism: object, **values: object) -> None:
-    """Give a frozen mechanism its parsed parameters and derived fields, once."""
+def settle(frozen: object, /, **values: object) -> None:
+    """Give a frozen mechanism, or a query, its parsed parameters and derived fields, once."""
     for name, value in values.items():
-        object.__setattr__(mechanism, name, value)
+        object.__setattr__(frozen, name, value)
 
 
 def promise(epsilon: Fraction, delta: Fraction, bound: str, related: Neighbors = Neighbors.ADD_REMOVE) -> Privacy:

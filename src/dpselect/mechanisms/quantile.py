@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect import parameters
-from dpselect.accounting.price import plan_of, price
+from dpselect.accounting.calibration import plan_of, price
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.draws import Draws
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError, came
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.port import secure, settle
-from dpselect.mechanisms.top_k import gaps
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy
 from dpselect.reals import Exp

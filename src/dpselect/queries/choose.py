@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from dpselect import methods, parameters
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import domain_of
+from dpselect.domain import Domain, domain_of
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, Progress
+from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.ledger.budget import Budget, Where
 from dpselect.mechanisms.candidates import Input
+from dpselect.mechanisms.port import settle
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy
 from dpselect.privacy import neighbors as related
-from dpselect.queries.counting import sampled
-from dpselect.queries.paid import OfValues, paid
-from dpselect.queries.query import INNER, Rows
+from dpselect.queries.paid import OfValues, paid, price_of
+from dpselect.queries.query import INNER, OF_VALUES, Ready, sampled
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA
 from dpselect.release.release import Item, Release, Statement
@@ -46,13 +46,12 @@ class ChooseQuery(OfValues):
     max_items_per_user: int | None = None
     sensitivity: Number = field(default=1, metadata=INNER)
     monotonic: bool = field(default=False, metadata=INNER)
-    of_scores: bool = field(default=False, repr=False, metadata=INNER)
+    of_scores: bool = field(default=False, repr=False, metadata=OF_VALUES)
     mechanism: Any = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.max_items_per_user is not None:
-            most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
-            object.__setattr__(self, "max_items_per_user", most)
+            settle(self, max_items_per_user=parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
         known = None if self.of_scores else domain_of(self.domain)
         if not self.of_scores and (self.sensitivity != 1 or self.monotonic is not False):
             raise ParameterError("sensitivity", "be left out for counts of users, which one user moves by 1", "another")
@@ -62,21 +61,13 @@ class ChooseQuery(OfValues):
         mechanism = methods.named("choose", method).make(
             epsilon=self.epsilon, sensitivity=self.sensitivity, monotonic=monotonic, neighbors=which
         )
-        for name, value in {
-            "domain": known,
-            "epsilon": mechanism.privacy.epsilon,
-            "method": method,
-            "neighbors": which,
-            "sensitivity": Fraction(mechanism.sensitivity),
-            "mechanism": mechanism,
-        }.items():
-            object.__setattr__(self, name, value)
+        settle(self, domain=known, method=method, neighbors=which, mechanism=mechanism)
+        settle(self, epsilon=mechanism.privacy.epsilon, sensitivity=Fraction(mechanism.sensitivity))
 
     @property
     def price(self) -> Privacy:
         """What any answer promises, and costs at most."""
-        privacy: Privacy = self.mechanism.privacy
-        return privacy
+        return cast(Privacy, self.mechanism.privacy)
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -85,19 +76,11 @@ class ChooseQuery(OfValues):
         of = of if self.of_scores else {"domain": self.domain}
         return {"epsilon": self.epsilon, "method": self.method, "neighbors": str(self.neighbors), **of}
 
-    def of(self, rows: Rows) -> Self:
-        """The question of a data set, whose counts of users are the scores."""
-        if self.of_scores:
-            raise ParameterError("of_scores", "be left out where a data set is asked", "True")
-        return super().of(rows)
-
-    def check(self, engine: Engine) -> None:
-        """Refuse a domain that the column of items cannot hold."""
-        engine.check(self.domain)  # type: ignore[arg-type] # __post_init__ has read it
-
-    def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
-        """The answer."""
-        return self.select(engine.grouped(self.domain, progress=progress), draws)  # type: ignore[arg-type]
+    def ready(self, engine: Engine) -> Ready:
+        """By how many users have each item of the domain, which the column of items must be able to hold."""
+        domain = cast(Domain, self.domain)
+        engine.check(domain)
+        return lambda draws, progress: self.select(engine.grouped(domain, progress=progress), draws)
 
     def select(self, values: Input, draws: Draws) -> Release:
         """The answer for scores."""
@@ -122,7 +105,7 @@ class ChooseQuery(OfValues):
 def choose(
     scores: Input,
     *,
-    epsilon: Number,
+    epsilon: Number | None = None,
     sensitivity: Number = 1,
     monotonic: bool = False,
     neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
@@ -145,18 +128,11 @@ def choose(
         ['right']
     """
     query = ChooseQuery(
-        epsilon=epsilon,
         sensitivity=sensitivity,
         monotonic=monotonic,
         neighbors=neighbors,
         method=method,
         of_scores=True,
+        **price_of(budget, "choose", epsilon, None),
     )
-    return paid(
-        query,
-        "scores",
-        scores,
-        budget=budget,
-        fresh=fresh,
-        draws=draws,
-    )
+    return paid(query, "scores", scores, budget=budget, fresh=fresh, draws=draws)

@@ -7,10 +7,11 @@ from typing import Any
 
 from dpselect import parameters
 from dpselect.draws import Draws
-from dpselect.ledger.budget import Answer, Budget, Where, budget_of
+from dpselect.ledger.budget import Budget, Where, budget_of
+from dpselect.ledger.question import question
 from dpselect.mechanisms.port import check_call, secure
+from dpselect.parameters import Number
 from dpselect.privacy import warn_if_weak
-from dpselect.queries.identity import question
 from dpselect.queries.query import Query
 from dpselect.release.release import Release
 
@@ -35,15 +36,19 @@ def paid(
     """The answer. Values have no fingerprint: an answer is found again only where the budget names them."""
     check_call(draws)
     parameters.flag("fresh", fresh)
-    warn_if_weak(query.ceiling)
+    if not query.own_price:
+        warn_if_weak(query.ceiling)
     paying = budget_of(budget)
     if paying is None:
         return query.select(values, secure(draws))
     paying.check(query.price.neighbors)
 
-    def ask() -> Answer:
-        return query.select(values, secure(draws)), query.ceiling
-
     asked = {**query.key, "secure": draws is None or draws.secure}
     known = question(query.verb, asked, {"source": what, "snapshot": paying.snapshot}, paying.snapshot is not None)
-    return paying.pay(query.ceiling, known, ask, fresh=fresh)
+    return paying.pay(query, known, lambda: query.select(values, secure(draws)), fresh=fresh)
+
+
+def price_of(budget: Budget | Where | None, verb: str, epsilon: Number | None, delta: Number | None) -> dict[str, Any]:
+    """The price that was named, or that of the budget where none was."""
+    paying = budget_of(budget)
+    return parameters.price(epsilon, delta) if paying is None else paying.price(verb, epsilon, delta)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from dpselect import parameters
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, PerUser, Progress
-from dpselect.errors import ParameterError, came
+from dpselect.engines.port import Engine, PerUser
 from dpselect.ledger.budget import Budget, Where
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.parameters import Number
 from dpselect.privacy import Privacy
-from dpselect.queries.paid import OfValues, paid
-from dpselect.queries.query import INNER, Rows
+from dpselect.queries.paid import OfValues, paid, price_of
+from dpselect.queries.query import INNER, Ready
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA
 from dpselect.release.formatting import Json
@@ -38,10 +38,11 @@ CALLERS = "Every value is the one value of one user."
 class QuantileQuery(OfValues):
     """The values below which shares q of all users' values lie; `per_user` is None where each user has one value.
 
-    The price is (epsilon, delta) for all of them; or, for a session, `epsilon_per_pick` for each.
+    The price is (epsilon, delta) for all of them; or, on a budget that counts picks, `epsilon_per_pick` for each.
     """
 
     verb: ClassVar[str] = "quantile"
+    unfit: ClassVar[tuple[str, ...]] = ("split", "max_items_per_user")
 
     q: Any = MEDIAN
     bounds: Any
@@ -63,17 +64,12 @@ class QuantileQuery(OfValues):
             epsilon_per_pick=self.epsilon_per_pick,
         )
         grid = mechanism.grid
-        for name, value in {
-            "q": mechanism.shares,
-            "bounds": (grid.low, grid.high),
-            "step": grid.step,
-            "delta": mechanism.delta,
-            "epsilon": None if self.epsilon is None else mechanism.privacy.epsilon,
-            "epsilon_per_pick": None if self.epsilon_per_pick is None else mechanism.epsilon_per_pick,
-            "per_user": which,
-            "mechanism": mechanism,
-        }.items():
-            object.__setattr__(self, name, value)
+        settle(self, q=mechanism.shares, bounds=(grid.low, grid.high), step=grid.step, delta=mechanism.delta)
+        settle(self, per_user=which, mechanism=mechanism)
+        if self.epsilon is not None:
+            settle(self, epsilon=mechanism.privacy.epsilon)
+        if self.epsilon_per_pick is not None:
+            settle(self, epsilon_per_pick=mechanism.epsilon_per_pick)
 
     def to_dict(self) -> dict[str, Json]:
         """The question in JSON types; one about values of the caller's own has no rule for users with several."""
@@ -97,21 +93,11 @@ class QuantileQuery(OfValues):
             "per_user": None if self.per_user is None else str(self.per_user),
         }
 
-    def of(self, rows: Rows) -> Self:
-        """The question of a data set, whose users take part with one value each."""
-        parameters.one_of("per_user", self.per_user, PerUser)
-        for name in ("split", "max_items_per_user"):
-            if getattr(rows, name) is not None:
-                raise ParameterError(name, "be left out for a quantile", came(getattr(rows, name)))
-        return super().of(rows)
-
-    def check(self, engine: Engine) -> None:
-        """Refuse a column that holds no numbers."""
+    def ready(self, engine: Engine) -> Ready:
+        """By how many users have their value where. Somebody must have said which value of a user that is."""
+        per_user, grid = PerUser(parameters.one_of("per_user", self.per_user, PerUser)), self.mechanism.grid
         engine.check_values()
-
-    def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
-        """The answer."""
-        return self.select(engine.users_at(self.mechanism.grid, PerUser(str(self.per_user)), progress=progress), draws)
+        return lambda draws, progress: self.select(engine.users_at(grid, per_user, progress=progress), draws)
 
     def select(self, values: object, draws: Draws) -> Release:
         """The answer for one value of each user, or for their numbers at the points of the grid."""
@@ -147,7 +133,7 @@ def quantile(
     q: Number | Sequence[Number] = 0.5,
     *,
     bounds: Bounds,
-    epsilon: Number,
+    epsilon: Number | None = None,
     delta: Number = 0,
     step: Number | None = None,
     budget: Budget | Where | None = None,
@@ -166,22 +152,16 @@ def quantile(
         >>> quantile([30] * 50 + [40] * 60, bounds=(0, 120), step=1, epsilon=9).labels
         [40]
     """
-    query = QuantileQuery(q=q, bounds=bounds, step=step, epsilon=epsilon, delta=delta, per_user=None)
-    return paid(
-        query,
-        "values",
-        values,
-        budget=budget,
-        fresh=fresh,
-        draws=draws,
-    )
+    price = price_of(budget, "quantile", epsilon, delta)
+    query = QuantileQuery(q=q, bounds=bounds, step=step, per_user=None, **price)
+    return paid(query, "values", values, budget=budget, fresh=fresh, draws=draws)
 
 
 def median(
     values: object,
     *,
     bounds: Bounds,
-    epsilon: Number,
+    epsilon: Number | None = None,
     step: Number | None = None,
     budget: Budget | Where | None = None,
     fresh: bool = False,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
@@ -16,16 +16,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from dpselect import parameters
 from dpselect.domain import Column, Listed, Size, Span
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, Progress
+from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
+from dpselect.parameters import Progress
 from dpselect.privacy import ApproxDP, Privacy, Steps
+from dpselect.release.accuracy import said_items
 
 if TYPE_CHECKING:
     from dpselect.release.formatting import Json
     from dpselect.release.release import Release
-    from dpselect.texts.words import Words
+    from dpselect.texts.text import Words
+
+Ready = Callable[[Draws, Progress | None], "Release"]
+"""Answers a question. Whoever calls it has seen to the price."""
 
 INNER = {"inner": True}  # of a field that JSON does not have
+OF_VALUES = {"inner": True, "of_values": True}  # of one that only a question about the caller's own values may set
 VERBS = {
     "top_k": "top_k:TopKQuery",
     "union": "union:UnionQuery",
@@ -58,6 +64,7 @@ class Query(ABC):
     """One question. Its fields are the parameters, exact; making it raises ParameterError for a bad one."""
 
     verb: ClassVar[str]
+    unfit: ClassVar[tuple[str, ...]] = ()  # what the data may not say, because this question has no use for it
 
     @property
     @abstractmethod
@@ -70,12 +77,8 @@ class Query(ABC):
         """What a ledger knows the question by: what was asked, and which method answers."""
 
     @abstractmethod
-    def check(self, engine: Engine) -> None:
-        """Refuse what the schema of the data does not fit, before a row is read."""
-
-    @abstractmethod
-    def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
-        """The answer. Whoever calls this has seen to the price."""
+    def ready(self, engine: Engine) -> Ready:
+        """How the engine answers it. What the schema of the data does not fit is refused now; no row is read yet."""
 
     @property
     def ceiling(self) -> ApproxDP:
@@ -92,9 +95,15 @@ class Query(ABC):
 
     def of(self, rows: Rows) -> Self:
         """The question of a data set, whose bound on the items of a user is the question's own where it has none."""
+        for one in fields(self):
+            if one.metadata.get("of_values") and getattr(self, one.name) != one.default:
+                raise ParameterError(one.name, "be left out where a data set is asked", "something")
         if rows.words is not None:
             hint = "for the words of a message use item= and split=' '"
             raise ParameterError("item", f"be no Text for {self.verb}, which counts items", "a Text", hint)
+        for name in self.unfit:
+            if getattr(rows, name) is not None:
+                raise ParameterError(name, f"be left out for a {self.verb}", came(getattr(rows, name)))
         mine = getattr(self, "max_items_per_user", None)
         if not hasattr(self, "max_items_per_user") or mine == rows.max_items_per_user:
             return self
@@ -110,8 +119,13 @@ class Query(ABC):
             one.name for one in fields(self) if one.metadata.get("inner") and getattr(self, one.name) != one.default
         ]
 
+    @property
+    def own_price(self) -> bool:
+        """Whether the price is that of a budget's picks, which composes them better than their sum."""
+        return getattr(self, "epsilon_per_pick", None) is not None
+
     def refuse_inner(self, must: str) -> None:
-        """Refuse what a session or a verb for the caller's own values may ask, and nobody else."""
+        """Refuse what a budget's own price or a verb for the caller's own values may set, and nobody else."""
         if self.inner:
             raise ParameterError(self.inner[0], f"be left out of a question that is {must}", "something")
 
@@ -162,6 +176,11 @@ def kind(verb: str) -> type[Query]:
     return found
 
 
+def sampled(most: int | None) -> str:
+    """What of a user counts where the data are bounded: a sentence to put behind another."""
+    return "" if most is None else f" Every user counts for at most {said_items(most)}, chosen at random."
+
+
 def _open(cls: type[Query]) -> list[Field[Any]]:
     """The fields that JSON has."""
     return [one for one in fields(cls) if one.init and not one.metadata.get("inner")]
@@ -186,9 +205,7 @@ def _plain(name: str, value: object) -> Json:
         raise ParameterError(name, "be a list of items, a span or a number to be written as JSON", "a Column", hint)
     if isinstance(value, (list, tuple)):
         return [_plain(name, one) for one in value]
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    return str(value)
+    return value if value is None or isinstance(value, (bool, int)) else str(value)
 
 
 def _parsed(name: str, value: Json) -> object:

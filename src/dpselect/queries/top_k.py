@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dpselect import methods, parameters
-from dpselect.accounting.calibration import largest_epsilon, split_delta
-from dpselect.accounting.price import COUNT_SHARE, plan_of, priced
-from dpselect.domain import Domain, domain_of, most_items
-from dpselect.draws import Draws
-from dpselect.engines.port import Engine, Progress
+from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
+from dpselect.domain import Domain, domain_of, most_items, refuse_more
+from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
-from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-from dpselect.mechanisms.top_k.peeling import Peeling
 from dpselect.methods import AUTO
 from dpselect.parameters import Number
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
-from dpselect.queries.counting import sampled
-from dpselect.queries.query import INNER, Query
-from dpselect.queries.top_k_picks import LimitedTop, PeeledTop
-from dpselect.queries.top_k_plan import Plan
+from dpselect.queries.query import INNER, Query, Ready, sampled
+from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
 from dpselect.release.release import Release
+
+if TYPE_CHECKING:
+    from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 
 PEELING, LIMITED, DISCOVER, SEQUENCE = "peeling", "limited-domain", "discover", "joint-sequence"
 FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
@@ -50,7 +48,7 @@ UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar 
 class TopKQuery(Query):
     """The k items that most distinct users share.
 
-    The price is (epsilon, delta) for the whole answer; or, for a session, which composes picks itself,
+    The price is (epsilon, delta) for the whole answer; or, on a budget that counts picks,
     `epsilon_per_pick` for each pick and `delta_threshold` for bottom.
     """
 
@@ -73,35 +71,28 @@ class TopKQuery(Query):
         parameters.flag("counts", self.counts)
         parameters.flag("ranked", self.ranked)
         domain = None if self.domain is None else domain_of(self.domain)
-        object.__setattr__(self, "domain", domain)
+        settle(self, domain=domain)
         if self.max_items_per_user is not None:
-            most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
-            object.__setattr__(self, "max_items_per_user", most)
+            settle(self, max_items_per_user=parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
         if self.epsilon_per_pick is not None:
             self._settle_pick(domain)
         else:
-            object.__setattr__(self, "epsilon", parameters.epsilon("epsilon", self.epsilon))
-            object.__setattr__(self, "delta", parameters.delta_or_default(self.delta, needed=domain is None))
-        method = methods.checked(
-            "top_k",
-            self.method,
-            domain=domain is not None,
-            where=" without a domain" if domain is None else " with a domain",
-        )
+            delta = parameters.delta_or_default(self.delta, needed=domain is None)
+            settle(self, epsilon=parameters.epsilon("epsilon", self.epsilon), delta=delta)
+        where = " without a domain" if domain is None else " with a domain"
+        method = methods.checked("top_k", self.method, domain=domain is not None, where=where)
+        if self.epsilon_per_pick is not None and method not in (AUTO, PEELING, LIMITED):
+            raise ParameterError("epsilon", f"be given for {method}, which makes no picks", "nothing")
         plan = self._of_picks(domain) if self.epsilon_per_pick is not None else self._planned(method, domain)
-        object.__setattr__(self, "plan", plan)
-        object.__setattr__(self, "k", plan.selector.k)
-        if self.k_bar is not None:
-            object.__setattr__(self, "k_bar", plan.k_bar)
+        settle(self, plan=plan, k=plan.selector.k, k_bar=None if self.k_bar is None else plan.k_bar)
 
     def _settle_pick(self, domain: Domain | None) -> None:
         """The price of a pick, exact, and nothing else in its place."""
         if self.epsilon is not None or self.delta is not None:
             raise ParameterError("epsilon", "be left out where epsilon_per_pick is given", "both")
-        object.__setattr__(self, "epsilon_per_pick", parameters.epsilon("epsilon_per_pick", self.epsilon_per_pick))
+        settle(self, epsilon_per_pick=parameters.epsilon("epsilon_per_pick", self.epsilon_per_pick))
         if domain is None:
-            share = parameters.probability("delta_threshold", self.delta_threshold)
-            object.__setattr__(self, "delta_threshold", share)
+            settle(self, delta_threshold=parameters.probability("delta_threshold", self.delta_threshold))
 
     @property
     def price(self) -> Privacy:
@@ -112,7 +103,8 @@ class TopKQuery(Query):
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
         if self.epsilon_per_pick is not None:
-            return {"k": self.k, "domain": self.domain, "counts": self.counts, "k_bar": self.plan.k_bar}
+            of = {"k": self.k, "domain": self.domain, "counts": self.counts, "k_bar": self.plan.k_bar}
+            return of | {"epsilon_per_pick": self.epsilon_per_pick, "delta_threshold": self.delta_threshold}
         return {
             "k": self.k,
             "epsilon": self.plan.privacy.epsilon,
@@ -123,21 +115,26 @@ class TopKQuery(Query):
             "method": self.plan.method,
         }
 
-    def check(self, engine: Engine) -> None:
-        """Refuse a domain that the column of items cannot hold, or what the engine cannot be asked."""
-        self.plan.check(engine, self.known)
-
-    def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
-        """The answer."""
-        return self.plan.run(engine, self.known, draws, progress)
+    def ready(self, engine: Engine) -> Ready:
+        """By the items of every user, by those of k_bar + 1 items with most users, or by all of a domain that fits."""
+        plan, domain = self.plan, self.known
+        if plan.of_sets:
+            engine.check_sets()
+            return lambda draws, progress: plan.select(engine.contributions(progress=progress), draws, progress)
+        if plan.k_bar is not None:
+            rows = plan.k_bar + 1  # no more of them leave the engine
+            return lambda draws, progress: plan.select(engine.top(rows, progress=progress), draws)
+        if domain is not None:
+            engine.check(domain, k=plan.selector.k)
+        return lambda draws, progress: plan.select(engine.grouped(domain, progress=progress), draws)
 
     def spent(self, release: Release) -> ApproxDP:
         """What an answer cost: picks that were not made may be saved."""
-        return self.plan.charge(len(release))
+        return self.plan.spent(len(release))
 
     def steps(self, release: Release) -> tuple[Steps, ...]:
         """The steps that an answer took."""
-        return self.plan.taken(len(release))
+        return self.plan.steps(len(release))
 
     @property
     def known(self) -> Domain | None:
@@ -182,61 +179,48 @@ class TopKQuery(Query):
         if self.k_bar is not None:
             raise ParameterError("k_bar", "be left out where a domain is given", self.k_bar)
         most = most_items(domain)
-        if most is not None and parameters.listed("k", self.k) > most:
-            raise ParameterError("k", "be at most the number of items in the domain", self.k)
+        if most is not None:
+            refuse_more(parameters.listed("k", self.k), most)
 
     def _peeled(self, epsilon: Fraction, delta: Fraction, reason: str) -> PeeledTop:
-        whole = Peeling(k=self.k, epsilon=epsilon, delta=delta)
+        peeling = methods.named("top_k", PEELING)
+        whole = peeling.make(k=self.k, epsilon=epsilon, delta=delta)
         if not self.counts:
             return PeeledTop(method=PEELING, selector=whole, privacy=whole.privacy, reason=reason)
         plan = plan_of(whole.k, self._moved(whole.k))
         pick = largest_epsilon(plan, epsilon, delta)
         privacy = priced(plan(pick), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
-        selector = Peeling(k=self.k, epsilon_per_pick=pick, delta=delta)
-        return PeeledTop(method=PEELING, selector=selector, counter=self._counter(pick), privacy=privacy, reason=reason)
+        selector = peeling.make(k=self.k, epsilon_per_pick=pick, delta=delta)
+        counter = self._counter(pick * COUNT_SHARE)
+        return PeeledTop(method=PEELING, selector=selector, counter=counter, privacy=privacy, reason=reason)
 
     def _limited(self, epsilon: Fraction, delta: Fraction) -> LimitedTop:
-        bound, k_bar = self.max_items_per_user, self.k_bar
-        whole = LimitedDomain(k=self.k, k_bar=k_bar, epsilon=epsilon, delta=delta, max_items_per_user=bound)
+        whole = self._limited_domain(epsilon=epsilon, delta=delta)
         if not self.counts:
             return LimitedTop(method=LIMITED, selector=whole, privacy=whole.privacy, reason=UNKNOWN_DOMAIN)
         picks = sum(s.times for s in whole.privacy.steps)
         plan = plan_of(picks, self._moved(whole.k))
         split = split_delta(plan, epsilon, delta, whole.terms.swaps(whole.terms.k_bar))
         pick, failure = split.epsilon_per_pick, split.threshold
-        selector = LimitedDomain(
-            k=self.k,
-            k_bar=k_bar,
-            epsilon_per_pick=pick,
-            delta=delta,
-            delta_threshold=failure,
-            max_items_per_user=bound,
-        )
+        selector = self._limited_domain(epsilon_per_pick=pick, delta=delta, delta_threshold=failure)
         privacy = priced(plan(pick), epsilon, split.composition, failure=failure, neighbors=Neighbors.ADD_REMOVE)
-        counter = self._counter(pick)
+        counter = self._counter(pick * COUNT_SHARE)
         return LimitedTop(method=LIMITED, selector=selector, counter=counter, privacy=privacy, reason=UNKNOWN_DOMAIN)
 
     def _of_picks(self, domain: Domain | None) -> PeeledTop | LimitedTop:
-        """By picks of a given epsilon each, for a session, which composes them itself: no delta is spent on that."""
+        """By picks of a given epsilon each, on a budget that composes them: no delta is spent on that."""
         pick, bound = Fraction(self.epsilon_per_pick), self.max_items_per_user  # type: ignore[arg-type]
         failure = Fraction(0) if domain is not None else Fraction(self.delta_threshold)  # type: ignore[arg-type]
         parameters.listed("k", self.k)
-        counter = self._counter(pick) if self.counts else None
+        counter = self._counter(pick * COUNT_SHARE) if self.counts else None
         steps = plan_of(self.k, self._moved(self.k) if self.counts else 0)(pick)
         privacy = priced(steps, None, Fraction(0), failure=failure, neighbors=Neighbors.ADD_REMOVE)
         if domain is not None:
             self._check_known(domain)
-            peeling = Peeling(k=self.k, epsilon_per_pick=pick)
+            peeling = methods.named("top_k", PEELING).make(k=self.k, epsilon_per_pick=pick)
             reason = KNOWN_DOMAIN + sampled(bound)
             return PeeledTop(method=PEELING, selector=peeling, counter=counter, privacy=privacy, reason=reason)
-        limited = LimitedDomain(
-            k=self.k,
-            k_bar=self.k_bar,
-            epsilon_per_pick=pick,
-            delta=failure,
-            delta_threshold=failure,
-            max_items_per_user=bound,
-        )
+        limited = self._limited_domain(epsilon_per_pick=pick, delta=failure, delta_threshold=failure)
         return LimitedTop(method=LIMITED, selector=limited, counter=counter, privacy=privacy, reason=UNKNOWN_DOMAIN)
 
     def _set(self, method: str, epsilon: Fraction, delta: Fraction, why: str) -> Plan:
@@ -259,7 +243,7 @@ class TopKQuery(Query):
 
         x = largest_epsilon(plan, epsilon, delta)
         privacy = priced(plan(x), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
-        counter = NoisyCounts(k=selector.k, epsilon_per_count=x / moved, max_items_per_user=self.max_items_per_user)
+        counter = self._counter(x / moved)
         selector = row.make(k=self.k, epsilon=x)
         return SetTop(method=method, selector=selector, counter=counter, privacy=privacy, reason=reason)
 
@@ -277,8 +261,13 @@ class TopKQuery(Query):
             method=method, selector=selector, privacy=selector.privacy, reason=UNKNOWN_NOISE, counts=self.counts
         )
 
-    def _counter(self, pick: Fraction) -> NoisyCounts:
-        return NoisyCounts(k=self.k, epsilon_per_count=pick * COUNT_SHARE, max_items_per_user=self.max_items_per_user)
+    def _limited_domain(self, **price: Fraction) -> LimitedDomain:
+        return LimitedDomain(k=self.k, k_bar=self.k_bar, max_items_per_user=self.max_items_per_user, **price)
+
+    def _counter(self, each: Fraction) -> NoisyCounts:
+        from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+
+        return NoisyCounts(k=self.k, epsilon_per_count=each, max_items_per_user=self.max_items_per_user)
 
     def _moved(self, k: int) -> int:
         """How many of the k winners' counts one user can move."""

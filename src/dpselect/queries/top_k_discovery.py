@@ -6,24 +6,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpselect import parameters
-from dpselect.accounting.price import COUNT_SHARE
-from dpselect.aggregates.histogram import Histogram
+from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.domain import Domain
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, Progress
 from dpselect.errors import ParameterError
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
-from dpselect.mechanisms.top_k.gaps import each as gaps_each
-from dpselect.mechanisms.top_k.gaps import exponential, others
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
-from dpselect.queries.counting import fresh_counts, noise
-from dpselect.queries.top_k_plan import Plan
-from dpselect.queries.union_accuracy import found_by
-from dpselect.queries.union_run import chosen_bound
+from dpselect.queries.top_k_plan import Plan, fresh_counts, noise
+from dpselect.queries.union import chosen_bound, found_by
 from dpselect.queries.union_terms import BOUND_SHARE, MOST_ITEMS, bound_chooser, without_curve
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, whole
@@ -76,21 +70,14 @@ class FoundTop(Plan):
     selector: Discovery
     ready: DiscoverThenPeel | None
 
-    def check(self, engine: Engine, domain: Domain | None) -> None:  # noqa: ARG002 - no domain is known
-        """The engine must have sets of users."""
-        engine.check_sets()
-
-    def run(self, engine: Engine, domain: Domain | None, draws: Draws, progress: Progress | None) -> Release:  # noqa: ARG002
-        """The answer for the rows of an engine: the items of every user come here."""
-        return self.of_sets(engine.contributions(progress=progress), draws, progress)
-
-    def select(self, histogram: Histogram, draws: Draws) -> Release:  # noqa: ARG002
+    @property
+    def of_sets(self) -> bool:
         """Counts alone do not tell who shares which items."""
-        raise ParameterError("method", "be one that needs no users' sets", METHOD)
+        return True
 
-    def of_sets(self, sets: UserSets, draws: Draws, progress: Progress | None) -> Release:
+    def select(self, aggregate: UserSets, draws: Draws, progress: Progress | None = None) -> Release:
         """The answer for the items of every user."""
-        asked = self.selector
+        asked, sets = self.selector, aggregate
         mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound), draws))
         found = mechanism.union(sets, draws=draws, progress=progress)
         size = min(asked.k, len(found))
@@ -102,7 +89,7 @@ class FoundTop(Plan):
         statement = self.statement(mechanism, len(found), each)
         good = found_by(mechanism.union, mechanism.max_items_per_user)
         if (made := picks(asked.k, found)) and len(found) > 1:
-            gap = exponential(each, others(len(found)), gaps_each(BETA, made))
+            gap = gaps.exponential(each, gaps.others(len(found)), gaps.each(BETA, made))
             good += accuracy.ranking(whole(gap), discovered=True)
         return Release(
             items=items,

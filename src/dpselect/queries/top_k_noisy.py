@@ -9,8 +9,8 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.top_k import noisy_limited_domain
 from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.top_rows import top_rows
-from dpselect.queries.counting import Counts
-from dpselect.queries.top_k_plan import Plan
+from dpselect.parameters import Progress
+from dpselect.queries.top_k_plan import Counts, Plan
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA
 from dpselect.release.release import Ended, Item, Release, Statement
@@ -28,10 +28,10 @@ class NoisyTop(Plan):
         """How many items with most users are looked at."""
         return k_bar_of(self.selector)
 
-    def select(self, histogram: Histogram, draws: Draws) -> Release:
+    def select(self, aggregate: Histogram, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
         """The answer for counts."""
         s = self.selector
-        rows = top_rows(histogram, self.k_bar + 1)
+        rows = top_rows(aggregate, self.k_bar + 1)
         picks, noisy = s.picks_with_counts(rows, draws)
         width = s.width(BETA)
         told = Counts.none(len(noisy))
@@ -52,10 +52,15 @@ class NoisyTop(Plan):
     def statement(self) -> Statement:
         """What is promised, in numbers and in sentences."""
         s = self.selector
-        used = {"k": s.k, "k_bar": self.k_bar, "max_items_per_user": s.max_items_per_user, "height": s.height}
+        used: dict[str, object] = {
+            "k": s.k,
+            "k_bar": self.k_bar,
+            "max_items_per_user": s.max_items_per_user,
+            "height": s.height,
+        }
         sentences = (
             self.reason,
             f"One user counts for at most {s.max_items_per_user} items. An item comes out only if its noisy count "
             f"is above noisy bottom, which stands {s.height} users above the count of rank {self.k_bar + 1:,}.",
         )
-        return Statement.of(self.privacy, type(s).__name__, used, sentences)
+        return self.stated(used, sentences)

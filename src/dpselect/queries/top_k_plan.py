@@ -1,18 +1,32 @@
-"""How a top k is answered, as a value: made and priced before any data is touched."""
+"""How a top k is answered, as a value: made and priced before any data is touched.
+
+Here are the port of all plans, those by picks (peeling of a known domain, limited domain of an unknown one), and the
+noisy counts that may follow any selection.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
+from dpselect.accounting.composition import basic
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import Domain
 from dpselect.draws import Draws
-from dpselect.engines.port import Engine, Progress
-from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+from dpselect.mechanisms.candidates import candidates
+from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
+from dpselect.mechanisms.top_k.top_rows import top_rows
+from dpselect.parameters import Progress
 from dpselect.privacy import ApproxDP, Privacy, Steps
-from dpselect.release.release import Release
+from dpselect.release import accuracy
+from dpselect.release.accuracy import BETA, Accuracy, whole
+from dpselect.release.release import Ended, Item, Release, Statement
+
+if TYPE_CHECKING:
+    from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+    from dpselect.mechanisms.top_k.peeling import Peeling
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,25 +44,150 @@ class Plan(ABC):
         """How many items with most users are looked at; None for a known domain, or where all are."""
         return None
 
-    def check(self, engine: Engine, domain: Domain | None) -> None:
-        """Refuse what does not fit the schema, before a row is read."""
-        if domain is not None:
-            engine.check(domain)
+    @property
+    def of_sets(self) -> bool:
+        """Does it select by the items of every user? The others need counts only."""
+        return False
 
-    def run(self, engine: Engine, domain: Domain | None, draws: Draws, progress: Progress | None) -> Release:
-        """The answer for the rows of an engine. At most k_bar + 1 of its rows leave it where the domain is unknown."""
-        if self.k_bar is None:
-            return self.select(engine.grouped(domain, progress=progress), draws)
-        return self.select(engine.top(self.k_bar + 1, progress=progress), draws)
+    def stated(self, used: dict[str, object], sentences: Sequence[str]) -> Statement:
+        """What is promised, in numbers and in sentences, also of the counts that were asked for."""
+        if self.counter is not None:
+            used["epsilon_per_count"] = self.counter.epsilon_per_count
+            sentences = [*sentences, noise(Fraction(self.counter.epsilon_per_count))]
+        return Statement.of(self.privacy, type(self.selector).__name__, used, tuple(sentences))
 
     @abstractmethod
-    def select(self, histogram: Histogram, draws: Draws) -> Release:
-        """The answer for counts."""
+    def select(self, aggregate: Any, draws: Draws, progress: Progress | None = None) -> Release:
+        """The answer for counts, or for the items of every user."""
 
-    def taken(self, found: int) -> tuple[Steps, ...]:  # noqa: ARG002 - only picks can be saved
+    def steps(self, found: int) -> tuple[Steps, ...]:  # noqa: ARG002 - only picks can be saved
         """The steps that an answer of `found` items took."""
         return self.privacy.steps
 
-    def charge(self, found: int) -> ApproxDP:  # noqa: ARG002
+    def spent(self, found: int) -> ApproxDP:  # noqa: ARG002
         """What an answer of `found` items costs."""
         return self.privacy.approx
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Noisy counts with their intervals, and how good they are."""
+
+    of: Sequence[tuple[int | None, int | None, int | None]]
+    accuracy: Accuracy
+
+    @classmethod
+    def none(cls, items: int) -> Counts:
+        """None were asked for."""
+        return cls([(None, None, None)] * items, accuracy.NOTHING)
+
+    @classmethod
+    def within(cls, noisy: Sequence[int], width: int, said: Accuracy) -> Counts:
+        """Each is so near to the true one."""
+        return cls([(n, *accuracy.interval(n, width)) for n in noisy], said)
+
+
+def fresh_counts(counter: NoisyCounts | None, counts: Sequence[int], draws: Draws) -> Counts:
+    """Counts with noise of their own, where they were asked for."""
+    if counter is None:
+        return Counts.none(len(counts))
+    width = counter.width(BETA)
+    noisy = counter(counts, draws=draws) if counts else []
+    return Counts.within(noisy, width, accuracy.counts_apart(width, counter.max_items_per_user))
+
+
+def noise(epsilon_per_count: Fraction) -> str:
+    """How noisy counts are."""
+    scale = 1 / float(epsilon_per_count)
+    return f"Counts carry discrete Laplace noise of scale {scale:.3g} users."
+
+
+Picked = tuple[Sequence[tuple[int, int]], Any, Callable[[Any], Any]]
+"""Picks, the counts of groups, and what names the picks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picks(Plan):
+    """One pick for each item."""
+
+    @abstractmethod
+    def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
+        """The picks of an answer, and how good they are."""
+
+    def select(self, aggregate: Histogram, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
+        """The answer for counts."""
+        (picks, counts, names), good = self.picked(aggregate, draws)
+        told = fresh_counts(self.counter, [int(counts[g]) for g, _ in picks], draws)
+        labels = names(picks) if picks else []
+        items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels))
+        return Release(
+            items=items,
+            ended=Ended.FULL if len(items) == self.selector.k else Ended.BOTTOM,
+            counted=self.counter is not None,
+            privacy=self.stated(*self.said()),
+            secure=draws.secure,
+            accuracy=good + told.accuracy,
+        )
+
+    def steps(self, found: int) -> tuple[Steps, ...]:
+        """The steps that an answer of `found` items took, read from the answer alone. Bottom is a pick like any."""
+        picks, *counts = self.privacy.steps
+        missing = max(0, self.selector.k - found - 1)
+        steps = [Steps(picks.value, picks.times - missing), *(Steps(c.value, min(found, c.times)) for c in counts)]
+        return tuple(s for s in steps if s.times)
+
+    def spent(self, found: int) -> ApproxDP:
+        """What an answer of `found` items costs: no more than its steps added up, and never less than the whole delta.
+
+        Why the epsilon of picks that were not made may be kept, and delta may not: docs/budgets.md.
+        """
+        return ApproxDP(min(self.privacy.epsilon, basic(self.steps(found))), self.privacy.delta)
+
+    def said(self) -> tuple[dict[str, object], list[str]]:
+        """Parameters and sentences of the selection."""
+        return {"k": self.selector.k, "epsilon_per_pick": self.selector.epsilon_per_pick}, [self.reason]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeeledTop(Picks):
+    """Exactly k items of a known domain."""
+
+    selector: Peeling
+
+    def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
+        """Among all items of the domain."""
+        among = candidates(histogram)
+        picks = self.selector.picks(among, draws)
+        return (picks, among.scores, among.names), accuracy.ranking(whole(self.selector.gap(BETA, among.count)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitedTop(Picks):
+    """At most k of the k_bar items with most users, until bottom is picked."""
+
+    selector: LimitedDomain
+
+    @property
+    def k_bar(self) -> int:
+        """How many items with most users are looked at."""
+        return self.selector.terms.k_bar
+
+    def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
+        """Among the first k_bar items."""
+        rows, terms = top_rows(histogram, self.k_bar + 1), self.selector.terms
+        good = accuracy.ranking(whole(terms.gap(BETA)))
+        good += accuracy.ends_early(whole(terms.reach(BETA)), self.k_bar + 1)
+        return (self.selector.picks(rows, draws), rows.counts, rows.names), good
+
+    def said(self) -> tuple[dict[str, object], list[str]]:
+        """Parameters and sentences of the selection."""
+        used, sentences = super().said()
+        s = self.selector
+        used |= {"k_bar": s.k_bar, "delta_threshold": s.delta_threshold, "max_items_per_user": s.max_items_per_user}
+        touched = "any number of items" if s.max_items_per_user is None else f"at most {s.max_items_per_user} items"
+        sentences += [
+            f"One user counts for {touched}.",
+            f"An item comes out only if it beats bottom, which stands {s.height:.4g} users above the count of rank "
+            f"k_bar + 1 = {self.k_bar + 1:,}.",
+        ]
+        return used, sentences

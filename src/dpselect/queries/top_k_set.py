@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
@@ -13,8 +12,8 @@ from dpselect.mechanisms.joint.permute_and_flip import JointPermuteAndFlip, Loss
 from dpselect.mechanisms.joint.ranked import ranked
 from dpselect.mechanisms.joint.sequence import JointSequence
 from dpselect.mechanisms.joint.set import JointSet
-from dpselect.queries.counting import fresh_counts, noise
-from dpselect.queries.top_k_plan import Plan
+from dpselect.parameters import Progress
+from dpselect.queries.top_k_plan import Plan, fresh_counts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, whole
 from dpselect.release.release import Item, Kind, Release, Statement
@@ -26,9 +25,9 @@ class SetTop(Plan):
 
     selector: JointSet | CanonicalSet | JointPermuteAndFlip | JointSequence
 
-    def select(self, histogram: Histogram, draws: Draws) -> Release:
+    def select(self, aggregate: Histogram, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
         """The answer for counts. Items of a set come in an order of their own, or by their noisy counts."""
-        among = ranked(histogram, self.selector.k)
+        among = ranked(aggregate, self.selector.k)
         ranks = self.selector.ranks(among, draws)
         labels = list(among.names(ranks))
         sequence = isinstance(self.selector, JointSequence)
@@ -56,7 +55,4 @@ class SetTop(Plan):
         sentences = [self.reason]
         if not isinstance(self.selector, JointSequence):
             sentences.append("The items are a set: their order says nothing, unless noisy counts give one.")
-        if self.counter is not None:
-            used["epsilon_per_count"] = self.counter.epsilon_per_count
-            sentences.append(noise(Fraction(self.counter.epsilon_per_count)))
-        return Statement.of(self.privacy, type(self.selector).__name__, used, tuple(sentences))
+        return self.stated(used, sentences)

@@ -1,24 +1,310 @@
-"""A set union, as a question that can be run."""
+"""A set union, run: choose the bound, release the items of every level, count them, and say what was done."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import datetime
+import decimal
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 
-from dpselect.draws import Draws
-from dpselect.engines.port import Engine, Progress
-from dpselect.queries import union_in_engine, union_run
-from dpselect.queries.union_terms import UnionTerms
-from dpselect.release.release import Release
+import numpy as np
+import numpy.typing as npt
+
+from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.value_counts import UsersAt
+from dpselect.aggregates.weight_groups import PairsElsewhere
+from dpselect.draws import Draws, fresh_key
+from dpselect.engines.port import Engine
+from dpselect.mechanisms import RenyiShaped
+from dpselect.mechanisms.gaps import gaussian_width
+from dpselect.mechanisms.quantile import Quantile
+from dpselect.mechanisms.set_union.by_weight import release_elsewhere
+from dpselect.mechanisms.set_union.rounds import bounded, without
+from dpselect.methods import AUTO
+from dpselect.parameters import Progress
+from dpselect.privacy import weak_points
+from dpselect.queries.query import Ready
+from dpselect.queries.union_terms import BOUND_SHARE, BOUNDS, UnionTerms, chosen_method
+from dpselect.release import accuracy
+from dpselect.release.accuracy import BETA, TIMES, Accuracy, interval, said_items, said_users
+from dpselect.release.release import Item, Kind, Release, Statement
+from dpselect.texts.token_stream import TokenStream, level_by_level
+
+ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnionQuery(UnionTerms):
     """All items that enough distinct users share, or the n-grams of a text."""
 
-    def run(self, engine: Engine, draws: Draws, progress: Progress | None) -> Release:
-        """The answer."""
+    def ready(self, engine: Engine) -> Ready:
+        """By the items of every user: the tokens of a text, items that stay in the engine, or items in memory."""
+        if self.words is not None:
+            cutter = self.words.tokenizer
+            engine.check_text(cutter)
+            return lambda draws, progress: vocabulary_of(
+                engine.tokens(cutter, progress=progress), self, draws, progress
+            )
+        engine.check_sets()
         if self.in_engine:
-            return union_in_engine.union_of_pairs(engine.pairs(progress=progress), self, draws, progress)
-        if self.words is None:
-            return union_run.union_of(engine.contributions(progress=progress), self, draws, progress)
-        return union_run.vocabulary_of(engine.tokens(self.words.tokenizer, progress=progress), self, draws, progress)
+            return lambda draws, progress: union_of_pairs(engine.pairs(progress=progress), self, draws, progress)
+        return lambda draws, progress: union_of(engine.contributions(progress=progress), self, draws, progress)
+
+
+def union_of(sets: UserSets, query: UnionTerms, draws: Draws, progress: Progress | None) -> Release:
+    """The items that enough users share."""
+    run = Run.of(sets if query.chosen else None, query, draws, progress)
+    items = run.level(sets, 0)
+    return run.release([items])
+
+
+def vocabulary_of(stream: TokenStream, query: UnionTerms, draws: Draws, progress: Progress | None) -> Release:
+    """The n-grams that enough users share, level by level."""
+    shortest, longest = query.first + 1, len(query.parts)
+    run = Run.of(stream.sets() if query.chosen else None, query, draws, progress)
+    found: list[dict[object, Item]] = []
+
+    def release(sets: UserSets, level: int) -> Int64:
+        items = run.level(sets, level - 1)
+        found.append({item.item: item for item in items.values()})
+        return np.array(list(items), dtype=np.int64)
+
+    levels = [level.length for level in level_by_level(stream, longest, release)]
+    wanted = [found[length - 1] if length <= len(found) else {} for length in levels if length >= shortest]
+    return run.release(wanted, [str(length) for length in levels if length >= shortest])
+
+
+@dataclass(frozen=True)
+class Run:
+    """One question while it is answered."""
+
+    query: UnionTerms
+    most: int | None
+    mechanisms: tuple[Any, ...]
+    draws: Draws
+    progress: Progress | None
+
+    @classmethod
+    def of(cls, sets: UserSets | None, query: UnionTerms, draws: Draws, progress: Progress | None) -> Run:
+        """The bound is chosen first, from `sets`, where it is."""
+        most = query.most if sets is None else chosen_bound(sets, query.chooser, draws)
+        return cls(query, most, query.mechanisms(most), draws, progress)
+
+    def level(self, sets: UserSets, place: int) -> dict[int, Item]:
+        """What one level releases, by code."""
+        codes = self.mechanisms[place](sets, draws=self.draws, progress=self.progress)
+        labels = sets.labels(codes)
+        counts: list[int | None] = [None] * len(labels)
+        width = None
+        if self.query.counts and self.most is not None and place >= self.query.first:
+            counts = list(self._counts(sets, codes, self.query.noise(place, self.most)))
+            width = self._width(place)
+        told = zip(codes, labels, counts, strict=True)
+        return {int(c): Item(label, None, n, *accuracy.interval(n, width)) for c, label, n in told}
+
+    def _width(self, place: int) -> int:
+        """How near the counts of a level are."""
+        return gaussian_width(self.query.noise(place, self.most or 1), BETA)
+
+    def _counts(self, sets: UserSets, codes: Int64, variance: Fraction) -> Iterator[int]:
+        """Noisy numbers of users. Every user counts for a random few of the released items that they have."""
+        gone: npt.NDArray[np.bool_] = np.ones(sets.size, dtype=np.bool_)
+        gone[codes] = False
+        kept = bounded(without(sets, gone), self.most, self.draws)
+        true = np.bincount(kept.codes, minlength=sets.size)[codes]
+        return (int(n) + self.draws.gaussian(variance) for n in true)
+
+    def release(self, levels: list[Any], lengths: list[str] | None = None) -> Release:
+        """All of it, in an order that says nothing: by noisy count where there is one, then by name."""
+        items = [item for level in levels for item in level.values()]
+        items.sort(key=lambda item: (-(item.count or 0), plainly(item.item)))
+        statement = self.statement()
+        if lengths is not None:
+            sizes = {length: len(level) for length, level in zip(lengths, levels, strict=True)}
+            said = ", ".join(f"{size:,} of {length}" for length, size in sizes.items())
+            parameters = {**statement.parameters, "items_by_length": sizes}
+            sentences = (*statement.sentences, f"Items by number of tokens: {said}.")
+            statement = replace(statement, parameters=parameters, sentences=sentences)
+        return Release(
+            items=tuple(items),
+            kind=Kind.SET,
+            counted=self.query.counts,
+            privacy=statement,
+            secure=self.draws.secure,
+            accuracy=self.accuracy(),
+        )
+
+    def accuracy(self) -> Accuracy:
+        """From how many users on an item is found, and how near the counts are."""
+        levels = range(self.query.first, len(self.query.parts))
+        good = found_by(self.mechanisms[-1], self.most, len(self.query.parts))
+        if self.query.counts and self.most is not None:
+            good += accuracy.counts_of_takers([self._width(place) for place in levels], self.most)
+        return good
+
+    def statement(self) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        t, last = self.query, self.mechanisms[-1]
+        name = chosen_method(t, self.most)
+        used: dict[str, object] = {"method": name, "max_items_per_user": self.most}
+        used |= {
+            key: value
+            for key in ("threshold", "cutoff", "slack", "rounds", "order")
+            if (value := getattr(last, key, None))
+        }
+        epsilon, delta = t.for_union
+        used |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
+        sentences = [_why(name, t), *_levels(t.parts), _bound(self.most, t), NEVER]
+        if len(t.parts) > 1:
+            used["shares"] = t.parts
+        if t.counts and self.most is not None:
+            deviation = math.sqrt(max(t.noise(place, self.most) for place in range(t.first, len(t.parts))))
+            used |= {"epsilon_of_counts": t.for_counts[0], "delta_of_counts": t.for_counts[1]}
+            used["deviation_of_counts"] = deviation
+            sentences.append(
+                f"Every user counts for at most {_items(self.most, 'released')}, chosen at random; counts carry "
+                f"Gaussian noise of standard deviation {deviation:.4g}, or less, and cost a quarter of the price."
+            )
+        sentences += [f"Mind: {text}" for text in weak_points(t.price.epsilon, t.price.delta)]
+        return Statement.of(t.price, type(last).__name__, used, tuple(sentences))
+
+
+def chosen_bound(sets: UserSets, chooser: Quantile, draws: Draws) -> int:
+    """About how many items 9 of 10 users have at most: each stands at the least of BOUNDS that leaves all they have."""
+    lengths = np.diff(sets.offsets)
+    places = np.searchsorted(BOUNDS, np.minimum(lengths[lengths > 0], BOUNDS[-1]))
+    return bound_at(places, chooser, draws)
+
+
+def bound_at(places: Any, chooser: Quantile, draws: Draws) -> int:
+    """The bound, from one place in BOUNDS for each user, or from how many users are at each."""
+    return BOUNDS[int(chooser(places, draws=draws)[0])]
+
+
+def plainly(label: object) -> tuple[str, bool, Any]:
+    """Where a label stands among its like: text by its characters, numbers and times by their size."""
+    kind = type(label).__qualname__
+    if not isinstance(label, ORDERED) or (isinstance(label, float) and math.isnan(label)):
+        return kind, True, repr(label)
+    return kind, False, label
+
+
+NEVER = "An item that only a single user has appears with a probability of at most delta."
+
+
+def _why(name: str, query: UnionTerms) -> str:
+    taken = "It was named." if query.method != AUTO else "It was taken by epsilon, delta and max_items_per_user alone."
+    return f"Items that enough users share, by {name}; every decision is one exact coin. {taken}"
+
+
+def _levels(shares: tuple[Fraction, ...]) -> list[str]:
+    """How the levels of a text share the price."""
+    if len(shares) == 1:
+        return []
+    dealt = ", ".join(str(share) for share in shares)
+    return [
+        f"Items of 1 to {len(shares)} tokens, level by level, for {dealt} of the price of items; an item is a "
+        "candidate only if both of its parts, all tokens but the last and all but the first, were released."
+    ]
+
+
+def _bound(most: int | None, query: UnionTerms) -> str:
+    if most is None:
+        return "A user may have any number of items."
+    said = f"Every user takes part with at most {_items(most, 'random')}"
+    return f"{said}; that number was chosen privately, for {BOUND_SHARE} of epsilon." if query.chosen else f"{said}."
+
+
+def _items(number: int, kind: str) -> str:
+    return f"{number} {kind} item{'' if number == 1 else 's'}"
+
+
+SAID = (
+    "Weights were added up in the engine. Which items of a user take part is decided by a hash with a secret key that "
+    "was made for it; the guarantee needs no randomness of that choice, and every decision about an item is drawn here."
+)
+
+
+def union_of_pairs(pairs: PairsElsewhere, query: UnionTerms, draws: Draws, progress: Progress | None) -> Release:
+    """The items that enough users share; neither users nor items that were not released come here."""
+    most = query.most or bound_at(placed(*pairs.lengths(BOUNDS[-1])), query.chooser, draws)
+    run = Run(query, most, query.mechanisms(most), draws, progress)
+    release_elsewhere(run.mechanisms[0], pairs, draws=draws, progress=progress)
+    labels = pairs.names()
+    counts: list[int | None] = [None] * len(labels)
+    width = None
+    if query.counts:
+        variance = query.noise(0, most)
+        width = gaussian_width(variance, BETA)
+        counts = [int(n) + draws.gaussian(variance) for n in pairs.users(most, fresh_key())]
+    told = zip(labels, counts, strict=True)
+    items = dict(enumerate(Item(label, None, n, *interval(n, width)) for label, n in told))
+    release = run.release([items])
+    said = release.privacy
+    parameters = {**said.parameters, "in_engine": True}
+    return replace(release, privacy=replace(said, parameters=parameters, sentences=(*said.sentences, SAID)))
+
+
+def placed(lengths: Int64, users: Int64) -> UsersAt:
+    """How many users stand at which place in BOUNDS: the least that leaves them all they have."""
+    at = np.searchsorted(BOUNDS, lengths)
+    total = np.zeros(len(BOUNDS), dtype=np.int64)
+    np.add.at(total, at, users)
+    places = np.flatnonzero(total)
+    return UsersAt(places.astype(np.int64), total[places])
+
+
+FURTHEST = 2**40  # users that an item may need; beyond, there is nothing to say
+
+
+def found_by(mechanism: Any, most: int | None, longest: int = 1) -> Accuracy:
+    """From how many users on an item of a union is found."""
+    what = "an item" if longest == 1 else f"a candidate of {longest} tokens"
+    sure = users_for(mechanism, TIMES / 100, 1)
+    if sure is None:
+        return Accuracy(("How many users an item needs to be found cannot be said beforehand.",))
+    half = users_for(mechanism, 0.5, 1)
+    numbers = {"found_with_users": sure, "half_found_with_users": half}
+    said = f"{what.capitalize()} is found if {said_users(sure)} or more have it and no other item"
+    said += f" (with {half:,} its chance is about one half)"
+    if most is None or looks_at_others(mechanism):
+        more = "What users of several items lend to it depends on others, so of them nothing can be said."
+    else:
+        more = f"A user of more than {said_items(most)} takes part with {most:,} of them, at random."
+        many = None if most == 1 else users_for(mechanism, TIMES / 100, most)
+        if many is not None:
+            said += f", or {said_users(many)} of at most {said_items(most)} each"
+            numbers |= {"found_with_users_of_many": many, "items_of_many": most}
+    return Accuracy((f"{said}. {more} What is missing here is rare or unlucky, not absent.",), numbers)
+
+
+def users_for(mechanism: Any, chance: float, items: int) -> int | None:
+    """How many users of at most so many items each an item needs to be released with this chance; None if none do."""
+    if isinstance(mechanism, RenyiShaped):
+        likely = mechanism.curves[-1].chances[-1] >= chance
+        return max(1, mechanism.users_for(chance, items)) if likely else None
+    law = mechanism.laws[-1] if hasattr(mechanism, "laws") else mechanism.law
+    share, cutoff = mechanism.share(items), getattr(mechanism, "cutoff", None)
+
+    def enough(users: int) -> bool:
+        weight = users * share if cutoff is None else min(users * share, cutoff)
+        return bool(law.at(weight).ball(64) >= chance)
+
+    high = 1
+    while not enough(high):
+        high *= 2
+        if high > FURTHEST:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def looks_at_others(mechanism: Any) -> bool:
+    """Do its users give by what others have given?"""
+    return getattr(mechanism, "cutoff", None) is not None

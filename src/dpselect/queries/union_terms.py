@@ -11,20 +11,20 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from dpselect import methods, parameters
-from dpselect.engines.port import Engine
+from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError, came
+from dpselect.ledger.question import named
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve, least_epsilon
-from dpselect.mechanisms.top_k.threshold_heights import largest_rho
 from dpselect.methods import AUTO, Bound, Weights
-from dpselect.parameters import DELTA, Number, rounded_up
+from dpselect.parameters import DELTA, MOST_BITS, Number, rounded_up
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.queries.query import Query, Rows
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
-from dpselect.texts.level_shares import level_shares
+from dpselect.texts.text import Words, level_shares
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
-from dpselect.texts.words import Words
 
 ONE_ITEM = "truncated-geometric"
 WITH_POPULAR = "greedy-geometric"
@@ -84,9 +84,8 @@ class UnionTerms(Query):
             raise ParameterError("method", "be greedy-laplace or greedy-geometric where popular is given", came(method))
         most, chosen = _bound(method, self.max_items_per_user, self.counts)
         shares = None if self.shares is None else parts
-        settled = {"epsilon": epsilon, "delta": delta, "method": method, "popular": popular or None, "shares": shares}
-        for name, value in {**settled, "most": most, "chosen": chosen, "parts": parts}.items():
-            object.__setattr__(self, name, value)
+        settle(self, epsilon=epsilon, delta=delta, method=method, popular=popular or None, shares=shares)
+        settle(self, most=most, chosen=chosen, parts=parts)
         if parameters.flag("in_engine", self.in_engine):
             self._refuse_what_engines_cannot()
         self._refuse_what_cannot_be_made()
@@ -127,13 +126,6 @@ class UnionTerms(Query):
         if words == self.words and most == self.max_items_per_user:
             return self
         return replace(self, words=words, max_items_per_user=most)
-
-    def check(self, engine: Engine) -> None:
-        """The engine has sets of users, or the column of text is one."""
-        if self.words is None:
-            engine.check_sets()
-        else:
-            engine.check_text(self.words.tokenizer)
 
     # ---- as JSON --------------------------------------------------------------------------------------------
 
@@ -257,8 +249,7 @@ def _mechanisms(query: UnionTerms, most: int | None, _popular: str) -> tuple[Any
 
 def _digest(popular: tuple[Any, ...]) -> str:
     """What tells one public list from another: its items, their types, and their order."""
-    names = [f"{type(item).__name__} {item!r}" for item in popular]
-    return hashlib.sha256(json.dumps(names).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(list(map(named, popular))).encode()).hexdigest()
 
 
 def _popular(popular: object) -> tuple[Any, ...]:
@@ -270,9 +261,12 @@ def _popular(popular: object) -> tuple[Any, ...]:
     if isinstance(popular, (str, bytes)) or not isinstance(popular, Sequence):
         raise ParameterError("popular", "be a list of items, best first, or a release", type(popular).__name__)
     try:
-        return tuple(dict.fromkeys(popular))
+        items = tuple(dict.fromkeys(popular))
     except TypeError:
         raise ParameterError("popular", "hold items that can be looked up", "others") from None
+    if any(isinstance(item, int) and item.bit_length() > MOST_BITS for item in items):
+        raise ParameterError("popular", "hold integers of a thousand digits at most", "a longer one")
+    return items
 
 
 def without_curve(

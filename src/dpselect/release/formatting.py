@@ -1,13 +1,11 @@
-"""Forms of a value and of a table: what JSON, a data frame, a terminal and a notebook can show."""
+"""Forms of a value: what JSON, a data frame, a terminal and a notebook can show."""
 
 from __future__ import annotations
 
 import datetime
 import importlib
-import json
 import math
-import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -19,7 +17,6 @@ from dpselect.parameters import rounded_up, shown
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 LONG = 10  # characters of a number that somebody chose
-WIDEST = 60  # a longer item is shown whole; it only does not push the counts of the others to the right
 
 
 # ---- one value --------------------------------------------------------------------------------------------
@@ -72,8 +69,11 @@ def _fits(kind: type, cells: Sequence[object]) -> bool:
 def text(value: object) -> str:
     """One line for a person. Characters that steer a terminal are shown as escapes, never sent to it."""
     form = str(UNSEEN) if value is UNSEEN else plain(value)
-    line = form if isinstance(form, str) else json.dumps(form, ensure_ascii=False)
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
+    if not isinstance(form, str):
+        import json
+
+        form = json.dumps(form, ensure_ascii=False)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in form)
 
 
 def number(value: Fraction | float) -> str:
@@ -90,45 +90,6 @@ def price(value: Fraction) -> str:
 def short(value: Fraction) -> str:
     """The nearest float for a sentence, whole numbers without a point; for what is no price."""
     return repr(float(value)).removesuffix(".0")
-
-
-# ---- a table ----------------------------------------------------------------------------------------------
-
-
-def text_table(columns: Mapping[str, Sequence[object]], left: Collection[str] = ("item",)) -> str:
-    """Aligned columns: those named in `left` to the left, numbers and their heads to the right."""
-    cells = {name: [_cell(value) for value in values] for name, values in columns.items()}
-    right = {name: name not in left for name in columns}
-    wide = {name: min(max(map(width, [name, *cells[name]])), WIDEST) for name in columns}
-    rows = [list(columns), *(list(row) for row in zip(*cells.values(), strict=True))]
-    return "\n".join(
-        "  ".join(_pad(cell, wide[name], right[name]) for name, cell in zip(columns, row, strict=True)).rstrip()
-        for row in rows
-    )
-
-
-def _cell(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else text(value)
-
-
-def _pad(cell: str, wide: int, right: bool) -> str:
-    room = " " * (wide - width(cell))
-    return room + cell if right else cell + room
-
-
-def width(line: str) -> int:
-    """Columns of a terminal that a line takes: East Asian wide characters two, combining marks none."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
-
-
-def html_table(columns: Mapping[str, Sequence[object]]) -> str:
-    """The same for a notebook, escaped."""
-    from html import escape
-
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    rows = zip(*columns.values(), strict=True)
-    body = "".join("<tr>" + "".join(f"<td>{escape(_cell(v))}</td>" for v in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 # ---- packages that not everybody has ----------------------------------------------------------------------

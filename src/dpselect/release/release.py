@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,11 +11,10 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.leaflet import HEAD, Leaflet
 from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
+from dpselect.release.table import HEAD, Leaflet, Table, Tabular
 
 if TYPE_CHECKING:
-    import polars
     from matplotlib.figure import Figure
 
 __all__ = ["Accuracy", "Ended", "Item", "Kind", "Receipt", "Release", "Statement"]
@@ -26,7 +24,7 @@ Place = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, repr=False)
-class Release:
+class Release(Tabular):
     """The items that were selected, best first, how good they are, and the privacy statement.
 
     `kind` says what the items are to each other, `counted` whether noisy counts were asked for (also where no item was
@@ -85,6 +83,8 @@ class Release:
     def to_json(self, path: Place) -> None: ...
     def to_json(self, path: Place | None = None) -> str | None:
         """The release as JSON, in a file or as text; `from_json` reads either."""
+        import json
+
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         if path is None:
             return text
@@ -133,19 +133,6 @@ class Release:
             columns |= {name: [getattr(item, name) for item in self.items] for name in self._ends}
         return columns
 
-    def to_polars(self) -> polars.DataFrame:
-        """A polars data frame."""
-        frame: polars.DataFrame = formatting.optional("polars", "polars").DataFrame(self.to_columns())
-        return frame
-
-    def to_pandas(self) -> Any:
-        """A pandas data frame."""
-        return formatting.optional("pandas", "pandas").DataFrame(self.to_columns())
-
-    def to_arrow(self) -> Any:
-        """A pyarrow table."""
-        return formatting.optional("pyarrow", "pyarrow").table(self.to_columns())
-
     def plot(self, path: Place | None = None) -> Figure:
         """A bar plot of the noisy counts, a matplotlib figure that a notebook shows; saved where a path is given."""
         from dpselect.release import plots
@@ -167,7 +154,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        return self._leaflet().html()
+        return self._leaflet().html(HEAD)
 
     @property
     def text(self) -> str:
@@ -187,8 +174,7 @@ class Release:
             price = [f"promise: {self.privacy.promise}", f"charged: {self.charged.sentence}"]
         names = [formatting.text(label) for label in self.labels]
         return Leaflet(
-            table={**self.to_columns(), self._name: names},
-            left=() if self._asked else (self._name,),
+            table=Table({**self.to_columns(), self._name: names}, left=() if self._asked else (self._name,)),
             outcome=self._outcome(),
             good=GOOD,
             accuracy=self.accuracy.sentences,

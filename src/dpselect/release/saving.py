@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import os
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from dpselect.errors import OutputError
 from dpselect.release import formatting
+from dpselect.release.new_file import NewFile, is_device
 from dpselect.temporary import Folder
 
 
@@ -36,18 +36,15 @@ def parquet_bytes(columns: Mapping[str, Sequence[object]]) -> bytes:
 def save(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Into a draft beside the file, which then takes its name; straight into what is no ordinary file."""
     content = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
-    place = Path(os.path.realpath(path))
+    place = Path(path)
     try:
-        if place.exists() and not place.is_file():
+        if is_device(place):
             place.write_bytes(content)
             return
-        draft = place.with_name(f".{place.name}.{os.getpid()}.part")
+        new = NewFile(place, Path(os.path.realpath(place)), room=len(content))
         try:
-            draft.write_bytes(content)
-            with contextlib.suppress(FileNotFoundError):
-                draft.chmod(place.stat().st_mode & 0o7777)  # an old file keeps its permissions
-            draft.replace(place)
+            new.write(content)
         finally:
-            draft.unlink(missing_ok=True)
+            new.give_up()
     except OSError as error:
-        raise OutputError(f"{os.fspath(path)} cannot be written: {error.strerror}") from None
+        raise OutputError(f"{place} cannot be written: {error.strerror}") from None

@@ -14,6 +14,7 @@ from typing import Any
 
 from dpselect.domain import UNSEEN
 from dpselect.errors import DataError, ParameterError
+from dpselect.parameters import flag
 from dpselect.privacy import Neighbors
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import Accuracy
@@ -69,23 +70,30 @@ def parsed(text: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
     said, exact, charged = found["privacy"], found["exact"], found["exact"].get("charged")
+    kind, ended, items = Kind(found["kind"]), Ended(found["ended"]), tuple(_item(row) for row in found["items"])
+    if flag("complete", found["complete"]) is not (ended is Ended.FULL):
+        raise ValueError("it says that it is complete and that it is not")
+    privacy = Statement(
+        epsilon=typed.rational(exact["epsilon"]),
+        delta=typed.rational(exact["delta"]),
+        neighbors=Neighbors(said["neighbors"]),
+        mechanism=_text(said["mechanism"]),
+        parameters=typed.names(exact["parameters"]),
+        bound=_text(said["bound"]),
+        sentences=_sentences(said["statement"]),
+        unit=_text(said["unit"]),
+    )
+    if privacy.epsilon < 0 or not 0 <= privacy.delta < 1:
+        raise ValueError("no promise")
+    _shares(kind, privacy, len(items))
     return {
-        "items": tuple(_item(row) for row in found["items"]),
-        "kind": Kind(found["kind"]),
-        "counted": bool(found["counted"]),
-        "ended": Ended(found["ended"]),
-        "privacy": Statement(
-            epsilon=typed.rational(exact["epsilon"]),
-            delta=typed.rational(exact["delta"]),
-            neighbors=Neighbors(said["neighbors"]),
-            mechanism=said["mechanism"],
-            parameters=typed.names(exact["parameters"]),
-            bound=said["bound"],
-            sentences=_sentences(said["statement"]),
-            unit=said["unit"],
-        ),
-        "secure": bool(found["secure"]),
-        "charged": None if charged is None else Receipt(charged[0], typed.names(charged[1])),
+        "items": items,
+        "kind": kind,
+        "counted": flag("counted", found["counted"]),
+        "ended": ended,
+        "privacy": privacy,
+        "secure": flag("secure", found["secure"]),
+        "charged": None if charged is None else Receipt(_text(charged[0]), typed.names(charged[1])),
         "accuracy": Accuracy(_sentences(found["accuracy"]["statement"]), typed.names(exact["accuracy"])),
     }
 
@@ -125,13 +133,23 @@ def _whole(number: object) -> int | None:
     return number
 
 
+def _text(said: object) -> str:
+    if not isinstance(said, str):
+        raise TypeError("no text")
+    return said
+
+
 def _sentences(said: object) -> tuple[str, ...]:
-    if not isinstance(said, list) or not all(isinstance(one, str) for one in said):
+    if not isinstance(said, list):
         raise TypeError("no sentences")
-    return tuple(said)
+    return tuple(map(_text, said))
 
 
 def _shares(kind: Kind, privacy: Statement, items: int) -> Sequence[float | None]:
     """The q of every item of a quantile's release."""
     q = privacy.parameters.get("q") if kind is Kind.VALUES else None
-    return [float(one) for one in q] if isinstance(q, tuple) else [None] * items
+    if not isinstance(q, tuple):
+        return [None] * items
+    if len(q) != items:
+        raise ValueError("there is another number of values than of quantiles")
+    return [float(one) for one in q]

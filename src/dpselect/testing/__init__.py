@@ -1,6 +1,5 @@
 """For tests: draws whose exact distribution can be enumerated, and draws that repeat. Neither is secure."""
 
-from dpselect.testing.exact import ExactDraws, Law, hockey_stick, law
-from dpselect.testing.seeded import SeededBits, SeededDraws
+from dpselect.testing.exact import ExactDraws, Law, SeededBits, SeededDraws, hockey_stick, law
 
 __all__ = ["ExactDraws", "Law", "SeededBits", "SeededDraws", "hockey_stick", "law"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from hashlib import shake_256
 from itertools import combinations
 
 import numpy as np
@@ -17,7 +18,9 @@ import numpy.typing as npt
 from flint import arb, ctx
 
 from dpselect.draws.bernoullis import checked
-from dpselect.draws.laws import Layers, Masses, MonotoneProbability, Noise
+from dpselect.draws.certified import CertifiedDraws
+from dpselect.draws.core import SLACK_BITS
+from dpselect.draws.port import Layers, Masses, MonotoneProbability, Noise
 from dpselect.draws.weights import Weights
 from dpselect.reals import Exp, Real
 from dpselect.testing.flip_law import flip_law
@@ -229,3 +232,26 @@ def hockey_stick(law: Law, other: Law, epsilon: Fraction) -> arb:
         factor = Exp(epsilon).ball(PRECISION)
         gaps = [p - factor * other.get(answer, arb(0)) for answer, p in law.items()]
         return sum((g for g in gaps if not g <= 0), arb(0))
+
+
+class SeededBits:
+    """Words repeat for a seed: they are SHAKE-256 of seed and counter."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed, self._used = seed, 0
+
+    def word(self) -> int:
+        """Return one word."""
+        return int(self.words(1)[0])
+
+    def words(self, n: int) -> npt.NDArray[np.uint64]:
+        """Return n words."""
+        self._used += 1
+        return np.frombuffer(shake_256(f"{self._seed}:{self._used}".encode()).digest(8 * n), dtype="<u8")
+
+
+class SeededDraws(CertifiedDraws):
+    """The real draws over bits that repeat: for tests and examples only."""
+
+    def __init__(self, seed: int, *, slack_bits: int = SLACK_BITS) -> None:
+        super().__init__(SeededBits(seed), secure=False, slack_bits=slack_bits)

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from flint import arb, arb_poly, ctx
 
-from dpselect.draws.laws import Layers
 from dpselect.draws.loss_levels import power
+from dpselect.draws.port import Layers
 
 PRECISION = 256
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from flint import arb, ctx
 
-from dpselect.draws.laws import Noise
+from dpselect.draws.port import Noise
 from dpselect.draws.weights import Weights
 
 PRECISION = 256

@@ -1,13 +1,16 @@
-"""Text: a column of texts whose tokens, or several of them in a row, are the items."""
+"""Text: a column of texts whose tokens, or several of them in a row, are the items; and how levels share a budget."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dpselect.errors import ParameterError, came
+from dpselect.parameters import Number, positive, whole
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
-from dpselect.texts.words import Words
+
+LEAST = Fraction(1, 10**6)  # of a share: what every method can be made for, the one that auto takes too
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class Text:
         column: object = self.column
         if not (isinstance(column, str) and column.strip()):
             raise ParameterError("text", "be the name of a column", came(self.column))
-        ngram_levels(self.ngrams, self.cutter)
+        levels = ngram_levels(self.ngrams, self.cutter)  # a list could be altered after it was checked
+        object.__setattr__(self, "ngrams", levels if isinstance(self.ngrams, Sequence) else levels[0])
 
     @property
     def cutter(self) -> Tokenizer:
@@ -41,3 +45,40 @@ class Text:
     def words(self) -> Words:
         """Which n-grams are meant."""
         return Words(self.cutter, *ngram_levels(self.ngrams, self.cutter))
+
+
+@dataclass(frozen=True)
+class Words:
+    """`shortest` to `longest` tokens in a row, of text that `tokenizer` cuts."""
+
+    tokenizer: Tokenizer
+    shortest: int
+    longest: int
+
+
+def level_shares(longest: int, shares: Sequence[Number] | None = None) -> tuple[Fraction, ...]:
+    """The share of each level 1 .. `longest`: positive, and 1 at most in all.
+
+    By default three levels have 3, 2 and 1 sixths, two levels 2 and 1 thirds, and so on.
+
+    With a share f a level may spend (f epsilon, f delta), by basic composition. A Gaussian one does better with noise
+    of sigma / sqrt(f) and a failure probability of f delta / 2, where sigma is that of (epsilon, delta / 2) for one
+    level: n Gaussian answers tell as much as one of which 1 / sigma^2 is the sum (docs/text.md).
+
+    >>> [str(share) for share in level_shares(3)]
+    ['1/2', '1/3', '1/6']
+    """
+    levels = whole("ngrams", longest, least=1)
+    if shares is None:
+        return tuple(Fraction(2 * rest, levels * (levels + 1)) for rest in range(levels, 0, -1))
+    parts: object = shares
+    if isinstance(parts, str) or not isinstance(parts, Sequence) or len(parts) != levels:
+        hint = "shorter n-grams are released first, so they need a share too"
+        raise ParameterError("shares", f"be {levels} numbers, one for each length from 1", came(shares), hint)
+    dealt = tuple(positive("shares", share) for share in shares)
+    if min(dealt) < LEAST:
+        raise ParameterError("shares", "be at least 1e-6 each", came(list(shares)))
+    if sum(dealt) > 1:
+        hint = "write thirds as fractions or as text, such as '1/3': 0.3333 is what it says"
+        raise ParameterError("shares", "add up to 1 at most", came(list(shares)), hint)
+    return dealt

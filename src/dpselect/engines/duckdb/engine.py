@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import Column, Domain, Listed, Span
+from dpselect.domain import Column, Domain, Listed, Span, refuse_more
 from dpselect.engines.duckdb import questions
 from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
@@ -29,11 +29,10 @@ from dpselect.engines.duckdb.types import (
     user_form,
 )
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
-from dpselect.engines.port import PerUser, Progress
+from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import DataError, ParameterError
-from dpselect.parameters import whole
-from dpselect.texts.tokenizer import Tokenizer
+from dpselect.parameters import Progress, whole
 
 if TYPE_CHECKING:
     from dpselect.aggregates.user_sets import UserSets
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from dpselect.engines.duckdb.weights import DuckDBPairs
     from dpselect.engines.row_filter import RowFilter
     from dpselect.texts.token_stream import TokenStream
+    from dpselect.texts.tokenizer import Tokenizer
 
 
 class DuckDBEngine:
@@ -62,7 +62,11 @@ class DuckDBEngine:
         newlines_in_values: bool = False,
         key: bytes,
     ) -> None:
-        condition = None if where is None else _condition(where)
+        condition = None
+        if where is not None:
+            from dpselect.engines import row_filter
+
+            condition = row_filter.parse(where)
         self._workspace = Workspace()
         self._domains: dict[Domain, str] = {}
         self._key = key
@@ -104,15 +108,17 @@ class DuckDBEngine:
         items = [label(item, self._item_type) for item, _ in found]
         return Histogram.from_items(items, [count for _, count in found])
 
-    def check(self, domain: Domain) -> None:
+    def check(self, domain: Domain, *, k: int = 1) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
         item_type = self._item_type
         if isinstance(domain, Span):
             questions.in_span("", domain, item_type)
-        elif isinstance(domain, (Listed, Column)) and domain not in self._domains:
+        elif isinstance(domain, (Listed, Column)):
             from dpselect.engines.duckdb.domain import keep_domain
 
-            self._domains[domain] = keep_domain(self._workspace, domain, item_type, untyped=self._scan.untyped)
+            if domain not in self._domains:
+                self._domains[domain] = keep_domain(self._workspace, domain, item_type, untyped=self._scan.untyped)
+            refuse_more(k, self._workspace.fetch(f"SELECT count(*) FROM {self._domains[domain]}")[0][0])
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -265,13 +271,6 @@ def _schema(
     types = scan.types(workspace, columns)
     item_form(quoted(item), types[item])
     return columns, types
-
-
-def _condition(where: str) -> RowFilter:
-    """The filter, read before the source is opened."""
-    from dpselect.engines import row_filter
-
-    return row_filter.parse(where)
 
 
 def _written(condition: RowFilter, types: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from dpselect.engines.sources.files import Files
 from dpselect.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from dpselect.engines.sources.text_files import Header
+    from dpselect.engines.sources.text_lines import Header
 
 
 def file_scan(workspace: Workspace, files: Files, *, newlines_in_values: bool) -> Scan:
@@ -68,7 +68,7 @@ def _paths(paths: Sequence[str]) -> str:
 
 def _headers(files: Files) -> dict[str, Header]:
     """The headers of all files that are not empty; they name the same columns, in any order."""
-    from dpselect.engines.sources.text_files import header
+    from dpselect.engines.sources.text_lines import header
 
     found = {path: first for path in files.paths if (first := header(path, files.kind)) is not None}
     if not found:

@@ -14,7 +14,7 @@ from dpselect.engines.duckdb.scans import Scan, Select, described
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.text_faults import Fault, csv_judge, faults, json_judge
-from dpselect.engines.sources.text_files import UNREADABLE, header
+from dpselect.engines.sources.text_lines import UNREADABLE, header
 from dpselect.errors import DataError
 
 _SHOWN = 5  # line numbers of each fault

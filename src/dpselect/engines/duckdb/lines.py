@@ -10,8 +10,7 @@ from dpselect.engines.duckdb.scans import Scan, Select
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
 from dpselect.engines.sources.arrow_texts import Batch, TextStream
 from dpselect.engines.sources.text_cells import cut
-from dpselect.engines.sources.text_files import Header
-from dpselect.engines.sources.text_lines import blocks
+from dpselect.engines.sources.text_lines import Header, blocks
 from dpselect.errors import ParameterError
 
 

@@ -6,24 +6,18 @@ values, never a hash, so two values share one only where the engine itself holds
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import LOW, MOST_ROWS, Int64, UserSets, sets_of
 from dpselect.engines.duckdb.types import INTEGERS, kind, label
-from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.duckdb.workspace import Rows, Workspace
 from dpselect.engines.memory import available, does_not_fit
-from dpselect.engines.pair_codes import LOW, MOST_ROWS, sets_of
 from dpselect.errors import DataError
 
 BYTES_PER_ROW = 96  # at the peak: its values in the engine, its pair there and in NumPy, and the sets themselves
 _SMALL = INTEGERS - {"UBIGINT", "HUGEINT", "UHUGEINT"}  # these fit into a BIGINT
-
-Rows = Callable[[], AbstractContextManager[str]]
-"""The selected rows, columns u and i, as what stands after FROM."""
 
 
 def user_sets(workspace: Workspace, rows: Rows, user_type: str, item_type: str) -> UserSets:

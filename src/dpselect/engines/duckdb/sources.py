@@ -7,7 +7,7 @@ import os
 import duckdb
 
 from dpselect.engines.duckdb.files import file_scan
-from dpselect.engines.duckdb.scans import FrameScan, RelationScan, Scan, SqlScan, described
+from dpselect.engines.duckdb.scans import Scan, SqlScan, described
 from dpselect.engines.duckdb.workspace import Row, Workspace
 from dpselect.engines.sources.files import find, refuse_newlines
 from dpselect.engines.sources.narwhals_frames import native
@@ -37,11 +37,15 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
         return _connection(workspace, source, table)
     _no_table(table)
     if isinstance(source, duckdb.DuckDBPyRelation):
+        from dpselect.engines.duckdb.relation_scan import RelationScan
+
         return workspace.guarded(lambda: RelationScan.of(source))
     from dpselect.engines.sources.frames import frame_of
 
     frame = frame_of(source)
     if frame is not None:
+        from dpselect.engines.duckdb.frame_scan import FrameScan
+
         return FrameScan(workspace.guarded(lambda: frame.names), frame)
     raise ParameterError("source", _MUST, f"an object of type {type(source).__name__}")
 
@@ -54,8 +58,7 @@ def _no_table(table: str | None) -> None:
 
 def _database(workspace: Workspace, path: str, table: str | None) -> Scan:
     """A table of a database file, which DuckDB alone opens."""
-    from dpselect.engines.duckdb.attached import attached
-    from dpselect.engines.duckdb.catalog import TABLES, chosen, tables_of
+    from dpselect.engines.duckdb.catalog import TABLES, attached, chosen, tables_of
 
     here = attached(workspace, os.path.realpath(path)), "main"
     tables = [one for one in tables_of(workspace.fetch(TABLES)) if one.database == here[0]]
@@ -66,6 +69,7 @@ def _database(workspace: Workspace, path: str, table: str | None) -> Scan:
 
 def _connection(workspace: Workspace, connection: duckdb.DuckDBPyConnection, table: str | None) -> Scan:
     from dpselect.engines.duckdb.catalog import HERE, TABLES, chosen, tables_of
+    from dpselect.engines.duckdb.relation_scan import RelationScan
 
     def look() -> tuple[list[Row], Row]:
         return connection.sql(TABLES).fetchall(), connection.sql(HERE).fetchall()[0]

@@ -6,21 +6,15 @@ how many have a released one, where a bound is chosen or counts are asked for. N
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-
 import numpy as np
 
 from dpselect.aggregates.user_sets import Int64
 from dpselect.aggregates.weight_groups import WeightGroups
 from dpselect.engines.duckdb.questions import keyed_hash
 from dpselect.engines.duckdb.types import label
-from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.duckdb.workspace import Rows, Workspace
 from dpselect.engines.memory import available
-from dpselect.engines.port import Progress
-
-Rows = Callable[[], AbstractContextManager[str]]
-"""The selected rows, columns u and i, as what stands after FROM."""
+from dpselect.parameters import Progress
 
 
 class DuckDBPairs:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 import duckdb
@@ -13,11 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.engines.memory import check_address_space
-from dpselect.engines.port import Progress
-from dpselect.errors import DataError, DpselectError
+from dpselect.engines.waiting import waited
+from dpselect.errors import DataError
+from dpselect.parameters import Progress
 from dpselect.temporary import Folder
 
 Row = tuple[Any, ...]
+Rows = Callable[[], contextlib.AbstractContextManager[str]]
+"""The selected rows, columns u and i, as what stands after FROM."""
 T = TypeVar("T")
 _numbers = itertools.count()
 
@@ -30,7 +32,6 @@ _SETTINGS = (
 )
 # Progress is asked for, never printed by the engine. A notebook without ipywidgets refuses both: none is told there.
 _PROGRESS = ("SET enable_progress_bar_print = false", "SET enable_progress_bar = true")
-POLL = 0.2  # seconds between two reports of progress
 
 
 class Workspace:
@@ -66,26 +67,13 @@ class Workspace:
         return {name: np.asarray(column) for name, column in self.connection.execute(sql).fetchnumpy().items()}
 
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
-        """The result of `work`, or a DataError of fixed text: what an engine says can quote a row.
+        """The result of `work`, or a DataError of fixed text: what an engine says can quote a row."""
 
-        The work runs in a thread of its own, so that Ctrl-C stops it at once and progress is told in the
-        caller's thread. The failure is looked at, never raised: no traceback or context can carry its text.
-        """
-        with ThreadPoolExecutor(1, thread_name_prefix="dpselect") as pool:
-            future = pool.submit(work)
-            try:
-                while not wait([future], POLL).done:
-                    if progress is not None:
-                        progress(self._done())
-            except BaseException:
-                while not future.done():  # again and again: a query that has not begun yet cannot hear it
-                    self.connection.interrupt()
-                    wait([future], POLL)
-                raise
-        failed = _failure(future)
-        if failed is not None:
-            raise failed
-        return future.result()
+        def tell() -> None:
+            if progress is not None:
+                progress(self._done())
+
+        return waited(work, tell=tell, stop=self.connection.interrupt, said=_failure)
 
     def _done(self) -> float | None:
         """In twentieths: the exact share would tell how many rows there are."""
@@ -112,11 +100,8 @@ class Workspace:
         return f"dpselect_{next(_numbers)}"
 
 
-def _failure(future: Future[T]) -> DpselectError | None:
+def _failure(error: BaseException) -> DataError:
     """What went wrong, in words that were written before any data were seen."""
-    error = future.exception()
-    if error is None or isinstance(error, DpselectError):
-        return error
     if isinstance(error, (MemoryError, duckdb.OutOfMemoryException)):
         return DataError("the data do not fit into memory and the temporary folder", "ask for fewer columns or rows")
     if isinstance(error, duckdb.ResourceInUseException):

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from dpselect.engines.port import Progress
-from dpselect.engines.postgres import copy as postgres_copy
 from dpselect.engines.postgres.address import place, said
 from dpselect.engines.sql.port import Columns, Row
-from dpselect.errors import DataError, DpselectError
+from dpselect.engines.waiting import waited
+from dpselect.errors import DataError
+from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
     import psycopg
+
 
 T = TypeVar("T")
 Values = Mapping[str, object]
@@ -51,7 +52,6 @@ _SETTINGS = (
     "SET LOCAL enable_hashagg = off",
 )
 _INT8 = 20  # the type of whole numbers in 64 bits, https://www.postgresql.org/docs/current/catalog-pg-type.html
-POLL = 0.2  # seconds between two reports of progress
 
 # By the SQLSTATE, or by its first two characters: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _LOST = ("the connection to the server was lost", "ask again; if it happens again, ask who keeps the server")
@@ -115,33 +115,20 @@ class Workspace:
         head = self._connection.execute(f"SELECT * FROM ({sql}) AS q LIMIT 0".encode(), values, prepare=False)
         types = [column.type_code for column in head.description or ()]
         if set(types) == {_INT8} and "%(" not in sql:
-            return postgres_copy.whole_numbers(self._connection, sql, names)
+            return whole_numbers(self._connection, sql, names)
         rows = self._rows(sql, values)
         found = zip(*rows, strict=True) if rows else [()] * len(names)
         dtypes = [np.int64 if code == _INT8 else object for code in types]
         return {name: np.array(list(one), dtype) for name, one, dtype in zip(names, found, dtypes, strict=True)}
 
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
-        """The result of `work`, or a DataError of fixed text: what a server says can quote a row.
+        """The result of `work`, or a DataError of fixed text: what a server says can quote a row."""
 
-        The work runs in a thread of its own, so that Ctrl-C stops it at once and the caller's thread can tell that
-        it goes on. The failure is looked at, never raised: no traceback or context can carry its text.
-        """
-        with ThreadPoolExecutor(1, thread_name_prefix="dpselect") as pool:
-            future = pool.submit(work)
-            try:
-                while not wait([future], POLL).done:
-                    if progress is not None:
-                        progress(None)
-            except BaseException:
-                while not future.done():  # again and again: a statement that has not arrived yet cannot hear it
-                    self._cancel()
-                    wait([future], POLL)
-                raise
-        failed = self._failure(future)
-        if failed is not None:
-            raise failed
-        return future.result()
+        def tell() -> None:
+            if progress is not None:
+                progress(None)
+
+        return waited(work, tell=tell, stop=self._cancel, said=self._failure)
 
     def _cancel(self) -> None:
         import psycopg
@@ -149,13 +136,10 @@ class Workspace:
         with suppress(psycopg.Error):
             self._connection.cancel_safe(timeout=5)
 
-    def _failure(self, future: Future[T]) -> DpselectError | None:
+    def _failure(self, error: BaseException) -> DataError:
         """What went wrong, in words that were written before any data were seen."""
         import psycopg
 
-        error = future.exception()
-        if error is None or isinstance(error, DpselectError):
-            return error
         state = error.sqlstate if isinstance(error, psycopg.Error) else None
         if state is None:
             state = "08000" if self._connection.closed else ""
@@ -177,3 +161,26 @@ def _connected(address: str, shown: str) -> psycopg.Connection:
         pass
     hint = "check host, database, user and password (PGPASSWORD or ~/.pgpass), and that the server runs"
     raise DataError(f"no connection to {shown}", hint)
+
+
+# https://www.postgresql.org/docs/current/sql-copy.html, "Binary Format": a head of 19 bytes, then each row as how many
+# fields it has and each field as its length and its bytes, all of it big-endian; -1 fields are the end.
+_HEAD, _END = 19, 2
+
+
+def whole_numbers(connection: psycopg.Connection, sql: str, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+    """The rows of a query without values beside it, whose columns are all int8 and never null."""
+    received, statement = bytearray(), f"COPY ({sql.replace('%%', '%')}) TO STDOUT (FORMAT binary)"
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(statement.encode()) as rows,
+    ):
+        for part in rows:
+            received += part
+    fields = [(f"{kind}{at}", dtype) for at in range(len(names)) for kind, dtype in (("l", ">i4"), ("v", ">i8"))]
+    row = np.dtype([("fields", ">i2"), *fields])
+    number, rest = divmod(len(received) - _HEAD - _END, row.itemsize)
+    table = np.frombuffer(received, row, max(0, number), _HEAD)
+    if rest or any((table[f"l{at}"] != 8).any() for at in range(len(names))):
+        raise DataError("the server sent numbers that cannot be read")
+    return {name: table[f"v{at}"].astype(np.int64) for at, name in enumerate(names)}

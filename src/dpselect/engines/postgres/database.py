@@ -6,20 +6,18 @@ cursor. Keys, domains and released items travel beside the statement, where the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dpselect.aggregates.user_sets import Int64
-from dpselect.engines.port import Progress
 from dpselect.engines.postgres.connection import Workspace
 from dpselect.engines.postgres.dialect import POSTGRES
 from dpselect.engines.postgres.tables import columns_of
-from dpselect.engines.sql.port import Columns, Row, SqlType
+from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
 from dpselect.errors import DataError, ParameterError
-
-Names = Callable[[Sequence[str]], Sequence[str]]
+from dpselect.parameters import Progress
 
 
 class PostgresDatabase:
@@ -27,7 +25,7 @@ class PostgresDatabase:
 
     dialect = POSTGRES
 
-    def __init__(self, address: str, table: str | None, *, user: str, item: str, needs: Names | None = None) -> None:
+    def __init__(self, address: str, table: str | None, *, user: str, item: str, needs: Needs | None = None) -> None:
         self._workspace = Workspace(address)
         self._values: dict[str, object] = {}
         self._cursors: dict[tuple[str, str], str] = {}

@@ -1,8 +1,18 @@
-"""How PostgreSQL writes what databases write differently. A statement takes values, so % is doubled everywhere."""
+"""How PostgreSQL writes what databases write differently, and the one form in which each value is counted.
+
+A statement takes values, so % is doubled everywhere. Values that compare as equal must look equal too, and must be the
+ones that DuckDB counts as equal. So text loses its collation and char(n) its padding, negative zero its sign, a numeric
+its trailing zeros, an enum its order. A type that is not here is refused: two forms of one value would make two users
+of one.
+"""
 
 from __future__ import annotations
 
-from dpselect.engines.sql.port import Dialect
+import datetime
+
+from dpselect.engines.number_text import LETTERS, NUMBER
+from dpselect.engines.sql.port import Dialect, SqlType, read_by
+from dpselect.errors import DataError
 
 
 def quoted(name: str) -> str:
@@ -33,3 +43,78 @@ POSTGRES = Dialect(
     matches="{text} ~ '{pattern}'",
     parts='SELECT u, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
 )
+
+
+_TEXTS = frozenset({"text", "varchar", "bpchar", "name", "json", "jsonb"})
+_NUMBERS = {"int2": "SMALLINT", "int4": "INTEGER", "int8": "BIGINT"}
+_FLOATS = {"float4": "FLOAT", "float8": "DOUBLE"}
+_NOT_NAN = "{} IS NOT NULL AND {} <> 'NaN'"
+# Python has the years 1 to 9999 and the hours 0 to 23, and so have items on every engine.
+_NAMEABLE = {
+    "date": "{} BETWEEN '0001-01-01' AND '9999-12-31'",
+    "time": "{} < '24:00'",
+    "timestamp": "{} BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999'",
+    "timestamptz": "{} BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999999+00'",
+}
+_TIMES = {"date": "DATE", "time": "TIME", "timestamp": "TIMESTAMP"}
+
+# What a float cannot hold becomes 0 (the least float is 5e-324), or a number beyond every grid: the server refuses to
+# cast it, and whether a question fails may not hang on a row.
+_DOUBLE = "round(least(greatest(({})::numeric, '-1e305'), '1e305'), 323)::float8"
+_READ = f"CASE WHEN {{}} ~ '^{NUMBER}$' AND length({{}}) < {LETTERS} THEN {_DOUBLE} END"
+
+
+def pg_type(name: str, kind: str, modifier: int) -> SqlType:
+    """The type of a column by its name, its kind ('b' base, 'e' enum) and its modifier (-1 without)."""
+    text = '({})::text COLLATE "C"'
+    if kind == "e":
+        # An enum has an owner, who may say how a cast of it reads; its own text has none.
+        own = '(CASE WHEN {} IS NOT NULL THEN concat({}) END) COLLATE "C"'
+        return SqlType(name, "text", own, "text", "VARCHAR", number=_READ)
+    if name in _TEXTS:
+        return SqlType(name, "text", text, "text", "VARCHAR", number=_READ)
+    if name == "uuid":
+        return SqlType(name, "other", text, "text", "UUID")
+    if name in _NUMBERS:
+        return SqlType(name, "integer", "{}", name, _NUMBERS[name], number="({})::float8")
+    if name in _FLOATS:
+        # -0.0 + 0.0 is 0.0, and a float4 has the same value as float8.
+        form = "(({})::float8 + '0'::float8)"
+        return SqlType(name, "number", form, "float8", _FLOATS[name], present=_NOT_NAN, number="{}")
+    if name == "numeric":
+        return _numeric(modifier)
+    if name in _TIMES:
+        here = _NAMEABLE[name]
+        return SqlType(name, name, "{}", name, _TIMES[name], nameable=here, named="i::text", label=_LABELS[name])
+    if name == "timestamptz":
+        form = "(({}) AT TIME ZONE 'UTC')"
+        zoned = "TIMESTAMP WITH TIME ZONE"
+        here = _NAMEABLE[name]
+        return SqlType(name, "other", form, "timestamp", zoned, nameable=here, named="i::text", label=_LABELS[name])
+    if name == "bool":
+        return SqlType(name, "boolean", "{}", name, "BOOLEAN")
+    if name == "bytea":
+        return SqlType(name, "bytes", "{}", name, "BLOB")
+    hint = "cast it to text or to a number in a view, and name the view as the table"
+    raise DataError(f"a column of type {name} can name neither users nor items", hint)
+
+
+def _numeric(modifier: int) -> SqlType:
+    """Numbers of one scale look equal where they are equal; without a scale 1.0 and 1.00 are two forms of one."""
+    digits, scale = (modifier - 4) >> 16 & 0xFFFF, (modifier - 4) & 0x7FF
+    if modifier >= 4 and digits <= 38 and scale <= digits:
+        exact = f"DECIMAL({digits},{scale})"
+        return SqlType("numeric", "number", "{}", "numeric", exact, present=_NOT_NAN, number=_DOUBLE)
+    return SqlType("numeric", "number", "trim_scale({})", "numeric", None, present=_NOT_NAN, number=_DOUBLE)
+
+
+def _in_utc(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC)
+
+
+_LABELS = {
+    "date": read_by(datetime.date.fromisoformat),
+    "time": read_by(datetime.time.fromisoformat),
+    "timestamp": read_by(datetime.datetime.fromisoformat),
+    "timestamptz": read_by(_in_utc),
+}

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from dpselect.engines.postgres.connection import Workspace
-from dpselect.engines.postgres.dialect import quoted
-from dpselect.engines.postgres.types import pg_type
-from dpselect.engines.sql.port import Row, SqlType
+from dpselect.engines.postgres.dialect import pg_type, quoted
+from dpselect.engines.sql.port import Needs, Row, SqlType
 from dpselect.errors import ParameterError
 from dpselect.parameters import near
-
-Names = Callable[[Sequence[str]], Sequence[str]]
 
 # Tables, partitioned and foreign ones, views and materialised views.
 _TABLES = """
@@ -33,7 +28,7 @@ FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespa
 
 
 def columns_of(
-    workspace: Workspace, table: str | None, user: str, item: str, needs: Names | None
+    workspace: Workspace, table: str | None, user: str, item: str, needs: Needs | None
 ) -> tuple[str, dict[str, SqlType]]:
     """The table as SQL has it, and the types of the columns of users, of items, and of those that `needs` picks."""
     oid, name = _meant(workspace, table)

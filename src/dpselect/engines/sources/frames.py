@@ -17,7 +17,7 @@ from dpselect.engines.sources.arrow_columns import readable
 from dpselect.engines.sources.narwhals_frames import understood
 from dpselect.engines.sources.pandas_frames import Pandas
 from dpselect.engines.sources.polars_frames import Polars
-from dpselect.engines.sources.text_files import unique
+from dpselect.engines.sources.text_lines import unique
 from dpselect.errors import DataError, ParameterError
 
 _ANEW = "every question reads the rows anew"

@@ -51,7 +51,7 @@ class Narwhals:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns."""
-        from dpselect.engines.sources.text_files import unique
+        from dpselect.engines.sources.text_lines import unique
 
         return tuple(unique(self.frame.collect_schema().names()))
 

@@ -12,7 +12,7 @@ import numpy as np
 from dpselect.engines.sources.array_columns import HINT, Column, Narrowed, array_column, moments, narrowed
 from dpselect.engines.sources.arrow_columns import readable
 from dpselect.engines.sources.objects import texts, written
-from dpselect.engines.sources.text_files import unique
+from dpselect.engines.sources.text_lines import unique
 from dpselect.errors import DataError
 
 _MASKED = frozenset(

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from dpselect.engines.sources.text_cells import fields
-from dpselect.engines.sources.text_files import Header
-from dpselect.engines.sources.text_lines import LONGEST, MARK, opened
+from dpselect.engines.sources.text_lines import LONGEST, MARK, Header, opened
 
 Fault = str | None
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"

@@ -1,14 +1,23 @@
-"""Lines: a text file as blocks of whole lines. What one line holds decides nothing about any other.
+"""Text files: what the columns are called, and blocks of whole lines. No line decides anything about any other.
 
 A line ends at a line feed, whatever stands before it. A line that is not UTF-8, or is longer than `LONGEST`, is left
 out alone; the blocks of a file put together are its other lines, wherever reading happened to stop between them.
+
+The first line of a CSV file is its schema, which is public: it decides what is read. Nothing else of the file does.
+JSON lines have no schema: a record holds the columns that are asked for, or lacks them.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
-from collections.abc import Iterator
+import itertools
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import BinaryIO
+
+from dpselect.errors import DataError
 
 LONGEST = 1 << 20
 """Bytes of the longest line that is read, its line feed included."""
@@ -73,3 +82,54 @@ def _read_on(block: bytes, longest: int) -> bytes:
     """The lines that can be read."""
     lines = block.split(b"\n")[:-1]
     return b"".join(line + b"\n" for line in lines if len(line) < longest and _readable(line))
+
+
+_LONGEST = 1 << 20  # bytes of a header
+UNREADABLE = (OSError, EOFError, zlib.error)
+"""What Python raises where a file, or what is packed in it, cannot be read."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """How the fields of a CSV file are separated and what its columns are called."""
+
+    delimiter: str
+    names: tuple[str, ...]
+
+
+def header(path: str, kind: str) -> Header | None:
+    """The header of a file, None where it has no bytes."""
+    try:
+        line = first_line(path)
+        if line is None:
+            return None
+        text = line.decode()
+        delimiter = "\t" if kind == "tsv" else max(",;\t|", key=lambda mark: len(_fields(text, mark)))
+        names = _fields(text, delimiter)
+        if text.strip() and names and len(line) <= _LONGEST:
+            return Header(delimiter, tuple(unique(names)))
+    except (*UNREADABLE, UnicodeError):
+        pass
+    hint = "its first line must name its columns, in UTF-8 and in one line; lines end with a line feed"
+    raise DataError(f"{path} has no header that can be read", hint)
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    """The fields of a line, none where it is not well formed."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter, strict=True), [])
+    except csv.Error:
+        return []
+
+
+def unique(names: Iterable[str]) -> list[str]:
+    """The names, told apart as DuckDB does, which does not see letter case: the second `a` becomes `a_1`."""
+    taken: set[str] = set()
+    found = []
+    for position, name in enumerate(names):
+        base = name or f"column{position}"
+        ways = itertools.chain([base], (f"{base}_{number}" for number in itertools.count(1)))
+        fresh = next(way for way in ways if way.lower() not in taken)
+        taken.add(fresh.lower())
+        found.append(fresh)
+    return found

@@ -12,14 +12,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dpselect.aggregates.user_sets import Int64
-from dpselect.engines.port import Progress
-from dpselect.engines.spark import dialect as spark_dialect
+from dpselect.engines.spark.dialect import SPARK, secret
 from dpselect.engines.spark.jobs import fresh_name
 from dpselect.engines.spark.names import Names
 from dpselect.engines.spark.source import frame_of, work_of
-from dpselect.engines.spark.tables import Needs, columns_of, view, view_of
-from dpselect.engines.spark.values import arrays_of, items_of, table_of
-from dpselect.engines.sql.port import Columns, Row, SqlType
+from dpselect.engines.spark.tables import arrays_of, columns_of, items_of, table_of, view, view_of
+from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
+from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 class SparkDatabase:
     """A `sql_port.Database`. `needs` tells a filter's columns from the names of all."""
 
-    dialect = spark_dialect.SPARK
+    dialect = SPARK
 
     def __init__(self, source: object, table: str | None, *, user: str, item: str, needs: Needs | None = None) -> None:
         self._work = work_of(source)
@@ -107,7 +106,7 @@ class SparkDatabase:
 
     def secret(self, key: bytes) -> str:
         """A key as SQL. It stands in the plan, which whoever may look into the session sees, as they see its rows."""
-        return spark_dialect.secret(key)
+        return secret(key)
 
     def at(self, sql: str, order: str, places: Int64) -> list[Any]:
         """The names at these places of a query in an order, which is kept for the next time."""

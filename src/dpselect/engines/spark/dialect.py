@@ -1,15 +1,29 @@
-"""How Spark SQL writes what databases write differently. Nothing here hangs on how a session is set up.
+"""How Spark SQL writes what databases write differently, and the one form in which each value is counted.
 
-The bound orders a user's items by xxhash64, which takes its columns one after the other, each seeded with the hash of
-those before: 64 secret bits decide the order in the end, every step is a bijection of them that mixes all bits, and a
-test looks at how often each item of a user is kept. A hash has no state: a task that runs again keeps the same items.
+Nothing here hangs on how a session is set up. The bound orders a user's items by xxhash64, which takes its columns one
+after the other, each seeded with the hash of those before: 64 secret bits decide the order in the end, every step is a
+bijection of them that mixes all bits, and a test looks at how often each item of a user is kept. A hash has no state: a
+task that runs again keeps the same items.
+
+Values that compare as equal must look equal too, and must be the ones that DuckDB counts as equal. So text loses its
+collation and char(n) its padding, negative zero its sign; a moment is counted as its time in UTC, whatever the time
+zone of a session, and bytes as their hexadecimal digits, which are text everywhere. Text that is not UTF-8 gets U+FFFD
+where it is broken, so that it is the same here and there. Any other type is refused.
 """
 
 from __future__ import annotations
 
+import datetime
 import re
+from typing import TYPE_CHECKING
 
-from dpselect.engines.sql.port import Dialect
+from dpselect.engines.number_text import LETTERS, NUMBER
+from dpselect.engines.sql.port import Dialect, SqlType, read_by
+from dpselect.errors import DataError
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructField
+
 
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,:;|+*/=<>()@#%&!?~^-]*")
 
@@ -55,3 +69,64 @@ SPARK = Dialect(
     divided="(({}) div ({}))",
     parts=_parts(),
 )
+
+
+_TEXT = "make_valid_utf8(CAST({} AS STRING) COLLATE UTF8_BINARY)"
+_NUMBER = f"{MATCHES.format(text='{}', pattern=f'^{NUMBER}$')} AND length({{}}) < {LETTERS}"
+_WRITTEN = f"CASE WHEN {_NUMBER} THEN try_cast({{}} AS DOUBLE) END"
+_INTEGERS = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INTEGER", "long": "BIGINT"}
+_FLOATS = {"float": "FLOAT", "double": "DOUBLE"}
+# Python has the years 1 to 9999, and so have items on every engine.
+_YEARS = {
+    "date": "{} BETWEEN DATE'0001-01-01' AND DATE'9999-12-31'",
+    "timestamp_ntz": "{} BETWEEN TIMESTAMP_NTZ'0001-01-01 00:00:00' AND TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'",
+    "timestamp": "{} BETWEEN TIMESTAMP_LTZ'0001-01-01 00:00:00Z' AND TIMESTAMP_LTZ'9999-12-31 23:59:59.999999Z'",
+}
+_UTC = "timestampadd(MICROSECOND, unix_micros({}), TIMESTAMP_NTZ'1970-01-01 00:00:00')"
+
+
+def spark_type(field: StructField) -> SqlType:
+    """The type of a column."""
+    sort, name = field.dataType.typeName(), field.dataType.simpleString().partition(" ")[0]
+    if sort in ("string", "char", "varchar", "void"):
+        # Of a table's char(n) a frame knows the text only, and beside it how it was declared.
+        declared = str(field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", sort))
+        form = f"rtrim({_TEXT})" if declared.startswith("char") else _TEXT
+        return SqlType(name, "text", form, "STRING", "VARCHAR", number=_WRITTEN)
+    if sort in _INTEGERS:
+        return SqlType(name, "integer", "{}", name.upper(), _INTEGERS[sort], number="CAST({} AS DOUBLE)")
+    if sort in _FLOATS:
+        # -0.0 + 0.0 is 0.0, and a float has the same value as a double.
+        form, here = "(CAST({} AS DOUBLE) + 0.0D)", "{} IS NOT NULL AND NOT isnan({})"
+        return SqlType(name, "number", form, "DOUBLE", _FLOATS[sort], here, number="{}")
+    if sort == "decimal":
+        return SqlType(name, "number", "{}", name.upper(), name.upper(), number="CAST({} AS DOUBLE)")
+    if sort == "boolean":
+        return SqlType(name, "boolean", "{}", "BOOLEAN", "BOOLEAN")
+    if sort == "binary":
+        return SqlType(name, "bytes", "hex({})", "STRING", "BLOB", label=lambda value: bytes.fromhex(str(value)))
+    return _moments(sort, name, field.dataType)
+
+
+def _moments(sort: str, name: str, of: DataType) -> SqlType:
+    """Dates come as text, which `label` reads: a driver's time zone must not matter."""
+    text = "CAST(i AS STRING)"
+    years = _YEARS.get(sort)
+    label = read_by(datetime.datetime.fromisoformat)
+    if sort == "timestamp_ntz":
+        return SqlType(name, "timestamp", "{}", "TIMESTAMP_NTZ", "TIMESTAMP", nameable=years, named=text, label=label)
+    if sort == "timestamp":
+        zoned, label = "TIMESTAMP WITH TIME ZONE", read_by(_in_utc)
+        return SqlType(name, "timestamp", _UTC, "TIMESTAMP_NTZ", zoned, nameable=years, named=text, label=label)
+    if sort == "date":
+        label = read_by(datetime.date.fromisoformat)
+        return SqlType(name, "date", "{}", "DATE", "DATE", nameable=years, named=text, label=label)
+    if sort.startswith("time") and of.__class__.__name__ == "TimeType":
+        form, label = "CAST({} AS TIME(6))", read_by(datetime.time.fromisoformat)
+        return SqlType(name, "time", form, "TIME(6)", "TIME", named=text, label=label)
+    hint = "cast it to text or to a number, in a view or with DataFrame.withColumn"
+    raise DataError(f"a column of type {sort} can name neither users nor items", hint)
+
+
+def _in_utc(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC)

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from dpselect.draws import fresh_key
-from dpselect.engines.port import Progress
+from dpselect.engines.waiting import waited
 from dpselect.errors import DataError, DpselectError
+from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 T = TypeVar("T")
-POLL = 0.2  # seconds between two reports of progress
 _THREAD = "dpselect-spark"
 
 # What is looked for in the name of an error's condition, else in what was said; the first that is there counts.
@@ -48,8 +47,8 @@ class Work:
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
         """The result of `work`, or a DataError of fixed text: what Spark says can quote a row.
 
-        The work runs in a thread of its own with a job group of its own, so that Ctrl-C stops it at once. Spark plans
-        while it runs, so how much is done nobody knows. The failure is looked at, never raised.
+        The work has a job group of its own, which Ctrl-C cancels. Spark plans while it runs, so how much is done
+        nobody knows.
         """
         context, group = self.session.sparkContext, fresh_name()
 
@@ -57,24 +56,17 @@ class Work:
             context.setJobGroup(group, "dpselect")
             return work()
 
-        target = self._like_here(grouped)
-        with ThreadPoolExecutor(1, thread_name_prefix=_THREAD) as pool:
-            future = pool.submit(target)
-            try:
-                while not wait([future], POLL).done:
-                    if progress is not None:
-                        progress(None)
-            except BaseException:
-                while not future.done():  # again and again: jobs that have not begun yet cannot hear it
-                    with suppress(Exception):
-                        context.cancelJobGroup(group)
-                    wait([future], POLL)
-                raise
-        raised = future.exception()
-        if raised is not None:
-            failed = failure(raised, self.place)
-            raise failed
-        return future.result()
+        def tell() -> None:
+            if progress is not None:
+                progress(None)
+
+        def stop() -> None:
+            with suppress(Exception):
+                context.cancelJobGroup(group)
+
+        return waited(
+            self._like_here(grouped), tell=tell, stop=stop, said=lambda error: failure(error, self.place), name=_THREAD
+        )
 
     def _like_here(self, work: Callable[[], T]) -> Callable[[], T]:
         """The work for another thread, with what this one has set for its jobs, such as the pool they run in."""

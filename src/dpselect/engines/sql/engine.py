@@ -11,80 +11,56 @@ from types import TracebackType
 from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid, UsersAt
-from dpselect.domain import Column, Domain, Listed, Span
+from dpselect.domain import Column, Domain, Listed, Span, refuse_more
 from dpselect.engines import row_filter
 from dpselect.engines.count_groups import histogram_of
+from dpselect.engines.duckdb.domain import keep_domain
+from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters.engines import of_dialect
-from dpselect.engines.port import PerUser, Progress
-from dpselect.engines.row_filter import RowFilter
-from dpselect.engines.sql import questions
-from dpselect.engines.sql import sets as sql_sets
-from dpselect.engines.sql.domain import domain_values
+from dpselect.engines.port import PerUser
+from dpselect.engines.sql import questions, sets
 from dpselect.engines.sql.pairs import SqlPairs
-from dpselect.engines.sql.port import Database, int64
+from dpselect.engines.sql.port import Database, SqlType, int64
 from dpselect.errors import DataError, ParameterError
-from dpselect.parameters import whole
+from dpselect.parameters import Progress, whole
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
 
 
 class SqlEngine:
-    """Distinct users per item of one open table, which it closes with itself.
+    """Distinct users per item of one table of a database, which is opened for it and closed with it.
 
     `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
     def __init__(
         self,
-        database: Database,
-        *,
-        user: str,
-        item: str,
-        where: RowFilter | None = None,
-        max_items_per_user: int | None = None,
-        split: str | None = None,
-        key: bytes,
-    ) -> None:
-        self._database, self._dialect = database, database.dialect
-        self._item = database.types[item]
-        self._key, self._most = key, max_items_per_user
-        self._domains: dict[Domain, str] = {}
-        self._texts: sql_sets.Texts | None = None
-        if split is not None and not self._item.is_text:
-            raise ParameterError("split", "go with an item column of text", f"a column of {self._item.name}")
-        columns = [(self._dialect.quote(name), database.types[name]) for name in (user, item)]
-        condition = None if where is None else where.sql(database.types, self._dialect.quote, of_dialect(self._dialect))
-        rows = questions.rows(database.source, columns[0], columns[1], condition)
-        self._rows = rows if split is None else questions.parts(rows, split, self._dialect)
-
-    @classmethod
-    def opened(
-        cls,
         open_database: Callable[..., Database],
         source: object,
         *,
         user: str,
         item: str,
-        where: str | None,
-        max_items_per_user: int | None,
-        split: str | None,
-        table: str | None,
+        where: str | None = None,
+        max_items_per_user: int | None = None,
+        split: str | None = None,
+        table: str | None = None,
         key: bytes,
-    ) -> SqlEngine:
-        """An engine over a database that is opened for it, and closed again where the question does not fit it."""
+    ) -> None:
         condition = None if where is None else row_filter.parse(where)
         needs = None if condition is None else condition.needs
-        database = open_database(source, table, user=user, item=item, needs=needs)
+        self._database = database = open_database(source, table, user=user, item=item, needs=needs)
         try:
-            return cls(
-                database,
-                user=user,
-                item=item,
-                where=condition,
-                max_items_per_user=max_items_per_user,
-                split=split,
-                key=key,
-            )
+            dialect, kind = database.dialect, database.types[item]
+            self._dialect, self._item = dialect, kind
+            self._key, self._most = key, max_items_per_user
+            self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and how many
+            self._texts: sets.Texts | None = None
+            if split is not None and not kind.is_text:
+                raise ParameterError("split", "go with an item column of text", f"a column of {kind.name}")
+            columns = [(dialect.quote(name), database.types[name]) for name in (user, item)]
+            kept = None if condition is None else condition.sql(database.types, dialect.quote, of_dialect(dialect))
+            rows = questions.rows(database.source, columns[0], columns[1], kept)
+            self._rows = rows if split is None else questions.parts(rows, split, dialect)
         except BaseException:
             database.close()
             raise
@@ -112,13 +88,15 @@ class SqlEngine:
         found = self._database.rows(questions.top(self._counts(self._rows), self._item, most), progress=progress)
         return Histogram.from_items([self._item.label(row[0]) for row in found], [row[1] for row in found])
 
-    def check(self, domain: Domain) -> None:
+    def check(self, domain: Domain, *, k: int = 1) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
         if isinstance(domain, Span):
             questions.in_span("", domain, self._item, self._dialect)
-        elif isinstance(domain, (Listed, Column)) and domain not in self._domains:
-            values = domain_values(domain, self._item)
-            self._domains[domain] = self._database.put_items(values, self._item)
+        elif isinstance(domain, (Listed, Column)):
+            if domain not in self._domains:
+                values = domain_values(domain, self._item)
+                self._domains[domain] = self._database.put_items(values, self._item), len(values)
+            refuse_more(k, self._domains[domain][1])
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -156,7 +134,7 @@ class SqlEngine:
 
     def contributions(self, *, progress: Progress | None = None) -> UserSets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
-        return sql_sets.user_sets(self._database, self._rows, self._item, progress)
+        return sets.user_sets(self._database, self._rows, self._item, progress)
 
     def pairs(self, *, progress: Progress | None = None) -> SqlPairs:
         """The distinct items of every user, kept in the database: weights are added up there."""
@@ -164,12 +142,12 @@ class SqlEngine:
 
     def check_text(self, tokenizer: Tokenizer) -> None:
         """Refuse an item column that holds no text, and a pattern that cannot be read."""
-        sql_sets.check_text(self._item, tokenizer)
+        sets.check_text(self._item, tokenizer)
 
     def tokens(self, tokenizer: Tokenizer, *, progress: Progress | None = None) -> TokenStream:
         """The tokens of every text, which come here to be cut; words can be named until the engine is closed."""
         self.check_text(tokenizer)
-        self._texts = sql_sets.Texts(self._database, self._rows, progress)
+        self._texts = sets.Texts(self._database, self._rows, progress)
         return self._texts.tokens(tokenizer, progress)
 
     def _counts(self, rows: str) -> str:
@@ -181,6 +159,19 @@ class SqlEngine:
         if isinstance(domain, Span):
             return self._counts(questions.in_span(self._rows, domain, self._item, self._dialect))
         if isinstance(domain, (Listed, Column)):
-            listed = self._domains[domain]
+            listed, _ = self._domains[domain]
             return questions.of_domain(self._counts(questions.in_domain(self._rows, listed)), listed)
         return self._counts(self._rows)
+
+
+def domain_values(domain: Listed | Column, item_type: SqlType) -> list[object]:
+    """The distinct items of a listed domain, in their order, as the item column would hold them. They are public.
+
+    DuckDB reads and checks them, so that a domain means the same wherever the rows are.
+    """
+    workspace = Workspace()
+    try:
+        kept = keep_domain(workspace, domain, item_type.duckdb or "VARCHAR")
+        return [row[0] for row in workspace.fetch(f"SELECT i FROM {kept} ORDER BY i")]
+    finally:
+        workspace.close()

@@ -14,10 +14,10 @@ import numpy as np
 
 from dpselect.aggregates.user_sets import Int64
 from dpselect.aggregates.weight_groups import WeightGroups
-from dpselect.engines.port import Progress
 from dpselect.engines.sql import questions, weights
 from dpselect.engines.sql.port import Database, SqlType, int64
 from dpselect.errors import DataError
+from dpselect.parameters import Progress
 
 S = TypeVar("S", bound=Sized)
 

@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.aggregates.user_sets import Int64
-from dpselect.engines.port import Progress
+from dpselect.parameters import Progress
 
 Row = tuple[Any, ...]
+Needs = Callable[[Sequence[str]], Sequence[str]]
+"""The columns that a filter needs, told from the names of all."""
 Columns = Mapping[str, npt.NDArray[Any]]
 
 
@@ -124,6 +126,18 @@ class Database(Protocol):
     def close(self) -> None:
         """Forget everything."""
         ...
+
+
+def read_by(parse: Callable[[str], object]) -> Callable[[object], object]:
+    """A label from the text that a database gave; what Python cannot hold (44 BC) stays: an error would quote it."""
+
+    def label(value: object) -> object:
+        try:
+            return parse(str(value))
+        except ValueError:
+            return value
+
+    return label
 
 
 def int64(values: object) -> Int64:

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import LOW, MOST_ROWS, Int64, UserSets, sets_of
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.memory import available, does_not_fit
-from dpselect.engines.pair_codes import LOW, MOST_ROWS, sets_of
-from dpselect.engines.port import Progress
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.port import Database, SqlType, int64
 from dpselect.errors import ParameterError
+from dpselect.parameters import Progress
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
 

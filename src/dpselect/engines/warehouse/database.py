@@ -7,20 +7,17 @@ Keys, domains and released items stand in the text of the query, where the wareh
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dpselect.aggregates.user_sets import Int64
-from dpselect.engines.port import Progress
-from dpselect.engines.sql.port import Columns, Row, SqlType
+from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
 from dpselect.engines.warehouse.flavour import as_text
 from dpselect.engines.warehouse.source import Warehouse
 from dpselect.errors import DataError, ParameterError
-from dpselect.parameters import near
-
-Names = Callable[[Sequence[str]], Sequence[str]]
+from dpselect.parameters import Progress, near
 
 PLACES = 1000  # names that are asked for at once
 
@@ -28,7 +25,7 @@ PLACES = 1000  # names that are asked for at once
 class WarehouseDatabase:
     """A table or view of a warehouse, whose types the caller has said."""
 
-    def __init__(self, warehouse: Warehouse, table: str | None, *, user: str, item: str, needs: Names | None) -> None:
+    def __init__(self, warehouse: Warehouse, table: str | None, *, user: str, item: str, needs: Needs | None) -> None:
         self._warehouse, self._kinds = warehouse, warehouse.flavour.kinds
         self.dialect = warehouse.flavour.dialect
         self.source = self._meant(table)

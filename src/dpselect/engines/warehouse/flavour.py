@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dpselect.engines.number_text import LETTERS, NUMBER
-from dpselect.engines.sql.port import Dialect, SqlType
+from dpselect.engines.sql.port import Dialect, SqlType, read_by
 
 
 @dataclass(frozen=True)
@@ -50,20 +50,8 @@ class Words:
     present_text: str = "{} IS NOT NULL"
 
 
-def _read(parse: Callable[[str], object]) -> Callable[[object], object]:
-    """A label from what a driver gave; one that cannot be read stays as it came, for an error would quote it."""
-
-    def label(value: object) -> object:
-        try:
-            return parse(str(value))
-        except ValueError:
-            return value
-
-    return label
-
-
-_whole, _float = _read(int), _read(float)
-_day, _moment = _read(datetime.date.fromisoformat), _read(datetime.datetime.fromisoformat)
+_whole, _float = read_by(int), read_by(float)
+_day, _moment = read_by(datetime.date.fromisoformat), read_by(datetime.datetime.fromisoformat)
 
 
 def kinds(words: Words, matches: str) -> dict[str, Kind]:

@@ -9,8 +9,8 @@ from dpselect.errors import DataError, ParameterError, came
 from dpselect.parameters import near, one_of
 
 if TYPE_CHECKING:
-    from dpselect.engines.port import Progress
     from dpselect.engines.sql.port import Row
+    from dpselect.parameters import Progress
 
 Run = Callable[[str], Iterable[Sequence[object]]]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpselect.draws import Draws
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Candidates
-from dpselect.mechanisms.choose.port import Choice, parse
-from dpselect.mechanisms.top_k import gaps
+from dpselect.mechanisms.choose.port import Choice
 from dpselect.privacy import BoundedRange
 
 
@@ -31,9 +31,6 @@ class ExponentialMechanism(Choice):
     """
 
     step = BoundedRange
-
-    def __post_init__(self) -> None:
-        parse(self)
 
     def gap(self, beta: float, candidates: int) -> Fraction:
         """No candidate has a score that is larger by more than this, but with probability beta."""

@@ -28,6 +28,9 @@ class Choice(ABC):
     monotonic: bool = False
     neighbors: Neighbors = Neighbors.ADD_REMOVE
 
+    def __post_init__(self) -> None:
+        parse(self)
+
     @property
     def privacy(self) -> Privacy:
         """One step of this epsilon."""
@@ -36,8 +39,7 @@ class Choice(ABC):
     @property
     def rate(self) -> Fraction:
         """epsilon / (2 sensitivity), without the 2 for monotonic scores (one more user moves all the same way)."""
-        price = 1 if self.monotonic else 2
-        return Fraction(self.epsilon) / (price * Fraction(self.sensitivity))
+        return Fraction(self.epsilon) / ((1 if self.monotonic else 2) * Fraction(self.sensitivity))
 
     @abstractmethod
     def pick(self, among: Candidates, draws: Draws) -> tuple[int, int]:

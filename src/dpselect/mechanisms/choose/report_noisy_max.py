@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from dpselect import parameters
 from dpselect.draws import Draws, Noise
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Candidates
 from dpselect.mechanisms.choose.port import Choice, parse
 from dpselect.mechanisms.port import settle
-from dpselect.mechanisms.top_k import gaps
 from dpselect.privacy import PureDP
 
 

@@ -11,9 +11,8 @@ from flint import arb, ctx
 
 from dpselect.draws import Draws
 from dpselect.draws.loss_levels import NEGLIGIBLE, power
-from dpselect.mechanisms.joint.port import JointMechanism, parse
+from dpselect.mechanisms.joint.port import JointMechanism
 from dpselect.mechanisms.joint.ranked import Ranked, subset
-from dpselect.mechanisms.top_k import gaps
 from dpselect.privacy import BoundedRange
 
 
@@ -37,13 +36,6 @@ class CanonicalSet(JointMechanism):
     """
 
     step = BoundedRange
-
-    def __post_init__(self) -> None:
-        parse(self)
-
-    def gap(self, beta: float, items: int) -> Fraction:
-        """The loss is at most this, but with probability beta."""
-        return gaps.exponential(self.rate, gaps.log_sets(items, self.k), beta)
 
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:
         """The chosen ranks: a class, then a set of it."""

@@ -9,12 +9,12 @@ from fractions import Fraction
 from dpselect import parameters
 from dpselect.draws import Draws, Levels
 from dpselect.draws.loss_levels import cuts
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.joint.canonical_set import Classes
-from dpselect.mechanisms.joint.constrained_sets import SetWays
 from dpselect.mechanisms.joint.port import JointMechanism, parse
 from dpselect.mechanisms.joint.ranked import Ranked
+from dpselect.mechanisms.joint.set import SetWays
 from dpselect.mechanisms.port import settle
-from dpselect.mechanisms.top_k import gaps
 from dpselect.privacy import PureDP
 
 

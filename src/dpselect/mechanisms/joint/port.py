@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from dpselect import parameters
 from dpselect.draws import Draws
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.joint.ranked import Ranked, ranked
 from dpselect.mechanisms.port import secure, settle
@@ -27,6 +28,9 @@ class JointMechanism(ABC):
     epsilon: Number
     neighbors: Neighbors = Neighbors.ADD_REMOVE
 
+    def __post_init__(self) -> None:
+        parse(self)
+
     @property
     def privacy(self) -> Privacy:
         """One step of this epsilon."""
@@ -38,9 +42,9 @@ class JointMechanism(ABC):
         moves = 2 if self.neighbors is Neighbors.REPLACE_ONE else 1
         return Fraction(self.epsilon) / (2 * moves)
 
-    @abstractmethod
     def gap(self, beta: float, items: int) -> Fraction:
         """The loss is at most this, but with probability beta."""
+        return gaps.exponential(self.rate, gaps.log_sets(items, self.k), beta)
 
     @abstractmethod
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:

@@ -11,9 +11,9 @@ from flint import arb, ctx
 
 from dpselect.draws import Draws, Levels
 from dpselect.draws.loss_levels import cuts
-from dpselect.mechanisms.joint.port import JointMechanism, parse
+from dpselect.mechanisms import gaps
+from dpselect.mechanisms.joint.port import JointMechanism
 from dpselect.mechanisms.joint.ranked import Ranked
-from dpselect.mechanisms.top_k import gaps
 from dpselect.privacy import BoundedRange
 
 
@@ -38,9 +38,6 @@ class JointSequence(JointMechanism):
 
     step = BoundedRange
     ordered = True
-
-    def __post_init__(self) -> None:
-        parse(self)
 
     def gap(self, beta: float, items: int) -> Fraction:
         """The loss is at most this, but with probability beta."""

@@ -18,12 +18,11 @@ from dpselect.draws import Draws, MonotoneProbability, fresh_key
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.joint.ranked import subset
 from dpselect.mechanisms.port import secure
-from dpselect.mechanisms.set_union.count import CountGaussian, CountLaplace
-from dpselect.mechanisms.set_union.port import Progress
+from dpselect.mechanisms.set_union.count import CountGaussian, CountLaplace, TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.mechanisms.set_union.sips import SIPS
-from dpselect.mechanisms.set_union.truncated_geometric import TruncatedGeometric
 from dpselect.mechanisms.set_union.weighted import WeightedGaussian, WeightedLaplace
+from dpselect.parameters import Progress
 
 FEW = 64  # up to here a Bernoulli draw for each item is cheaper than a binomial draw
 MOST_SHARES = 10**6  # a table of more is refused

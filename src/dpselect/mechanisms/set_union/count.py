@@ -10,8 +10,15 @@ import numpy as np
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, settle
-from dpselect.mechanisms.set_union.port import Progress, SetUnion, Weighed, parse
-from dpselect.mechanisms.set_union.thresholds import gaussian_tail, laplace_tail, root_up, smallest_deviation
+from dpselect.mechanisms.set_union.port import SetUnion, Weighed, parse
+from dpselect.mechanisms.set_union.release_laws import (
+    gaussian_tail,
+    geometric,
+    laplace_tail,
+    root_up,
+    smallest_deviation,
+)
+from dpselect.parameters import Progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +34,7 @@ class CountLaplace(SetUnion):
     Source: Korolova, Kenthapadi, Mishra and Ntoulas 2009, extended to many items as in Gopi et al. 2020; threshold as
         on the page of set unions.
     Example:
-        >>> CountLaplace(epsilon=1, delta="1e-6", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
+        >>> CountLaplace(epsilon=1, delta="1e-9", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
         [0]
     """
 
@@ -54,7 +61,7 @@ class CountGaussian(SetUnion):
     Source: Wilson et al. 2020 with Gaussian noise, as in Gopi et al. 2020; Balle and Wang 2018, Theorem 8, for the
         noise.
     Example:
-        >>> CountGaussian(epsilon=1, delta="1e-6", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
+        >>> CountGaussian(epsilon=1, delta="1e-9", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
         [0]
     """
 
@@ -86,3 +93,29 @@ class Counts:
     def weigh(self, ordered: UserSets, progress: Progress | None) -> Weighed:  # noqa: ARG002 - quick
         """The number of users of each item."""
         return np.bincount(ordered.codes, minlength=ordered.size).astype(np.int64), 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class TruncatedGeometric(SetUnion):
+    """Release each item with the largest probability that its number of users allows; a user keeps one random item.
+
+    p(n) = min(e^epsilon p(n - 1) + delta, 1 - e^-epsilon (1 - p(n - 1) - delta), 1), p(0) = 0.
+
+    Guarantee: (epsilon, delta)-DP; no other release of single items has a larger probability at any count.
+    Neighbors: add-remove.
+    Sensitivity: a user keeps one random item and moves its count by 1.
+    Exactness: each item is one exact Bernoulli draw of the closed form.
+    Cost: one pass over the pairs, one draw an item.
+    Source: Desfontaines, Voss and Gipson 2022: the recursion, its closed form, and that no release does better.
+    Example:
+        >>> from dpselect.aggregates.user_sets import UserSets
+        >>> TruncatedGeometric(epsilon=1, delta="1e-9")(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        [0]
+    """
+
+    max_items_per_user: int = field(init=False, default=1, repr=False)
+
+    def __post_init__(self) -> None:
+        epsilon, delta = parse(self)
+        privacy = promise(epsilon, delta, "truncated geometric")
+        settle(self, weighting=Counts(), law=geometric(epsilon, delta), privacy=privacy)

@@ -15,11 +15,10 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.kernels import compiled
-from dpselect.mechanisms.set_union.ordering import by_rank
-from dpselect.mechanisms.set_union.port import Progress, SetUnion, Weighed, parse, up
-from dpselect.mechanisms.set_union.release_laws import Geometric, LaplaceTail, Shaped, geometric
-from dpselect.mechanisms.set_union.thresholds import laplace_tail
-from dpselect.parameters import Number
+from dpselect.mechanisms.set_union.port import SetUnion, Weighed, parse, up
+from dpselect.mechanisms.set_union.release_laws import Geometric, LaplaceTail, Shaped, geometric, laplace_tail
+from dpselect.mechanisms.set_union.rounds import by_rank
+from dpselect.parameters import Number, Progress
 from dpselect.reals import enclose, upper
 
 
@@ -40,7 +39,7 @@ class GreedyLaplace(SetUnion):
     Cost: one sort of the pairs, one loop over users, one draw an item; `popular` asks for every item's label.
     Source: Carvalho, Wang and Gondara 2022 (greedy updates without sampling). Ours: the integer cutoff and the proof.
     Example:
-        >>> GreedyLaplace(epsilon=1, delta="1e-6", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> GreedyLaplace(epsilon=1, delta="1e-9", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 
@@ -72,7 +71,7 @@ class GreedyGeometric(SetUnion):
     Source: Carvalho, Wang and Gondara 2022 for the updates, Desfontaines, Voss and Gipson 2022 for the release. Ours:
         the two together, the integer cutoff and the proof.
     Example:
-        >>> GreedyGeometric(epsilon=1, delta="1e-6", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> GreedyGeometric(epsilon=1, delta="1e-9", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 
@@ -140,7 +139,10 @@ def certain(law: Geometric) -> Fraction:
 
 
 def _listed(popular: object) -> tuple[Hashable, ...]:
-    """A public list of items, which may be empty."""
+    """A public list of items, each at its first place; it may be empty."""
     if isinstance(popular, (str, bytes)) or not isinstance(popular, Iterable):
         raise ParameterError("popular", "be a list of items", came(popular))
-    return tuple(popular)
+    try:
+        return tuple(dict.fromkeys(popular))
+    except TypeError:
+        raise ParameterError("popular", "hold items that can be looked up", "others") from None

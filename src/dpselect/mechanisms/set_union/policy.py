@@ -12,11 +12,16 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.kernels import compiled
-from dpselect.mechanisms.set_union.ordering import users_and_items_in_order, users_in_order
-from dpselect.mechanisms.set_union.port import UNIT, Progress, SetUnion, Weighed, parse, up
-from dpselect.mechanisms.set_union.release_laws import GaussianTail
-from dpselect.mechanisms.set_union.thresholds import gaussian_tail, laplace_tail, root_up, smallest_deviation
-from dpselect.parameters import Number
+from dpselect.mechanisms.set_union.port import UNIT, SetUnion, Weighed, parse, up
+from dpselect.mechanisms.set_union.release_laws import (
+    GaussianTail,
+    gaussian_tail,
+    laplace_tail,
+    root_up,
+    smallest_deviation,
+)
+from dpselect.mechanisms.set_union.rounds import users_and_items_in_order, users_in_order
+from dpselect.parameters import Number, Progress
 
 ROUNDING = Fraction(1, 2**53)  # half the distance of neighbouring floats, as a part of them
 MOST_USERS = 2**27
@@ -39,7 +44,7 @@ class PolicyLaplace(SetUnion):
     Cost: one sort of the pairs, one loop over users, one draw an item.
     Source: Gopi et al. 2020, Algorithms 3 and 4. Ours: integer parts, and a proof without slack.
     Example:
-        >>> policy = PolicyLaplace(epsilon=1, delta="1e-6", max_items_per_user=9, alpha=40)
+        >>> policy = PolicyLaplace(epsilon=1, delta="1e-9", max_items_per_user=9, alpha=40)
         >>> policy(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
@@ -72,7 +77,8 @@ class PolicyGaussian(SetUnion):
     Source: Gopi et al. 2020, Algorithms 5 and 6; Balle and Wang 2018, Theorem 8, for the noise. Ours: the
         proof by proximal maps, and the slack.
     Example:
-        >>> PolicyGaussian(epsilon=1, delta="1e-6", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> policy = PolicyGaussian(epsilon=1, delta="1e-9", max_items_per_user=9, alpha=8)
+        >>> policy(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

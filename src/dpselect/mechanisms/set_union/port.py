@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, Protocol
@@ -16,15 +15,14 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.set_union.kernels.plain import Weights
-from dpselect.mechanisms.set_union.ordering import bounded
 from dpselect.mechanisms.set_union.release_laws import ReleaseLaw
-from dpselect.parameters import Number
+from dpselect.mechanisms.set_union.rounds import bounded
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import Privacy
 
 UNIT = 2**30  # weights are integer multiples of 1 / UNIT: their sums are exact in any order
 LARGEST = 2**32  # a cutoff below this keeps integer weights inside 64 bits
 
-Progress = Callable[[float | None], None]
 Weighed = tuple[Weights, int]
 """A weight for each item code, in this many parts of 1. Weight 0 means that nobody has the item."""
 

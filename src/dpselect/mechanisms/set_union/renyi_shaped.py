@@ -9,15 +9,15 @@ from functools import cache, lru_cache, partial
 
 import numpy as np
 
-from dpselect.accounting.renyi_budget import best_order, first_order, renyi_budget
+from dpselect.accounting.renyi import best_order, first_order, renyi_budget
 from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import promise, settle
-from dpselect.mechanisms.set_union.port import Progress, parse
+from dpselect.mechanisms.set_union.port import parse
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, half_weight, steepest
 from dpselect.mechanisms.set_union.rounds import in_rounds, parts_of
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import Privacy
 
 LEAST_EPSILON = Fraction(1, 1000)
@@ -47,7 +47,7 @@ class RenyiShaped:
     Source: ours; statement and proof in docs/mechanisms/renyi-shaped.md. Rounds are those of Swanberg, Desfontaines
         and Haney 2023; for one item a user the curve tends to that of Desfontaines, Voss and Gipson 2022.
     Example:
-        >>> RenyiShaped(epsilon=1, delta="1e-6", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> RenyiShaped(epsilon=1, delta="1e-9", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

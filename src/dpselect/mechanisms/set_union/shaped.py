@@ -27,7 +27,7 @@ class ShapedWeighted(SetUnion):
     Source: ours, proved on the page of shaped releases; weights as in Gopi et al. 2020.
     Example:
         >>> from dpselect.aggregates.user_sets import UserSets
-        >>> ShapedWeighted(epsilon=1, delta="1e-6")(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> ShapedWeighted(epsilon=1, delta="1e-9")(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 
@@ -55,7 +55,7 @@ class ShapedPolicy(SetUnion):
     Source: ours, proved on the page of shaped releases; Gopi et al. 2020, Algorithm 3, for the policy.
     Example:
         >>> from dpselect.aggregates.user_sets import UserSets
-        >>> ShapedPolicy(epsilon=1, delta="1e-6", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> ShapedPolicy(epsilon=1, delta="1e-9", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

@@ -9,12 +9,11 @@ from functools import partial
 from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, settle
-from dpselect.mechanisms.set_union.port import UNIT, Progress, parse
-from dpselect.mechanisms.set_union.release_laws import GaussianTail
+from dpselect.mechanisms.set_union.port import UNIT, parse
+from dpselect.mechanisms.set_union.release_laws import GaussianTail, gaussian_tail, root_up, smallest_deviation
 from dpselect.mechanisms.set_union.rounds import in_rounds, parts_of
-from dpselect.mechanisms.set_union.thresholds import gaussian_tail, root_up, smallest_deviation
 from dpselect.mechanisms.set_union.weighted import rooted, weighted
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import Privacy
 
 
@@ -37,7 +36,7 @@ class SIPS:
     Source: Swanberg, Desfontaines and Haney 2023 (DP-SIPS). Ours: all rounds by one Gaussian bound, the
         proof, and the default split by measurement (its page).
     Example:
-        >>> SIPS(epsilon=1, delta="1e-6", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> SIPS(epsilon=1, delta="1e-9", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

@@ -12,8 +12,9 @@ import numpy as np
 from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, settle
-from dpselect.mechanisms.set_union.port import UNIT, Progress, SetUnion, Weighed, parse
-from dpselect.mechanisms.set_union.thresholds import gaussian_tail, laplace_tail, smallest_deviation
+from dpselect.mechanisms.set_union.port import UNIT, SetUnion, Weighed, parse
+from dpselect.mechanisms.set_union.release_laws import gaussian_tail, laplace_tail, smallest_deviation
+from dpselect.parameters import Progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +29,7 @@ class WeightedLaplace(SetUnion):
     Cost: one pass over the pairs, one draw an item.
     Source: Gopi et al. 2020, Weighted Laplace; its threshold is proved for every t.
     Example:
-        >>> WeightedLaplace(epsilon=1, delta="1e-6", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> WeightedLaplace(epsilon=1, delta="1e-9", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 
@@ -54,7 +55,7 @@ class WeightedGaussian(SetUnion):
     Cost: one pass over the pairs, one draw an item.
     Source: Gopi et al. 2020, Weighted Gaussian; Balle and Wang 2018, Theorem 8, for the noise.
     Example:
-        >>> WeightedGaussian(epsilon=1, delta="1e-6", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
+        >>> WeightedGaussian(epsilon=1, delta="1e-9", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
 

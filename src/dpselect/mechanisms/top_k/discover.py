@@ -9,19 +9,17 @@ from fractions import Fraction
 import numpy as np
 
 from dpselect import parameters
-from dpselect.accounting.calibration import largest_epsilon
-from dpselect.accounting.price import COUNT_SHARE, plan_of
-from dpselect.accounting.renyi_budget import renyi_budget
+from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of
+from dpselect.accounting.renyi import renyi_budget
 from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import promise, secure, settle
-from dpselect.mechanisms.set_union.port import Progress
+from dpselect.mechanisms.set_union.count import TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, RenyiShaped
 from dpselect.mechanisms.set_union.rounds import LEAST_SHARE
-from dpselect.mechanisms.set_union.truncated_geometric import TruncatedGeometric
 from dpselect.mechanisms.top_k.peeling import Peeling
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import BoundedRange, Privacy, PureDP
 
 UNION_SHARE = Fraction(2, 3)  # of the Rényi budget; measured in benchmarks/README.md, discover

@@ -10,13 +10,13 @@ from fractions import Fraction
 import numpy as np
 
 from dpselect import parameters
-from dpselect.accounting.calibration import split_delta
-from dpselect.accounting.price import one_price, plan_of, price, priced
+from dpselect.accounting.calibration import one_price, plan_of, price, priced, split_delta
 from dpselect.draws import Draws, Weights
+from dpselect.draws.weights import LARGEST_RATE
 from dpselect.errors import ParameterError
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input, Picks
 from dpselect.mechanisms.port import secure, settle
-from dpselect.mechanisms.top_k import gaps
 from dpselect.mechanisms.top_k.top_rows import TopRows, top_rows
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Plan, Privacy
@@ -68,6 +68,9 @@ class PeelingWithBottom(ABC):
     max_items_per_user: int | None = None
     terms: Terms = field(init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        parse(self)
+
     @property
     def privacy(self) -> Privacy:
         """Bounded-range steps, and delta_threshold."""
@@ -106,9 +109,6 @@ class LimitedDomain(PeelingWithBottom):
         >>> LimitedDomain(k=2, k_bar=3, epsilon=4, delta="1e-6")([900, 600, 5, 2, 1]).tolist()
         [0, 1]
     """
-
-    def __post_init__(self) -> None:
-        parse(self)
 
     def picks(self, rows: TopRows, draws: Draws) -> Picks:
         """Picked rows as (row, 0), best first."""
@@ -156,6 +156,8 @@ def parse(mechanism: PeelingWithBottom, *, more_picks: int = 0) -> None:
         privacy = priced(plan(pick), wanted, delta - threshold, failure=threshold, neighbors=Neighbors.ADD_REMOVE)
     settle(mechanism, k=k, k_bar=k_bar, delta=delta, delta_threshold=threshold, max_items_per_user=bound)
     terms = Terms(k, k_bar, pick, threshold, bound, privacy)
+    if terms.bottom(k_bar) >= LARGEST_RATE:  # which no draw could weigh, when rows had been read
+        raise ParameterError("delta", "be at least 2^-900", "a smaller value", "a larger delta, or a smaller k_bar")
     settle(mechanism, epsilon=privacy.epsilon, epsilon_per_pick=pick, terms=terms)
 
 
@@ -188,3 +190,38 @@ def until_bottom(rows: TopRows, draws: Draws, terms: Terms, k_bar: int) -> Picks
     picks = draws.peel(weights, most)
     end = next((i for i, (group, _) in enumerate(picks) if group >= items), most)
     return picks[:end]
+
+
+MOST_CUTS = 2 * 10**5  # each is weighed, in about 20 microseconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenKBar(PeelingWithBottom):
+    """Limited domain whose k_bar, between k and `k_bar`, is first chosen by an exponential mechanism.
+
+    The choice prefers a low threshold: j has the score -(h_(j+1) + ln(min(max_items_per_user, j)) / epsilon_per_pick).
+
+    Guarantee: (epsilon, delta)-DP as LimitedDomain, for k + 1 picks in place of k.
+    Neighbors: add-remove.
+    Sensitivity: h_(j+1) moves by at most 1, the same way for all j: monotonic.
+    Exactness: the law is exact; j weighs exp(-epsilon_per_pick h_(j+1)) / min(max_items_per_user, j).
+    Cost: one pass to find k_bar + 1 rows, then k + 1 draws.
+    Source: Durfee and Rogers 2019, Section 3 after Theorem 1; proof on the page of
+        limited domain.
+    Example:
+        >>> ChosenKBar(k=2, k_bar=4, epsilon=4, delta="1e-6")([900, 600, 5, 2, 1]).tolist()
+        [0, 1]
+    """
+
+    def __post_init__(self) -> None:
+        parse(self, more_picks=1)
+        if self.terms.k_bar > MOST_CUTS:
+            raise ParameterError("k_bar", f"be at most {MOST_CUTS} where it is chosen", self.terms.k_bar, "lower k")
+
+    def picks(self, rows: TopRows, draws: Draws) -> Picks:
+        """Picked rows as (row, 0), best first."""
+        cuts = range(self.terms.k, self.terms.k_bar + 1)
+        heights = np.array([-rows.after(j) for j in cuts], dtype=np.int64)
+        shares = [Fraction(1, self.terms.swaps(j)) for j in cuts]
+        chosen, _ = draws.categorical(Weights(heights, self.terms.epsilon_per_pick, factors=shares))
+        return until_bottom(rows, draws, self.terms, cuts[chosen])

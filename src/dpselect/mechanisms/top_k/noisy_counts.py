@@ -10,9 +10,9 @@ import numpy.typing as npt
 from dpselect import parameters
 from dpselect.accounting.composition import frugal
 from dpselect.draws import Draws
+from dpselect.mechanisms.gaps import laplace_width
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.top_k.top_rows import whole
-from dpselect.mechanisms.widths import laplace_width
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps, neighbors
 

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
+from flint import arb, ctx
+
 from dpselect import parameters
+from dpselect.accounting.calibration import largest_rho
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Input, Picks
+from dpselect.mechanisms.gaps import gaussian_width, laplace_width
 from dpselect.mechanisms.port import promise, secure, settle
 from dpselect.mechanisms.top_k.limited_domain import default_k_bar, parse_k_bar
-from dpselect.mechanisms.top_k.noisy_ranking import largest
-from dpselect.mechanisms.top_k.threshold_heights import SAID, gaussian_height, laplace_height, largest_rho
-from dpselect.mechanisms.top_k.top_rows import TopRows, top_rows
-from dpselect.mechanisms.widths import gaussian_width, laplace_width
+from dpselect.mechanisms.top_k.top_rows import TopRows, largest, top_rows
 from dpselect.parameters import Number
 from dpselect.privacy import ZCDP, Privacy
+from dpselect.reals import enclose, upper
+
+PRECISION = 128
+HIGHEST = 2**62  # heights and counts stay in 64 bits
+SAID = 2**200  # heights that are only reported may be larger
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,3 +211,56 @@ def reach(mechanism: NoisyLimitedDomain, beta: float) -> int:
     But with probability beta.
     """
     return mechanism.height + mechanism.behind(beta, mechanism.k)
+
+
+# ---- heights ----------------------------------------------------------------------------------------------
+# How far bottom must be above the last count, so that noise rarely lifts an item over it, rounded outward. With the
+# same noise on both, an item at most one above h_(k_bar + 1) exceeds bottom, at h_(k_bar + 1) + 1 + T, with
+# probability at most P(W > T), where W is the difference of two noises. `swaps` items can do so at once.
+
+
+def laplace_tail(rate: Fraction, t: int) -> Fraction:
+    """An upper bound, tight to many digits, on P(W > t), t >= 0, for two discrete Laplace noises.
+
+    With q = e^-rate, P(W = w) = ((1 - q) / (1 + q))^2 q^w (w + (1 + q^2) / (1 - q^2)) for w >= 0, summed from
+    n = t + 1 on.
+    """
+    with ctx.workprec(PRECISION):
+        a, n = enclose(rate), t + 1
+        q, p = (-a).exp(), -(-a).expm1()
+        inner = n + q / p + (1 + q**2) / -(-2 * a).expm1()
+        return upper(p / (1 + q) ** 2 * (-a * n).exp() * inner)
+
+
+def gaussian_tail(variance: Fraction, t: int) -> Fraction:
+    """An upper bound on P(W > t), t >= 0, for two discrete Gaussian noises: (erfc(t / (2 s)) / 2) (1 + 2x / (1 - x)).
+
+    s^2 is the variance and x = e^(-pi^2 s^2); proof on the page of limited domain with Laplace noise.
+    """
+    with ctx.workprec(PRECISION):
+        v = enclose(variance)
+        x = (-(arb.pi() ** 2) * v).exp()
+        return upper((t / (2 * v.sqrt())).erfc() / 2 * (1 + 2 * x / (1 - x)))
+
+
+def laplace_height(rate: Fraction, swaps: int, delta: Fraction, highest: int = HIGHEST) -> int:
+    """The least T >= 0 with swaps P(W > T) <= delta."""
+    return _least(lambda t: swaps * laplace_tail(rate, t) <= delta, "epsilon", highest)
+
+
+def gaussian_height(variance: Fraction, swaps: int, delta: Fraction, highest: int = HIGHEST) -> int:
+    """The least T >= 0 for which the upper bound certifies swaps P(W > T) <= delta."""
+    return _least(lambda t: swaps * gaussian_tail(variance, t) <= delta, "epsilon", highest)
+
+
+def _least(holds: Callable[[int], bool], parameter: str, highest: int) -> int:
+    high = 1
+    while not holds(high):
+        high *= 2
+        if high > highest:
+            raise ParameterError(parameter, "be large enough for a threshold below 2^62", "a smaller value")
+    low = -1 if high == 1 else high // 2  # the least is above low, at most high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

@@ -11,9 +11,9 @@ from flint import ctx
 from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, counted, enough
 from dpselect.mechanisms.port import promise, secure, settle
-from dpselect.mechanisms.top_k import gaps
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy, PureDP, neighbors, one_step
 from dpselect.reals import enclose, upper

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpselect import parameters
-from dpselect.accounting.price import plan_of, price
+from dpselect.accounting.calibration import plan_of, price
 from dpselect.draws import Draws
+from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, candidates, enough
 from dpselect.mechanisms.port import secure, settle
-from dpselect.mechanisms.top_k import gaps
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy, neighbors
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import islice
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.aggregates.histogram import Histogram
+from dpselect.draws import Draws, Weights
 from dpselect.draws.kth_largest import kth_largest
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Input, Names, exact, fixed
@@ -78,3 +80,20 @@ def _of_histogram(histogram: Histogram, rows: int) -> TopRows:
     chosen = list(islice(members, rows))
     counts = np.array([histogram.counts[g] for g, _ in chosen], dtype=np.int64)
     return TopRows(counts, lambda picks: [histogram.label(*chosen[p]) for p, _ in picks])
+
+
+def largest(noisy: Sequence[int], k: int, draws: Draws) -> list[int]:
+    """The positions of the k largest numbers (all if there are fewer), best first.
+
+    Among equal numbers every order is equally likely, so the answer reveals nothing about the positions themselves,
+    which are in the order of the true counts.
+    """
+    if not noisy:
+        return []
+    values = np.array(noisy, dtype=np.int64)
+    least = np.partition(values, len(values) - k)[len(values) - k] if k < len(values) else values.min()
+    among = np.flatnonzero(values >= least)
+    alike = Weights(np.zeros(len(among), dtype=np.int64), Fraction(1))
+    shuffled = among[[place for place, _ in draws.peel(alike, len(among))]]
+    found: list[int] = shuffled[np.argsort(-values[shuffled], kind="stable")][:k].tolist()
+    return found

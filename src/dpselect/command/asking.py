@@ -35,7 +35,6 @@ def dataset_of(args: argparse.Namespace, text: Text | None = None) -> Dataset:
         table=args.table,
         newlines_in_values=args.newlines_in_values,
         **payment(args),
-        look=False,  # it is asked at once, which looks at the schema before anything is paid
     )
 
 

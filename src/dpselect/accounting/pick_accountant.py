@@ -1,4 +1,4 @@
-"""The accountant of a session: what its questions have reserved, and whether another one fits. It never sees data."""
+"""The accountant of a budget of picks: what questions have reserved, and what still fits. It never sees data."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class _Taken:
         return _Taken(Remaining(self.left.picks - picks, self.left.queries - queries), self.steps + steps)
 
 
-class SessionAccountant:
+class PickAccountant:
     """Durfee and Rogers 2019, Algorithm 2, without the data: a question reserves its ceiling, then returns the rest.
 
     Threads may share it. It belongs to the process that made it: a forked child would spend the same budget again.
@@ -96,7 +96,7 @@ class SessionAccountant:
     def check_here(self) -> None:
         """Refuse a forked child; called before taking the lock, which a fork may have copied locked."""
         if not self.is_here:
-            raise BudgetError("the session belongs to the process that opened it", "open another one in this process")
+            raise BudgetError("the budget belongs to the process that made it", "make another one in this process")
 
     def question(self, cost: Cost) -> Asking:
         """A question with this ceiling, as a context manager."""
@@ -108,13 +108,13 @@ class SessionAccountant:
         picks = self.picks(cost.steps)
         with self._lock:
             if not self._open:
-                raise BudgetError("the session is closed", "open another one")
+                raise BudgetError("the budget is closed", "make another one")
             left = self._state.left
             if picks > left.picks or cost.queries > left.queries:
                 asks = f"this question may take {in_words(rounded_up(picks), cost.queries)}"
                 short = "k_star, for picks" if picks > left.picks else "l_star, for queries"
-                hint = f"lower k, or open a session with a larger {short}"
-                raise BudgetError(f"the session has {left} left, {asks}", hint)
+                hint = f"lower k, or make a budget with a larger {short}"
+                raise BudgetError(f"the budget has {left} left, {asks}", hint)
             self._state = self._state.with_more(basic(cost.steps), picks, cost.queries)
 
     def give_back(self, ceiling: Cost, spent: Cost) -> Cost:
@@ -132,8 +132,8 @@ class SessionAccountant:
         for step in steps:
             picks = self.terms.filter.picks(step.value)
             if picks is None:
-                most = f"be at most one pick, {rounded_down(self.terms.epsilon_per_pick)}, in this session"
-                hint = "a session that is opened with a total epsilon and delta takes steps of any size"
+                most = f"be at most one pick, {rounded_down(self.terms.epsilon_per_pick)}, on this budget"
+                hint = "a budget that is made of a total epsilon and delta takes steps of any size"
                 raise ParameterError("epsilon", most, rounded_up(step.value.epsilon), hint)
             total += picks * step.times
         return total
@@ -152,7 +152,7 @@ class SessionAccountant:
         return QuestionsLeft(worst, best)
 
     def close(self) -> ApproxDP:
-        """Close the session and return an upper bound on what was spent (docs/budgets.md).
+        """Close the budget and return an upper bound on what was spent (docs/budgets.md).
 
         The bound has no more epsilon than the sum over all steps, and no delta for queries that were never asked. The
         delta for composition is not refunded, unless nothing was ever asked.
@@ -168,9 +168,9 @@ class SessionAccountant:
 
 
 class Asking:
-    """One question of a session: entering reserves its ceiling, refunded in full if it ends before a row is read."""
+    """One question: entering reserves its ceiling, refunded in full if it ends before a row is read."""
 
-    def __init__(self, accountant: SessionAccountant, cost: Cost) -> None:
+    def __init__(self, accountant: PickAccountant, cost: Cost) -> None:
         self._accountant, self._cost = accountant, cost
         self._reading = False
 

@@ -1,0 +1,69 @@
+"""Frames as scans: some columns of a frame in this process, under names of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from dpselect.engines.duckdb.scans import Scan, Select
+from dpselect.engines.duckdb.types import OBJECT, sound_form
+from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.sources.array_columns import HINT
+from dpselect.engines.sources.frames import Frame
+from dpselect.engines.sources.polars_frames import Polars
+from dpselect.errors import DataError
+
+
+@dataclass(frozen=True)
+class FrameScan(Scan):
+    """A frame in this process. Only the columns that are asked for are handed over, under names of our own."""
+
+    frame: Frame
+    known: dict[str, str] = field(default_factory=dict)
+    """The types of columns that were asked for: the schema is looked at once, before any row."""
+
+    def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
+        """The SQL types of some columns."""
+        empty = workspace.guarded(lambda: self.frame.narrow(self._places(columns), empty=True))
+
+        def look() -> list[Row]:
+            with workspace.registered(empty.rows) as name:
+                return workspace.rows(f"DESCRIBE FROM {name}")
+
+        found: dict[str, str] = {}
+        with suppress(DataError):
+            found = {str(row[0]): str(row[1]) for row in workspace.guarded(look)}
+        if not found:
+            raise DataError("a column of this frame is of a type that cannot be read", HINT)
+        for place, column in enumerate(columns):
+            self.known[column] = OBJECT if f"c{place}" in empty.loose else found[f"c{place}"]
+        return {column: self.known[column] for column in columns}
+
+    @contextmanager
+    def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
+        """What stands after FROM for one query over the selected rows."""
+        forms = ", ".join(
+            f"{sound_form(_scanned(place, self.known[column]), self.known[column])} AS {quoted(column)}"
+            for place, column in enumerate(columns)
+        )
+        with workspace.registered(self.frame.narrow(self._places(columns), empty=False).rows) as name:
+            yield f"({select(f'(SELECT {forms} FROM {name})')})"
+
+    @contextmanager
+    def counts(self, workspace: Workspace, columns: Sequence[str], most: int | None) -> Iterator[str | None]:
+        """Polars counts its own rows."""
+        user, item = self._places(columns)
+        found = self.frame.counts(user, item, most) if isinstance(self.frame, Polars) else None
+        if found is None:
+            yield None
+            return
+        with workspace.registered(found) as name:
+            yield f"FROM {name}"
+
+    def _places(self, columns: Sequence[str]) -> list[int]:
+        return [self.names.index(column) for column in columns]
+
+
+def _scanned(place: int, sql_type: str) -> str:
+    return f"CAST(c{place} AS VARCHAR)" if sql_type == OBJECT else f"c{place}"
