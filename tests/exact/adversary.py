@@ -74,8 +74,7 @@ class Account:
 
     def closes(self, ceiling: Spent, call: Call, taken: int, bottom: bool) -> Spent:
         """What a call is charged that took so many steps."""
-        price = call.price(taken, bottom)
-        return Spent(price.epsilon, price.renyi, ceiling.failure)
+        return self.promise.settle(ceiling, call.price(taken, bottom))
 
 
 @dataclass(frozen=True)
@@ -189,4 +188,4 @@ def tell(probability: Fraction) -> Call:
 def picks(value: Value, k: int, order: int, *, failure: Fraction = Fraction(0)) -> Call:
     """At most k steps, priced by the outcome: bottom is a pick like any."""
     each = divergence(value, order)
-    return Call(value, k, failure, lambda taken, _: Price(value.epsilon * taken, each * taken, failure))
+    return Call(value, k, failure, lambda n, _: Price(value.epsilon * n, each * n, failure))

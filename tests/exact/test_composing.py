@@ -134,14 +134,6 @@ class PendingIgnored(Account):
         return super().opens(settled, Spent(), call)
 
 
-class PendingCountsForComposition(Account):
-    """The delta of composition is dropped as soon as ceilings leave the epsilon, though they may be refunded."""
-
-    def opens(self, settled, pending, call):
-        ceiling = self.promise.charge(settled + pending, call.price(call.picks, False))
-        return ceiling if self.promise.admits(settled, pending, ceiling) else None
-
-
 @dataclass(frozen=True)
 class AtOrders:
     """Sums of epsilon, of divergences of several orders, of failures."""
@@ -194,7 +186,12 @@ def capped(epsilon, k, order, composition, charged=True):
     cap, each = adaptive_epsilon([Steps(value, k)], composition), divergence(value, order)
     assert cap < k * value.epsilon
     more = composition if charged else Fraction(0)
-    return Call(value, k, Fraction(0), lambda n, _: Price(min(cap, n * value.epsilon), n * each, Fraction(0), more))
+
+    def price(taken, _):
+        added = taken * value.epsilon
+        return Price(min(cap, added), taken * each, Fraction(0), more, added)
+
+    return Call(value, k, Fraction(0), price)
 
 
 # The promise, the steps, the unit of losses, and the gain in deltas.
@@ -258,19 +255,6 @@ def test_a_capped_price_that_pays_is_safe():
     twelve = capped("0.1", 12, made.order, made.delta / 4)
     menu = [twelve, simple(pick, made.order), tell(made.delta / 4)]
     assert gain(Account(made), menu, "0.0125", calls=18) == pytest.approx(0.587, abs=0.001)
-
-
-@pytest.mark.slow
-def test_composition_must_be_charged_while_a_refund_may_bring_adding_back():
-    made = promise(1, "1e-6")
-    menu = [
-        capped("0.1", 8, made.order, Fraction(1, 100)),
-        picks(BoundedRange(Fraction(1, 10)), 8, made.order),
-        *singles(made, bounded("0.1", "0.4"), "1/2"),
-    ]
-    options = {"unit": "0.0125", "calls": 14, "at_once": 2}
-    assert gain(Account(made), menu, **options) <= 1 + ROUNDING
-    assert gain(PendingCountsForComposition(made), menu, **options) == pytest.approx(1.181, abs=0.001)
 
 
 @pytest.mark.slow

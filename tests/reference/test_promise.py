@@ -88,11 +88,29 @@ def test_either_sum_may_fit_but_of_one_whole_total():
     assert not made.admits(settled, pending + Spent(Fraction(1, 100)), one)
 
 
-def test_delta_of_composition_is_charged_while_adding_may_hold():
-    made, price = promise(1, "1e-6"), Price(Fraction(1, 10), Fraction(1, 100), Fraction(1, 10**9), Fraction(1, 10**8))
-    both, alone = price.failure + price.composition, price.failure
-    assert made.charge(Spent(Fraction(1)), price) == Spent(price.epsilon, price.renyi, both)
-    assert made.charge(Spent(Fraction(101, 100)), price) == Spent(price.epsilon, price.renyi, alone)
+def test_delta_of_composition_is_charged_while_it_buys_something():
+    made, delta = promise(1, "1e-6"), Fraction(1, 10**9)
+    price = Price(Fraction(1, 10), Fraction(1, 100), delta, 9 * delta, Fraction(1, 5))
+    one = Price(Fraction(1, 50), Fraction(1, 500), delta, 9 * delta, Fraction(1, 50))
+    whole, steps = Spent(Fraction(1, 10), Fraction(1, 100), 10 * delta), Spent(Fraction(1, 5), Fraction(1, 100), delta)
+    assert made.charge(Spent(Fraction(1)), price) == whole
+    assert made.charge(Spent(Fraction(101, 100)), price) == steps
+    assert made.settle(whole, one) == Spent(Fraction(1, 50), Fraction(1, 500), 10 * delta)
+    assert made.settle(steps, one) == Spent(Fraction(1, 50), Fraction(1, 500), delta)
+    curve = Price(Fraction(1, 10), Fraction(1, 100), delta, 9 * delta)  # its steps have no epsilon of their own
+    assert made.charge(Spent(Fraction(2)), curve) == whole
+
+
+def test_no_epsilon_is_charged_without_the_delta_that_it_needs():
+    """A later grant may let adding hold again: what was charged without composition counts by its steps for good."""
+    made, query = promise(1, "1e-6"), top(1, "1e-8")
+    most = ceiling(query.price, made.order)
+    pick = query.plan.selector.terms.epsilon_per_pick
+    held = made.charge(Spent(Fraction(2)), most)
+    assert (held.epsilon, held.failure) == (10 * pick, query.price.failure)
+    found = made.settle(held, of_outcome(query.price, query.plan.steps(9), made.order))
+    assert found == held
+    assert found.epsilon > query.price.epsilon
 
 
 # ---- prices of questions ----------------------------------------------------------------------------------
@@ -159,6 +177,8 @@ PICK = Price(Fraction(1, 10), divergence(BoundedRange(Fraction(1, 10)), 23))
         (Price(Fraction(1, 3), Fraction(1, 7), Fraction(1, 10**8), Fraction(1, 10**7)), PICK),
         (Price(Fraction(1, 50), Fraction(1, 900), Fraction(1, 10**9), Fraction(1, 10**8)), None),
         (Price(Fraction(1, 2), Fraction(1, 4), Fraction(1, 10**8), Fraction(1, 10**7)), PICK),
+        (Price(Fraction(1, 50), Fraction(1, 900), Fraction(1, 10**9), Fraction(1, 10**8), Fraction(1, 30)), None),
+        (Price(Fraction(1, 3), Fraction(1, 90), Fraction(1, 10**8), Fraction(1, 10**7), Fraction(1, 2)), PICK),
         (Price(Fraction(0), Fraction(0), Fraction(1, 10**8), Fraction(1, 10**7)), None),
         (Price(Fraction(5), Fraction(4)), None),
         (Price(Fraction(0), Fraction(0), Fraction(1, 10**6)), None),

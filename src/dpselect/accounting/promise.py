@@ -73,13 +73,15 @@ class Promise:
         return max(used, total.failure / failures) if failures else used
 
     def charge(self, settled: Spent, price: Price) -> Spent:
-        """What a price is in an account with these settled sums.
+        """Which of its two prices a call is charged in an account with these settled sums; either one is private.
 
-        `composition` serves the epsilon alone. Where settled epsilons have left the promise, no path from here on
-        relies on adding, and it is not charged. Pending ceilings do not count here: they may yet be refunded.
+        Delta for composition buys a smaller epsilon, which is of use while settled epsilons are within the promise.
         """
-        adding = settled.epsilon <= self.epsilon
-        return Spent(price.epsilon, price.renyi, price.failure + (price.composition if adding else 0))
+        return price.whole if settled.epsilon <= self.epsilon else price.without_composition
+
+    def settle(self, held: Spent, outcome: Price) -> Spent:
+        """What the answer costs, at the one of the two prices whose ceiling was `held`. Failures are not refunded."""
+        return outcome.whole if held.failure == outcome.whole.failure else outcome.without_composition
 
     def admits(self, settled: Spent, pending: Spent, ceiling: Spent) -> bool:
         """May a call with this ceiling be asked, beside settled sums and the ceilings of all calls still open?"""
@@ -114,9 +116,8 @@ def how_many(
 
     def asked(questions: int) -> Spent:
         """Settled sums after so many."""
-        dear = _while_adding(promise, usual, settled, questions)
-        more = promise.charge(NOTHING, replace(usual, composition=Fraction(0))) * questions
-        return settled + more + Spent(failure=usual.composition * dear)
+        early = _while_adding(promise, usual, settled, questions)
+        return settled + usual.whole * early + usual.without_composition * (questions - early)
 
     def fits(questions: int) -> bool:
         before = asked(questions - 1)

@@ -18,14 +18,25 @@ from dpselect.privacy import Privacy, Steps
 class Price:
     """What an outcome costs, P its probability with and Q that without a user, or the other way round.
 
-    All but `failure` of P costs `renyi` at the order of the account; all but `failure` + `composition` of P is at most
-    e^`epsilon` Q.
+    All but `failure` of P costs `renyi` at the order of the account, and is at most e^`added` Q if that is not None;
+    all but `failure` + `composition` of P is at most e^`epsilon` Q. So there are two prices, and either may be charged.
     """
 
     epsilon: Fraction
     renyi: Fraction
     failure: Fraction = Fraction(0)
     composition: Fraction = Fraction(0)
+    added: Fraction | None = None
+
+    @property
+    def whole(self) -> Spent:
+        """The smaller epsilon, and all of delta."""
+        return Spent(self.epsilon, self.renyi, self.failure + self.composition)
+
+    @property
+    def without_composition(self) -> Spent:
+        """The epsilons of the steps added up, and their failures; where there is no such price, the other one."""
+        return self.whole if self.added is None else Spent(self.added, self.renyi, self.failure)
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,7 @@ def of_outcome(privacy: Privacy, taken: Sequence[Steps], order: int | None) -> P
         renyi=added if order is None else divergences(taken, order),
         failure=privacy.failure,
         composition=privacy.delta - privacy.failure,
+        added=added,
     )
 
 

@@ -140,7 +140,7 @@ class Budget:
         ceiling = self._take(asked)
         release = ask()
         outcome = two_prices.of_outcome(asked.price, asked.steps(release), self._promise.order)
-        spent = Spent(outcome.epsilon, outcome.renyi, ceiling.failure)
+        spent = self._promise.settle(ceiling, outcome)
         self._check_process()  # a child that was forked meanwhile has drawn an answer that nothing was taken for
         with self._lock:
             self._settled = _short(self._settled + spent)
