@@ -385,7 +385,7 @@ def test_picks_of_odd_prices_can_be_written_down_and_are_never_too_few(ledger):
 def test_a_budget_of_picks_ignores_no_delta_that_somebody_names(delta):
     """None of them was told that the answer had the delta of the budget's queries in its place."""
     budget = dps.PickBudget(epsilon=2, delta="1e-5")
-    with pytest.raises(dps.ParameterError, match="^epsilon must be given where delta is"):
+    with pytest.raises(dps.ParameterError, match=r"^epsilon must be given where delta is"):
         on(budget).top_k(1, delta=delta)
     assert budget.left.picks == 100
 
@@ -399,7 +399,7 @@ def test_a_quantile_of_picks_has_no_delta_however_that_is_written():
     )
     for nothing in (0, "0", 0.0):
         assert numbers.quantile(bounds=(0, 9), delta=nothing).privacy.delta == 0
-    with pytest.raises(dps.ParameterError, match="^epsilon must be given where delta is"):
+    with pytest.raises(dps.ParameterError, match=r"^epsilon must be given where delta is"):
         numbers.quantile(bounds=(0, 9), delta="1e-7")
 
 
