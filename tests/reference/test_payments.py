@@ -364,3 +364,50 @@ def test_a_budget_of_picks_in_memory_answers_the_same_question_for_nothing(tmp_p
     assert (first.charged.numbers["repeated"], again.charged.numbers["repeated"]) == (False, True)
     assert budget.remaining.picks == 20 - first.charged.numbers["picks"]
     assert votes.top_k(1, fresh=True).charged.numbers["picks"] == 1
+
+
+def test_picks_of_odd_prices_can_be_written_down_and_are_never_too_few(ledger):
+    """The answer had been drawn and its picks taken when the sum turned out too long for a receipt."""
+    total = {"epsilon": 9, "delta": "1e-5", "k_star": 1000}
+    with dps.PickBudget(**total, of=dps.Budget.open(ledger, analyst="ann")) as budget:
+        pick, spent = budget.terms.epsilon_per_pick, Fraction(0)
+        for odd in range(1, 13, 2):
+            price = Fraction(1, 10) + Fraction(1, 10**990 + odd)
+            found = dps.choose([1, 900], epsilon=price, budget=budget)
+            spent += (price / pick) ** 2  # zCDP adds up as the square
+            assert dps.Release.from_json(found.to_json()).charged == found.charged
+            assert spent <= 1000 - budget.remaining.picks <= spent + Fraction(1, 10**28)
+    assert Fraction(6, 10) < ledger.balance(ANN).spent.epsilon < Fraction(6, 10) + Fraction(1, 10**28)
+    assert ledger.verify() == []
+
+
+@pytest.mark.parametrize("delta", [0, False, "0", "1e-7", [1e-7, 1e-7]], ids=repr)
+def test_a_budget_of_picks_ignores_no_delta_that_somebody_names(delta):
+    """None of them was told that the answer had the delta of the budget's queries in its place."""
+    budget = dps.PickBudget(epsilon=2, delta="1e-5")
+    with pytest.raises(dps.ParameterError, match=r"^epsilon must be given where delta is"):
+        on(budget).top_k(1, delta=delta)
+    assert budget.remaining.picks == 100
+
+
+def test_a_quantile_of_picks_has_no_delta_however_that_is_written():
+    numbers = dps.Dataset(
+        {"user": [1, 2, 3], "item": [1, 2, 3]},
+        user="user",
+        item="item",
+        budget=dps.PickBudget(epsilon=2, delta="1e-5"),
+    )
+    for nothing in (0, "0", 0.0):
+        assert numbers.quantile(bounds=(0, 9), delta=nothing).privacy.delta == 0
+    with pytest.raises(dps.ParameterError, match=r"^epsilon must be given where delta is"):
+        numbers.quantile(bounds=(0, 9), delta="1e-7")
+
+
+def test_the_most_that_a_step_may_be_is_said_in_its_own_epsilon():
+    """A step that is not bounded in range costs as one of twice its epsilon: it was told to be at most what it was."""
+    budget = dps.PickBudget(epsilon_per_pick="0.1", delta_per_query="1e-8", k_star=1000)
+    assert budget.terms.filter.name == "one for each step"
+    for price in ({}, {"epsilon": "0.06"}):
+        with pytest.raises(dps.ParameterError, match=r"^epsilon must be at most one pick, 0\.05, on this budget"):
+            dps.choose([1, 900], method="permute-and-flip", budget=budget, **price)
+    assert dps.choose([1, 900], method="permute-and-flip", budget=budget, epsilon="0.05").charged.numbers["picks"] == 1

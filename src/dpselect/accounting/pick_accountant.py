@@ -10,9 +10,11 @@ from fractions import Fraction
 from dpselect.accounting.composition import basic
 from dpselect.accounting.privacy_filters import Terms
 from dpselect.errors import BudgetError, ParameterError
-from dpselect.parameters import rounded_down, rounded_up
-from dpselect.privacy import ApproxDP, Steps
+from dpselect.parameters import MOST_BITS, rounded_down, rounded_up
+from dpselect.privacy import ApproxDP, BoundedRange, Steps
 from dpselect.processes import here, refuse_copy
+
+GRID = 10**30
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,13 @@ def in_words(picks: str, queries: int) -> str:
     ('1 pick and 0 queries', '2.5 picks and 1 query')
     """
     return f"{picks} {'pick' if picks == '1' else 'picks'} and {queries} {'query' if queries == 1 else 'queries'}"
+
+
+def _short(number: Fraction) -> Fraction:
+    """No less, in few digits: a sum over steps of many denominators could not be written down, nor added up quickly."""
+    if number.denominator.bit_length() <= MOST_BITS:
+        return number
+    return Fraction(-(-number.numerator * GRID // number.denominator), GRID)
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,8 @@ class _Taken:
 
     def with_more(self, steps: Fraction, picks: Fraction, queries: int) -> _Taken:
         """The state after a further reservation, or a refund where the amounts are negative."""
-        return _Taken(Remaining(self.left.picks - picks, self.left.queries - queries), self.steps + steps)
+        left = -_short(picks - self.left.picks)  # no more than there is
+        return _Taken(Remaining(left, self.left.queries - queries), _short(self.steps + steps))
 
 
 class PickAccountant:
@@ -132,11 +142,12 @@ class PickAccountant:
         for step in steps:
             picks = self.terms.filter.picks(step.value)
             if picks is None:
-                most = f"be at most one pick, {rounded_down(self.terms.epsilon_per_pick)}, on this budget"
+                largest = step.value.epsilon * BoundedRange(self.terms.epsilon_per_pick).range / step.value.range
+                most = f"be at most one pick, {rounded_down(largest)}, on this budget"
                 hint = "a budget that is made of a total epsilon and delta takes steps of any size"
                 raise ParameterError("epsilon", most, rounded_up(step.value.epsilon), hint)
             total += picks * step.times
-        return total
+        return _short(total)
 
     def questions_left(self, cost: Cost, least: Cost) -> QuestionsLeft:
         """How many more questions with the ceiling `cost` fit, if each may end at `least`."""

@@ -72,7 +72,7 @@ class Budget:
         paid while either fits (docs/composing.md has the theorem and its proof); half of its delta is set aside for
         that. In a ledger the epsilons and deltas that answers cost add up (docs/budgets.md).
 
-    A delta that a question leaves out is a thousandth of the budget's where the question needs one. The same question
+    A delta that a question needs and leaves out is a thousandth of the budget's, at most 1e-6. The same question
     of the same files is answered again for nothing. It may be shared by threads, and belongs to the process that made
     it. Nothing is lost or half charged where a question fails: it costs its ceiling then.
 
@@ -128,7 +128,7 @@ class Budget:
     def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:  # noqa: ARG002
         """The price of a question as its parameters: a delta that it needs and does not name is a thousandth."""
         if delta is None and needed and epsilon is not None and self._promise.delta:
-            delta = self._promise.delta * DELTA_SHARE
+            delta = min(parameters.DELTA, self._promise.delta * DELTA_SHARE)
         return parameters.price(epsilon, delta)
 
     def pay(self, asked: Priced, question: Question, ask: Callable[[], Release], *, fresh: bool) -> Release:

@@ -88,8 +88,11 @@ class PickBudget(Budget):
         pick, query = self.terms.epsilon_per_pick, self.terms.delta_per_query
         if verb == "union":
             return {"epsilon": epsilon, "delta": query if delta is None else delta}
-        if epsilon is not None or delta not in (None, 0):
+        if epsilon is not None:
             return super().price(verb, epsilon, delta, needed=needed)
+        nothing = verb == "quantile" and parameters.probability("delta", delta, zero=True) == 0  # what it has by itself
+        if delta is not None and not nothing:
+            raise ParameterError("epsilon", "be given where delta is", "nothing")
         if verb == "top_k":
             return {"epsilon_per_pick": pick, "delta_threshold": query}
         return {"epsilon": pick} if verb == "choose" else {"epsilon_per_pick": pick}
