@@ -89,7 +89,7 @@ class PickBudget(Budget):
         if verb == "union":
             return {"epsilon": epsilon, "delta": query if delta is None else delta}
         if epsilon is not None:
-            return super().price(verb, epsilon, delta, needed=needed)
+            return parameters.price(epsilon, query if delta is None and needed else delta)
         nothing = verb == "quantile" and parameters.probability("delta", delta, zero=True) == 0  # what it has by itself
         if delta is not None and not nothing:
             raise ParameterError("epsilon", "be given where delta is", "nothing")
