@@ -50,9 +50,10 @@ class Dataset:
     Nothing is opened here. When a question is asked, its source is opened anew: the schema is checked before anything
     is paid, and rows are read after.
 
-    With `budget` every question is paid: a `Budget`, or the path of a ledger, which is then this computer's user's
-    budget for the data called "default". What does not fit is refused before a row is read. The same question of the
-    same files is answered again and costs nothing.
+    With `budget` every question is paid: a `Budget`, a `PickBudget`, or the path of a ledger, which is then this
+    computer's user's budget for the data called "default". What does not fit is refused before a row is read. The same
+    question of the same files is answered again and costs nothing. `epsilon` may be left out where a `PickBudget` pays,
+    and a budget in memory or of picks has its own delta for questions that name none.
     """
 
     source: object
