@@ -1,8 +1,14 @@
-"""Which process this is, and what a forked child must leave alone. A fork is noticed by more than its process id."""
+"""Which process this is, what a forked child must leave alone, and what no signal may break into.
+
+A fork is noticed by more than its process id.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn, SupportsIndex
 from weakref import WeakSet
 
@@ -35,6 +41,23 @@ def refuse_copy(thing: object, _protocol: SupportsIndex) -> NoReturn:
     """As `__reduce_ex__` of a class: neither pickle nor copy makes a second one of it."""
     name = type(thing).__name__
     raise BudgetError(f"a {name} cannot be copied or pickled: it could be spent twice", "make one where it is needed")
+
+
+@contextmanager
+def unsignalled() -> Iterator[None]:
+    """Ctrl-C, SIGTERM and SIGHUP come after the block, in a process of one thread.
+
+    A compiled module calls Python while it is loaded, and most abort the process where such a call raises, which is how
+    a signal stops the work: nothing would be tidied up.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _forked() -> None:

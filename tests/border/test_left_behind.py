@@ -56,6 +56,35 @@ def test_a_signal_at_many_more_lines_leaves_nothing(tmp_path: Path) -> None:
     assert [life for life in lives(tmp_path, signal.SIGHUP, 11) if life["left"]] == []
 
 
+LOADING = """
+import os, signal, sys
+from dpselect.command.main import process
+
+number = int(sys.argv.pop())
+
+
+def profile(frame, event, _):
+    if "duckdb" in sys.modules and frame.f_code.co_filename.endswith("enum.py"):
+        sys.setprofile(None)
+        os.kill(os.getpid(), number)
+
+
+sys.setprofile(profile)
+process()
+"""
+
+
+@pytest.mark.parametrize("number", CLEAN, ids=lambda one: one.name)
+def test_a_signal_while_the_engine_is_loaded_leaves_nothing(number: int, tmp_path: Path) -> None:
+    """DuckDB makes its enums while it is loaded, and aborted the process when that was stopped: a draft stayed."""
+    events, place = tmp_path / "events.csv", tmp_path / "out"
+    events.write_text("user,animal\nu,cat\n")
+    place.mkdir()
+    words = f"top {events} --user user --item animal --epsilon 1 -o {place / 'top.csv'} {int(number)}".split()
+    done = subprocess.run([sys.executable, "-c", LOADING, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, list(place.iterdir())) == (128 + number, []), done.stderr
+
+
 def test_what_a_kill_leaves_is_swept_by_the_next_start(tmp_path: Path) -> None:
     found = lives(tmp_path, signal.SIGKILL, 41)
     dirty = [life for life in found if life["left"]]
