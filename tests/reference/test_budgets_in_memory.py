@@ -1,11 +1,15 @@
 """A budget in memory: every answer is paid, what does not fit is refused before a row is read, and nothing is lost."""
 
 import copy
+import itertools
 import math
 import os
 import pickle
+import signal
+import sys
 import threading
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -126,6 +130,54 @@ def test_a_question_that_dies_while_it_is_asked_stays_taken(ending):
     assert budget.left_for(Costing(HALF)) == 1
 
 
+def interrupted_at(line, budget, price):
+    """Ask one question, with Ctrl-C at the n-th line that it runs in what pays; whether it came to its end."""
+    package, left = Path(dps.__file__).parent, itertools.count(line, -1)
+    watched = tuple(str(package / room) for room in ("ledger", "accounting"))
+
+    def each_line(_frame, event, _):
+        if event == "line" and next(left) == 1:
+            raise KeyboardInterrupt
+        return each_line
+
+    def each_call(frame, *_):
+        return each_line if frame.f_code.co_filename.startswith(watched) else None
+
+    found, before = choice(), sys.gettrace()
+    sys.settrace(each_call)
+    try:
+        budget.pay(price, Question("{}", repeatable=False), lambda: found, fresh=False)
+    except KeyboardInterrupt:
+        return False
+    finally:
+        sys.settrace(before)
+    return True
+
+
+def test_an_interruption_at_any_line_charges_nothing_the_ceiling_or_the_answer():
+    price = Costing(HALF, ApproxDP(Fraction(1, 4), Fraction(0)))
+    for line in itertools.count(1):
+        budget = Budget(epsilon=1, delta="1e-6")
+        ended = interrupted_at(line, budget, price)
+        assert budget.left in (1, 0.5, 0.75), line
+        if ended:
+            break
+    assert line > 80
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_that_was_forked_while_another_thread_paid_can_read_what_is_left():
+    """It has a copy of the lock, which nobody will ever open."""
+    budget = Budget(epsilon=1, delta="1e-6")
+    with budget._lock:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            os._exit(0 if budget.left_for(Costing(HALF)) == 2 and budget.left == 1 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 def test_threads_never_spend_more_than_there_is():
     """Eight threads ask for half each, all of them at work at once: two fit."""
     budget, gate, said = Budget(epsilon=1, delta=0), threading.Barrier(8), []
@@ -223,6 +275,73 @@ def test_a_sum_of_odd_prices_can_be_written_down_and_is_never_too_small():
     for _ in range(3):
         dps.choose([1, 900], epsilon="1/3", budget=budget)
     assert budget.left == 0
+
+
+@pytest.mark.parametrize("tiny", [Fraction(1, 10**12), Fraction(1, 10**40), Fraction(1, 10**90)])
+def test_a_sum_of_odd_prices_is_rounded_to_its_own_size(tiny):
+    """A grid for all sizes would take everything of a tiny budget at once."""
+    budget, question = Budget(epsilon=tiny, delta=tiny), Question("{}", repeatable=False)
+    for odd in range(1, 9, 2):
+        part = Fraction(1, 10) + Fraction(1, 10**900 + odd)
+        budget.pay(Costing(ApproxDP(tiny * part, tiny * part / 2)), question, choice, fresh=True)
+    assert budget.left == pytest.approx(0.6, abs=2e-6)
+    with pytest.raises(dps.BudgetError, match=r"which has 59\.99 % left"):
+        budget.pay(Costing(ApproxDP(tiny * Fraction(7, 10), Fraction(0))), question, choice, fresh=True)
+
+
+def test_what_is_refused_costs_more_than_is_left():
+    """Many small questions fill one sum, and a large one the other: neither of them has room for all."""
+    budget = dps.Budget(epsilon=1, delta="1e-6")
+    for _ in range(12):
+        votes(budget).choose(domain=["ant", "bee"], epsilon="1/20")
+    large = ChooseQuery(domain=["ant", "bee"], epsilon="7/10")
+    assert budget.left > 0.8
+    assert budget.left_for(large) == 0
+    with pytest.raises(dps.BudgetError) as found:
+        votes(budget).ask(large)
+    cost, left = (float(part.split()[-1]) for part in str(found.value).split(" %")[:2])
+    assert cost > left > 80
+
+
+@pytest.mark.parametrize("made", ["in memory", "of picks", "in a ledger"])
+def test_nobody_is_told_how_many_questions_fit_that_no_budget_pays(made, tmp_path):
+    with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
+        ledger.grant(dps.Account("default", "ada"), 1, 0)
+    budget = {
+        "in memory": lambda: dps.Budget(epsilon=1),
+        "of picks": lambda: dps.PickBudget(epsilon=1),
+        "in a ledger": lambda: dps.Budget.open(tmp_path / "budget.sqlite", analyst="ada"),
+    }[made]()
+    assert budget.left_for(ChooseQuery(domain=["ant", "bee"], epsilon="1/10")) > 0
+    with pytest.raises(dps.ParameterError, match="neighbors must be add-remove where a budget pays"):
+        budget.left_for(ChooseQuery(domain=["ant", "bee"], epsilon="1/10", neighbors="replace-one"))
+
+
+def test_a_delta_that_is_left_out_is_a_thousandth_also_in_what_a_question_is_known_by(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join(["user,item", *(f"{u},ant" for u in range(500))]))
+    asked = votes(dps.Budget(epsilon=1, delta="1e-6"), path)
+    first = asked.top_k(1, epsilon="1/10")
+    for delta, repeated in ((None, True), ("1e-9", True), ("1e-10", False)):
+        again = asked.top_k(1, epsilon="1/10", delta=delta)
+        assert again.charged.numbers["repeated"] is repeated
+        assert (again.privacy == first.privacy) is repeated
+
+
+@pytest.mark.parametrize("ranked", [True, False])
+def test_a_top_k_of_a_known_domain_needs_no_delta_of_a_budget(ranked):
+    for budget in (dps.Budget(epsilon=1), dps.Budget(epsilon=1, delta="1e-6")):
+        found = votes(budget).top_k(1, domain=["ant", "bee"], epsilon="1/2", ranked=ranked)
+        assert found.privacy.delta == 0
+        assert found.charged.numbers["delta"] == 0
+
+
+def test_a_query_that_was_made_beforehand_has_a_delta_of_its_own():
+    budget, query = dps.Budget(epsilon=1, delta="1e-6"), {"verb": "top_k", "k": 1, "epsilon": "1/10"}
+    assert budget.left_for(dps.Query.from_dict(query)) == 0
+    with pytest.raises(dps.BudgetError, match="ask with a smaller delta, 1e-09 for example"):
+        votes(budget).ask(dps.Query.from_dict(query))
+    assert votes(budget).ask(dps.Query.from_dict(query | {"delta": "1e-9"})).labels == ["ant"]
 
 
 def test_a_person_reads_what_is_left():

@@ -15,11 +15,12 @@ from typing import Any, Protocol
 from dpselect import parameters
 from dpselect.accounting import two_prices
 from dpselect.accounting.promise import Promise, how_many
+from dpselect.accounting.taken import Taken
 from dpselect.accounting.two_prices import Spent
 from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger import Account, Balance, Charge, Ledger
 from dpselect.ledger.question import Question
-from dpselect.parameters import MOST_BITS, Number, rounded_down, rounded_up
+from dpselect.parameters import Number, rounded_down, rounded_up
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, Steps
 from dpselect.processes import here, refuse_copy
 from dpselect.release.archive import archived, restored
@@ -72,9 +73,10 @@ class Budget:
         paid while either fits (docs/composing.md has the theorem and its proof); half of its delta is set aside for
         that. In a ledger the epsilons and deltas that answers cost add up (docs/budgets.md).
 
-    A delta that a question needs and leaves out is a thousandth of the budget's, at most 1e-6. The same question
-    of the same files is answered again for nothing. It may be shared by threads, and belongs to the process that made
-    it. Nothing is lost or half charged where a question fails: it costs its ceiling then.
+    A delta that a question needs and leaves out is a thousandth of the budget's, at most 1e-6; a `Query` that was made
+    beforehand, as `left_for` takes it, has a delta of its own, 1e-6 if it names none. The same question of the same
+    files is answered again for nothing. It may be shared by threads, and belongs to the process that made it. Nothing
+    is lost or half charged where a question fails: it costs its ceiling then.
 
         >>> budget = Budget(epsilon=1, delta="1e-6")
         >>> budget
@@ -87,7 +89,7 @@ class Budget:
     def __init__(self, *, epsilon: Number, delta: Number = 0) -> None:
         epsilon = parameters.epsilon("epsilon", epsilon)
         self._promise = Promise.of(epsilon, parameters.probability("delta", delta, zero=True))
-        self._settled = self._pending = Spent()
+        self._taken = Taken()
         self._answers: dict[str, str] = {}  # archived, since whoever has a release may alter it
         self._lock = threading.Lock()
         self._home = here()
@@ -107,14 +109,13 @@ class Budget:
     @property
     def left(self) -> float:
         """The part of the budget that no question has taken, from 0 to 1."""
-        return rounded_part(1 - self._promise.part(self._settled + self._pending))
+        return rounded_part(1 - self._promise.part(self._taken.total))
 
     def left_for(self, query: Priced) -> int:
         """How many more questions like this one can be asked, if each costs its ceiling."""
-        price = two_prices.ceiling(query.price, self._promise.order)
-        with self._lock:
-            settled, pending = self._settled, self._pending
-        return how_many(self._promise, price, settled=settled, pending=pending)
+        self.check(query.price.neighbors)
+        price, taken = two_prices.ceiling(query.price, self._promise.order), self._taken
+        return how_many(self._promise, price, settled=taken.settled, pending=taken.pending)
 
     def __repr__(self) -> str:
         said = ApproxDP(self._promise.epsilon, self._promise.delta)
@@ -128,8 +129,13 @@ class Budget:
     def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:  # noqa: ARG002
         """The price of a question as its parameters: a delta that it needs and does not name is a thousandth."""
         if delta is None and needed and epsilon is not None and self._promise.delta:
-            delta = min(parameters.DELTA, self._promise.delta * DELTA_SHARE)
+            delta = self._usual_delta
         return parameters.price(epsilon, delta)
+
+    @property
+    def _usual_delta(self) -> Fraction:
+        """Of a question that needs a delta and names none."""
+        return min(parameters.DELTA, self._promise.delta * DELTA_SHARE)
 
     def pay(self, asked: Priced, question: Question, ask: Callable[[], Release], *, fresh: bool) -> Release:
         """The answer, paid. What ends it once it is being asked leaves the ceiling taken: never too little."""
@@ -143,8 +149,7 @@ class Budget:
         spent = self._promise.settle(ceiling, outcome)
         self._check_process()  # a child that was forked meanwhile has drawn an answer that nothing was taken for
         with self._lock:
-            self._settled = _short(self._settled + spent)
-            self._pending -= ceiling
+            self._taken = self._taken.settling(ceiling, spent)
         self._store(question, release)
         return replace(release, charged=self._receipt(asked, spent))
 
@@ -173,23 +178,28 @@ class Budget:
         promise = self._promise
         price = two_prices.ceiling(asked.price, promise.order)
         with self._lock:
-            ceiling = promise.charge(self._settled, price)
-            if not promise.admits(self._settled, self._pending, ceiling):
-                raise self._refusal(ceiling)
-            self._pending += ceiling
+            taken = self._taken
+            ceiling = promise.charge(taken.settled, price)
+            if not promise.admits(taken.settled, taken.pending, ceiling):
+                raise self._refusal(taken.total, ceiling)
+            self._taken = taken.opening(ceiling)
         return ceiling
 
-    def _refusal(self, ceiling: Spent) -> BudgetError:
-        promise, taken = self._promise, self._settled + self._pending
-        room = promise.delta - promise.apart - taken.failure
+    def _refusal(self, taken: Spent, ceiling: Spent) -> BudgetError:
+        """What it costs beside what was taken: a sum that had room may be full where the other one is."""
+        promise = self._promise
+        room = max(Fraction(0), promise.delta - promise.apart - taken.failure)
         if ceiling.failure > room:
             aside = ", beside the half that is set aside for composing" if promise.apart else ""
             has = f"the budget has {rounded_down(room)} left for that{aside}"
+            usual = self._usual_delta
+            less = f"{rounded_down(usual)} for example" if 0 < usual <= room else "or make one with a larger delta"
             return BudgetError(
                 f"the question may fail with a delta of {rounded_up(ceiling.failure)}, and {has}",
-                "ask with a smaller delta, or leave it out",
+                f"ask with a smaller delta, {less}",
             )
-        cost, left = percent(promise.part(ceiling), up=True), percent(self.left)
+        used = promise.part(taken)
+        cost, left = percent(promise.part(taken + ceiling) - used, up=True), percent(rounded_part(1 - used))
         return BudgetError(
             f"the question costs up to {cost} of the budget, which has {left} left",
             "ask for less, or make a larger budget",
@@ -202,15 +212,6 @@ class Budget:
         numbers: dict[str, object] = {"share": cost, "left": left, "questions_left": more}
         amounts = {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.failure, "repeated": repeated}
         return Receipt(sentence, numbers | amounts)
-
-
-def _short(total: Spent) -> Spent:
-    """No less, in few digits: a sum of prices of many denominators could not be written down."""
-    return Spent(*(_up(one) if one.denominator.bit_length() > MOST_BITS else one for one in vars(total).values()))
-
-
-def _up(amount: Fraction) -> Fraction:
-    return Charge.up(amount, Fraction(0)).epsilon
 
 
 def rounded_part(part: Fraction) -> float:
@@ -255,6 +256,7 @@ class LedgerBudget(Budget):
 
     def left_for(self, query: Priced) -> int:
         """How many more questions like this one can be asked, if each costs its ceiling; the ledger is asked."""
+        self.check(query.price.neighbors)
         left, ceiling = self._balance().left, query.price.approx
         parts = [part // of for part, of in ((left.epsilon, ceiling.epsilon), (left.delta, ceiling.delta)) if of]
         return min(parts)

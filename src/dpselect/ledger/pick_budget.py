@@ -146,6 +146,7 @@ class PickBudget(Budget):
 
     def left_for(self, query: Priced) -> int:
         """How many more questions like this one can be asked, if each costs its ceiling."""
+        self.check(query.price.neighbors)
         cost = self._cost(query)
         return self._accountant.questions_left(cost, cost).at_least
 
