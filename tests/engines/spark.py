@@ -40,7 +40,7 @@ def session() -> Iterator[SparkSession]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # soon warm
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "1g",
+        "spark.driver.memory": "3g",
         "spark.log.level": "OFF",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
