@@ -330,3 +330,22 @@ class Listed:
 def test_no_value_speaks_for_the_others(form, odd):
     """NumPy chose one type for all of them: one text made texts of everybody's numbers, one list an error."""
     assert dps.quantile(form([1, 2] * 50 + [odd]), 0.5, bounds=(0, 9), step=1, epsilon=99).labels[0] in (1, 2)
+
+
+class OnlyAnArray:
+    """Values that declare no type and cannot be listed: NumPy chooses one type by all of them."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype)
+
+
+def test_what_declares_no_type_and_no_values_is_refused_whatever_it_holds():
+    said = set()
+    for values in ([1, 2, 3], [1, 2, "x"], [1.5, 2, 3], [True, False, True]):
+        with pytest.raises(dps.ParameterError, match=r"^values must") as refused:
+            dps.quantile(OnlyAnArray(values), 0.5, bounds=(0, 9), step=1, epsilon=1)
+        said.add(str(refused.value))
+    assert len(said) == 1

@@ -131,9 +131,11 @@ def _declared(values: Any) -> npt.NDArray[Any] | Sequence[object]:
             with contextlib.suppress(Exception):
                 found: npt.NDArray[Any] | list[object] = getattr(values, method)()
                 return found
-    if not isinstance(getattr(values, "dtype", None), np.dtype) and _listable(values):
-        return list(values)  # NumPy would choose one type for all of its values, and by them
-    array = np.asarray(values)
+    declares = isinstance(getattr(values, "dtype", None), np.dtype)
+    if not declares and _listable(values):
+        return list(values)
+    # What declares no type is refused: NumPy would choose one for all of its values, and by them.
+    array = np.asarray(values) if declares else np.array(None)
     if array.ndim == 0:
         raise ParameterError("values", VALUES, f"a value of type {type(values).__name__}")
     return array
