@@ -371,3 +371,13 @@ def test_a_short_answer_gives_back_the_picks_it_did_not_make_and_no_delta():
     assert 0 < pick < Fraction(1, 2)
     assert found.charged.numbers["epsilon"] == pick
     assert found.charged.numbers["delta"] <= Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("asked", [5, None, {"verb": "choose"}, "choose", dps.Dataset], ids=repr)
+def test_what_is_no_question_has_no_price(asked, tmp_path):
+    path = tmp_path / "budget.sqlite"
+    with dps.Ledger.create(path) as ledger:
+        ledger.grant(dps.Account("default", "ann"), 1, 0)
+    for budget in (Budget(epsilon=1), dps.PickBudget(epsilon=1), dps.Budget.open(path, analyst="ann")):
+        with pytest.raises(dps.ParameterError, match=r"^query must be a Query"):
+            budget.left_for(asked)

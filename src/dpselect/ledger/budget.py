@@ -113,7 +113,7 @@ class Budget:
 
     def left_for(self, query: Priced) -> int:
         """How many more questions like this one can be asked, if each costs its ceiling."""
-        self.check(query.price.neighbors)
+        self.check(privacy_of(query).neighbors)
         price, taken = two_prices.ceiling(query.price, self._promise.order), self._taken
         return how_many(self._promise, price, settled=taken.settled, pending=taken.pending)
 
@@ -214,6 +214,14 @@ class Budget:
         return Receipt(sentence, numbers | amounts)
 
 
+def privacy_of(query: Priced) -> Privacy:
+    """The price of a question; ParameterError for what is none."""
+    price = getattr(query, "price", None)
+    if not isinstance(price, Privacy):
+        raise ParameterError("query", "be a Query", came(query), "Query.from_dict makes one of a dict")
+    return price
+
+
 def rounded_part(part: Fraction) -> float:
     """A part of a budget as a float from 0 to 1, never more than there is."""
     return max(0, math.floor(part * PARTS)) / PARTS
@@ -256,7 +264,7 @@ class LedgerBudget(Budget):
 
     def left_for(self, query: Priced) -> int:
         """How many more questions like this one can be asked, if each costs its ceiling; the ledger is asked."""
-        self.check(query.price.neighbors)
+        self.check(privacy_of(query).neighbors)
         left, ceiling = self._balance().left, query.price.approx
         parts = [part // of for part, of in ((left.epsilon, ceiling.epsilon), (left.delta, ceiling.delta)) if of]
         return min(parts)

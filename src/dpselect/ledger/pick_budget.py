@@ -13,7 +13,17 @@ from dpselect.accounting.calibration import plan_of
 from dpselect.accounting.pick_accountant import Cost, PickAccountant, QuestionsLeft, Remaining, in_words
 from dpselect.accounting.privacy_filters import Terms, by_pick, by_total
 from dpselect.errors import BudgetError, ParameterError, came
-from dpselect.ledger.budget import NOTHING, REPEATED, Budget, LedgerBudget, Priced, Where, budget_of, rounded_part
+from dpselect.ledger.budget import (
+    NOTHING,
+    REPEATED,
+    Budget,
+    LedgerBudget,
+    Priced,
+    Where,
+    budget_of,
+    privacy_of,
+    rounded_part,
+)
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.question import Question, question
 from dpselect.mechanisms.top_k.limited_domain import default_k_bar
@@ -146,7 +156,7 @@ class PickBudget(Budget):
 
     def left_for(self, query: Priced) -> int:
         """How many more questions like this one can be asked, if each costs its ceiling."""
-        self.check(query.price.neighbors)
+        self.check(privacy_of(query).neighbors)
         cost = self._cost(query)
         return self._accountant.questions_left(cost, cost).at_least
 
