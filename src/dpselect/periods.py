@@ -116,6 +116,11 @@ class Periods:
         said = (first.name if first is last else f"{first.name}..{last.name}" for first, last in self.runs)
         return ", ".join(said)
 
+    @property
+    def said(self) -> dict[str, str]:
+        """All that says which periods are meant, in one form."""
+        return {"time": self.column, "period": self.sort, "during": self.text, "timezone": self.timezone}
+
     def midnight(self, day: Day, *, in_utc: bool) -> datetime.datetime:
         """When a day begins: on the clocks of the time zone, or as the moment in UTC. Without a zone either way."""
         there = datetime.datetime.combine(day, datetime.time())
@@ -177,7 +182,8 @@ def _first(sort: str, name: str, text: object) -> Day:
 
 def _unreadable(sort: str, text: object) -> ParameterError:
     example = _SORTS[sort].example
-    hint = f"write {example}, or the first and the last: {example}..{example}"
+    later = _SORTS[sort].name(_SORTS[sort].after(_first(sort, example, example)))
+    hint = f"write {example}, or the first and the last: {example}..{later}"
     return ParameterError("during", f"name a {sort}", came(text), hint)
 
 
@@ -185,8 +191,9 @@ def _zone(name: object) -> str:
     """A time zone by its name. What this computer takes for its own is none: it is another one elsewhere."""
     if name == UTC:
         return UTC
-    known = zoneinfo.available_timezones() if isinstance(name, str) else set()
+    must, known = "be the name of a time zone, like Europe/Berlin", zoneinfo.available_timezones()
+    if not known:
+        raise ParameterError("timezone", must, came(name), "this system has none but UTC: pip install tzdata")
     if not isinstance(name, str) or name not in known:
-        hint = near(name, sorted(known)) if known else "pip install tzdata, where a system has no time zones"
-        raise ParameterError("timezone", "be the name of a time zone, like Europe/Berlin", came(name), hint)
+        raise ParameterError("timezone", must, came(name), near(name, sorted(known)))
     return name

@@ -77,10 +77,10 @@ class DuckDBEngine:
         try:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
             self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition, periods)
-            self._where = "true" if condition is None else _written(condition, self._types)
             self._time = None if periods is None else _time(periods, self._types)
-            if self._time is not None:
-                self._where = f"({self._where}) AND ({self._time.inside})"
+            kept = [] if condition is None else [_written(condition, self._types)]
+            kept += [] if self._time is None else [self._time.inside]
+            self._where = " AND ".join(f"({one})" for one in kept) or "true"
             if split is not None and not has_text(self._types[item]):
                 raise ParameterError(
                     "split", "go with an item column of text", f"a column of {kind(self._types[item])}"
