@@ -156,7 +156,11 @@ class Dataset:
         """
         from dpselect.queries.top_k import TopKQuery
 
-        query = TopKQuery(
+        query = self._query(
+            TopKQuery,
+            epsilon=epsilon,
+            delta=delta,
+            needed=domain is None,
             k=k,
             domain=domain,
             counts=counts,
@@ -164,7 +168,6 @@ class Dataset:
             method=method,
             ranked=ranked,
             max_items_per_user=self.max_items_per_user,
-            **self._price("top_k", epsilon, delta, needed=domain is None),
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -200,7 +203,11 @@ class Dataset:
         """
         from dpselect.queries.union import UnionQuery
 
-        query = UnionQuery(
+        query = self._query(
+            UnionQuery,
+            epsilon=epsilon,
+            delta=delta,
+            needed=True,
             method=method,
             max_items_per_user=self.max_items_per_user if max_items_per_user is None else max_items_per_user,
             counts=counts,
@@ -208,7 +215,6 @@ class Dataset:
             popular=popular,
             in_engine=in_engine,
             words=self.words,
-            **self._price("union", epsilon, delta, needed=True),
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -230,12 +236,13 @@ class Dataset:
         """
         from dpselect.queries.choose import ChooseQuery
 
-        query = ChooseQuery(
+        query = self._query(
+            ChooseQuery,
+            epsilon=epsilon,
             domain=domain,
             method=method,
             neighbors=neighbors,
             max_items_per_user=self.max_items_per_user,
-            **self._price("choose", epsilon),
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -261,8 +268,9 @@ class Dataset:
         """
         from dpselect.queries.quantile import QuantileQuery
 
-        price = self._price("quantile", epsilon, delta)
-        query = QuantileQuery(q=q, bounds=bounds, step=step, per_user=per_user, **price)
+        query = self._query(
+            QuantileQuery, epsilon=epsilon, delta=delta, q=q, bounds=bounds, step=step, per_user=per_user
+        )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def median(
@@ -311,13 +319,22 @@ class Dataset:
         query.refuse_inner("asked of a data set")
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
-    def _price(
-        self, verb: str, epsilon: Number | None, delta: Number | None = None, *, needed: bool = False
-    ) -> dict[str, Any]:
-        """The price that was named, or that of the budget where none was."""
-        if self.paying is None:
-            return parameters.price(epsilon, delta)
-        return self.paying.price(verb, epsilon, delta, needed=needed)
+    def _query(
+        self,
+        kind: type[Query],
+        *,
+        epsilon: Number | None,
+        delta: Number | None = None,
+        needed: bool = False,
+        **given: Any,
+    ) -> Query:
+        """The question of a verb, at the price that was named, or that of the budget where none was.
+
+        `needed` says that it needs a delta.
+        """
+        from dpselect.queries.at_price import at_price
+
+        return at_price(kind, self.paying, epsilon=epsilon, delta=delta, needed=needed, **given)
 
     def _ask(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         """The answer to a checked question, paid if there is a budget."""

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, PerUser
-from dpselect.ledger.budget import Budget, Where
+from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.parameters import Number
 from dpselect.privacy import Privacy
-from dpselect.queries.paid import OfValues, paid, price_of
+from dpselect.queries.at_price import at_price
+from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.query import INNER, Ready
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA
@@ -152,9 +153,9 @@ def quantile(
         >>> quantile([30] * 50 + [40] * 60, bounds=(0, 120), step=1, epsilon=9).labels
         [40]
     """
-    price = price_of(budget, "quantile", epsilon, delta)
-    query = QuantileQuery(q=q, bounds=bounds, step=step, per_user=None, **price)
-    return paid(query, "values", values, budget=budget, fresh=fresh, draws=draws)
+    paying = budget_of(budget)
+    query = at_price(QuantileQuery, paying, epsilon=epsilon, delta=delta, q=q, bounds=bounds, step=step, per_user=None)
+    return paid(query, "values", values, budget=paying, fresh=fresh, draws=draws)
 
 
 def median(

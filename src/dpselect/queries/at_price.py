@@ -1,0 +1,34 @@
+"""The question of a verb, at the price that somebody named, or that of the budget that pays."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+from dpselect import parameters
+from dpselect.parameters import Number
+from dpselect.queries.query import Query
+
+Asked = TypeVar("Asked", bound=Query)
+
+
+class Paying(Protocol):
+    """What a budget says of the price of a question."""
+
+    def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:
+        """The price as parameters of the question."""
+        ...
+
+
+def at_price(
+    kind: type[Asked],
+    paying: Paying | None,
+    *,
+    epsilon: Number | None,
+    delta: Number | None = None,
+    needed: bool = False,
+    **given: Any,
+) -> Asked:
+    """The question of a verb; `needed` says that it needs a delta, whether or not one was named."""
+    if paying is None:
+        return kind(**given, **parameters.price(epsilon, delta))
+    return kind(**given, **paying.price(kind.verb, epsilon, delta, needed=needed))
