@@ -12,9 +12,9 @@ from dpselect import parameters
 from dpselect.accounting.calibration import plan_of
 from dpselect.accounting.pick_accountant import Cost, PickAccountant, QuestionsLeft, Remaining, in_words
 from dpselect.accounting.privacy_filters import Terms, by_pick, by_total
+from dpselect.accounting.two_prices import Price
 from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger.budget import (
-    NOTHING,
     REPEATED,
     Budget,
     LedgerBudget,
@@ -32,6 +32,8 @@ from dpselect.privacy import ApproxDP, Neighbors, warn_if_weak
 from dpselect.processes import refuse_copy
 from dpselect.release import formatting
 from dpselect.release.release import Receipt, Release, Statement
+
+FREE = Price(Fraction(0), Fraction(0))
 
 
 class PickBudget(Budget):
@@ -250,11 +252,13 @@ class Deposit:
 class _Reserved:
     """A question whose price a deposit has reserved with the total."""
 
-    ceiling = NOTHING
-
-    def spent(self, release: Release) -> ApproxDP:  # noqa: ARG002
+    def price_at(self, order: int | None) -> Price:  # noqa: ARG002
         """Nothing more."""
-        return NOTHING
+        return FREE
+
+    def cost_at(self, release: Release, order: int | None) -> Price:  # noqa: ARG002
+        """Nothing more."""
+        return FREE
 
 
 def _durable(given: Budget | Where) -> LedgerBudget:
