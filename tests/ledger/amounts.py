@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpselect.ledger import Account, Balance, Charge, Ledger, Reservation
+from dpselect.parameters import Number
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.release.release import Release
 
@@ -50,3 +51,12 @@ def started(ledger: Ledger, account: Account, ceiling: Charge, question: str = "
 def ask(ledger: Ledger, account: Account, price: Charge, question: str = "{}", release: str | None = "[]") -> Balance:
     """One whole life: reserve, read, then settle for all of it."""
     return ledger.settle(started(ledger, account, price, question), price, release)
+
+
+def grant(
+    ledger: Ledger, account: Account, epsilon: Number, delta: Number, *, total: bool = False, of: str = "1000"
+) -> Balance:
+    """A quota in an account that has room for all that tests ask; it is made where there is none."""
+    if all(data.dataset != account.dataset for data, _ in ledger.data_accounts()):
+        ledger.data(account.dataset, of, "0.1")
+    return ledger.grant(account, epsilon, delta, total=total)
