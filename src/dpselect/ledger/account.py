@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.charge import Charge
@@ -53,6 +54,7 @@ def is_clean(name: str) -> bool:
     return 1 <= len(name) <= LONGEST and single and composed and not any(map(_is_unseen, name))
 
 
+@lru_cache(maxsize=1024)
 def was_a_name(name: str) -> bool:
     """What any version may have written."""
     return 1 <= len(name) <= LONGEST and not any(unicodedata.category(one) in _ENDS_A_LINE for one in name)

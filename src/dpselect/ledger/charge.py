@@ -37,7 +37,7 @@ class Charge:
         if self.renyi is _AS_EPSILON:
             object.__setattr__(self, "renyi", self.epsilon)
         for part in (self.epsilon, self.delta, self.renyi):
-            if part < 0 or GRID % part.denominator:
+            if part.numerator < 0 or GRID % part.denominator:
                 raise ValueError("a charge is never negative and lies on the grid of 10^-30: use Charge.up")
 
     @staticmethod

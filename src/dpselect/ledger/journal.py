@@ -45,9 +45,9 @@ class Journal:
 
     def end(self) -> Meta:
         """The same, for a writer: its last entry must be the one that is really there."""
-        meta = self.meta()
-        last = self._store.run(sql.LAST)
-        if (last[0] if last else (0, meta.head)) != (meta.entries, meta.head):
+        rows = self._store.run(sql.END)
+        meta = self._parsed("what it says of itself", meta_from, rows[0] if rows else ())
+        if (rows[0][5:] if rows[0][5] is not None else (0, meta.head)) != (meta.entries, meta.head):
             raise self._damaged("its last entries are missing or are not its own")
         return meta
 
@@ -63,9 +63,10 @@ class Journal:
     def find_data(self, dataset: str) -> DataAccount | None:
         """What is promised about the data; None where nothing is."""
         rows = self._store.run(sql.ONE_DATA, (dataset,))
-        if not rows:
-            return None
-        data = self._parsed(f"the account of {dataset!r}", data_account_from, rows[0])
+        return self._promised(dataset, rows[0]) if rows else None
+
+    def _promised(self, dataset: str, row: Row) -> DataAccount:
+        data = self._parsed(f"the account of {dataset!r}", data_account_from, row)
         if data.dataset != dataset:
             raise self._damaged(f"the account of {dataset!r} is that of other data")
         return data
@@ -99,9 +100,10 @@ class Journal:
     def find_quota(self, account: Account) -> Charge | None:
         """What an analyst was granted in total; None for one without a right to the data."""
         rows = self._store.run(sql.ONE_QUOTA, (account.dataset, account.analyst))
-        if not rows:
-            return None
-        whose, granted = self._parsed(f"the quota of {account}", quota_from, rows[0])
+        return self._granted(account, rows[0]) if rows else None
+
+    def _granted(self, account: Account, row: Row) -> Charge:
+        whose, granted = self._parsed(f"the quota of {account}", quota_from, row)
         if whose != account:
             raise self._damaged(f"the quota of {account} is that of another")
         return granted
@@ -110,10 +112,13 @@ class Journal:
         """What an analyst was granted in total; one without any grant is unknown."""
         granted = self.find_quota(account)
         if granted is None:
-            raise LedgerError(
-                f"analyst {account.analyst!r} has no budget for the data set {account.dataset!r}", self._hint(account)
-            )
+            raise self._unknown(account)
         return granted
+
+    def _unknown(self, account: Account) -> LedgerError:
+        return LedgerError(
+            f"analyst {account.analyst!r} has no budget for the data set {account.dataset!r}", self._hint(account)
+        )
 
     def _hint(self, account: Account) -> str | None:
         """Who may be meant by an account that is not there."""
@@ -161,13 +166,17 @@ class Journal:
 
     def standings(self, account: Account, periods: Iterable[str]) -> dict[str, Standing]:
         """The same of several periods."""
-        granted, data = self.quota(account), self.data(account.dataset)
+        rows = self._store.run(sql.QUOTA_AND_DATA, (account.dataset, account.analyst))
+        if not rows:
+            raise self._unknown(account)
+        granted, of_data = self._granted(account, rows[0][:5]), rows[0][5:]
+        data = self.data(account.dataset) if of_data[0] is None else self._promised(account.dataset, of_data)
         return {period: Standing(account, data, granted, *self.used(account, period)) for period in periods}
 
     def change(self, account: Account, period: str, own: Used, of_all: Used) -> None:
         """What a question changes in one period: of the analyst, and of all."""
-        self.set_used(account, period, own)
-        self.set_used(Account.kept(account.dataset, EVERYBODY), period, of_all)
+        everybody = Account.kept(account.dataset, EVERYBODY)
+        self._store.run(sql.SET_TWO_USED, [*used_row(account, period, own), *used_row(everybody, period, of_all)])
 
     def balances(self) -> list[Balance]:
         """Every analyst, by data set, name and period."""
@@ -187,10 +196,11 @@ class Journal:
         rows = self._store.run(sql.ONE_ENTRY, (number,))
         return self._parsed(f"entry {number}", intact_entry_from, rows[0]) if rows else None
 
-    def closed(self, number: int) -> Kind | None:
-        """How this reservation ended; None while it is open."""
-        rows = self._store.run(sql.CLOSED, (number,))
-        return Kind(str(rows[0][1])) if rows else None
+    def after(self, entry: Entry) -> tuple[Kind | None, bool]:
+        """How a reservation ended, None while it is open; and whether rows may have been read under it."""
+        kinds = [Kind(str(row[0])) for row in self._store.run(sql.AFTER, (entry.number, entry.number))]
+        closed = next((kind for kind in kinds if kind is not Kind.READ), None)
+        return closed, entry.kind is Kind.RESERVE or Kind.READ in kinds
 
     def may_have_read(self, entry: Entry) -> bool:
         """May rows have been read under this reservation? Earlier versions never said that none was."""

@@ -187,8 +187,8 @@ class Ledger:
         """Record that rows may be read from now on, so that the ceiling can no longer be given back. Twice is once."""
         self._check_home(reservation)
         with self._writing() as (journal, end):
-            entry = self._open_entry(journal, reservation)
-            if not journal.may_have_read(entry):
+            entry, may_have_read = self._open_entry(journal, reservation)
+            if not may_have_read:
                 journal.append(end, Draft(Kind.READ, entry.account, ZERO, refers_to=entry.number))
 
     def settle(self, reservation: Reservation, spent: Price | Charge, release: str | None) -> Standing:
@@ -203,8 +203,8 @@ class Ledger:
         if release is not None:
             check_text("release", release)
         with self._writing() as (journal, end):
-            entry = self._open_entry(journal, reservation)
-            if not journal.may_have_read(entry):
+            entry, may_have_read = self._open_entry(journal, reservation)
+            if not may_have_read:
                 raise ValueError("a question is started before it is settled")
             changed = self._close(journal, entry, lambda used, period, held: used.settling(held, costs[period]))
             draft = Draft(
@@ -247,8 +247,8 @@ class Ledger:
             reservation = Reservation.of(reservation.entry)
         self._check_home(reservation)
         with self._writing() as (journal, end):
-            entry = self._open_entry(journal, reservation)
-            if journal.may_have_read(entry):
+            entry, may_have_read = self._open_entry(journal, reservation)
+            if may_have_read:
                 raise LedgerError(f"under reservation {entry.number} rows may have been read", "it stays spent")
             changed = self._close(journal, entry, lambda used, _, held: used.returning(held))
             journal.append(end, Draft(Kind.RETURN, entry.account, ZERO, refers_to=entry.number))
@@ -377,17 +377,18 @@ class Ledger:
         if reservation.home != here():
             raise LedgerError(f"reservation {reservation.number} was made in another process", "make one in this one")
 
-    def _open_entry(self, journal: Journal, reservation: Reservation) -> Entry:
-        """The reservation, as it is written; LedgerError unless it is there and open."""
+    def _open_entry(self, journal: Journal, reservation: Reservation) -> tuple[Entry, bool]:
+        """The reservation as it is written, and whether rows may have been read; LedgerError unless it is open."""
         entry = journal.entry(reservation.number)
         if entry is None or entry.kind not in (Kind.HOLD, Kind.RESERVE) or Reservation.of(entry) != reservation:
             raise LedgerError(f"the ledger at {self._place} holds no such reservation")
-        match journal.closed(entry.number):
+        closed, may_have_read = journal.after(entry)
+        match closed:
             case Kind.SETTLE:
                 raise LedgerError(f"reservation {entry.number} was settled already")
             case Kind.RETURN:
                 raise LedgerError(f"reservation {entry.number} was given back already", "ask again")
-        return entry
+        return entry, may_have_read
 
     @contextmanager
     def _reading(self) -> Iterator[Journal]:

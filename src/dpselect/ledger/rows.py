@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from dpselect.ledger.account import EVERYBODY, Account
 from dpselect.ledger.charge import Charge, decimal, undecimal
@@ -86,6 +87,7 @@ def entry_row(entry: Entry) -> list[Cell]:
     return [*says, None if entry.early else decimal(entry.charge.renyi), entry.terms]
 
 
+@lru_cache(maxsize=256)  # what it promises takes a while to compute
 def data_account_from(row: Row) -> DataAccount:
     """A row of the table data."""
     _check_seal(row)
