@@ -114,7 +114,7 @@ class Dataset:
             if value is None:
                 there = next(other for other in given if given[other] is not None)
                 raise ParameterError(name, f"be given with {there}", "nothing")
-        object.__setattr__(self, "_periods", periods_of(*given.values(), self.timezone))
+        object.__setattr__(self, "_periods", periods_of(self.time, self.period, self.during, self.timezone))
 
     def _settle_budget(self) -> None:
         """The budget that is meant. No ledger is imported where nobody pays."""
@@ -412,7 +412,7 @@ class Dataset:
             data["item"] = self.item
         if self._periods is not None:
             data |= self._periods.said
-        return question(verb, asked, data, (pinned and engine.fixed) or snapshot is not None)
+        return question(verb, asked, data, (pinned and engine.fixed) or snapshot is not None, self._periods)
 
     def engine(self) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""

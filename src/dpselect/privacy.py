@@ -17,7 +17,6 @@ from dpselect.errors import ParameterError, WeakPromiseWarning
 from dpselect.parameters import one_of, rounded_up
 from dpselect.reals import Exp, upper
 
-
 _BITS = 64
 _VAST = 2000  # e to this power, times the least delta there is, is far above 1
 

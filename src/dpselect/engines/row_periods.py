@@ -83,8 +83,11 @@ class RowPeriods:
 
 
 def row_periods(periods: Periods, sql: str, sql_type: SqlType, spelling: Spelling) -> RowPeriods:
-    """The periods over a column; refused where its type tells no time. A date, and a moment without a zone, is what
-    the clocks of the time zone showed; a moment with one, or of a warehouse, is that moment."""
+    """The periods over a column; refused where its type tells no time.
+
+    A date, and a moment without a zone, is what the clocks of the time zone showed; a moment with one, or of a
+    warehouse, is that moment.
+    """
     value = column(periods.column, sql, sql_type, spelling)
     kinds = ("date", "timestamp", "text") if spelling.functions else ("date", "timestamp")
     if value.kind not in kinds:

@@ -6,7 +6,7 @@ import getpass
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
@@ -20,8 +20,9 @@ from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger import ZERO, Account, Charge, Ledger
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.question import Question
-from dpselect.ledger.standing import Standing
+from dpselect.ledger.standing import Standing, check_one_period
 from dpselect.parameters import Number, percent, rounded_down, rounded_up
+from dpselect.periods import periods_of
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, Steps
 from dpselect.processes import here, refuse_copy
 from dpselect.release.archive import archived, restored
@@ -140,6 +141,7 @@ class Budget:
     def pay(self, asked: Priced, question: Question, ask: Callable[[], Release], *, fresh: bool) -> Release:
         """The answer, paid. What ends it once it is being asked leaves the ceiling taken: never too little."""
         self._check_process()
+        check_one_period(question.periods)
         stored = self._stored(question, fresh=fresh)
         if stored is not None:
             return replace(stored, charged=self._receipt(asked, Spent(), repeated=True))
@@ -246,18 +248,21 @@ class LedgerBudget(Budget):
     @property
     def left(self) -> float:
         """The part of the quota that is left, or of what the data promise if that is less; the ledger is asked."""
-        return rounded_part(self._standing().left)
+        return rounded_part(min(one.left for one in self._standings()))
 
-    def left_for(self, query: Priced) -> int:
-        """How many more questions like this one can be asked, if each costs its ceiling; the ledger is asked."""
+    def left_for(self, query: Priced, *, during: str | Sequence[str] | None = None) -> int:
+        """How many more questions like this one can be asked, if each costs its ceiling; the ledger is asked.
+
+        Of data that have periods: `during` those, or in each in which anything was asked.
+        """
         self.check(privacy_of(query).neighbors)
-        standing = self._standing()
-        return standing.left_for(query.price_at(standing.order))
+        return min(one.left_for(query.price_at(one.order)) for one in self._standings(during))
 
     @property
     def _usual_delta(self) -> Fraction:
         """A thousandth of the delta that the account was made with; it stays the same when more is granted."""
-        apart = self._standing().data.promise.apart
+        with self.ledger() as ledger:
+            apart = ledger.data_account(self.account.dataset).promise.apart
         return min(parameters.DELTA, apart / SET_ASIDE * DELTA_SHARE) if apart else parameters.DELTA
 
     def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:  # noqa: ARG002
@@ -266,9 +271,11 @@ class LedgerBudget(Budget):
             delta = self._usual_delta
         return parameters.price(epsilon, delta)
 
-    def _standing(self) -> Standing:
+    def _standings(self, during: str | Sequence[str] | None = None) -> Collection[Standing]:
         with self.ledger() as ledger:
-            return ledger.standing(self.account)
+            data = ledger.data_account(self.account.dataset)
+            meant = None if during is None else periods_of("time", data.period, during, data.timezone)
+            return ledger.standings(self.account, meant).values()
 
     def __repr__(self) -> str:
         return f"Budget.open(..., data={self.account.dataset!r}, analyst={self.account.analyst!r})"
@@ -299,17 +306,17 @@ class LedgerBudget(Budget):
         within `agree`, which may refuse it before anything is reserved.
         """
         with self.ledger() as ledger:
-            standing = ledger.standing(self.account)
+            standing = min(ledger.standings(self.account, question.periods).values(), key=lambda one: one.left)
             if question.repeatable and not fresh:
                 stored = ledger.repeat(self.account, question.text)
                 if stored is not None:
                     return replace(restored(stored), charged=_receipt(asked, ZERO, standing, repeated=True))
             with agree or nullcontext():
                 reservation = None
-                order = standing.order
+                order, during = standing.order, question.periods
                 ceiling = asked.price_at(order)
                 try:
-                    reservation = ledger.reserve(self.account, ceiling, question.text, order=order)
+                    reservation = ledger.reserve(self.account, ceiling, question.text, order=order, during=during)
                     ledger.start(reservation)
                 except BaseException:
                     if reservation is not None:
