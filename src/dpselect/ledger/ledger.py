@@ -113,14 +113,8 @@ class Ledger:
         with self._writing() as (journal, end):
             period = journal.data(account.dataset).period
             if every is not None and every != period:
-                said = (
-                    "be left out, since the data have no periods"
-                    if period is None
-                    else f"be {period}, as the data have"
-                )
-                raise ParameterError(
-                    "every", said, came(every), "`dpselect ledger data --period` makes accounts by period"
-                )
+                must = "be left out where data have no periods" if period is None else f"be {period}, as the data have"
+                raise ParameterError("every", must, came(every))
             before = journal.find_quota(account)
             granted = amount if total or before is None else before + amount
             if granted.delta >= 1:
