@@ -55,9 +55,7 @@ def started(ledger: Ledger, account: Account, ceiling: Charge, question: str = "
     return reservation
 
 
-def ask(
-    ledger: Ledger, account: Account, price: Charge, question: str = "{}", release: str | None = "[]"
-) -> Standing:
+def ask(ledger: Ledger, account: Account, price: Charge, question: str = "{}", release: str | None = "[]") -> Standing:
     """One whole life: reserve, read, then settle for all of it."""
     return ledger.settle(started(ledger, account, price, question), price, release)
 
