@@ -6,7 +6,7 @@ import getpass
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
@@ -20,8 +20,9 @@ from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger import ZERO, Account, Charge, Ledger
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.question import Question
-from dpselect.ledger.standing import Standing
+from dpselect.ledger.standing import Standing, check_one_period
 from dpselect.parameters import Number, percent, rounded_down, rounded_up
+from dpselect.periods import periods_of
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, Steps
 from dpselect.processes import here, refuse_copy
 from dpselect.release.archive import archived, restored
@@ -60,18 +61,19 @@ class Priced(Payable, Protocol):
 
 
 class Budget:
-    """What questions are paid from: an (epsilon, delta) for this process, or an analyst's account in a ledger.
+    """What questions are paid from: an (epsilon, delta) for this process, or an analyst's quota in a ledger.
 
     `Budget(epsilon=3, delta="1e-6")` lives as long as the object; give it to every Dataset whose questions it shall
-    pay. `Budget.open("budget.sqlite", data="plays", analyst="ann")` is durable: `dpselect ledger` makes the file and
-    grants what may be spent. A question that does not fit raises BudgetError before a row is read, and costs nothing.
+    pay. `Budget.open("budget.sqlite", data="plays", analyst="ann")` is durable: `dpselect ledger` makes the file,
+    promises something about the data, and grants what ann may use of it. A question that does not fit raises
+    BudgetError before a row is read, and costs nothing.
 
     Guarantee: all answers that a budget paid for are together (epsilon, delta)-DP, for one user coming or going with
         all of their rows in all data sets asked, however the questions depend on earlier answers.
     Neighbors: add-remove.
-    Source: a budget in memory counts in two currencies, epsilons and Rényi divergences of one order, and a question is
-        paid while either fits (docs/composing.md has the theorem and its proof); half of its delta is set aside for
-        that. In a ledger the epsilons and deltas that answers cost add up (docs/budgets.md).
+    Source: it counts in two currencies, epsilons and Rényi divergences of one order, and a question is paid while
+        either fits (docs/composing.md has the theorem and its proof); half of its delta is set aside for that. In a
+        ledger the promise is the account's, for all analysts of the data together (docs/budgets.md).
 
     A delta that a question needs and leaves out is a thousandth of the budget's, at most 1e-6; a `Query` that was made
     beforehand, as `left_for` takes it, has a delta of its own, 1e-6 if it names none. The same question of the same
@@ -98,7 +100,7 @@ class Budget:
     def open(
         where: Where, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
     ) -> LedgerBudget:
-        """The account of an analyst in a ledger: a file, a postgresql:// address, or a Ledger.
+        """The quota of an analyst in a ledger: a file, a postgresql:// address, or a Ledger.
 
         `data` is what the ledger calls the data; `analyst` is this computer's name for the user unless it is given.
         `snapshot` names the state of data that are no files, so that the answer to the same question can be found
@@ -140,6 +142,7 @@ class Budget:
     def pay(self, asked: Priced, question: Question, ask: Callable[[], Release], *, fresh: bool) -> Release:
         """The answer, paid. What ends it once it is being asked leaves the ceiling taken: never too little."""
         self._check_process()
+        check_one_period(question.periods)
         stored = self._stored(question, fresh=fresh)
         if stored is not None:
             return replace(stored, charged=self._receipt(asked, Spent(), repeated=True))
@@ -227,7 +230,7 @@ def rounded_part(part: Fraction) -> float:
 
 
 class LedgerBudget(Budget):
-    """An account of a ledger, from which questions are paid. `Budget.open` makes it."""
+    """An analyst's quota in a ledger, from which questions are paid. `Budget.open` makes it."""
 
     def __init__(
         self, where: Where, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
@@ -246,18 +249,21 @@ class LedgerBudget(Budget):
     @property
     def left(self) -> float:
         """The part of the quota that is left, or of what the data promise if that is less; the ledger is asked."""
-        return rounded_part(self._standing().left)
+        return rounded_part(min(one.left for one in self._standings()))
 
-    def left_for(self, query: Priced) -> int:
-        """How many more questions like this one can be asked, if each costs its ceiling; the ledger is asked."""
+    def left_for(self, query: Priced, *, during: str | Sequence[str] | None = None) -> int:
+        """How many more questions like this one can be asked, if each costs its ceiling; the ledger is asked.
+
+        Of data that have periods: `during` those, or in each in which anything was asked.
+        """
         self.check(privacy_of(query).neighbors)
-        standing = self._standing()
-        return standing.left_for(query.price_at(standing.order))
+        return min(one.left_for(query.price_at(one.order)) for one in self._standings(during))
 
     @property
     def _usual_delta(self) -> Fraction:
         """A thousandth of the delta that the account was made with; it stays the same when more is granted."""
-        apart = self._standing().data.promise.apart
+        with self.ledger() as ledger:
+            apart = ledger.data_account(self.account.dataset).promise.apart
         return min(parameters.DELTA, apart / SET_ASIDE * DELTA_SHARE) if apart else parameters.DELTA
 
     def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:  # noqa: ARG002
@@ -266,9 +272,11 @@ class LedgerBudget(Budget):
             delta = self._usual_delta
         return parameters.price(epsilon, delta)
 
-    def _standing(self) -> Standing:
+    def _standings(self, during: str | Sequence[str] | None = None) -> Collection[Standing]:
         with self.ledger() as ledger:
-            return ledger.standing(self.account)
+            data = ledger.data_account(self.account.dataset)
+            meant = None if during is None else periods_of("time", data.period, during, data.timezone)
+            return ledger.standings(self.account, meant).values()
 
     def __repr__(self) -> str:
         return f"Budget.open(..., data={self.account.dataset!r}, analyst={self.account.analyst!r})"
@@ -299,17 +307,17 @@ class LedgerBudget(Budget):
         within `agree`, which may refuse it before anything is reserved.
         """
         with self.ledger() as ledger:
-            standing = ledger.standing(self.account)
+            standing = min(ledger.standings(self.account, question.periods).values(), key=lambda one: one.left)
             if question.repeatable and not fresh:
                 stored = ledger.repeat(self.account, question.text)
                 if stored is not None:
                     return replace(restored(stored), charged=_receipt(asked, ZERO, standing, repeated=True))
             with agree or nullcontext():
                 reservation = None
-                order = standing.order
+                order, during = standing.order, question.periods
                 ceiling = asked.price_at(order)
                 try:
-                    reservation = ledger.reserve(self.account, ceiling, question.text, order=order)
+                    reservation = ledger.reserve(self.account, ceiling, question.text, order=order, during=during)
                     ledger.start(reservation)
                 except BaseException:
                     if reservation is not None:

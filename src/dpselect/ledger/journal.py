@@ -167,18 +167,14 @@ class Journal:
         """Put it in the place of what was used before."""
         self._store.run(sql.SET_USED, used_row(account, period, used))
 
-    def standing(self, account: Account, period: str) -> Standing:
-        """How the analyst stands in a period of the data."""
-        return self.standings(account, [period])[period]
-
-    def standings(self, account: Account, periods: Iterable[str]) -> dict[str, Standing]:
-        """The same of several periods."""
+    def standings(self, account: Account, periods: Callable[[DataAccount], Iterable[str]]) -> dict[str, Standing]:
+        """How the analyst stands in the periods that are meant of the data."""
         rows = self._store.run(sql.QUOTA_AND_DATA, (account.dataset, account.analyst))
         if not rows:
             raise self._unknown(account)
         granted, of_data = self._granted(account, rows[0][:5]), rows[0][5:]
         data = self.data(account.dataset) if of_data[0] is None else self._promised(account.dataset, of_data)
-        return {period: Standing(account, data, granted, *self.used(account, period)) for period in periods}
+        return {period: Standing(account, data, granted, *self.used(account, period)) for period in periods(data)}
 
     def change(self, account: Account, period: str, own: Used, of_all: Used) -> None:
         """What a question changes in one period: of the analyst, and of all."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +23,10 @@ from dpselect.ledger.port import Store
 from dpselect.ledger.postgres_store import open_postgres
 from dpselect.ledger.rows import Meta
 from dpselect.ledger.sqlite_store import create_sqlite, open_sqlite
-from dpselect.ledger.standing import DataAccount, Standing, Used, periods_wanted
+from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods
 from dpselect.ledger.terms import data_text
 from dpselect.parameters import Number, flag
+from dpselect.periods import Periods
 from dpselect.processes import here, refuse_copy
 
 _FIND_OUT = "run `dpselect ledger verify`, then take it from a backup"
@@ -113,14 +114,8 @@ class Ledger:
         with self._writing() as (journal, end):
             period = journal.data(account.dataset).period
             if every is not None and every != period:
-                said = (
-                    "be left out, since the data have no periods"
-                    if period is None
-                    else f"be {period}, as the data have"
-                )
-                raise ParameterError(
-                    "every", said, came(every), "`dpselect ledger data --period` makes accounts by period"
-                )
+                must = "be left out where data have no periods" if period is None else f"be {period}, as the data have"
+                raise ParameterError("every", must, came(every))
             before = journal.find_quota(account)
             granted = amount if total or before is None else before + amount
             if granted.delta >= 1:
@@ -142,12 +137,12 @@ class Ledger:
         question: str,
         *,
         order: int | None = None,
-        periods: Sequence[str] = (ALWAYS,),
+        during: Periods | None = None,
     ) -> Reservation:
         """Set aside the most that a question may cost, or record that it was refused and raise BudgetError.
 
-        It must fit into the analyst's quota and into the account of the data, in each of the periods. A `price` is one
-        at the `order` of that account; an amount is one at every order.
+        It must fit into the analyst's quota and into the account of the data, in each period that it is about. A
+        `price` is one at the `order` of that account; an amount is one at every order.
 
         No row may be read before `start`. So this entry need not be on the disk yet: it is, when `start` returns.
         """
@@ -156,8 +151,9 @@ class Ledger:
         refusal = None
         try:
             with self._writing(durable=False) as (journal, end):
-                found = journal.standings(account, periods)
-                self._check_terms(next(iter(found.values())).data, price, order, periods)
+                found = journal.standings(account, lambda data: charged_periods(data, during))
+                if isinstance(price, Price) and any(standing.order != order for standing in found.values()):
+                    raise LedgerError(f"the account of {account.dataset!r} was changed meanwhile", "ask again")
                 parts = {period: standing.ceiling(offered) for period, standing in found.items()}
                 refusal = next((s.refusal(parts[p], p) for p, s in found.items() if not s.admits(parts[p])), None)
                 if refusal is None:
@@ -177,13 +173,6 @@ class Ledger:
             journal.append(end, draft)
         assert refusal is not None
         raise refusal
-
-    def _check_terms(self, data: DataAccount, price: Price | Charge, order: int | None, periods: Sequence[str]) -> None:
-        """Is the question priced as the account composes, and of periods if these are what is promised?"""
-        if isinstance(price, Price) and order != data.promise.order:
-            raise LedgerError(f"the account of {data.dataset!r} composes otherwise since a moment ago", "ask again")
-        if (data.period is None) != (list(periods) == [ALWAYS]):
-            raise periods_wanted(data)
 
     def start(self, reservation: Reservation) -> None:
         """Record that rows may be read from now on, so that the ceiling can no longer be given back. Twice is once."""
@@ -221,16 +210,17 @@ class Ledger:
             return changed
 
     def _close(self, journal: Journal, entry: Entry, change: Callable[[Used, str, Charge], Used]) -> Standing:
-        """Change what every period of a reservation holds; how the analyst stands in the last of them."""
-        account = entry.account
-        for period, held in entry.parts.items():
-            standing = journal.standing(account, period)
+        """Change what every period of a reservation holds; how the analyst stands where least is left."""
+        account, parts = entry.account, entry.parts
+        changed = []
+        for period, standing in journal.standings(account, lambda _: parts).items():
+            held = parts[period]
             if not (held.fits(standing.own.reserved) and held.fits(standing.all.reserved)):
                 raise LedgerError(f"the ledger at {self._place} is damaged: {account} has less reserved", _FIND_OUT)
             own, of_all = (change(used, period, held) for used in (standing.own, standing.all))
             journal.change(account, period, own, of_all)
-            last = replace(standing, own=own, all=of_all)
-        return last
+            changed.append(replace(standing, own=own, all=of_all))
+        return min(changed, key=lambda standing: standing.left)
 
     def pending(self) -> Iterator[Pending]:
         """Every reservation that nobody has closed, oldest first: of questions at work, and of those that died."""
@@ -282,9 +272,24 @@ class Ledger:
     # ---- looking ------------------------------------------------------------------------------------------
 
     def standing(self, account: Account, period: str = ALWAYS) -> Standing:
-        """How the analyst stands, and the data that are asked."""
+        """How the analyst stands in one period."""
         with self._moment() as journal:
-            return journal.standing(account, period)
+            return journal.standings(account, lambda _: [period])[period]
+
+    def standings(self, account: Account, during: Periods | None = None) -> dict[str, Standing]:
+        """How the analyst stands, and the data that are asked: in the periods that a question is about.
+
+        Without any, of data that have periods, in those in which anything was asked, or in one that nobody asked of.
+        """
+        with self._moment() as journal:
+
+            def meant(data: DataAccount) -> Iterable[str]:
+                if data.period is None or during is not None:
+                    return charged_periods(data, during)
+                asked = {period for who, period in journal.all_used() if who.dataset == data.dataset}
+                return sorted(asked) or [ALWAYS]
+
+            return journal.standings(account, meant)
 
     def balance(self, account: Account) -> Balance:
         """What the analyst was granted and used, as amounts."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from zoneinfo import ZoneInfo
 
 from dpselect.accounting.promise import Promise
 from dpselect.errors import ParameterError, came
@@ -13,8 +12,8 @@ from dpselect.ledger.account import clean_name
 from dpselect.ledger.charge import Charge, short
 from dpselect.ledger.standing import USER, DataAccount, Used
 from dpselect.parameters import Number, one_of, rational
+from dpselect.periods import SORTS, UTC, zone_of
 
-PERIODS = ("day", "week", "month", "quarter", "year")
 SHARE = "be a share from 0 to 1, 1 excluded"
 
 
@@ -31,9 +30,9 @@ class Given:
     def read(unit: object, keep: Number | None, period: object, timezone: object) -> Given:
         """Checked, each by itself and together."""
         if period is not None:
-            period = one_of("period", period, PERIODS)
+            period = one_of("period", period, SORTS)
         if timezone is not None:
-            timezone = _zone(timezone)
+            timezone = zone_of(timezone)
         kept = None if keep is None else rational("keep", keep, SHARE)
         if kept is not None and not 0 <= kept < 1:
             raise ParameterError("keep", SHARE, came(keep))
@@ -52,7 +51,7 @@ class Given:
         period = self.period or made.period
         if period is None and self.timezone is not None:
             raise ParameterError("timezone", "be left out where there is no period", self.timezone)
-        zone = None if period is None else self.timezone or made.timezone or "UTC"
+        zone = None if period is None else self.timezone or made.timezone or UTC
         unit = self.unit or (made.unit if before and period == made.period else usual_unit(period))
         made = replace(made, unit=unit, period=period, timezone=zone)
         made = made if self.keep is None else replace(made, keep=self.keep)
@@ -87,14 +86,3 @@ def changed(promise: Promise, total: Charge, used: Sequence[Used]) -> Promise:
                 "epsilon", epsilon, total.epsilon)  # fmt: skip
             raise ParameterError(name, f"be at least the {short(least)} that is used or set apart", short(got))
     return made
-
-
-def _zone(name: object) -> str:
-    """A name of the time zone database."""
-    try:
-        if isinstance(name, str) and name.strip():
-            ZoneInfo(name)
-            return name
-    except (KeyError, ValueError, OSError):
-        pass
-    raise ParameterError("timezone", "be a name of the time zone database, such as Europe/Berlin", came(name))

@@ -26,6 +26,7 @@ from dpselect.ledger.budget import (
 )
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.question import Question, question
+from dpselect.ledger.standing import check_one_period
 from dpselect.mechanisms.top_k.limited_domain import default_k_bar
 from dpselect.parameters import Number, rounded_down, rounded_up
 from dpselect.privacy import ApproxDP, Neighbors, warn_if_weak
@@ -111,6 +112,7 @@ class PickBudget(Budget):
 
     def pay(self, asked: Priced, question: Question, ask: Callable[[], Release], *, fresh: bool) -> Release:
         """The answer, paid by the picks it made. The ceiling is taken before `ask`, the rest given back after it."""
+        check_one_period(question.periods)
         taking = self._accountant.question(self._cost(asked))
         deposit = self._deposit
 

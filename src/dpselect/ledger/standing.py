@@ -8,10 +8,11 @@ from fractions import Fraction
 from dpselect.accounting.limits import Limits
 from dpselect.accounting.promise import Promise, how_many
 from dpselect.accounting.two_prices import Price
-from dpselect.errors import BudgetError, ParameterError
+from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, Account
 from dpselect.ledger.charge import ZERO, Ceiling, Charge
 from dpselect.parameters import percent, rounded_down, rounded_up
+from dpselect.periods import Periods
 
 USER = "one user"
 
@@ -141,9 +142,26 @@ def _refusal(who: str, limits: Limits, used: Charge, ceiling: Charge) -> BudgetE
     )
 
 
-def periods_wanted(data: DataAccount) -> ParameterError:
-    """For a question of no period where there are some, or the other way round."""
+def charged_periods(data: DataAccount, during: Periods | None) -> tuple[str, ...]:
+    """Which periods of an account pay for a question; ParameterError where it cannot pay for that."""
     if data.period is None:
-        return ParameterError("during", f"be left out, since {data.dataset!r} has no periods", "a period")
-    hint = f"say time=, period={data.period!r} and during="
-    return ParameterError("during", f"name periods, since {data.dataset!r} is promised by {data.period}", "none", hint)
+        check_one_period(during)
+        return (ALWAYS,)
+    said = {"period": data.period, "timezone": data.timezone}
+    for name, wanted in said.items():
+        given = None if during is None else during.said[name]
+        if given != wanted:
+            hint = f"say time=, period={data.period!r}, timezone={data.timezone!r} and during="
+            must = f"be {wanted} as in the account of {data.dataset!r}"
+            raise ParameterError(name, must, "nothing" if given is None else came(given), hint)
+    return during.names if during is not None else ()
+
+
+def check_one_period(during: Periods | None) -> None:
+    """A promise to whole users pays for one period as for any filter, and not for several.
+
+    Where a question is about several, its user is one in one of them, and a whole user may be several.
+    """
+    if during is not None and len(during.all) > 1:
+        hint = "or let an account by period pay: `dpselect ledger data --period`"
+        raise ParameterError("during", "name one period where a promise to whole users pays", came(during.text), hint)
