@@ -57,6 +57,7 @@ TWO = (
     "DROP INDEX entry_asked",
     "CREATE INDEX entry_asked ON entry (question_hash) WHERE question_hash IS NOT NULL",
 )
+ID = "0123456789abcdef"
 WHOLE = {Dialect.SQLITE: "INTEGER", Dialect.POSTGRES: "BIGINT"}
 AMOUNTS = "granted_epsilon, granted_delta, spent_epsilon, spent_delta, reserved_epsilon, reserved_delta"
 
@@ -84,18 +85,18 @@ class Kept:
 
 
 class Earlier:
-    """A ledger of form 1 or 2 that a program of the time has open; `born` in form 1 and brought up, where it says so."""
+    """A ledger of form 1 or 2 that a program of the time has open; `born` in form 1 where that brought it up."""
 
     def __init__(self, where: str, form: int, *, born: int | None = None) -> None:
         self.store: Store = create_store(where)
         self.form, born = form, born or form
-        head = sha256(["dpselect ledger", "0123456789abcdef", born])
+        head = sha256(["dpselect ledger", ID, born])
         with self.store.creation():
             for statement in (*ONE, *TRIGGERS[self.store.dialect], *(TWO if form == 2 else ())):
                 self.store.run(statement.replace("{whole}", WHOLE[self.store.dialect]))
             self.store.run(
-                "INSERT INTO meta (id, version, born, ledger, entries, head) VALUES (1, ?, ?, '0123456789abcdef', 0, ?)",
-                (form, born, head),
+                "INSERT INTO meta (id, version, born, ledger, entries, head) VALUES (1, ?, ?, ?, 0, ?)",
+                (form, born, ID, head),
             )
 
     def grant(self, account: Account, epsilon: str, delta: str) -> None:

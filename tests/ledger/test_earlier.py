@@ -63,8 +63,10 @@ def as_charge(of: Amount) -> Charge:
 
 def as_used(*of: Kept) -> Used:
     """Together."""
-    spent, reserved = ([as_charge(part) for part in parts] for parts in zip(*((b.spent, b.reserved) for b in of)))
-    return Used(sum(spent, start=ZERO), sum(reserved, start=ZERO))
+    spent, reserved = (
+        sum(map(as_charge, parts), start=ZERO) for parts in ([b.spent for b in of], [b.reserved for b in of])
+    )
+    return Used(spent, reserved)
 
 
 # ---- what is there afterwards -----------------------------------------------------------------------------

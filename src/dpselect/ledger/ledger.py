@@ -286,7 +286,7 @@ class Ledger:
             def meant(data: DataAccount) -> Iterable[str]:
                 if data.period is None or during is not None:
                     return charged_periods(data, during)
-                asked = {period for who, period in journal.all_used() if who.dataset == data.dataset}
+                asked = {period for who, period in journal.all_used() if who.dataset == data.dataset} - {ALWAYS}
                 return sorted(asked) or [ALWAYS]
 
             return journal.standings(account, meant)
