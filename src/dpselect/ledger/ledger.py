@@ -98,6 +98,7 @@ class Ledger:
             after = given.account(everybody.dataset, total, before, used, asked=asked)
             journal.append(end, Draft(Kind.DATA, everybody, total, terms=data_text(after)))
             journal.set_data(after)
+            journal.begin_used(everybody)
             return after
 
     def grant(
@@ -123,6 +124,7 @@ class Ledger:
                 )
             journal.append(end, Draft(Kind.GRANT, account, granted))
             journal.set_quota(account, granted)
+            journal.begin_used(account)
             own, _ = journal.used(account, ALWAYS)
             return Balance(account, granted, own.spent, own.reserved)
 
@@ -284,7 +286,7 @@ class Ledger:
             def meant(data: DataAccount) -> Iterable[str]:
                 if data.period is None or during is not None:
                     return charged_periods(data, during)
-                asked = {period for who, period in journal.all_used() if who.dataset == data.dataset}
+                asked = {period for who, period in journal.all_used() if who.dataset == data.dataset} - {ALWAYS}
                 return sorted(asked) or [ALWAYS]
 
             return journal.standings(account, meant)
@@ -312,7 +314,8 @@ class Ledger:
             found: list[tuple[DataAccount, dict[str, Used]]] = []
             for data in journal.all_data():
                 everybody = Account.kept(data.dataset, EVERYBODY)
-                found.append((data, {period: one for (who, period), one in used if who == everybody}))
+                of_data = {period: one for (who, period), one in used if who == everybody}
+                found.append((data, {period: one for period, one in of_data.items() if period or len(of_data) == 1}))
             return found
 
     def entries(self, account: Account | None = None) -> Iterator[Entry]:
