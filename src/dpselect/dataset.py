@@ -412,7 +412,8 @@ class Dataset:
             data["item"] = self.item
         if self._periods is not None:
             data |= self._periods.said
-        return question(verb, asked, data, (pinned and engine.fixed) or snapshot is not None, self._periods)
+        found = (pinned and engine.fixed) or snapshot is not None
+        return question(verb, asked, data, found, user=self.user, periods=self._periods)
 
     def engine(self) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""
