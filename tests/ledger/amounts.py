@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpselect.accounting.two_prices import Price, ceiling, of_outcome
 from dpselect.ledger import Account, Balance, Charge, Ledger, Reservation
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.release.release import Release
@@ -34,6 +35,12 @@ class Costing:
 
     def steps(self, release: Release) -> Sequence[Steps]:
         return (Steps(PureDP(self.spent(release).epsilon), 1),)
+
+    def price_at(self, order: int | None) -> Price:
+        return ceiling(self.price, order)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        return of_outcome(self.price, self.steps(release), order)
 
 
 def charge(epsilon: str, delta: str = "0") -> Charge:

@@ -13,10 +13,9 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from dpselect import parameters
-from dpselect.accounting import two_prices
 from dpselect.accounting.promise import Promise, how_many
 from dpselect.accounting.taken import Taken
-from dpselect.accounting.two_prices import Spent
+from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger import Account, Balance, Charge, Ledger
 from dpselect.ledger.question import Question
@@ -47,11 +46,19 @@ class Payable(Protocol):
 
 
 class Priced(Payable, Protocol):
-    """A question with its price in steps."""
+    """A question with its price, in steps and at the order of an account."""
 
     @property
     def price(self) -> Privacy:
         """What any answer promises, and costs at most."""
+        ...
+
+    def price_at(self, order: int | None) -> Price:
+        """What any answer costs at most an account of this Rényi order."""
+        ...
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        """What an answer cost it, read from the answer alone."""
         ...
 
     def steps(self, release: Release) -> Sequence[Steps]:
@@ -114,7 +121,7 @@ class Budget:
     def left_for(self, query: Priced) -> int:
         """How many more questions like this one can be asked, if each costs its ceiling."""
         self.check(privacy_of(query).neighbors)
-        price, taken = two_prices.ceiling(query.price, self._promise.order), self._taken
+        price, taken = query.price_at(self._promise.order), self._taken
         return how_many(self._promise, price, settled=taken.settled, pending=taken.pending)
 
     def __repr__(self) -> str:
@@ -145,8 +152,7 @@ class Budget:
             return replace(stored, charged=self._receipt(asked, Spent(), repeated=True))
         ceiling = self._take(asked)
         release = ask()
-        outcome = two_prices.of_outcome(asked.price, asked.steps(release), self._promise.order)
-        spent = self._promise.settle(ceiling, outcome)
+        spent = self._promise.settle(ceiling, asked.cost_at(release, self._promise.order))
         self._check_process()  # a child that was forked meanwhile has drawn an answer that nothing was taken for
         with self._lock:
             self._taken = self._taken.settling(ceiling, spent)
@@ -176,7 +182,7 @@ class Budget:
     def _take(self, asked: Priced) -> Spent:
         """The ceiling of a question, which is open from here on; BudgetError where it does not fit."""
         promise = self._promise
-        price = two_prices.ceiling(asked.price, promise.order)
+        price = asked.price_at(promise.order)
         with self._lock:
             taken = self._taken
             ceiling = promise.charge(taken.settled, price)
