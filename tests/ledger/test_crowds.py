@@ -15,7 +15,7 @@ from dpselect.errors import BudgetError
 from dpselect.ledger import ZERO, Account, Charge, Kind, Ledger
 from dpselect.ledger.entry import Draft
 from tests.ledger import crowd
-from tests.ledger.amounts import charge
+from tests.ledger.amounts import charge, grant
 
 PROCESSES, QUESTIONS, AFFORDABLE = 8, 1_000, 5_000
 
@@ -23,7 +23,7 @@ PROCESSES, QUESTIONS, AFFORDABLE = 8, 1_000, 5_000
 @pytest.mark.slow
 def test_eight_processes(where: str, ann: Account) -> None:
     with Ledger.create(where) as ledger:
-        ledger.grant(ann, AFFORDABLE * crowd.PRICE.epsilon, "0.5")
+        grant(ledger, ann, AFFORDABLE * crowd.PRICE.epsilon, "0.5")
     script = [sys.executable, crowd.__file__, where, str(QUESTIONS)]
     crowd_ = [subprocess.Popen(script, stdout=subprocess.PIPE, text=True) for _ in range(PROCESSES)]
     told: Counter[str] = Counter()
@@ -79,7 +79,7 @@ def interleaved(where: str, ann: Account, *, careless: bool) -> tuple[list[str],
             told.append("refused")
 
     with Ledger.create(where) as first, Ledger(where) as second:
-        first.grant(ann, 1, 0)
+        grant(first, ann, 1, 0)
         read, go = threading.Event(), threading.Event()
         waiting = threading.Thread(target=ask, args=(second, (read, go)))
         if careless:
@@ -115,10 +115,10 @@ def test_a_careless_twin_is_found_out(where: str, ann: Account) -> None:
 def test_a_late_reader_sees_one_moment(where: str, ann: Account, number: int) -> None:
     with Ledger.create(where) as writer, Ledger(where) as reader:
         for _ in range(number):
-            writer.grant(ann, 1, 0)
+            grant(writer, ann, 1, 0)
         store = reader._opened()
         with store.snapshot():
             assert reader.count == number
-            writer.grant(ann, 1, 0)
+            grant(writer, ann, 1, 0)
             assert reader.count == number
         assert reader.count == number + 1

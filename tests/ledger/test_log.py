@@ -9,13 +9,13 @@ import pytest
 
 from dpselect.errors import LedgerError
 from dpselect.ledger import ZERO, Account, Charge, Kind, Ledger, entry, sql
-from tests.ledger.amounts import ask, charge, started
+from tests.ledger.amounts import ask, charge, grant, started
 
 QUESTION = '{"k": 10}'
 
 
 def test_a_release_is_given_again(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, 0)
+    grant(ledger, ann, 1, 0)
     assert ledger.repeat(ann, QUESTION) is None
     ask(ledger, ann, charge("0.1"), QUESTION, "[1]")
     ask(ledger, ann, charge("0.1"), QUESTION, "[2]")
@@ -31,7 +31,7 @@ def test_a_release_is_given_again(ledger: Ledger, ann: Account) -> None:
 def test_only_the_same_question_of_the_same_account(ledger: Ledger, ann: Account) -> None:
     others = [Account("plays", "bob"), Account("sales", "ann")]
     for account in (ann, *others):
-        ledger.grant(account, 1, 0)
+        grant(ledger, account, 1, 0)
     ask(ledger, ann, charge("0.1"), QUESTION, "[1]")
     ledger.reserve(ann, charge("0.1"), "not settled")
     count = ledger.count
@@ -41,7 +41,7 @@ def test_only_the_same_question_of_the_same_account(ledger: Ledger, ann: Account
 
 
 def test_entries_say_what_happened(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, "1e-6")
+    grant(ledger, ann, 1, "1e-6")
     start = ledger.head
     ledger.settle(started(ledger, ann, charge("0.5"), QUESTION), charge("0.25"), "[1]")
     grant, hold, read, settle = ledger.entries()
@@ -57,7 +57,7 @@ def test_many_entries_come_in_pages(ledger: Ledger, ann: Account, monkeypatch: p
     for name in ("ENTRIES", "ENTRIES_OF"):
         monkeypatch.setattr(sql, name, getattr(sql, name).replace(f"LIMIT {sql.PAGE}", "LIMIT 2"))
     for analyst in ("ann", "bob", "ann", "ann", "bob", "ann", "ann"):
-        ledger.grant(Account("plays", analyst), 1, 0)
+        grant(ledger, Account("plays", analyst), 1, 0)
     assert [one.number for one in ledger.entries()] == [1, 2, 3, 4, 5, 6, 7]
     assert [one.number for one in ledger.entries(ann)] == [1, 3, 4, 6, 7]
     assert ledger.verify() == []
@@ -65,7 +65,7 @@ def test_many_entries_come_in_pages(ledger: Ledger, ann: Account, monkeypatch: p
 
 def test_it_is_there_when_opened_again(where: str, ann: Account) -> None:
     with Ledger.create(where) as ledger:
-        ledger.grant(ann, 1, 0)
+        grant(ledger, ann, 1, 0)
         open_one = started(ledger, ann, charge("0.5"), QUESTION)
         head = ledger.head
     with Ledger(where) as ledger:
@@ -77,7 +77,7 @@ def test_it_is_there_when_opened_again(where: str, ann: Account) -> None:
 
 def test_a_noted_head_is_looked_for(ledger: Ledger, ann: Account) -> None:
     empty = ledger.head
-    ledger.grant(ann, 1, 0)
+    grant(ledger, ann, 1, 0)
     assert ledger.verify(empty) == []
     assert "no entry has the digest that was noted" in ledger.verify("0" * 64)[0]
 
@@ -89,7 +89,7 @@ def test_two_ledgers_have_no_head_in_common(where: str, tmp_path: object) -> Non
 
 def test_nothing_is_overwritten(where: str, ann: Account) -> None:
     with Ledger.create(where) as ledger:
-        ledger.grant(ann, 1, 0)
+        grant(ledger, ann, 1, 0)
     with pytest.raises(LedgerError, match="is already there\nhint: a ledger is never overwritten"):
         Ledger.create(where)
     with Ledger(where) as ledger:
@@ -100,7 +100,7 @@ def test_a_closed_ledger_says_so(where: str, ann: Account) -> None:
     ledger = Ledger.create(where)
     ledger.close()
     ledger.close()
-    for use in (ledger.balances, ledger.verify, lambda: ledger.head, lambda: ledger.grant(ann, 1, 0)):
+    for use in (ledger.balances, ledger.verify, lambda: ledger.head, lambda: grant(ledger, ann, 1, 0)):
         with pytest.raises(LedgerError, match=r"is closed\nhint: open it again"):
             use()
 
@@ -116,7 +116,7 @@ def test_a_forked_process_is_refused(where: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_clock_that_goes_back_changes_nothing(ledger: Ledger, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger.grant(ann, 1, 0)
+    grant(ledger, ann, 1, 0)
     ask(ledger, ann, charge("0.1"), QUESTION, "[1]")
     monkeypatch.setattr(entry, "now", lambda: "1970-01-01T00:00:00+00:00")
     ask(ledger, ann, charge("0.1"), QUESTION, "[2]")

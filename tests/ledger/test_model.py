@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpselect.errors import BudgetError
 from dpselect.ledger import Account, Balance, Charge, Ledger, Reservation
 from tests.house.pace import examples
-from tests.ledger.amounts import started
+from tests.ledger.amounts import grant, started
 
 amounts = st.builds(
     Charge.up,
@@ -31,12 +31,12 @@ def test_any_life(life: list[tuple[str, int, Charge]]) -> None:
     open_ones: list[Reservation] = []
     with tempfile.TemporaryDirectory() as folder, Ledger.create(Path(folder) / "x") as ledger:
         for account in accounts:
-            ledger.grant(account, 1, "0.001")
+            grant(ledger, account, 1, "0.001")
         for what, who, amount in life:
             account = accounts[who]
             granted, spent, reserved = model[account]
             if what == "grant" and (amount.epsilon or amount.delta):
-                ledger.grant(account, amount.epsilon, amount.delta)
+                grant(ledger, account, amount.epsilon, amount.delta)
                 model[account][0] = granted + amount
             elif what == "reserve":
                 fits = (spent + reserved + amount).fits(granted)

@@ -22,13 +22,13 @@ from dpselect.ledger.entry import Draft
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.question import Question
 from dpselect.privacy import ApproxDP
-from tests.ledger.amounts import Costing, ask, charge, started
+from tests.ledger.amounts import Costing, ask, charge, grant, started
 
 HALF = charge("0.5", "1e-6")
 
 
 def test_what_is_held_can_be_given_back_once(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, "1e-6")
+    grant(ledger, ann, 1, "1e-6")
     reservation = ledger.reserve(ann, HALF, "{}")
     (pending,) = ledger.pending()
     assert (pending.entry.number, pending.may_have_read) == (2, False)
@@ -42,7 +42,7 @@ def test_what_is_held_can_be_given_back_once(ledger: Ledger, ann: Account) -> No
 
 
 def test_what_may_have_read_stays_spent(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, "1e-6")
+    grant(ledger, ann, 1, "1e-6")
     reservation = started(ledger, ann, HALF)
     ledger.start(reservation)  # twice is once
     (pending,) = ledger.pending()
@@ -60,7 +60,7 @@ def test_what_may_have_read_stays_spent(ledger: Ledger, ann: Account) -> None:
 
 
 def test_nothing_is_settled_that_was_not_started(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, "1e-6")
+    grant(ledger, ann, 1, "1e-6")
     reservation = ledger.reserve(ann, HALF, "{}")
     with pytest.raises(ValueError, match="is started before it is settled"):
         ledger.settle(reservation, HALF, "[]")
@@ -77,7 +77,7 @@ def test_reservations_of_earlier_versions_may_have_read(
     with monkeypatch.context() as earlier:
         earlier.setattr(migrations, "STEPS", migrations.STEPS[:1])
         with Ledger.create(where) as ledger:
-            ledger.grant(ann, 2, "1e-5")
+            grant(ledger, ann, 2, "1e-5")
             answered = reserve_as_before(ledger, ann, "answered")
             ledger.settle(answered, HALF, "[1]")
             reserve_as_before(ledger, ann, "died")
@@ -107,7 +107,7 @@ def reserve_as_before(ledger: Ledger, account: Account, question: str) -> Reserv
 
 @pytest.mark.parametrize("second", [Kind.SETTLE, Kind.RETURN])
 def test_the_tables_themselves_close_a_reservation_once(ledger: Ledger, ann: Account, second: Kind) -> None:
-    ledger.grant(ann, 1, "1e-6")
+    grant(ledger, ann, 1, "1e-6")
     reservation = ledger.reserve(ann, HALF, "{}")
     ledger.give_back(reservation)
     with pytest.raises(LedgerError, match="refused a change that no ledger makes"), ledger._writing() as (journal, end):
@@ -133,7 +133,7 @@ def test_entries_that_no_ledger_writes_are_named(
 ) -> None:
     """With sound digests, as somebody writes them who knows how: what they say does not add up."""
     with Ledger.create(tmp_path / "x") as ledger:
-        ledger.grant(ann, 1, "1e-6")
+        grant(ledger, ann, 1, "1e-6")
         ledger.reserve(ann, HALF, "{}")
         run = ledger._opened().run
         run("DROP INDEX entry_closes")
@@ -145,7 +145,7 @@ def test_entries_that_no_ledger_writes_are_named(
 
 
 def test_a_return_of_somebody_elses_reservation_is_named(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, "1e-6")
+    grant(ledger, ann, 1, "1e-6")
     ledger.reserve(ann, HALF, "{}")
     with ledger._writing() as (journal, end):
         journal.append(end, Draft(Kind.RETURN, Account("plays", "bob"), ZERO, refers_to=2))
@@ -160,7 +160,7 @@ class ForgetfulSums(Sums):
 
 
 def test_a_twin_that_gives_back_after_reading_would_free_what_was_spent(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, "1e-6")
+    grant(ledger, ann, 1, "1e-6")
     reservation = started(ledger, ann, HALF)
     with ledger._writing() as (journal, end):
         journal.append(end, Draft(Kind.RETURN, ann, ZERO, refers_to=reservation.number))
@@ -217,7 +217,7 @@ def interrupted_at(line: int, budget: LedgerBudget, read: list[int]) -> bool:
 def test_an_interruption_at_any_line_before_rows_are_read_gives_all_back(tmp_path: Path, ann: Account) -> None:
     empty = tmp_path / "empty"
     with Ledger.create(empty) as ledger:
-        ledger.grant(ann, 1, "1e-5")
+        grant(ledger, ann, 1, "1e-5")
     given_back = 0
     for line in itertools.count(1):
         path, read = tmp_path / f"{line}", list[int]()
@@ -250,7 +250,7 @@ def test_a_ledger_that_cannot_take_the_mark_gives_back_in_time(
 
     path = tmp_path / "x"
     with Ledger.create(path) as ledger:
-        ledger.grant(ann, 1, "1e-5")
+        grant(ledger, ann, 1, "1e-5")
     monkeypatch.setattr(Journal, "append", full)
     question, price = Question("{}", repeatable=False), Costing(ApproxDP(HALF.epsilon, HALF.delta))
     with pytest.raises(LedgerError, match="the disk is full"):
