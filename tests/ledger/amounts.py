@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpselect.ledger import Account, Balance, Charge, Ledger, Reservation
+from dpselect.accounting.two_prices import Price, ceiling, of_outcome
+from dpselect.ledger import Account, Balance, Charge, Ledger, Reservation, Standing
 from dpselect.parameters import Number
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.release.release import Release
@@ -36,6 +37,12 @@ class Costing:
     def steps(self, release: Release) -> Sequence[Steps]:
         return (Steps(PureDP(self.spent(release).epsilon), 1),)
 
+    def price_at(self, order: int | None) -> Price:
+        return ceiling(self.price, order)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        return of_outcome(self.price, self.steps(release), order)
+
 
 def charge(epsilon: str, delta: str = "0") -> Charge:
     return Charge.up(Fraction(epsilon), Fraction(delta))
@@ -48,7 +55,7 @@ def started(ledger: Ledger, account: Account, ceiling: Charge, question: str = "
     return reservation
 
 
-def ask(ledger: Ledger, account: Account, price: Charge, question: str = "{}", release: str | None = "[]") -> Balance:
+def ask(ledger: Ledger, account: Account, price: Charge, question: str = "{}", release: str | None = "[]") -> Standing:
     """One whole life: reserve, read, then settle for all of it."""
     return ledger.settle(started(ledger, account, price, question), price, release)
 

@@ -150,7 +150,7 @@ def test_a_child_settles_no_reservation_of_its_parent(granted: str, ann: Account
                 anew.settle(reservation, charge("0"), None)
 
         for do in (free, settle, lambda: Ledger(granted).start(reservation)):
-            assert in_a_child(do).startswith("LedgerError: reservation 2 was made in another process")
+            assert in_a_child(do).startswith("LedgerError: reservation 3 was made in another process")
         ledger.start(reservation)
         ledger.settle(reservation, charge("1"), "[]")
 

@@ -17,7 +17,7 @@ from tests.ledger.amounts import ask, charge, grant
 
 @pytest.fixture
 def file(tmp_path: Path, ann: Account) -> Path:
-    """Entries 1 to 10: two grants, two questions that were answered, a repeat, an open reservation."""
+    """Entries 1 to 11: a promise, two grants, two questions that were answered, a repeat, an open reservation."""
     path = tmp_path / "budget.ledger"
     with Ledger.create(path) as ledger:
         grant(ledger, ann, 1, "1e-6")

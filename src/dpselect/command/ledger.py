@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpselect.command import ledger_rows, shared
 from dpselect.command.asking import account_of
-from dpselect.errors import LedgerError, OutputError
+from dpselect.errors import LedgerError, OutputError, ParameterError
 
 if TYPE_CHECKING:
     from dpselect.ledger import Account, Ledger, Pending
@@ -36,6 +36,8 @@ examples:
       Which questions died, or are at work; with --give-back, free those that surely read no row.
   dpselect ledger verify budget.sqlite
       Check every entry; note the head it prints, and give it to --head another time.
+  dpselect ledger report budget.sqlite --data plays -o plays.html
+      The record for whoever must check it: what is promised, what was asked by whom, at which price, what is left.
 
 FILE is a SQLite file, or an address postgresql://user@host/database.
 exit status: 0 done, 2 a parameter is wrong, 4 the output cannot be written, 6 the ledger cannot be used, or is not
@@ -91,6 +93,9 @@ def options(command: argparse.ArgumentParser) -> None:
     pending.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
     verify = action("verify", "check every entry, sum and digest; exit status 0 only when all is clean")
     verify.add_argument("--head", metavar="DIGEST", help="a head noted earlier, which must still be in the ledger")
+    report = action("report", "write the record of one data set for whoever must check it, as a page or as JSON")
+    report.add_argument("--data", metavar="NAME", help="which data, where the ledger has several")
+    report.add_argument("-o", "--output", required=True, metavar="PAGE", help="into this .html or .json file")
     export = action("export", "write every entry as a line of JSON")
     export.add_argument("-o", "--output", metavar="LINES", help="into this file; default: standard output")
 
@@ -115,6 +120,7 @@ def run(args: argparse.Namespace) -> None:
         "pending": pending,
         "verify": verify,
         "export": export,
+        "report": report,
     }
     actions[args.action](args)
 
@@ -233,6 +239,24 @@ def verify(args: argparse.Namespace) -> None:
     for problem in problems:
         print(problem)
     raise LedgerError(f"the ledger is not clean: {len(problems)} problem{'s' * (len(problems) > 1)}, listed above")
+
+
+def report(args: argparse.Namespace) -> None:
+    """One file that holds all an officer needs of the data of one name."""
+    from dpselect.ledger.report import only_data, report
+    from dpselect.release import saving
+
+    if not args.output.endswith((".html", ".json")):
+        raise ParameterError("--output", "end in .html or .json", args.output)
+    with _opened(args) as ledger:
+        found = report(ledger, args.data or only_data(ledger))
+    if args.output.endswith(".json"):
+        text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    else:
+        from dpselect.command.report_page import page
+
+        text = page(found)
+    saving.save(args.output, text, private=True)
 
 
 def export(args: argparse.Namespace) -> None:

@@ -232,12 +232,16 @@ class Sums:
             ):
                 yield "changes whom a promise is about after questions were asked"
         self.data[name] = data
+        self.used.setdefault(
+            (entry.account, ALWAYS), Used()
+        )  # from the beginning on, so that what is missing is damage
         for (account, _), used in self.used.items():
             if (account.dataset, account.analyst) == (name, EVERYBODY) and not data.promise.keeps(used.total.sums):
                 yield f"promises less than what is used of {name!r}"
 
     def _grant(self, entry: Entry) -> Iterator[str]:
         self.granted[entry.account] = entry.charge
+        self.used.setdefault((entry.account, ALWAYS), Used())
         if entry.early:
             yield from self._early_excess(entry.account)
         elif entry.account.dataset not in self.data:

@@ -62,18 +62,19 @@ class Priced(Payable, Protocol):
 
 
 class Budget:
-    """What questions are paid from: an (epsilon, delta) for this process, or an analyst's account in a ledger.
+    """What questions are paid from: an (epsilon, delta) for this process, or an analyst's quota in a ledger.
 
     `Budget(epsilon=3, delta="1e-6")` lives as long as the object; give it to every Dataset whose questions it shall
-    pay. `Budget.open("budget.sqlite", data="plays", analyst="ann")` is durable: `dpselect ledger` makes the file and
-    grants what may be spent. A question that does not fit raises BudgetError before a row is read, and costs nothing.
+    pay. `Budget.open("budget.sqlite", data="plays", analyst="ann")` is durable: `dpselect ledger` makes the file,
+    promises something about the data, and grants what ann may use of it. A question that does not fit raises
+    BudgetError before a row is read, and costs nothing.
 
     Guarantee: all answers that a budget paid for are together (epsilon, delta)-DP, for one user coming or going with
         all of their rows in all data sets asked, however the questions depend on earlier answers.
     Neighbors: add-remove.
-    Source: a budget in memory counts in two currencies, epsilons and Rényi divergences of one order, and a question is
-        paid while either fits (docs/composing.md has the theorem and its proof); half of its delta is set aside for
-        that. In a ledger the epsilons and deltas that answers cost add up (docs/budgets.md).
+    Source: it counts in two currencies, epsilons and Rényi divergences of one order, and a question is paid while
+        either fits (docs/composing.md has the theorem and its proof); half of its delta is set aside for that. In a
+        ledger the promise is the account's, for all analysts of the data together (docs/budgets.md).
 
     A delta that a question needs and leaves out is a thousandth of the budget's, at most 1e-6; a `Query` that was made
     beforehand, as `left_for` takes it, has a delta of its own, 1e-6 if it names none. The same question of the same
@@ -101,7 +102,7 @@ class Budget:
     def open(
         where: Where, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
     ) -> LedgerBudget:
-        """The account of an analyst in a ledger: a file, a postgresql:// address, or a Ledger.
+        """The quota of an analyst in a ledger: a file, a postgresql:// address, or a Ledger.
 
         `data` is what the ledger calls the data; `analyst` is this computer's name for the user unless it is given.
         `snapshot` names the state of data that are no files, so that the answer to the same question can be found
@@ -254,7 +255,7 @@ def rounded_part(part: Fraction) -> float:
 
 
 class LedgerBudget(Budget):
-    """An account of a ledger, from which questions are paid. `Budget.open` makes it."""
+    """An analyst's quota in a ledger, from which questions are paid. `Budget.open` makes it."""
 
     def __init__(
         self, where: Where, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None

@@ -147,14 +147,21 @@ class Journal:
         return {(account, period): used for account, period, used in found}
 
     def used(self, account: Account, period: str) -> tuple[Used, Used]:
-        """What the analyst used in the period, and what all did."""
-        found = {EVERYBODY: Used(), account.analyst: Used()}
+        """What the analyst used in the period, and what all did. Of no period both are kept from the beginning on."""
+        found: dict[str, Used] = {}
         for row in self._store.run(sql.TWO_USED, (account.dataset, period, account.analyst, EVERYBODY)):
             whose, when, used = self._parsed(f"what {account} used", used_from, row)
-            if whose.dataset != account.dataset or when != period or whose.analyst not in found:
+            if whose.dataset != account.dataset or when != period or whose.analyst not in (EVERYBODY, account.analyst):
                 raise self._damaged(f"what {account} used is that of another")
             found[whose.analyst] = used
-        return found[account.analyst], found[EVERYBODY]
+        own, of_all = found.get(account.analyst), found.get(EVERYBODY)
+        if (of_all is None and own is not None) or (period == ALWAYS and None in (own, of_all)):
+            raise self._damaged(f"what {account} used is missing")
+        return own or Used(), of_all or Used()
+
+    def begin_used(self, account: Account) -> None:
+        """Nothing was used yet; what is there stays."""
+        self._store.run(sql.NEW_USED, used_row(account, ALWAYS, Used()))
 
     def set_used(self, account: Account, period: str, used: Used) -> None:
         """Put it in the place of what was used before."""
@@ -179,7 +186,7 @@ class Journal:
         used = self.all_used()
         found = []
         for account, granted in self.quotas():
-            periods = sorted(period for one, period in used if one == account) or [ALWAYS]
+            periods = sorted(period for one, period in used if one == account and period != ALWAYS) or [ALWAYS]
             for period in periods:
                 own = used.get((account, period), Used())
                 found.append(Balance(account, granted, own.spent, own.reserved, period))

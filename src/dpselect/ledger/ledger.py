@@ -98,6 +98,7 @@ class Ledger:
             after = given.account(everybody.dataset, total, before, used, asked=asked)
             journal.append(end, Draft(Kind.DATA, everybody, total, terms=data_text(after)))
             journal.set_data(after)
+            journal.begin_used(everybody)
             return after
 
     def grant(
@@ -113,14 +114,8 @@ class Ledger:
         with self._writing() as (journal, end):
             period = journal.data(account.dataset).period
             if every is not None and every != period:
-                said = (
-                    "be left out, since the data have no periods"
-                    if period is None
-                    else f"be {period}, as the data have"
-                )
-                raise ParameterError(
-                    "every", said, came(every), "`dpselect ledger data --period` makes accounts by period"
-                )
+                must = "be left out where data have no periods" if period is None else f"be {period}, as the data have"
+                raise ParameterError("every", must, came(every))
             before = journal.find_quota(account)
             granted = amount if total or before is None else before + amount
             if granted.delta >= 1:
@@ -129,6 +124,7 @@ class Ledger:
                 )
             journal.append(end, Draft(Kind.GRANT, account, granted))
             journal.set_quota(account, granted)
+            journal.begin_used(account)
             own, _ = journal.used(account, ALWAYS)
             return Balance(account, granted, own.spent, own.reserved)
 
@@ -290,7 +286,7 @@ class Ledger:
             def meant(data: DataAccount) -> Iterable[str]:
                 if data.period is None or during is not None:
                     return charged_periods(data, during)
-                asked = {period for who, period in journal.all_used() if who.dataset == data.dataset}
+                asked = {period for who, period in journal.all_used() if who.dataset == data.dataset} - {ALWAYS}
                 return sorted(asked) or [ALWAYS]
 
             return journal.standings(account, meant)
@@ -318,7 +314,8 @@ class Ledger:
             found: list[tuple[DataAccount, dict[str, Used]]] = []
             for data in journal.all_data():
                 everybody = Account.kept(data.dataset, EVERYBODY)
-                found.append((data, {period: one for (who, period), one in used if who == everybody}))
+                of_data = {period: one for (who, period), one in used if who == everybody}
+                found.append((data, {period: one for period, one in of_data.items() if period or len(of_data) == 1}))
             return found
 
     def entries(self, account: Account | None = None) -> Iterator[Entry]:
