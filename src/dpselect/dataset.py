@@ -59,7 +59,8 @@ class Dataset:
     With `budget` every question is paid: a `Budget`, a `PickBudget`, or the path of a ledger, which is then this
     computer's user's budget for the data called "default". What does not fit is refused before a row is read. The same
     question of the same files is answered again and costs nothing. `epsilon` may be left out where a `PickBudget` pays,
-    and a budget in memory or of picks has its own delta for questions that name none.
+    and a budget in memory or of picks has its own delta for questions that name none. `share="1%"` in place of epsilon
+    asks for as much of the budget: with the largest epsilon, of three digits, whose ceiling takes no more of it.
     """
 
     source: object
@@ -161,6 +162,7 @@ class Dataset:
         k: int = 10,
         *,
         epsilon: Number | None = None,
+        share: Number | None = None,
         delta: Number | None = None,
         domain: object = None,
         counts: bool = False,
@@ -193,6 +195,7 @@ class Dataset:
         query = self._query(
             TopKQuery,
             epsilon=epsilon,
+            share=share,
             delta=delta,
             needed=domain is None,
             k=k,
@@ -209,6 +212,7 @@ class Dataset:
         self,
         *,
         epsilon: Number | None = None,
+        share: Number | None = None,
         delta: Number | None = None,
         max_items_per_user: int | str | None = None,
         method: str = AUTO,
@@ -240,6 +244,7 @@ class Dataset:
         query = self._query(
             UnionQuery,
             epsilon=epsilon,
+            share=share,
             delta=delta,
             needed=True,
             method=method,
@@ -257,6 +262,7 @@ class Dataset:
         *,
         domain: object,
         epsilon: Number | None = None,
+        share: Number | None = None,
         method: str = "exponential",
         neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
         fresh: bool = False,
@@ -273,6 +279,7 @@ class Dataset:
         query = self._query(
             ChooseQuery,
             epsilon=epsilon,
+            share=share,
             domain=domain,
             method=method,
             neighbors=neighbors,
@@ -286,6 +293,7 @@ class Dataset:
         *,
         bounds: Bounds,
         epsilon: Number | None = None,
+        share: Number | None = None,
         delta: Number = 0,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
@@ -303,7 +311,14 @@ class Dataset:
         from dpselect.queries.quantile import QuantileQuery
 
         query = self._query(
-            QuantileQuery, epsilon=epsilon, delta=delta, q=q, bounds=bounds, step=step, per_user=per_user
+            QuantileQuery,
+            epsilon=epsilon,
+            delta=delta,
+            share=share,
+            q=q,
+            bounds=bounds,
+            step=step,
+            per_user=per_user,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -312,6 +327,7 @@ class Dataset:
         *,
         bounds: Bounds,
         epsilon: Number | None = None,
+        share: Number | None = None,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
         fresh: bool = False,
@@ -325,6 +341,7 @@ class Dataset:
             MEDIAN,
             bounds=bounds,
             epsilon=epsilon,
+            share=share,
             step=step,
             per_user=per_user,
             fresh=fresh,
@@ -359,6 +376,7 @@ class Dataset:
         *,
         epsilon: Number | None,
         delta: Number | None = None,
+        share: Number | None = None,
         needed: bool = False,
         **given: Any,
     ) -> Query:
@@ -368,7 +386,7 @@ class Dataset:
         """
         from dpselect.queries.at_price import at_price
 
-        return at_price(kind, self.paying, epsilon=epsilon, delta=delta, needed=needed, **given)
+        return at_price(kind, self.paying, epsilon=epsilon, delta=delta, share=share, needed=needed, **given)
 
     def _ask(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         """The answer to a checked question, paid if there is a budget."""
@@ -412,7 +430,8 @@ class Dataset:
             data["item"] = self.item
         if self._periods is not None:
             data |= self._periods.said
-        return question(verb, asked, data, (pinned and engine.fixed) or snapshot is not None, self._periods)
+        found = (pinned and engine.fixed) or snapshot is not None
+        return question(verb, asked, data, found, user=self.user, periods=self._periods)
 
     def engine(self) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpselect.command import ledger_rows, shared
 from dpselect.command.asking import account_of
-from dpselect.errors import LedgerError, OutputError
+from dpselect.errors import LedgerError, OutputError, ParameterError
 
 if TYPE_CHECKING:
     from dpselect.ledger import Account, Ledger, Pending
@@ -36,6 +36,8 @@ examples:
       Which questions died, or are at work; with --give-back, free those that surely read no row.
   dpselect ledger verify budget.sqlite
       Check every entry; note the head it prints, and give it to --head another time.
+  dpselect ledger report budget.sqlite --data plays -o plays.html
+      The record for whoever must check it: what is promised, what was asked by whom, at which price, what is left.
 
 FILE is a SQLite file, or an address postgresql://user@host/database.
 exit status: 0 done, 2 a parameter is wrong, 4 the output cannot be written, 6 the ledger cannot be used, or is not
@@ -61,9 +63,13 @@ def options(command: argparse.ArgumentParser) -> None:
     data.add_argument("name", metavar="NAME", help="what the ledger calls the data")
     data.add_argument("--epsilon", required=True, metavar="E", help="for all answers to all analysts together")
     data.add_argument("--delta", required=True, metavar="D", help="the same; half of it is set apart for composing")
+    data.add_argument(
+        "--user", metavar="COLUMN", help="which column holds the users, so that no question takes another"
+    )
     data.add_argument("--unit", metavar="TEXT", help="whom the promise is about (default: one user)")
     data.add_argument("--keep", metavar="SHARE", help="a share that analysts cannot use, such as 0.2 (default: 0)")
     data.add_argument("--period", choices=PERIODS, help="each such period has the whole promise for itself")
+    data.add_argument("--time", metavar="COLUMN", help="which column says in which period a row is")
     data.add_argument("--timezone", metavar="ZONE", help="whose days these are, such as Europe/Berlin (default: UTC)")
     grant = action("grant", "let an analyst use more of what is promised, or set the total")
     _whose(grant, required=True)
@@ -91,6 +97,9 @@ def options(command: argparse.ArgumentParser) -> None:
     pending.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
     verify = action("verify", "check every entry, sum and digest; exit status 0 only when all is clean")
     verify.add_argument("--head", metavar="DIGEST", help="a head noted earlier, which must still be in the ledger")
+    report = action("report", "write the record of one data set for whoever must check it, as a page or as JSON")
+    report.add_argument("--data", metavar="NAME", help="which data, where the ledger has several")
+    report.add_argument("-o", "--output", required=True, metavar="PAGE", help="into this .html or .json file")
     export = action("export", "write every entry as a line of JSON")
     export.add_argument("-o", "--output", metavar="LINES", help="into this file; default: standard output")
 
@@ -115,6 +124,7 @@ def run(args: argparse.Namespace) -> None:
         "pending": pending,
         "verify": verify,
         "export": export,
+        "report": report,
     }
     actions[args.action](args)
 
@@ -135,9 +145,11 @@ def data(args: argparse.Namespace) -> None:
             args.name,
             args.epsilon,
             args.delta,
-            unit=args.unit,
             keep=args.keep,
+            unit=args.unit,
+            user=args.user,
             period=args.period,
+            time=args.time,
             timezone=args.timezone,
         )
     print(ledger_rows.promised(made))
@@ -233,6 +245,24 @@ def verify(args: argparse.Namespace) -> None:
     for problem in problems:
         print(problem)
     raise LedgerError(f"the ledger is not clean: {len(problems)} problem{'s' * (len(problems) > 1)}, listed above")
+
+
+def report(args: argparse.Namespace) -> None:
+    """One file that holds all an officer needs of the data of one name."""
+    from dpselect.ledger.report import only_data, report
+    from dpselect.release import saving
+
+    if not args.output.endswith((".html", ".json")):
+        raise ParameterError("--output", "end in .html or .json", args.output)
+    with _opened(args) as ledger:
+        found = report(ledger, args.data or only_data(ledger))
+    if args.output.endswith(".json"):
+        text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    else:
+        from dpselect.command.report_page import page
+
+        text = page(found)
+    saving.save(args.output, text, private=True)
 
 
 def export(args: argparse.Namespace) -> None:

@@ -226,11 +226,7 @@ class Sums:
             begun, promised = before.promise, data.promise
             if begun.order is not None and (begun.order, begun.apart) != (promised.order, promised.apart):
                 yield "changes how an account composes, which is settled when it is made"
-            if name in self._asked and (before.unit, before.period, before.timezone) != (
-                data.unit,
-                data.period,
-                data.timezone,
-            ):
+            if name in self._asked and before.fixed != data.fixed:
                 yield "changes whom a promise is about after questions were asked"
         self.data[name] = data
         self.used.setdefault(

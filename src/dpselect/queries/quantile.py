@@ -135,6 +135,7 @@ def quantile(
     *,
     bounds: Bounds,
     epsilon: Number | None = None,
+    share: Number | None = None,
     delta: Number = 0,
     step: Number | None = None,
     budget: Budget | Where | None = None,
@@ -154,7 +155,9 @@ def quantile(
         [40]
     """
     paying = budget_of(budget)
-    query = at_price(QuantileQuery, paying, epsilon=epsilon, delta=delta, q=q, bounds=bounds, step=step, per_user=None)
+    query = at_price(
+        QuantileQuery, paying, epsilon=epsilon, delta=delta, share=share, q=q, bounds=bounds, step=step, per_user=None
+    )
     return paid(query, "values", values, budget=paying, fresh=fresh, draws=draws)
 
 
@@ -163,6 +166,7 @@ def median(
     *,
     bounds: Bounds,
     epsilon: Number | None = None,
+    share: Number | None = None,
     step: Number | None = None,
     budget: Budget | Where | None = None,
     fresh: bool = False,
@@ -174,6 +178,7 @@ def median(
         MEDIAN,
         bounds=bounds,
         epsilon=epsilon,
+        share=share,
         step=step,
         budget=budget,
         fresh=fresh,
