@@ -59,7 +59,8 @@ class Dataset:
     With `budget` every question is paid: a `Budget`, a `PickBudget`, or the path of a ledger, which is then this
     computer's user's budget for the data called "default". What does not fit is refused before a row is read. The same
     question of the same files is answered again and costs nothing. `epsilon` may be left out where a `PickBudget` pays,
-    and a budget in memory or of picks has its own delta for questions that name none.
+    and a budget in memory or of picks has its own delta for questions that name none. `share="1%"` in place of epsilon
+    asks for as much of the budget: with the largest epsilon, of three digits, whose ceiling takes no more of it.
     """
 
     source: object
@@ -154,6 +155,7 @@ class Dataset:
         k: int = 10,
         *,
         epsilon: Number | None = None,
+        share: Number | None = None,
         delta: Number | None = None,
         domain: object = None,
         counts: bool = False,
@@ -183,7 +185,12 @@ class Dataset:
         """
         from dpselect.queries.top_k import TopKQuery
 
-        query = TopKQuery(
+        query = self._query(
+            TopKQuery,
+            epsilon=epsilon,
+            share=share,
+            delta=delta,
+            needed=domain is None,
             k=k,
             domain=domain,
             counts=counts,
@@ -191,7 +198,6 @@ class Dataset:
             method=method,
             ranked=ranked,
             max_items_per_user=self.max_items_per_user,
-            **self._price("top_k", epsilon, delta, needed=domain is None),
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -199,6 +205,7 @@ class Dataset:
         self,
         *,
         epsilon: Number | None = None,
+        share: Number | None = None,
         delta: Number | None = None,
         max_items_per_user: int | str | None = None,
         method: str = AUTO,
@@ -227,7 +234,12 @@ class Dataset:
         """
         from dpselect.queries.union import UnionQuery
 
-        query = UnionQuery(
+        query = self._query(
+            UnionQuery,
+            epsilon=epsilon,
+            share=share,
+            delta=delta,
+            needed=True,
             method=method,
             max_items_per_user=self.max_items_per_user if max_items_per_user is None else max_items_per_user,
             counts=counts,
@@ -235,7 +247,6 @@ class Dataset:
             popular=popular,
             in_engine=in_engine,
             words=self.words,
-            **self._price("union", epsilon, delta, needed=True),
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -244,6 +255,7 @@ class Dataset:
         *,
         domain: object,
         epsilon: Number | None = None,
+        share: Number | None = None,
         method: str = "exponential",
         neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
         fresh: bool = False,
@@ -257,12 +269,14 @@ class Dataset:
         """
         from dpselect.queries.choose import ChooseQuery
 
-        query = ChooseQuery(
+        query = self._query(
+            ChooseQuery,
+            epsilon=epsilon,
+            share=share,
             domain=domain,
             method=method,
             neighbors=neighbors,
             max_items_per_user=self.max_items_per_user,
-            **self._price("choose", epsilon),
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -272,6 +286,7 @@ class Dataset:
         *,
         bounds: Bounds,
         epsilon: Number | None = None,
+        share: Number | None = None,
         delta: Number = 0,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
@@ -288,8 +303,16 @@ class Dataset:
         """
         from dpselect.queries.quantile import QuantileQuery
 
-        price = self._price("quantile", epsilon, delta)
-        query = QuantileQuery(q=q, bounds=bounds, step=step, per_user=per_user, **price)
+        query = self._query(
+            QuantileQuery,
+            epsilon=epsilon,
+            delta=delta,
+            share=share,
+            q=q,
+            bounds=bounds,
+            step=step,
+            per_user=per_user,
+        )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def median(
@@ -297,6 +320,7 @@ class Dataset:
         *,
         bounds: Bounds,
         epsilon: Number | None = None,
+        share: Number | None = None,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
         fresh: bool = False,
@@ -310,6 +334,7 @@ class Dataset:
             MEDIAN,
             bounds=bounds,
             epsilon=epsilon,
+            share=share,
             step=step,
             per_user=per_user,
             fresh=fresh,
@@ -338,13 +363,23 @@ class Dataset:
         query.refuse_inner("asked of a data set")
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
-    def _price(
-        self, verb: str, epsilon: Number | None, delta: Number | None = None, *, needed: bool = False
-    ) -> dict[str, Any]:
-        """The price that was named, or that of the budget where none was."""
-        if self.paying is None:
-            return parameters.price(epsilon, delta)
-        return self.paying.price(verb, epsilon, delta, needed=needed)
+    def _query(
+        self,
+        kind: type[Query],
+        *,
+        epsilon: Number | None,
+        delta: Number | None = None,
+        share: Number | None = None,
+        needed: bool = False,
+        **given: Any,
+    ) -> Query:
+        """The question of a verb, at the price that was named, or that of the budget where none was.
+
+        `needed` says that it needs a delta.
+        """
+        from dpselect.queries.at_price import at_price
+
+        return at_price(kind, self.paying, epsilon=epsilon, delta=delta, share=share, needed=needed, **given)
 
     def _ask(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         """The answer to a checked question, paid if there is a budget."""
@@ -388,7 +423,8 @@ class Dataset:
             data["item"] = self.item
         if self._periods is not None:
             data |= self._periods.said
-        return question(verb, asked, data, (pinned and engine.fixed) or snapshot is not None)
+        found = (pinned and engine.fixed) or snapshot is not None
+        return question(verb, asked, data, found, user=self.user, periods=self._periods)
 
     def engine(self) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""

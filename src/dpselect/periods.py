@@ -152,7 +152,7 @@ def periods_of(time: object, period: object, during: object, timezone: object) -
     if not isinstance(time, str) or not time.strip():
         raise ParameterError("time", "be the name of a column", came(time))
     sort = one_of("period", period, SORTS)
-    zone = _zone(timezone)
+    zone = zone_of(timezone)
     many = during if isinstance(during, Sequence) and not isinstance(during, (str, bytes)) else [during]
     found: dict[str, Period] = {}
     for one in many:
@@ -200,7 +200,7 @@ def _unreadable(sort: str, text: object) -> ParameterError:
     return ParameterError("during", f"name a {sort}", came(text), hint)
 
 
-def _zone(name: object) -> str:
+def zone_of(name: object) -> str:
     """A time zone by its name, which is the same one elsewhere."""
     if name == UTC:
         return UTC

@@ -58,6 +58,7 @@ def run(args: argparse.Namespace) -> None:
             args.q.split(","),
             bounds=tuple(args.bounds),
             epsilon=args.epsilon,
+            share=args.share,
             delta=args.delta,
             step=args.step,
             per_user=args.per_user,

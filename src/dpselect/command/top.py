@@ -63,6 +63,7 @@ def run(args: argparse.Namespace) -> None:
         return asking.dataset_of(args).top_k(
             args.k,
             epsilon=args.epsilon,
+            share=args.share,
             delta=args.delta,
             domain=asking.domain_of(args),
             counts=args.counts,

@@ -58,7 +58,7 @@ def options(command: shared.Group) -> None:
         "--shares", metavar="S,S", help="the part of the budget for 1, 2, ... tokens (default for three: 1/2,1/3,1/6)"
     )
     shared.price(command)
-    command.add_argument("--delta", default="1e-6", help=shared.DELTA + ")")
+    command.add_argument("--delta", help=shared.DELTA + ")")
     command.add_argument(
         "--max-items-per-user",
         dest="most",
@@ -91,6 +91,7 @@ def run(args: argparse.Namespace) -> None:
     def ask(progress: Callable[[float | None], None]) -> Release:
         return asking.dataset_of(args, text).union(
             epsilon=args.epsilon,
+            share=args.share,
             delta=args.delta,
             max_items_per_user=most,
             method=args.method,

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, PerUser
-from dpselect.ledger.budget import Budget, Where
+from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.parameters import Number
 from dpselect.privacy import Privacy
-from dpselect.queries.paid import OfValues, paid, price_of
+from dpselect.queries.at_price import at_price
+from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.query import INNER, Ready
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA
@@ -134,6 +135,7 @@ def quantile(
     *,
     bounds: Bounds,
     epsilon: Number | None = None,
+    share: Number | None = None,
     delta: Number = 0,
     step: Number | None = None,
     budget: Budget | Where | None = None,
@@ -152,9 +154,11 @@ def quantile(
         >>> quantile([30] * 50 + [40] * 60, bounds=(0, 120), step=1, epsilon=9).labels
         [40]
     """
-    price = price_of(budget, "quantile", epsilon, delta)
-    query = QuantileQuery(q=q, bounds=bounds, step=step, per_user=None, **price)
-    return paid(query, "values", values, budget=budget, fresh=fresh, draws=draws)
+    paying = budget_of(budget)
+    query = at_price(
+        QuantileQuery, paying, epsilon=epsilon, delta=delta, share=share, q=q, bounds=bounds, step=step, per_user=None
+    )
+    return paid(query, "values", values, budget=paying, fresh=fresh, draws=draws)
 
 
 def median(
@@ -162,6 +166,7 @@ def median(
     *,
     bounds: Bounds,
     epsilon: Number | None = None,
+    share: Number | None = None,
     step: Number | None = None,
     budget: Budget | Where | None = None,
     fresh: bool = False,
@@ -173,6 +178,7 @@ def median(
         MEDIAN,
         bounds=bounds,
         epsilon=epsilon,
+        share=share,
         step=step,
         budget=budget,
         fresh=fresh,
