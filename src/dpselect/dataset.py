@@ -127,6 +127,7 @@ class Dataset:
         k: int = 10,
         *,
         epsilon: Number | None = None,
+        within: int | None = None,
         delta: Number | None = None,
         domain: object = None,
         counts: bool = False,
@@ -149,6 +150,8 @@ class Dataset:
         "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "joint-sequence", or one of
         "joint-set", "canonical-set", "joint-permute-and-flip" and "canonical-permute-and-flip". These four choose a set
         in no order, which is often nearer to the true one; they need `ranked=False`, which also lets "auto" take one.
+        `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many
+        users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows (docs/within.md).
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -168,6 +171,7 @@ class Dataset:
             method=method,
             ranked=ranked,
             max_items_per_user=self.max_items_per_user,
+            within=within,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -252,6 +256,7 @@ class Dataset:
         *,
         bounds: Bounds,
         epsilon: Number | None = None,
+        within: int | None = None,
         delta: Number = 0,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
@@ -265,12 +270,13 @@ class Dataset:
         `per_user` a "random" one of their distinct values, their "min", "max" or "mean". `bounds` are two numbers
         chosen without looking at the data; what lies beyond counts as the bound. The answer is a point low + i `step`;
         without a step the points are very dense. Several q share the price; a small delta makes them more accurate.
+        `within`, in place of epsilon, is the most users by which a rank may be missed, 95 times of 100: the price follows
+        (docs/within.md).
         """
         from dpselect.queries.quantile import QuantileQuery
 
-        query = self._query(
-            QuantileQuery, epsilon=epsilon, delta=delta, q=q, bounds=bounds, step=step, per_user=per_user
-        )
+        asked = {"q": q, "bounds": bounds, "step": step, "per_user": per_user, "within": within}
+        query = self._query(QuantileQuery, epsilon=epsilon, delta=delta, **asked)
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def median(
@@ -278,6 +284,7 @@ class Dataset:
         *,
         bounds: Bounds,
         epsilon: Number | None = None,
+        within: int | None = None,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
         fresh: bool = False,
@@ -291,6 +298,7 @@ class Dataset:
             MEDIAN,
             bounds=bounds,
             epsilon=epsilon,
+            within=within,
             step=step,
             per_user=per_user,
             fresh=fresh,

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 from dpselect import parameters
 from dpselect.parameters import Number
 from dpselect.queries.query import Query
+from dpselect.queries.within import ACCURACIES
 
 Asked = TypeVar("Asked", bound=Query)
 
@@ -28,7 +29,13 @@ def at_price(
     needed: bool = False,
     **given: Any,
 ) -> Asked:
-    """The question of a verb; `needed` says that it needs a delta, whether or not one was named."""
+    """The question of a verb; `needed` says that it needs a delta, whether or not one was named.
+
+    Where an accuracy is named in place of epsilon, the budget says no more than the delta.
+    """
     if paying is None:
         return kind(**given, **parameters.price(epsilon, delta))
+    if epsilon is None and any(given.get(name) is not None for name in ACCURACIES):
+        usual = paying.price(kind.verb, 1, delta, needed=needed)
+        return kind(**given, **(usual | {"epsilon": None}))
     return kind(**given, **paying.price(kind.verb, epsilon, delta, needed=needed))
