@@ -151,7 +151,8 @@ class Dataset:
         "joint-set", "canonical-set", "joint-permute-and-flip" and "canonical-permute-and-flip". These four choose a set
         in no order, which is often nearer to the true one; they need `ranked=False`, which also lets "auto" take one.
         `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many
-        users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows (docs/within.md).
+        users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows from it
+        (docs/within.md).
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -179,6 +180,7 @@ class Dataset:
         self,
         *,
         epsilon: Number | None = None,
+        users_for: int | None = None,
         delta: Number | None = None,
         max_items_per_user: int | str | None = None,
         method: str = AUTO,
@@ -199,7 +201,8 @@ class Dataset:
         "weighted-laplace" (docs/set-union.md has them all). Where the items are those of a `Text`, n-grams are released
         level by level, and `shares` says how the levels share the budget: by default three levels 1/2, 1/3 and 1/6.
         `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
-        item each ("greedy-geometric", "greedy-laplace") then choose those first. `in_engine=True` leaves users and
+        item each ("greedy-geometric", "greedy-laplace") then choose those first. `users_for`, in place of epsilon, says
+        of how many users an item is to be found; the price follows (docs/within.md). `in_engine=True` leaves users and
         their items in the engine, which spills to disk what does not fit into memory (docs/set-union.md).
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -218,6 +221,7 @@ class Dataset:
             shares=shares,
             popular=popular,
             in_engine=in_engine,
+            users_for=users_for,
             words=self.words,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
@@ -270,12 +274,12 @@ class Dataset:
         `per_user` a "random" one of their distinct values, their "min", "max" or "mean". `bounds` are two numbers
         chosen without looking at the data; what lies beyond counts as the bound. The answer is a point low + i `step`;
         without a step the points are very dense. Several q share the price; a small delta makes them more accurate.
-        `within`, in place of epsilon, is the most users by which a rank may be missed, 95 times of 100: the price follows
-        (docs/within.md).
+        `within`, in place of epsilon, is the most users by which a rank may be missed, 95 times of 100; the price
+        follows (docs/within.md).
         """
         from dpselect.queries.quantile import QuantileQuery
 
-        asked = {"q": q, "bounds": bounds, "step": step, "per_user": per_user, "within": within}
+        asked: dict[str, Any] = {"q": q, "bounds": bounds, "step": step, "per_user": per_user, "within": within}
         query = self._query(QuantileQuery, epsilon=epsilon, delta=delta, **asked)
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 

@@ -66,9 +66,14 @@ def rows(group: Group) -> None:
     )
 
 
-def price(group: Group) -> None:
-    """What may be spent, exactly as typed: 0.1 is one tenth."""
-    group.add_argument("--epsilon", required=True, metavar="E", help=EPSILON)
+def price(group: Group, near: str | None = None, what: str = "") -> None:
+    """What may be spent, exactly as typed: 0.1 is one tenth; or, in its place, how near the answer must be."""
+    if near is None:
+        group.add_argument("--epsilon", required=True, metavar="E", help=EPSILON)
+        return
+    either = group.add_mutually_exclusive_group(required=True)
+    either.add_argument("--epsilon", metavar="E", help=EPSILON)
+    either.add_argument(near, type=int, metavar="N", help=f"in place of epsilon: {what}; the price follows")
 
 
 def domain(command: Group) -> None:

@@ -50,9 +50,9 @@ def exponential(rate: Fraction, many: float, beta: float) -> Fraction:
 
 
 def kth(rate: Fraction, many: float, k: int, beta: float) -> Fraction:
-    """The gap to the k-th best of k such choices, each among what is left: t = (many - ln m) / rate, where m solves
-    (1 + m / 1) ... (1 + m / k) = 1 / (1 - beta) and `many` is ln of (the number of candidates - k).
+    """The gap to the k-th best of k such choices, each among what is left: t = (many - ln m) / rate.
 
+    Here m solves (1 + m / 1) ... (1 + m / k) = 1 / (1 - beta), and `many` is ln of (the number of candidates - k).
     Beyond the first factors, ln(1 + m / i) is taken for m / i, whose sum is at most m times a difference of logarithms.
     """
     first, rest = 1 / np.arange(1, min(k, FACTORS) + 1), math.log(k / FACTORS) if k > FACTORS else 0.0

@@ -18,7 +18,7 @@ from dpselect.privacy import Privacy
 from dpselect.queries.at_price import at_price
 from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.query import INNER, Ready
-from dpselect.queries.within import Asked, asked_for, least_epsilon
+from dpselect.queries.within import Asked, asked_for, price_for
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA
 from dpselect.release.formatting import Json
@@ -56,7 +56,6 @@ class QuantileQuery(OfValues):
     within: int | None = None
     epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
     mechanism: Quantile = field(init=False, repr=False, compare=False)
-    asked: Asked | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         which = None if self.per_user is None else PerUser(parameters.one_of("per_user", self.per_user, PerUser))
@@ -79,7 +78,7 @@ class QuantileQuery(OfValues):
         """The mechanism whose price follows from what was asked of it."""
         wanted = asked_for("within", self.within, epsilon=self.epsilon, epsilon_per_pick=self.epsilon_per_pick)
         cheaper = "; so is a coarser step" + ("" if self.delta else ", and a small delta for several quantiles")
-        epsilon = least_epsilon("within", wanted, lambda one: self._mechanism(epsilon=one).gap(BETA), cheaper)
+        epsilon = price_for("within", wanted, lambda one: self._mechanism(epsilon=one).gap(BETA), cheaper)
         mechanism = self._mechanism(epsilon=epsilon)
         rank = "rank" if len(mechanism.shares) == 1 else "ranks"
         whereof = f"within {accuracy.said_users(wanted)} of the {rank}"
@@ -173,7 +172,7 @@ def quantile(
         [40]
     """
     paying = budget_of(budget)
-    asked = {"q": q, "bounds": bounds, "step": step, "per_user": None, "within": within}
+    asked: dict[str, Any] = {"q": q, "bounds": bounds, "step": step, "per_user": None, "within": within}
     query = at_price(QuantileQuery, paying, epsilon=epsilon, delta=delta, **asked)
     return paid(query, "values", values, budget=paying, fresh=fresh, draws=draws)
 

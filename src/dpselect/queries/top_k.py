@@ -70,7 +70,6 @@ class TopKQuery(Query):
     epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
     delta_threshold: Number | None = field(default=None, metadata=INNER)
     plan: Plan = field(init=False, repr=False, compare=False)
-    asked: Asked | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         parameters.flag("counts", self.counts)

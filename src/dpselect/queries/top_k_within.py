@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpselect.domain import Domain, most_items
 from dpselect.errors import ParameterError
 from dpselect.queries.top_k_plan import Plan
-from dpselect.queries.within import Asked, best, least_epsilon, times
+from dpselect.queries.within import Asked, best, price_for, times
 from dpselect.release.accuracy import Accuracy, said_users
 
 Planned = Callable[[Fraction], Plan]
@@ -16,7 +16,7 @@ Planned = Callable[[Fraction], Plan]
 
 
 def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[Asked, Plan]:
-    """The cheapest plan of whose items none has over `wanted` users fewer than the k-th best, and whose counts are near.
+    """The cheapest plan whose items and counts are near: no item has over `wanted` users fewer than the k-th best.
 
     What it says of items and what it says of all counts at once hold 95 times of 100 each.
     """
@@ -33,7 +33,7 @@ def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[A
             raise ParameterError("method", "know how near items will be where within is given", plan.method)
         return max(short, plan.width())
 
-    epsilon = least_epsilon("within", wanted, miss, "; so is a smaller k")
+    epsilon = price_for("within", wanted, miss, "; so is a smaller k")
     plan = planned(epsilon)
     return _asked(wanted, epsilon, plan), plan
 

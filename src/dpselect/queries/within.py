@@ -1,7 +1,7 @@
 """Accuracy first: somebody says how near an answer must be, and the price follows, whatever the data.
 
-The price is the least epsilon of three digits at which the mechanism says 95 times of 100 what was asked. So it is known
-beforehand, and the question is the same as one that names that epsilon. Proofs: docs/within.md.
+The price is the least epsilon of three digits at which the mechanism promises 95 times of 100 what was asked. So it is
+known beforehand, and the answer has the distribution of a question that names that epsilon. Proofs: docs/within.md.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Asked:
     def told(self, release: Release) -> Release:
         """The answer, which says what was asked for and what it cost."""
         said = release.privacy
-        sentence = f"Asked for: {self.whereof}. Epsilon {formatting.price(self.epsilon)} is what that costs, whatever the data."
+        price = formatting.price(self.epsilon)
+        sentence = f"Asked for: {self.whereof}. Epsilon {price} is what that costs, whatever the data."
         used = {**said.parameters, self.name: self.wanted}
         privacy = replace(said, parameters=used, sentences=(*said.sentences, sentence))
         return replace(release, privacy=privacy, accuracy=release.accuracy + self.accuracy)
@@ -59,27 +60,27 @@ def asked_for(name: str, value: object, **others: object) -> int:
     return parameters.whole(name, value, least=1)
 
 
-def least_epsilon(name: str, wanted: int, miss: Miss, cheaper: str) -> Fraction:
+def price_for(name: str, wanted: int, miss: Miss, cheaper: str) -> Fraction:
     """The least epsilon of three digits, up to 100, at which so much can be asked.
 
-    What can be asked falls about as 1 / epsilon, so a guess from the last one is near; each third try is the middle. What
-    is returned has been tried, and so has the epsilon before it, which is not enough.
+    What can be asked falls about as 1 / epsilon, so a guess from the last one is near. Where it leads nowhere, steps
+    double until there is an end on both sides, and then the middle is tried; so it is each fourth time, whatever else.
+    What is returned has been tried, and so has the epsilon before it, which is not enough.
     """
-    low, high, guess, tries = -1, TOP + 1, place(Fraction(1)), 0
+    low, high, guess, step, tries = -1, TOP + 1, place(Fraction(1)), 1, 0
     while high - low > 1:
-        tries += 1
-        epsilon = epsilon_at(guess)
+        epsilon, tries = epsilon_at(guess), tries + 1
         least = _tried(miss, epsilon)
-        if least is not None and least <= wanted:
-            high = guess
-        else:
-            low = guess
+        enough = least is not None and least <= wanted
+        low, high = (low, guess) if enough else (guess, high)
         if low == TOP:
             raise _refusal(name, wanted, least, cheaper)
-        ratio = None if least is None else Fraction(least + 1) / (wanted + 1)
-        middle = (low + high) // 2
-        guess = middle if ratio is None or tries % 3 == 0 else place(epsilon * ratio)
-        guess = min(max(guess, low + 1), high - 1)
+        near = guess if least is None else place(epsilon * (least + 1) / (wanted + 1))
+        if low >= 0 and high <= TOP and (tries % 4 == 0 or not low < near < high):
+            near = (low + high) // 2
+        elif not low < near < high:
+            near, step = (high - step if enough else low + step), 2 * step
+        guess = min(max(near, low + 1), high - 1)
     return epsilon_at(high)
 
 
