@@ -21,10 +21,9 @@ examples:
       Every artist that enough users played, of a catalogue that nobody has to know.
   dpselect union logs/*.csv --user uid --item page --epsilon 1 --delta 1e-8 --counts -o pages.csv
       The pages with noisy numbers of users, a quarter of the price, into a file.
-  dpselect union plays.parquet --user user --item artist --epsilon 1 --max-items-per-user 50 --format lines
-      One artist a line; the statement goes to standard error. At most 50 random artists of every user take part.
-  dpselect union plays.parquet --user user --item artist --max-items-per-user 50 --users-for 100
-      At the price at which an artist whom 100 users played, and no other artist, is found 95 times of 100.
+  dpselect union plays.parquet --user user --item artist --users-for 100 --max-items-per-user 50 --format lines
+      At the price at which an artist is found, 95 times of 100, whom 100 users played and who played no other. One
+      artist a line; the statement goes to standard error. At most 50 random artists of every user take part.
   dpselect union posts.csv --user author --item tags --split ";" --epsilon 1 --method policy-gaussian
       Of a column that holds several tags in a row, by a method of your own choice.
   dpselect union mail.parquet --user sender --text body --epsilon 1 -o words.txt
