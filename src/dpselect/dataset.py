@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpselect import parameters
@@ -21,8 +21,9 @@ from dpselect.privacy import Neighbors, warn_if_weak
 if TYPE_CHECKING:
     from dpselect.ledger.budget import Budget, Where
     from dpselect.ledger.question import Question
+    from dpselect.periods import Periods
     from dpselect.queries.quantile import Bounds
-    from dpselect.queries.query import Query
+    from dpselect.queries.query import Query, Ready
     from dpselect.release.release import Release
     from dpselect.texts.text import Text, Words
 
@@ -43,6 +44,11 @@ class Dataset:
     which looks at one row at a time and fails for none (docs/filters.md). `max_items_per_user` keeps that many
     distinct items of each user, chosen at random anew for every question. `split` makes the parts of a text the
     items: with `split=" "` the words of a message count, each once for a user who wrote it.
+
+    With `time`, the column that holds the time of a row, `period` ("day", "week", "month", "quarter" or "year") and
+    `during` the rows of some periods count: "2026-10", "2026-09..2026-11", or a list of such. The guarantee is then for
+    one user in one period: where a question is about several, that pair is the user in every bound and number
+    (docs/periods.md). `timezone` says when days begin.
 
     Text files are read as text: `where="age::INT > 30"` makes a number. One line is one record, and a line that does
     not fit is left out. `newlines_in_values=True` is for CSV files in which a value in quotes may run over several
@@ -66,6 +72,11 @@ class Dataset:
     table: str | None = None
     newlines_in_values: bool = False
     budget: Budget | Where | None = None
+    time: str | None = None
+    period: str | None = None
+    during: str | Sequence[str] | None = None
+    timezone: str = "UTC"
+    _periods: Periods | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         _text("user", self.user, "be the name of a column")
@@ -86,8 +97,24 @@ class Dataset:
             most = whole("max_items_per_user", self.max_items_per_user, least=1)
             object.__setattr__(self, "max_items_per_user", most)
         parameters.flag("newlines_in_values", self.newlines_in_values)
+        self._settle_periods()
         if self.budget is not None:
             self._settle_budget()
+
+    def _settle_periods(self) -> None:
+        """The periods that are meant: what says so is given together, or not at all."""
+        given = {"time": self.time, "period": self.period, "during": self.during}
+        if all(value is None for value in given.values()):
+            if self.timezone != "UTC":
+                raise ParameterError("time", "be given with timezone", "nothing")
+            return
+        from dpselect.periods import periods_of
+
+        for name, value in given.items():
+            if value is None:
+                there = next(other for other in given if given[other] is not None)
+                raise ParameterError(name, f"be given with {there}", "nothing")
+        object.__setattr__(self, "_periods", periods_of(self.time, self.period, self.during, self.timezone))
 
     def _settle_budget(self) -> None:
         """The budget that is meant. No ledger is imported where nobody pays."""
@@ -110,6 +137,11 @@ class Dataset:
         return None if isinstance(self.item, str) else self.item.words
 
     @property
+    def periods(self) -> tuple[str, ...]:
+        """The names of the periods that are asked for, in their order; none where time does not matter."""
+        return () if self._periods is None else self._periods.names
+
+    @property
     def paying(self) -> Budget | None:
         """The budget that pays; None where nobody keeps account."""
         return self.budget  # type: ignore[return-value] # __post_init__ has read it
@@ -120,6 +152,8 @@ class Dataset:
             if getattr(self, name) is not None:
                 given.append(f"{name}={getattr(self, name)!r}")
         given += ["newlines_in_values=True"] if self.newlines_in_values else []
+        if self._periods is not None:
+            given += [f"{name}={value!r}" for name, value in self._periods.said.items()]
         return f"Dataset({shown(self.source)}, {', '.join(given)})"
 
     def top_k(
@@ -359,12 +393,21 @@ class Dataset:
         if budget is not None:
             budget.check(query.price.neighbors)
         with self.engine() as engine:
-            answer = query.ready(engine)
+            answer = self._said_of_periods(query.ready(engine))
             if budget is None:
                 return answer(secure(draws), progress)
             asked = {**query.key, "secure": draws is None or draws.secure}
             what = self.question(query.verb, asked, engine, budget.snapshot)
             return budget.pay(query, what, lambda: answer(secure(draws), progress), fresh=fresh)
+
+    def _said_of_periods(self, answer: Ready) -> Ready:
+        """The same answer, whose statement is about users in one period where periods are asked for."""
+        periods = self._periods
+        if periods is None:
+            return answer
+        from dpselect.release.in_periods import in_periods
+
+        return lambda draws, progress: in_periods(answer(draws, progress), periods)
 
     def question(self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None) -> Question:
         """What is asked of which rows, as a budget knows it again; the engine is open for it."""
@@ -379,7 +422,9 @@ class Dataset:
             data["ngrams"] = [self.item.words.shortest, self.item.words.longest]
         else:
             data["item"] = self.item
-        return question(verb, asked, data, (pinned and engine.fixed) or snapshot is not None)
+        if self._periods is not None:
+            data |= self._periods.said
+        return question(verb, asked, data, (pinned and engine.fixed) or snapshot is not None, self._periods)
 
     def engine(self) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""
@@ -392,6 +437,7 @@ class Dataset:
             split=self.split,
             table=self.table,
             newlines_in_values=self.newlines_in_values,
+            periods=self._periods,
             key=fresh_key(),
         )
 

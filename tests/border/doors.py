@@ -231,7 +231,7 @@ def of_budgets() -> Iterator[Door]:
 
     def grant(epsilon: Any = 1, delta: Any = "1e-6") -> object:
         with TemporaryDirectory() as folder, dps.Ledger.create(str(Path(folder, "budget.db"))) as ledger:
-            return ledger.grant(dps.Account(dataset="rows", analyst="ada"), epsilon, delta)
+            return grant(ledger, dps.Account(dataset="rows", analyst="ada"), epsilon, delta)
 
     yield Door("Ledger.grant", grant, {}, ("epsilon", "delta"))
     yield Door("Size", dps.Size, {"items": 3}, ("items",))

@@ -12,6 +12,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.testing import SeededDraws
+from tests.ledger.amounts import grant
 
 ROWS = {"user": ["a", "b", "c"] * 4, "item": [1] * 12, "text": ["so it goes"] * 12}
 NO_DRAWS = (5, "secure", object(), SeededDraws, [SeededDraws(1)])
@@ -24,7 +25,7 @@ ENDS = {"bounds": (0, 10), "epsilon": 1}
 @pytest.fixture
 def ledger(tmp_path: Path) -> dps.Ledger:
     with dps.Ledger.create(tmp_path / "budget.db") as made:
-        made.grant(dps.Account(dataset="default", analyst="ada"), 10, "1e-3")
+        grant(made, dps.Account(dataset="default", analyst="ada"), 10, "1e-3")
         yield made
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import dpselect as dps
 from tests.engines import spark as local_spark
+from tests.ledger.amounts import grant
 
 SCRIPT = Path(__file__).with_name("killed_executors.py")
 pytestmark = pytest.mark.slow
@@ -24,7 +25,7 @@ def lives(tmp_path: Path, failures: int) -> list[dict[str, object]]:
         pytest.skip(str(error))
     ledger = tmp_path / "budget.sqlite"
     with dps.Ledger.create(ledger) as book:
-        book.grant(dps.Account("default", "ann"), 10**6, "0.9")
+        grant(book, dps.Account("default", "ann"), 10**6, "0.9")
     command = [sys.executable, SCRIPT, ledger, tmp_path, str(failures)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

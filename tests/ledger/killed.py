@@ -18,6 +18,7 @@ from typing import Any
 
 import dpselect.ledger
 from dpselect.ledger import Account, Charge, Ledger
+from tests.ledger.amounts import grant
 
 HOME = str(Path(dpselect.ledger.__file__).parent)
 CEILING = Charge.up(Fraction("0.75"), Fraction("1e-6"))
@@ -80,7 +81,7 @@ def main(where: str, step: int, copy: str | None = None) -> None:
             shutil.copy(where, place)
         else:
             with Ledger(where) as ledger:
-                ledger.grant(account, 1, "1e-6")
+                grant(ledger, account, 1, "1e-6")
         reading, writing = os.pipe()
         child = os.fork()
         if not child:

@@ -25,6 +25,7 @@ from typing import Any
 
 import dpselect as dps
 from dpselect.draws import SecureDraws
+from tests.ledger.amounts import grant
 
 TOTAL, DELTA, PICKS = Fraction(1), "1e-6", 4
 SCORES = {"ant": 3, "bee": 1}
@@ -375,7 +376,7 @@ def main(kind: str, where: str, words: str = "") -> None:
         account = dps.Account("default", analyst)
         if kind != "none":
             with dps.Ledger(where) as ledger:
-                ledger.grant(account, TOTAL, DELTA)
+                grant(ledger, account, TOTAL, DELTA)
         reading, writing = os.pipe()
         runner = os.fork()
         if not runner:

@@ -13,7 +13,7 @@ from dpselect.ledger import Account, Charge, Kind, Ledger
 from dpselect.ledger.account import Balance, clean_name, is_clean, looks
 from dpselect.ledger.charge import ZERO
 from dpselect.ledger.entry import Draft
-from tests.ledger.amounts import ask, charge
+from tests.ledger.amounts import ask, charge, grant
 
 COMPOSED, DECOMPOSED = "Ren\u00e9", "Rene\u0301"
 
@@ -47,8 +47,8 @@ def test_what_can_be_seen_is_a_name(name: str) -> None:
 
 
 def test_composed_and_decomposed_letters_are_one_account(ledger: Ledger) -> None:
-    ledger.grant(Account("caf\u00e9", COMPOSED), 1, 0)
-    ledger.grant(Account("cafe\u0301", DECOMPOSED), 1, 0)
+    grant(ledger, Account("caf\u00e9", COMPOSED), 1, 0)
+    grant(ledger, Account("cafe\u0301", DECOMPOSED), 1, 0)
     (balance,) = ledger.balances()
     assert (balance.account.analyst, balance.granted) == (COMPOSED, charge("2"))
     assert ledger.verify() == []
@@ -87,7 +87,7 @@ def test_an_account_of_earlier_versions_is_shown_and_leads_to_a_new_name(where: 
         with pytest.raises(LedgerError, match="has no budget for the data set 'plays'\nhint: it looks like") as hint:
             ledger.reserve(new, charge("0.1"), "{}")
         assert ascii(name) in str(hint.value)
-        ledger.grant(new, balance.left.epsilon, balance.left.delta)
+        grant(ledger, new, balance.left.epsilon, balance.left.delta)
         ask(ledger, new, charge("1.5"))
         assert ledger.verify() == []
 

@@ -12,16 +12,16 @@ import pytest
 
 from dpselect.errors import LedgerError
 from dpselect.ledger import Account, Entry, Ledger
-from tests.ledger.amounts import ask, charge
+from tests.ledger.amounts import ask, charge, grant
 
 
 @pytest.fixture
 def file(tmp_path: Path, ann: Account) -> Path:
-    """Entries 1 to 10: two grants, two questions that were answered, a repeat, an open reservation."""
+    """Entries 1 to 11: a promise, two grants, two questions that were answered, a repeat, an open reservation."""
     path = tmp_path / "budget.ledger"
     with Ledger.create(path) as ledger:
-        ledger.grant(ann, 1, "1e-6")
-        ledger.grant(Account("plays", "bob"), 1, 0)
+        grant(ledger, ann, 1, "1e-6")
+        grant(ledger, Account("plays", "bob"), 1, 0)
         ask(ledger, ann, charge("0.25", "1e-7"), "one", "[1]")
         ask(ledger, ann, charge("0.25"), "two", "[2]")
         ledger.repeat(ann, "one")
@@ -104,7 +104,7 @@ def test_the_tail_is_deleted(file: Path, ann: Account) -> None:
     assert "says reserved epsilon 0.125 and delta 0, its entries add up to epsilon 0 and delta 0" in found
     with Ledger(file) as ledger:
         for write in (
-            lambda: ledger.grant(ann, 1, 0),
+            lambda: grant(ledger, ann, 1, 0),
             lambda: ledger.reserve(ann, charge("0.1"), "{}"),
             lambda: ledger.repeat(ann, "one"),
         ):
@@ -145,7 +145,7 @@ def test_a_balance_is_changed(file: Path, ann: Account) -> None:
 def test_a_balance_is_exchanged_with_its_seal(file: Path, ann: Account) -> None:
     richer = file.with_name("richer")
     with Ledger.create(richer) as ledger:
-        ledger.grant(ann, 9, 0)
+        grant(ledger, ann, 9, 0)
     columns = "granted_epsilon, granted_delta, spent_epsilon, spent_delta, reserved_epsilon, reserved_delta, seal"
     connection = sqlite3.connect(richer)
     row = connection.execute(f"SELECT {columns} FROM balance").fetchone()
@@ -177,7 +177,7 @@ def test_only_a_head_noted_elsewhere_shows_a_rollback(file: Path, ann: Account) 
 
 def test_entries_cannot_be_changed_by_accident(where: str, ann: Account) -> None:
     with Ledger.create(where) as ledger:
-        ledger.grant(ann, 1, 0)
+        grant(ledger, ann, 1, 0)
         run = ledger._opened().run
         for statement in ("UPDATE entry SET at = ''", "DELETE FROM entry"):
             with pytest.raises(LedgerError, match="refused a change that no ledger makes"):
@@ -187,7 +187,7 @@ def test_entries_cannot_be_changed_by_accident(where: str, ann: Account) -> None
 
 def test_the_tables_of_postgres_are_checked_too(new_database: Callable[[], str], ann: Account) -> None:
     with Ledger.create(new_database()) as ledger:
-        ledger.grant(ann, 1, 0)
+        grant(ledger, ann, 1, 0)
         run = ledger._opened().run
         with pytest.raises(LedgerError, match="refused a change"):
             run("TRUNCATE entry CASCADE")
@@ -199,7 +199,7 @@ def test_the_tables_of_postgres_are_checked_too(new_database: Callable[[], str],
 def test_many_problems_are_cut_short(file: Path) -> None:
     with Ledger(file) as ledger:
         for number in range(120):
-            ledger.grant(Account("sales", f"a{number}"), 1, 0)
+            grant(ledger, Account("sales", f"a{number}"), 1, 0)
     change(file, "UPDATE entry SET at = ''")
     found = problems(file).splitlines()
     assert (len(found), found[-1]) == (101, "and 30 more problems")

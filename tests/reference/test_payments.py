@@ -11,6 +11,7 @@ from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.ledger import Kind
 from dpselect.ledger.budget import LedgerBudget
 from dpselect.testing import SeededDraws
+from tests.ledger.amounts import grant
 
 ROWS = {
     "user": [*range(300), *range(200), *range(100)],
@@ -22,7 +23,7 @@ ANN = dps.Account("default", "ann")
 @pytest.fixture
 def ledger(tmp_path):
     with dps.Ledger.create(tmp_path / "budget.sqlite") as made:
-        made.grant(ANN, 10, "1e-4")
+        grant(made, ANN, 10, "1e-4")
         yield made
 
 
@@ -71,8 +72,8 @@ def test_another_question_is_paid(votes, ledger, other):
 
 def test_other_rows_another_analyst_or_no_snapshot_are_paid(votes, ledger):
     votes.top_k(1, epsilon=1, delta="1e-6")
-    ledger.grant(dps.Account("default", "bob"), 1, "1e-6")
-    ledger.grant(dps.Account("votes", "ann"), 1, "1e-6")
+    grant(ledger, dps.Account("default", "bob"), 1, "1e-6")
+    grant(ledger, dps.Account("votes", "ann"), 1, "1e-6")
     for who, where in (
         ({"analyst": "bob", "snapshot": "one"}, None),
         ({"analyst": "ann", "snapshot": "one", "data": "votes"}, None),

@@ -18,6 +18,7 @@ import dpselect as dps
 from dpselect.aggregates.value_counts import Grid
 from dpselect.mechanisms import Quantile
 from dpselect.testing import SeededDraws
+from tests.ledger.amounts import grant
 
 VALUES = np.random.default_rng(5).normal(40, 12, 20_000)
 ROWS = {"user": np.arange(20_000), "item": VALUES}
@@ -258,7 +259,7 @@ def test_the_release_says_it_all(people):
 @pytest.fixture
 def ledger(tmp_path):
     with dps.Ledger.create(tmp_path / "budget.sqlite") as made:
-        made.grant(ANN, 3, "1e-4")
+        grant(made, ANN, 3, "1e-4")
         yield made
 
 

@@ -21,6 +21,7 @@ from dpselect.queries.union import UnionQuery
 from dpselect.testing import SeededDraws
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
+from tests.ledger.amounts import grant
 
 ROWS = {"user": [u for u in range(900) for _ in range(2)], "item": [n for u in range(900) for n in (u % 3, 5)]}
 
@@ -267,7 +268,7 @@ def test_a_price_that_nobody_could_write_down_is_refused(above: int, tmp_path: P
             TopKQuery(**{"epsilon": 1, "delta": "1e-6", name: Fraction(above - 1, above)})
     path = tmp_path / "budget.sqlite"
     with dps.Ledger.create(path) as ledger:
-        ledger.grant(dps.Account("default", "ann"), 9, "1e-3")
+        grant(ledger, dps.Account("default", "ann"), 9, "1e-3")
     budget = dps.Budget.open(path, analyst="ann")
     data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=2, budget=budget)
     epsilon = Fraction(10**999 - 1, 10**999)  # the longest that a text may be

@@ -12,9 +12,9 @@ from dpselect import parameters
 from dpselect.accounting.calibration import plan_of
 from dpselect.accounting.pick_accountant import Cost, PickAccountant, QuestionsLeft, Remaining, in_words
 from dpselect.accounting.privacy_filters import Terms, by_pick, by_total
+from dpselect.accounting.two_prices import Price
 from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger.budget import (
-    NOTHING,
     REPEATED,
     Budget,
     LedgerBudget,
@@ -26,12 +26,15 @@ from dpselect.ledger.budget import (
 )
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.question import Question, question
+from dpselect.ledger.standing import check_one_period
 from dpselect.mechanisms.top_k.limited_domain import default_k_bar
 from dpselect.parameters import Number, rounded_down, rounded_up
 from dpselect.privacy import ApproxDP, Neighbors, warn_if_weak
 from dpselect.processes import refuse_copy
 from dpselect.release import formatting
 from dpselect.release.release import Receipt, Release, Statement
+
+FREE = Price(Fraction(0), Fraction(0))
 
 
 class PickBudget(Budget):
@@ -109,6 +112,7 @@ class PickBudget(Budget):
 
     def pay(self, asked: Priced, question: Question, ask: Callable[[], Release], *, fresh: bool) -> Release:
         """The answer, paid by the picks it made. The ceiling is taken before `ask`, the rest given back after it."""
+        check_one_period(question.periods)
         taking = self._accountant.question(self._cost(asked))
         deposit = self._deposit
 
@@ -250,11 +254,13 @@ class Deposit:
 class _Reserved:
     """A question whose price a deposit has reserved with the total."""
 
-    ceiling = NOTHING
-
-    def spent(self, release: Release) -> ApproxDP:  # noqa: ARG002
+    def price_at(self, order: int | None) -> Price:  # noqa: ARG002
         """Nothing more."""
-        return NOTHING
+        return FREE
+
+    def cost_at(self, release: Release, order: int | None) -> Price:  # noqa: ARG002
+        """Nothing more."""
+        return FREE
 
 
 def _durable(given: Budget | Where) -> LedgerBudget:
