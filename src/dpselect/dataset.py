@@ -59,7 +59,8 @@ class Dataset:
     With `budget` every question is paid: a `Budget`, a `PickBudget`, or the path of a ledger, which is then this
     computer's user's budget for the data called "default". What does not fit is refused before a row is read. The same
     question of the same files is answered again and costs nothing. `epsilon` may be left out where a `PickBudget` pays,
-    and a budget in memory or of picks has its own delta for questions that name none.
+    and a budget in memory or of picks has its own delta for questions that name none. `share="1%"` in place of epsilon
+    asks for as much of the budget: with the largest epsilon, of three digits, whose ceiling takes no more of it.
     """
 
     source: object
@@ -161,6 +162,7 @@ class Dataset:
         k: int = 10,
         *,
         epsilon: Number | None = None,
+        share: Number | None = None,
         within: int | None = None,
         delta: Number | None = None,
         domain: object = None,
@@ -197,6 +199,7 @@ class Dataset:
         query = self._query(
             TopKQuery,
             epsilon=epsilon,
+            share=share,
             delta=delta,
             needed=domain is None,
             k=k,
@@ -214,6 +217,7 @@ class Dataset:
         self,
         *,
         epsilon: Number | None = None,
+        share: Number | None = None,
         users_for: int | None = None,
         delta: Number | None = None,
         max_items_per_user: int | str | None = None,
@@ -247,6 +251,7 @@ class Dataset:
         query = self._query(
             UnionQuery,
             epsilon=epsilon,
+            share=share,
             delta=delta,
             needed=True,
             method=method,
@@ -265,6 +270,7 @@ class Dataset:
         *,
         domain: object,
         epsilon: Number | None = None,
+        share: Number | None = None,
         method: str = "exponential",
         neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
         fresh: bool = False,
@@ -281,6 +287,7 @@ class Dataset:
         query = self._query(
             ChooseQuery,
             epsilon=epsilon,
+            share=share,
             domain=domain,
             method=method,
             neighbors=neighbors,
@@ -294,6 +301,7 @@ class Dataset:
         *,
         bounds: Bounds,
         epsilon: Number | None = None,
+        share: Number | None = None,
         within: int | None = None,
         delta: Number = 0,
         step: Number | None = None,
@@ -314,7 +322,7 @@ class Dataset:
         from dpselect.queries.quantile import QuantileQuery
 
         asked: dict[str, Any] = {"q": q, "bounds": bounds, "step": step, "per_user": per_user, "within": within}
-        query = self._query(QuantileQuery, epsilon=epsilon, delta=delta, **asked)
+        query = self._query(QuantileQuery, epsilon=epsilon, delta=delta, share=share, **asked)
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def median(
@@ -322,6 +330,7 @@ class Dataset:
         *,
         bounds: Bounds,
         epsilon: Number | None = None,
+        share: Number | None = None,
         within: int | None = None,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
@@ -336,6 +345,7 @@ class Dataset:
             MEDIAN,
             bounds=bounds,
             epsilon=epsilon,
+            share=share,
             within=within,
             step=step,
             per_user=per_user,
@@ -371,6 +381,7 @@ class Dataset:
         *,
         epsilon: Number | None,
         delta: Number | None = None,
+        share: Number | None = None,
         needed: bool = False,
         **given: Any,
     ) -> Query:
@@ -380,7 +391,7 @@ class Dataset:
         """
         from dpselect.queries.at_price import at_price
 
-        return at_price(kind, self.paying, epsilon=epsilon, delta=delta, needed=needed, **given)
+        return at_price(kind, self.paying, epsilon=epsilon, delta=delta, share=share, needed=needed, **given)
 
     def _ask(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         """The answer to a checked question, paid if there is a budget."""

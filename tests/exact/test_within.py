@@ -17,11 +17,12 @@ import pytest
 from dpselect.mechanisms import LimitedDomain, Peeling, Quantile
 from dpselect.mechanisms.gaps import FACTORS, each, exponential, kth, others
 from dpselect.methods import Bound, named, names
+from dpselect.queries.by_share import number_at
 from dpselect.queries.found import users_for
 from dpselect.queries.quantile import QuantileQuery
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.union import UnionQuery
-from dpselect.queries.within import Asked, epsilon_at, place
+from dpselect.queries.within import Asked, place
 from dpselect.release.accuracy import BETA
 from dpselect.testing import Law
 from dpselect.testing import law as law_of_run
@@ -54,7 +55,7 @@ def worst(mechanism: Any, within: int, histograms: Histograms) -> float:
 def before(asked: Asked | None) -> Fraction:
     """The price before the one that follows: a little smaller."""
     assert asked is not None
-    return epsilon_at(place(asked.epsilon) - 1)
+    return number_at(place(asked.epsilon) - 1)
 
 
 # ---- a top k: the rate of a pick --------------------------------------------------------------------------

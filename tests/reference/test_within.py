@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import pytest
 
 import dpselect as dps
+from dpselect.queries.by_share import number_at
 from dpselect.queries.quantile import QuantileQuery
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.union import UnionQuery
-from dpselect.queries.within import TOP, best, epsilon_at, place, price_for
+from dpselect.queries.within import LOWEST, TOP, best, place, price_for
 
 ROWS = {
     "user": [*range(300), *range(200), *range(100)],
@@ -29,13 +29,15 @@ def votes() -> dps.Dataset:
 # ---- the search -------------------------------------------------------------------------------------------
 
 
-def test_epsilons_of_three_digits_are_in_order_and_known_by_their_place() -> None:
-    all_of_them = [epsilon_at(i) for i in range(TOP + 1)]
-    assert (all_of_them[0], all_of_them[-1]) == (Fraction(1, 10**6), 100)
-    assert all(one < other for one, other in pairwise(all_of_them))
-    assert [place(one) for one in all_of_them] == list(range(TOP + 1))
-    assert epsilon_at(place(Fraction("1.8201"))) == Fraction("1.83")
-    assert place(Fraction(1, 10**9)) == 0
+PLACES = range(LOWEST, TOP + 1)
+
+
+def test_the_place_of_an_epsilon_is_rounded_up() -> None:
+    assert (number_at(LOWEST), number_at(TOP)) == (Fraction(1, 10**6), 100)
+    assert [place(number_at(at)) for at in PLACES] == list(PLACES)
+    assert number_at(place(Fraction("1.8201"))) == Fraction("1.83")
+    assert number_at(place(Fraction("0.09999"))) == Fraction("0.1")
+    assert place(Fraction(1, 10**9)) == LOWEST
 
 
 SHAPES: dict[str, Callable[[Fraction], Fraction | int | None]] = {
@@ -58,11 +60,11 @@ def test_the_price_is_the_least_that_is_enough(name: str, wanted: int) -> None:
         return SHAPES[name](epsilon)
 
     def enough(at: int) -> bool:
-        least = SHAPES[name](epsilon_at(at))
+        least = SHAPES[name](number_at(at))
         return least is not None and least <= wanted
 
     found = price_for("within", wanted, miss, "")
-    assert place(found) == next(at for at in range(TOP + 1) if enough(at))
+    assert place(found) == next(at for at in PLACES if enough(at))
     assert len(tried) <= 25
     if name == "1 / epsilon":
         assert len(tried) <= 7
@@ -236,6 +238,7 @@ def test_a_ledger_pays_it_and_knows_the_answer_again(tmp_path: Any) -> None:
     rows = [f"{u},{i}" for u, i in zip(ROWS["user"], ROWS["item"], strict=True)]
     events.write_text("\n".join(["user,item", *rows]) + "\n")
     with dps.Ledger.create(path) as ledger:
+        ledger.data("votes", epsilon=3, delta="1e-5")
         ledger.grant(dps.Account("votes", "ann"), epsilon=3, delta="1e-5")
     budget = dps.Budget.open(path, data="votes", analyst="ann")
     data = dps.Dataset(str(events), user="user", item="item", budget=budget)
@@ -298,6 +301,11 @@ def test_both_or_what_the_price_depends_on_is_refused(votes: dps.Dataset, monkey
         votes.median(bounds=(0, 9), within=5, epsilon=1)
     with pytest.raises(dps.ParameterError, match="users_for must be left out where epsilon is given"):
         votes.union(users_for=5, epsilon=1, max_items_per_user=1)
+    paid = dps.Dataset(ROWS, user="user", item="item", budget=dps.Budget(epsilon=1, delta="1e-6"))
+    with pytest.raises(dps.ParameterError, match="share must be left out where within is given"):
+        paid.top_k(2, within=5, share="1%")
+    with pytest.raises(dps.ParameterError, match="share must be left out where users_for is given"):
+        paid.union(users_for=5, share="1%", max_items_per_user=1)
     for most in (None, "auto"):
         with pytest.raises(dps.ParameterError, match="max_items_per_user must be given where users_for is"):
             votes.union(users_for=5, max_items_per_user=most)

@@ -57,7 +57,8 @@ def run(args: argparse.Namespace) -> None:
     given |= {"step": args.step, "per_user": args.per_user, "within": args.within}
 
     def ask(progress: Callable[[float | None], None]) -> Release:
-        data, price = asking.dataset_of(args), {"epsilon": args.epsilon, "delta": args.delta}
+        data = asking.dataset_of(args)
+        price = {"epsilon": args.epsilon, "share": args.share, "delta": args.delta}
         return data.quantile(**given, **price, fresh=args.fresh, progress=progress)
 
     def before() -> None:

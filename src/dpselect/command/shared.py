@@ -14,6 +14,7 @@ Group = argparse._ActionsContainer
 FORMS = ("table", "csv", "json", "parquet")
 SOURCE = "CSV, JSON, Parquet, or a database with --table"
 EPSILON = "how much one person's data may change the odds of any answer: at most by the factor e^epsilon; 1 is common"
+SHARE = "or a share of the budget, such as 1%%: the largest epsilon whose question costs no more"
 DELTA = "how likely that promise may fail for somebody, far below 1 / number of users (default 1e-6"
 TERMS = """
 epsilon: what anybody can learn about one person from the answer; smaller is more private and less accurate.
@@ -68,12 +69,11 @@ def rows(group: Group) -> None:
 
 def price(group: Group, near: str | None = None, what: str = "") -> None:
     """What may be spent, exactly as typed: 0.1 is one tenth; or, in its place, how near the answer must be."""
-    if near is None:
-        group.add_argument("--epsilon", required=True, metavar="E", help=EPSILON)
-        return
     either = group.add_mutually_exclusive_group(required=True)
     either.add_argument("--epsilon", metavar="E", help=EPSILON)
-    either.add_argument(near, type=int, metavar="N", help=f"in place of epsilon: {what}; the price follows")
+    either.add_argument("--share", metavar="S", help=SHARE)
+    if near is not None:
+        either.add_argument(near, type=int, metavar="N", help=f"in place of epsilon: {what}; the price follows")
 
 
 def domain(command: Group) -> None:

@@ -64,7 +64,8 @@ def run(args: argparse.Namespace) -> None:
 
     def ask(progress: Callable[[float | None], None]) -> Release:
         data = asking.dataset_of(args)
-        price, domain = {"epsilon": args.epsilon, "delta": args.delta}, asking.domain_of(args)
+        price = {"epsilon": args.epsilon, "share": args.share, "delta": args.delta}
+        domain = asking.domain_of(args)
         return data.top_k(**given, **price, domain=domain, fresh=args.fresh, progress=progress)
 
     def before() -> None:

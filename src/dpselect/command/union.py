@@ -58,7 +58,7 @@ def options(command: shared.Group) -> None:
         "--shares", metavar="S,S", help="the part of the budget for 1, 2, ... tokens (default for three: 1/2,1/3,1/6)"
     )
     shared.price(command, "--users-for", "an item that N users have, and no other item, is found 95 times of 100")
-    command.add_argument("--delta", default="1e-6", help=shared.DELTA + ")")
+    command.add_argument("--delta", help=shared.DELTA + ")")
     command.add_argument(
         "--max-items-per-user",
         dest="most",
@@ -93,7 +93,8 @@ def run(args: argparse.Namespace) -> None:
     given |= {"in_engine": args.in_engine, "users_for": args.users_for}
 
     def ask(progress: Callable[[float | None], None]) -> Release:
-        data, price = asking.dataset_of(args, text), {"epsilon": args.epsilon, "delta": args.delta}
+        data = asking.dataset_of(args, text)
+        price = {"epsilon": args.epsilon, "share": args.share, "delta": args.delta}
         return data.union(**given, **price, fresh=args.fresh, progress=progress)
 
     def before() -> None:

@@ -151,6 +151,7 @@ def quantile(
     *,
     bounds: Bounds,
     epsilon: Number | None = None,
+    share: Number | None = None,
     within: int | None = None,
     delta: Number = 0,
     step: Number | None = None,
@@ -173,7 +174,7 @@ def quantile(
     """
     paying = budget_of(budget)
     asked: dict[str, Any] = {"q": q, "bounds": bounds, "step": step, "per_user": None, "within": within}
-    query = at_price(QuantileQuery, paying, epsilon=epsilon, delta=delta, **asked)
+    query = at_price(QuantileQuery, paying, epsilon=epsilon, delta=delta, share=share, **asked)
     return paid(query, "values", values, budget=paying, fresh=fresh, draws=draws)
 
 
@@ -182,6 +183,7 @@ def median(
     *,
     bounds: Bounds,
     epsilon: Number | None = None,
+    share: Number | None = None,
     within: int | None = None,
     step: Number | None = None,
     budget: Budget | Where | None = None,
@@ -194,6 +196,7 @@ def median(
         MEDIAN,
         bounds=bounds,
         epsilon=epsilon,
+        share=share,
         within=within,
         step=step,
         budget=budget,

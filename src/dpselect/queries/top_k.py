@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
+from dpselect.accounting.two_prices import Price
 from dpselect.domain import Domain, domain_of, most_items, refuse_more
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
@@ -151,6 +152,14 @@ class TopKQuery(Query):
     def steps(self, release: Release) -> tuple[Steps, ...]:
         """The steps that an answer took."""
         return self.plan.steps(len(release))
+
+    def price_at(self, order: int | None) -> Price:
+        """What any answer costs at most an account of this Rényi order."""
+        return self.plan.price_at(order)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        """What an answer cost it."""
+        return self.plan.cost_at(release, order)
 
     @property
     def known(self) -> Domain | None:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpselect.accounting.composition import basic
+from dpselect.accounting.two_prices import Price, ceiling, of_outcome
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import candidates
@@ -79,6 +80,14 @@ class Plan(ABC):
     def spent(self, found: int) -> ApproxDP:  # noqa: ARG002
         """What an answer of `found` items costs."""
         return self.privacy.approx
+
+    def price_at(self, order: int | None) -> Price:
+        """What any answer costs at most an account of this Rényi order."""
+        return ceiling(self.privacy, order)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        """What an answer cost it."""
+        return of_outcome(self.privacy, self.steps(len(release)), order)
 
 
 @dataclass(frozen=True)

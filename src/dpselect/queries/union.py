@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpselect.accounting.two_prices import Price
 from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.aggregates.weight_groups import PairsElsewhere
@@ -27,6 +28,7 @@ from dpselect.parameters import Progress
 from dpselect.privacy import weak_points
 from dpselect.queries.found import found_by
 from dpselect.queries.query import Ready
+from dpselect.queries.union_price import union_price
 from dpselect.queries.union_terms import BOUND_SHARE, BOUNDS, UnionTerms, chosen_method
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, interval
@@ -39,6 +41,15 @@ ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time
 @dataclass(frozen=True, kw_only=True)
 class UnionQuery(UnionTerms):
     """All items that enough distinct users share, or the n-grams of a text."""
+
+    def price_at(self, order: int | None) -> Price:
+        """What any answer costs at most an account of this Rényi order."""
+        return union_price(self, self.most, order)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        """What an answer cost it: a bound that was chosen is a part of the answer."""
+        most = release.privacy.parameters.get("max_items_per_user") if self.chosen else self.most
+        return union_price(self, most if isinstance(most, int) else None, order)
 
     def ready(self, engine: Engine) -> Ready:
         """How the engine answers it, and what accuracy was asked for."""

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from dpselect import parameters
 from dpselect.errors import ParameterError, came
+from dpselect.queries.by_share import number_at, place_of
 from dpselect.release import formatting
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
 from dpselect.release.release import Release
@@ -19,8 +20,7 @@ from dpselect.release.release import Release
 ACCURACIES = ("within", "users_for")  # the parameters that say how near
 
 LARGEST_EPSILON = Fraction(100)  # a price beyond tells that the accuracy was a slip
-LOWEST, FIRST, DIGITS = -8, 100, 900  # epsilon is 100 to 999 times a power of ten, 1e-8 the least
-TOP = -LOWEST * DIGITS  # the place of 100
+LOWEST, TOP = place_of(Fraction(1, 10**6)), place_of(LARGEST_EPSILON)
 
 Miss = Callable[[Fraction], int | Fraction | None]
 """From an epsilon to the least that can be asked of it; None where nothing can be said."""
@@ -67,21 +67,21 @@ def price_for(name: str, wanted: int, miss: Miss, cheaper: str) -> Fraction:
     double until there is an end on both sides, and then the middle is tried; so it is each fourth time, whatever else.
     What is returned has been tried, and so has the epsilon before it, which is not enough.
     """
-    low, high, guess, step, tries = -1, TOP + 1, place(Fraction(1)), 1, 0
+    low, high, guess, step, tries = LOWEST - 1, TOP + 1, place(Fraction(1)), 1, 0
     while high - low > 1:
-        epsilon, tries = epsilon_at(guess), tries + 1
+        epsilon, tries = number_at(guess), tries + 1
         least = _tried(miss, epsilon)
         enough = least is not None and least <= wanted
         low, high = (low, guess) if enough else (guess, high)
         if low == TOP:
             raise _refusal(name, wanted, least, cheaper)
         near = guess if least is None else place(epsilon * (least + 1) / (wanted + 1))
-        if low >= 0 and high <= TOP and (tries % 4 == 0 or not low < near < high):
+        if low >= LOWEST and high <= TOP and (tries % 4 == 0 or not low < near < high):
             near = (low + high) // 2
         elif not low < near < high:
             near, step = (high - step if enough else low + step), 2 * step
         guess = min(max(near, low + 1), high - 1)
-    return epsilon_at(high)
+    return number_at(high)
 
 
 def _tried(miss: Miss, epsilon: Fraction) -> int | Fraction | None:
@@ -101,19 +101,10 @@ def _refusal(name: str, wanted: int, least: int | Fraction | None, cheaper: str)
     return ParameterError(name, must, wanted, f"a larger {name} is cheaper{cheaper}")
 
 
-def epsilon_at(place: int) -> Fraction:
-    """The epsilon of three digits at a place; places are in order."""
-    power, digits = divmod(place, DIGITS)
-    return (FIRST + digits) * Fraction(10) ** (power + LOWEST)
-
-
 def place(epsilon: Fraction) -> int:
     """The place of the first epsilon of three digits that is not below this one."""
-    power = LOWEST
-    while epsilon > (FIRST + DIGITS) * Fraction(10) ** power:
-        power += 1
-    digits = (epsilon / Fraction(10) ** power).__ceil__() - FIRST
-    return max(0, (power - LOWEST) * DIGITS + digits)
+    below = place_of(epsilon)
+    return max(LOWEST, below if number_at(below) == epsilon else below + 1)
 
 
 def best(k: int) -> str:

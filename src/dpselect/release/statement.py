@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Self
 
+from dpselect.accounting.two_prices import Price
 from dpselect.parameters import shown
 from dpselect.privacy import Neighbors, Privacy
 from dpselect.release import formatting
@@ -95,10 +96,15 @@ class Statement:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a budget was charged for a release: one sentence, and the numbers in it."""
+    """What a budget was charged for a release: one sentence, and the numbers in it.
+
+    `price` is what any answer to the question costs at most, at the order of the `payer`'s account; no file has it.
+    """
 
     sentence: str
     numbers: Mapping[str, object]
+    price: Price | None = field(default=None, compare=False, repr=False)
+    payer: object = field(default=None, compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Json]:
         """JSON types only."""
