@@ -44,8 +44,8 @@ def inspect(
 
     This is for the owner of the data: it has no privacy and costs no budget. Of files it says which lines are left out,
     and why, and which columns cannot be read. With `user` and `item` it says how many rows have none, how many users
-    and items there are, and how many items a user has. With `time`, `period` and `during` it says how many rows are in none of those periods,
-    and a user is one user in one of them.
+    and items there are, and how many items a user has. With `time`, `period` and `during` it says how many
+    rows are in none of those periods, and a user is one user in one of them.
     """
     flag("newlines_in_values", newlines_in_values)
     periods = settled(time, period, during, timezone)

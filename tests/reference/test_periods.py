@@ -78,12 +78,14 @@ def test_names_in_any_order_and_twice_are_one_question() -> None:
 BAD = {
     "another sort": ("month", "2026"), "no such month": ("month", "2026-13"), "no such day": ("day", "2026-02-29"),
     "no such week": ("week", "2025-W53"), "no such quarter": ("quarter", "2026-Q5"), "week 0": ("week", "2026-W00"),
-    "backwards": ("month", "2026-10..2026-09"), "three ends": ("year", "2024..2025..2026"), "half a range": ("year", "2026.."),
+    "backwards": ("month", "2026-10..2026-09"), "three ends": ("year", "2024..2025..2026"),
+    "half a range": ("year", "2026.."),
     "other digits": ("year", "\u0662\u0660\u0662\u0666"), "a short year": ("year", "26"), "a minus": ("year", "-2026"),
     "nothing": ("month", []), "no text": ("year", 2026), "one that is none": ("month", ["2026-10", None]),
     "bytes": ("year", b"2026"), "too early": ("year", "0999"), "too late": ("day", "9999-12-31"),
     "too many": ("day", "2024-01-01..2026-01-01"), "a date": ("day", datetime.date(2026, 1, 1)),
-    "a line end": ("year", "2026\n2027"), "very long": ("year", "9" * 10**6), "too many of many": ("week", ["1000-W01..9998-W01"]),
+    "a line end": ("year", "2026\n2027"), "very long": ("year", "9" * 10**6),
+    "too many of many": ("week", ["1000-W01..9998-W01"]),
 }  # fmt: skip
 
 
@@ -98,9 +100,9 @@ def test_the_ends_of_what_is_taken() -> None:
     for timezone in ("UTC", "Pacific/Kiritimati", "Etc/GMT+12"):
         for name in ("1000", "9998"):
             (one,) = made("year", name, timezone).all
-            assert made("year", name, timezone).midnight(one.start, in_utc=True) < made("year", name, timezone).midnight(
-                one.stop, in_utc=True
-            )
+            assert made("year", name, timezone).midnight(one.start, in_utc=True) < made(
+                "year", name, timezone
+            ).midnight(one.stop, in_utc=True)
     assert len(made("day", "2024-01-01..2025-05-14").all) == MOST == 500
 
 
@@ -155,7 +157,9 @@ def test_a_ledger_tells_periods_apart() -> None:
     ]  # fmt: skip
     typed = {"at": np.array(["2026-10-05"], dtype="M8[us]")}
     there, here = (
-        dps.Dataset(ROWS | typed, user="user", item="item", time="at", period="month", during="2026-09..2026-10", timezone=z)
+        dps.Dataset(
+            ROWS | typed, user="user", item="item", time="at", period="month", during="2026-09..2026-10", timezone=z
+        )
         for z in ("Asia/Tokyo", "UTC")
     )
     keys = [key(one) for one in (data(), *others)]

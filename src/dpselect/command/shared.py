@@ -68,9 +68,8 @@ def rows(group: Group) -> None:
     )
 
 
-def periods(command: Group) -> None:
+def periods(group: Group) -> None:
     """In which periods the rows lie: the promise is then for one user in one period."""
-    group = command.add_argument_group("periods")
     group.add_argument("--time", metavar="COLUMN", help="the time of a row; the promise is then per user and period")
     group.add_argument("--period", metavar="SORT", help="day, week, month, quarter or year")
     group.add_argument("--during", metavar="NAME,NAME", help="which: 2026-10, or 2026-09..2026-11, or several of these")
