@@ -230,6 +230,35 @@ def test_choose_pays_by_score_and_by_users(dpselect, events, book, tmp_path):
     assert of_ann(dpselect, book)["spent_epsilon"] == 2
 
 
+def test_a_share_of_the_budget_is_asked_in_place_of_an_epsilon(dpselect, events, book):
+    columns = ["--user", "user", "--item", "animal", "--budget", book, "--analyst", "ann", "--quiet"]
+    questions = {
+        "top": ["top", events, "-k", "2", *columns],
+        "union": ["union", events, "--max-items-per-user", "2", *columns],
+        "choose": ["choose", events, "--domain", "ant,bee", *columns],
+    }
+    for name, asked in questions.items():
+        ended = dpselect(*asked, "--share", "1%")
+        assert ended.status == 0, (name, ended)
+        assert re.search(r"charged: (0\.\d+|1) % of the budget of ann", ended.out), (name, ended.out)
+        again = dpselect(*asked, "--share", "1/100")
+        assert "charged: nothing" in again.out
+    for share, says in {
+        "0": "share must be a share above 0",
+        "abc": "share must be",
+        "2": 'all of it is "100%"',
+    }.items():
+        ended = dpselect(*questions["choose"], "--share", share)
+        assert (ended.status, ended.out) == (2, "")
+        assert says in ended.err
+    ended = dpselect(*questions["choose"], "--share", "1%", "--epsilon", "1")
+    assert (ended.status, ended.out) == (2, "")
+    assert "argument --epsilon: not allowed with argument --share" in ended.err
+    ended = dpselect("choose", events, "--user", "user", "--item", "animal", "--domain", "ant,bee", "--share", "1%")
+    assert (ended.status, ended.out) == (2, "")
+    assert "share must be given with a budget" in ended.err
+
+
 BAD = [
     (["--epsilon", "0,5", "--delta", "1e-6"], "epsilon must be"),
     (["--epsilon", "-1", "--delta", "1e-6"], "epsilon must be"),

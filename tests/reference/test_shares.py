@@ -212,6 +212,11 @@ def test_a_share_of_a_ledgers_budget_is_of_the_quota_or_of_what_is_left_to_all_a
         found = votes(budget).choose(domain=["ant", "bee"], share="1%")
         assert Fraction(99, 10000) < found.charged.numbers["share"] <= Fraction(1, 100)
         assert votes(budget).top_k(1, share="1%").privacy.delta == Fraction(5, 10**9)
+        query = ChooseQuery(domain=["ant", "bee"], epsilon=found.privacy.epsilon)
+        assert budget.left_for(found) == budget.left_for(query) > 90
+        ledger.grant(dps.Account("default", "bob"), "1/2", "5e-7")
+        with pytest.raises(ParameterError, match=r"^query must be a Query, or a release that this budget paid"):
+            dps.Budget.open(ledger, analyst="bob").left_for(found)
 
 
 # ---- how many more questions like the one that a release answers ------------------------------------------
