@@ -103,19 +103,12 @@ class Dataset:
             self._settle_budget()
 
     def _settle_periods(self) -> None:
-        """The periods that are meant: what says so is given together, or not at all."""
-        given = {"time": self.time, "period": self.period, "during": self.during}
-        if all(value is None for value in given.values()):
-            if self.timezone != "UTC":
-                raise ParameterError("time", "be given with timezone", "nothing")
-            return
-        from dpselect.periods import periods_of
+        """The periods that are meant. No calendar is imported where time does not matter."""
+        given = (self.time, self.period, self.during)
+        if given != (None, None, None) or self.timezone != "UTC":
+            from dpselect.periods import settled
 
-        for name, value in given.items():
-            if value is None:
-                there = next(other for other in given if given[other] is not None)
-                raise ParameterError(name, f"be given with {there}", "nothing")
-        object.__setattr__(self, "_periods", periods_of(self.time, self.period, self.during, self.timezone))
+            object.__setattr__(self, "_periods", settled(*given, self.timezone))
 
     def _settle_budget(self) -> None:
         """The budget that is meant. No ledger is imported where nobody pays."""
@@ -435,7 +428,8 @@ class Dataset:
             data["item"] = self.item
         if self._periods is not None:
             data |= self._periods.said
-        return question(verb, asked, data, (pinned and engine.fixed) or snapshot is not None, self._periods)
+        found = (pinned and engine.fixed) or snapshot is not None
+        return question(verb, asked, data, found, user=self.user, periods=self._periods)
 
     def engine(self) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""

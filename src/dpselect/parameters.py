@@ -283,8 +283,9 @@ def percent(part: Fraction | float, *, up: bool = False) -> str:
     >>> percent(Fraction(1, 3)), percent(Fraction(1, 3000), up=True), percent(1)
     ('33.33 %', '0.03334 %', '100 %')
     """
+    exact = Fraction(repr(part)) if isinstance(part, float) else part  # the decimal that a float stands for
     rounded = rounded_up if up else rounded_down
-    return f"{rounded(Fraction(part) * 100)} %"
+    return f"{rounded(exact * 100)} %"
 
 
 def _rounded(value: Fraction, how: str) -> str:

@@ -35,8 +35,15 @@ def dataset_of(args: argparse.Namespace, text: Text | None = None) -> Dataset:
         split=getattr(args, "split", None),
         table=args.table,
         newlines_in_values=args.newlines_in_values,
+        **periods_of(args),
         **payment(args),
     )
+
+
+def periods_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Which periods are meant, in Python's words."""
+    during = None if args.during is None else [name.strip() for name in args.during.split(",")]
+    return {"time": args.time, "period": args.period, "during": during, "timezone": args.timezone}
 
 
 def payment(args: argparse.Namespace) -> dict[str, Any]:

@@ -32,6 +32,7 @@ def options(command: shared.Group) -> None:
     shared.users(command, required=True)
     command.add_argument("--item", required=True, metavar="COLUMN", help="the values")
     shared.rows(command)
+    shared.periods(command)
     command.add_argument(
         "--q", default="0.5", metavar="Q,Q", help="which quantiles, ascending (default 0.5, the median)"
     )

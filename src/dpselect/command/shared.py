@@ -45,6 +45,7 @@ def users_and_items(group: Group, *, required: bool) -> None:
     users(group, required=required)
     group.add_argument("--item", required=required, metavar="COLUMN", help="what is counted, by distinct users")
     rows(group)
+    periods(group)
     split(group)
     group.add_argument("--max-items-per-user", type=int, metavar="N", help="keep N random items of every user")
 
@@ -65,6 +66,14 @@ def rows(group: Group) -> None:
         action="store_true",
         help="in CSV, a value in quotes may run over lines; all quotes must match, or one row hides others",
     )
+
+
+def periods(group: Group) -> None:
+    """In which periods the rows lie: the promise is then for one user in one period."""
+    group.add_argument("--time", metavar="COLUMN", help="the time of a row; the promise is then per user and period")
+    group.add_argument("--period", metavar="SORT", help="day, week, month, quarter or year")
+    group.add_argument("--during", metavar="NAME,NAME", help="which: 2026-10, or 2026-09..2026-11, or several of these")
+    group.add_argument("--timezone", default="UTC", metavar="NAME", help="where days begin (default UTC)")
 
 
 def price(group: Group, near: str | None = None, what: str = "") -> None:

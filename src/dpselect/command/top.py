@@ -22,6 +22,8 @@ examples:
       Exactly five of the films listed in another, public file, without any delta.
   dpselect top ratings.parquet --user user --item stars -k 2 --epsilon 1 --domain-range 1..5
       The two most used numbers of stars, one to five.
+  dpselect top plays.parquet --user user --item artist --epsilon 1 --time at --period month --during 2026-10
+      Of October 2026 alone; the promise is for one user in one month.
   dpselect top plays.parquet --user user --item artist --epsilon 1 --budget budget.sqlite --analyst ann
       Paid from ann's budget; refused, before any row is read, when that does not suffice.
   dpselect top plays.parquet --user user --item artist -k 10 --within 50

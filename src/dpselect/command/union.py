@@ -45,6 +45,7 @@ def options(command: shared.Group) -> None:
     either.add_argument("--item", metavar="COLUMN", help="the items")
     either.add_argument("--text", metavar="COLUMN", help="a text, whose tokens are the items")
     shared.rows(command)
+    shared.periods(command)
     shared.split(command)
     text = command.add_argument_group("how a text is cut")
     text.add_argument("--ngrams", metavar="N|M-N", help="how many tokens in a row: 2, or 1-3 (default 1)")

@@ -349,7 +349,9 @@ class LedgerBudget(Budget):
                 order, during = standing.order, question.periods
                 ceiling = asked.price_at(order)
                 try:
-                    reservation = ledger.reserve(self.account, ceiling, question.text, order=order, during=during)
+                    reservation = ledger.reserve(
+                        self.account, ceiling, question.text, order=order, user=question.user, during=during
+                    )
                     ledger.start(reservation)
                 except BaseException:
                     if reservation is not None:

@@ -257,7 +257,8 @@ class Deposit:
         asked = {"epsilon": terms.epsilon, "delta": terms.delta, "k_star": terms.k_star, "l_star": terms.l_star}
         with budget.ledger() as ledger:
             total, what = Charge.up(terms.epsilon, terms.delta), question("picks", asked, {}, False)
-            self._reservation = ledger.reserve(budget.account, total, what.text)
+            column = ledger.data_account(budget.account.dataset).user  # which each question is asked for again
+            self._reservation = ledger.reserve(budget.account, total, what.text, user=column)
 
     def start(self) -> None:
         """The ledger knows from now on that rows may be read, so that the total can no longer go back whole."""
