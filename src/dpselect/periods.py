@@ -19,6 +19,7 @@ MOST = 500
 """Periods of one question."""
 YEARS = range(1000, 9999)
 UTC = "UTC"
+_NO_ZONES = {"localtime", "posixrules", "Factory"}  # names by which systems call one of their own
 Day = datetime.date
 
 
@@ -134,6 +135,18 @@ class Periods:
         return tuple(one.name for one in self.all if self.midnight(one.stop, in_utc=True) > here)
 
 
+def settled(time: object, period: object, during: object, timezone: object) -> Periods | None:
+    """The periods of parameters that are given together, or not at all."""
+    given = {"time": time, "period": period, "during": during}
+    there = [name for name, value in given.items() if value is not None]
+    if not there and timezone == UTC:
+        return None
+    for name, value in given.items():
+        if value is None:
+            raise ParameterError(name, f"be given with {there[0] if there else 'timezone'}", "nothing")
+    return periods_of(time, period, during, timezone)
+
+
 def periods_of(time: object, period: object, during: object, timezone: object) -> Periods:
     """The periods that a caller means, or a clear error. No clock is asked and no row is read."""
     if not isinstance(time, str) or not time.strip():
@@ -188,10 +201,10 @@ def _unreadable(sort: str, text: object) -> ParameterError:
 
 
 def zone_of(name: object) -> str:
-    """A time zone by its name. What this computer takes for its own is none: it is another one elsewhere."""
+    """A time zone by its name, which is the same one elsewhere."""
     if name == UTC:
         return UTC
-    must, known = "be the name of a time zone, like Europe/Berlin", zoneinfo.available_timezones()
+    must, known = "be the name of a time zone, like Europe/Berlin", zoneinfo.available_timezones() - _NO_ZONES
     if not known:
         raise ParameterError("timezone", must, came(name), "this system has none but UTC: pip install tzdata")
     if not isinstance(name, str) or name not in known:

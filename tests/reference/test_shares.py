@@ -165,11 +165,11 @@ def test_a_budget_that_adds_up_is_shared_by_epsilon():
 def test_questions_of_one_kind_for_a_hundredth_fit_a_hundred_times():
     budget, charged = dps.Budget(epsilon=1, delta="1e-6"), []
     while budget.left >= 0.01:
-        charged.append(votes(budget).choose(domain=["ant", "bee"], share="1%").charged)
+        charged.append(dps.choose([1, 900], share="1%", budget=budget).charged)
     assert len(charged) >= 100
     assert all(one.sentence.startswith(("0.99", "1 %")) for one in charged)
     with pytest.raises(dps.BudgetError, match="the question costs up to"):
-        votes(budget).choose(domain=["ant", "bee"], share="1%")
+        dps.choose([1, 900], share="1%", budget=budget)
 
 
 def test_what_was_taken_changes_no_share_so_that_stored_answers_are_found_again(tmp_path):

@@ -45,6 +45,7 @@ def users_and_items(group: Group, *, required: bool) -> None:
     users(group, required=required)
     group.add_argument("--item", required=required, metavar="COLUMN", help="what is counted, by distinct users")
     rows(group)
+    periods(group)
     split(group)
     group.add_argument("--max-items-per-user", type=int, metavar="N", help="keep N random items of every user")
 
@@ -67,11 +68,21 @@ def rows(group: Group) -> None:
     )
 
 
-def price(group: Group) -> None:
-    """What may be spent, exactly as typed: 0.1 is one tenth."""
+def periods(group: Group) -> None:
+    """In which periods the rows lie: the promise is then for one user in one period."""
+    group.add_argument("--time", metavar="COLUMN", help="the time of a row; the promise is then per user and period")
+    group.add_argument("--period", metavar="SORT", help="day, week, month, quarter or year")
+    group.add_argument("--during", metavar="NAME,NAME", help="which: 2026-10, or 2026-09..2026-11, or several of these")
+    group.add_argument("--timezone", default="UTC", metavar="NAME", help="where days begin (default UTC)")
+
+
+def price(group: Group, near: str | None = None, what: str = "") -> None:
+    """What may be spent, exactly as typed: 0.1 is one tenth; or, in its place, how near the answer must be."""
     either = group.add_mutually_exclusive_group(required=True)
     either.add_argument("--epsilon", metavar="E", help=EPSILON)
     either.add_argument("--share", metavar="S", help=SHARE)
+    if near is not None:
+        either.add_argument(near, type=int, metavar="N", help=f"in place of epsilon: {what}; the price follows")
 
 
 def domain(command: Group) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -21,6 +21,7 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.parameters import Progress
 from dpselect.privacy import ApproxDP, Privacy, Steps
+from dpselect.queries.within import Asked
 from dpselect.release.accuracy import said_items
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class Query(ABC):
 
     verb: ClassVar[str]
     unfit: ClassVar[tuple[str, ...]] = ()  # what the data may not say, because this question has no use for it
+
+    asked: Asked | None = field(init=False, repr=False, compare=False, default=None)  # the accuracy it was priced by
 
     @property
     @abstractmethod
