@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpselect import parameters
@@ -21,8 +21,9 @@ from dpselect.privacy import Neighbors, warn_if_weak
 if TYPE_CHECKING:
     from dpselect.ledger.budget import Budget, Where
     from dpselect.ledger.question import Question
+    from dpselect.periods import Periods
     from dpselect.queries.quantile import Bounds
-    from dpselect.queries.query import Query
+    from dpselect.queries.query import Query, Ready
     from dpselect.release.release import Release
     from dpselect.texts.text import Text, Words
 
@@ -44,6 +45,11 @@ class Dataset:
     distinct items of each user, chosen at random anew for every question. `split` makes the parts of a text the
     items: with `split=" "` the words of a message count, each once for a user who wrote it.
 
+    With `time`, the column that holds the time of a row, `period` ("day", "week", "month", "quarter" or "year") and
+    `during` the rows of some periods count: "2026-10", "2026-09..2026-11", or a list of such. The guarantee is then for
+    one user in one period: where a question is about several, that pair is the user in every bound and number
+    (docs/periods.md). `timezone` says when days begin.
+
     Text files are read as text: `where="age::INT > 30"` makes a number. One line is one record, and a line that does
     not fit is left out. `newlines_in_values=True` is for CSV files in which a value in quotes may run over several
     lines: whoever sets it says that all quotes in the files match, or one row may hide others (docs/data.md).
@@ -53,7 +59,8 @@ class Dataset:
     With `budget` every question is paid: a `Budget`, a `PickBudget`, or the path of a ledger, which is then this
     computer's user's budget for the data called "default". What does not fit is refused before a row is read. The same
     question of the same files is answered again and costs nothing. `epsilon` may be left out where a `PickBudget` pays,
-    and a budget in memory or of picks has its own delta for questions that name none.
+    and a budget in memory or of picks has its own delta for questions that name none. `share="1%"` in place of epsilon
+    asks for as much of the budget: with the largest epsilon, of three digits, whose ceiling takes no more of it.
     """
 
     source: object
@@ -66,6 +73,11 @@ class Dataset:
     table: str | None = None
     newlines_in_values: bool = False
     budget: Budget | Where | None = None
+    time: str | None = None
+    period: str | None = None
+    during: str | Sequence[str] | None = None
+    timezone: str = "UTC"
+    _periods: Periods | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         _text("user", self.user, "be the name of a column")
@@ -86,8 +98,17 @@ class Dataset:
             most = whole("max_items_per_user", self.max_items_per_user, least=1)
             object.__setattr__(self, "max_items_per_user", most)
         parameters.flag("newlines_in_values", self.newlines_in_values)
+        self._settle_periods()
         if self.budget is not None:
             self._settle_budget()
+
+    def _settle_periods(self) -> None:
+        """The periods that are meant. No calendar is imported where time does not matter."""
+        given = (self.time, self.period, self.during)
+        if given != (None, None, None) or self.timezone != "UTC":
+            from dpselect.periods import settled
+
+            object.__setattr__(self, "_periods", settled(*given, self.timezone))
 
     def _settle_budget(self) -> None:
         """The budget that is meant. No ledger is imported where nobody pays."""
@@ -110,6 +131,11 @@ class Dataset:
         return None if isinstance(self.item, str) else self.item.words
 
     @property
+    def periods(self) -> tuple[str, ...]:
+        """The names of the periods that are asked for, in their order; none where time does not matter."""
+        return () if self._periods is None else self._periods.names
+
+    @property
     def paying(self) -> Budget | None:
         """The budget that pays; None where nobody keeps account."""
         return self.budget  # type: ignore[return-value] # __post_init__ has read it
@@ -120,6 +146,8 @@ class Dataset:
             if getattr(self, name) is not None:
                 given.append(f"{name}={getattr(self, name)!r}")
         given += ["newlines_in_values=True"] if self.newlines_in_values else []
+        if self._periods is not None:
+            given += [f"{name}={value!r}" for name, value in self._periods.said.items()]
         return f"Dataset({shown(self.source)}, {', '.join(given)})"
 
     def top_k(
@@ -127,6 +155,8 @@ class Dataset:
         k: int = 10,
         *,
         epsilon: Number | None = None,
+        share: Number | None = None,
+        within: int | None = None,
         delta: Number | None = None,
         domain: object = None,
         counts: bool = False,
@@ -149,6 +179,9 @@ class Dataset:
         "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "joint-sequence", or one of
         "joint-set", "canonical-set", "joint-permute-and-flip" and "canonical-permute-and-flip". These four choose a set
         in no order, which is often nearer to the true one; they need `ranked=False`, which also lets "auto" take one.
+        `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many
+        users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows from it
+        (docs/within.md).
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -156,7 +189,12 @@ class Dataset:
         """
         from dpselect.queries.top_k import TopKQuery
 
-        query = TopKQuery(
+        query = self._query(
+            TopKQuery,
+            epsilon=epsilon,
+            share=share,
+            delta=delta,
+            needed=domain is None,
             k=k,
             domain=domain,
             counts=counts,
@@ -164,7 +202,7 @@ class Dataset:
             method=method,
             ranked=ranked,
             max_items_per_user=self.max_items_per_user,
-            **self._price("top_k", epsilon, delta, needed=domain is None),
+            within=within,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -172,6 +210,8 @@ class Dataset:
         self,
         *,
         epsilon: Number | None = None,
+        share: Number | None = None,
+        users_for: int | None = None,
         delta: Number | None = None,
         max_items_per_user: int | str | None = None,
         method: str = AUTO,
@@ -192,7 +232,8 @@ class Dataset:
         "weighted-laplace" (docs/set-union.md has them all). Where the items are those of a `Text`, n-grams are released
         level by level, and `shares` says how the levels share the budget: by default three levels 1/2, 1/3 and 1/6.
         `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
-        item each ("greedy-geometric", "greedy-laplace") then choose those first. `in_engine=True` leaves users and
+        item each ("greedy-geometric", "greedy-laplace") then choose those first. `users_for`, in place of epsilon, says
+        of how many users an item is to be found; the price follows (docs/within.md). `in_engine=True` leaves users and
         their items in the engine, which spills to disk what does not fit into memory (docs/set-union.md).
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -200,15 +241,20 @@ class Dataset:
         """
         from dpselect.queries.union import UnionQuery
 
-        query = UnionQuery(
+        query = self._query(
+            UnionQuery,
+            epsilon=epsilon,
+            share=share,
+            delta=delta,
+            needed=True,
             method=method,
             max_items_per_user=self.max_items_per_user if max_items_per_user is None else max_items_per_user,
             counts=counts,
             shares=shares,
             popular=popular,
             in_engine=in_engine,
+            users_for=users_for,
             words=self.words,
-            **self._price("union", epsilon, delta, needed=True),
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -217,6 +263,7 @@ class Dataset:
         *,
         domain: object,
         epsilon: Number | None = None,
+        share: Number | None = None,
         method: str = "exponential",
         neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
         fresh: bool = False,
@@ -230,12 +277,14 @@ class Dataset:
         """
         from dpselect.queries.choose import ChooseQuery
 
-        query = ChooseQuery(
+        query = self._query(
+            ChooseQuery,
+            epsilon=epsilon,
+            share=share,
             domain=domain,
             method=method,
             neighbors=neighbors,
             max_items_per_user=self.max_items_per_user,
-            **self._price("choose", epsilon),
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -245,6 +294,8 @@ class Dataset:
         *,
         bounds: Bounds,
         epsilon: Number | None = None,
+        share: Number | None = None,
+        within: int | None = None,
         delta: Number = 0,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
@@ -258,11 +309,13 @@ class Dataset:
         `per_user` a "random" one of their distinct values, their "min", "max" or "mean". `bounds` are two numbers
         chosen without looking at the data; what lies beyond counts as the bound. The answer is a point low + i `step`;
         without a step the points are very dense. Several q share the price; a small delta makes them more accurate.
+        `within`, in place of epsilon, is the most users by which a rank may be missed, 95 times of 100; the price
+        follows (docs/within.md).
         """
         from dpselect.queries.quantile import QuantileQuery
 
-        price = self._price("quantile", epsilon, delta)
-        query = QuantileQuery(q=q, bounds=bounds, step=step, per_user=per_user, **price)
+        asked: dict[str, Any] = {"q": q, "bounds": bounds, "step": step, "per_user": per_user, "within": within}
+        query = self._query(QuantileQuery, epsilon=epsilon, delta=delta, share=share, **asked)
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def median(
@@ -270,6 +323,8 @@ class Dataset:
         *,
         bounds: Bounds,
         epsilon: Number | None = None,
+        share: Number | None = None,
+        within: int | None = None,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
         fresh: bool = False,
@@ -283,6 +338,8 @@ class Dataset:
             MEDIAN,
             bounds=bounds,
             epsilon=epsilon,
+            share=share,
+            within=within,
             step=step,
             per_user=per_user,
             fresh=fresh,
@@ -311,13 +368,23 @@ class Dataset:
         query.refuse_inner("asked of a data set")
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
-    def _price(
-        self, verb: str, epsilon: Number | None, delta: Number | None = None, *, needed: bool = False
-    ) -> dict[str, Any]:
-        """The price that was named, or that of the budget where none was."""
-        if self.paying is None:
-            return parameters.price(epsilon, delta)
-        return self.paying.price(verb, epsilon, delta, needed=needed)
+    def _query(
+        self,
+        kind: type[Query],
+        *,
+        epsilon: Number | None,
+        delta: Number | None = None,
+        share: Number | None = None,
+        needed: bool = False,
+        **given: Any,
+    ) -> Query:
+        """The question of a verb, at the price that was named, or that of the budget where none was.
+
+        `needed` says that it needs a delta.
+        """
+        from dpselect.queries.at_price import at_price
+
+        return at_price(kind, self.paying, epsilon=epsilon, delta=delta, share=share, needed=needed, **given)
 
     def _ask(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         """The answer to a checked question, paid if there is a budget."""
@@ -330,12 +397,21 @@ class Dataset:
         if budget is not None:
             budget.check(query.price.neighbors)
         with self.engine() as engine:
-            answer = query.ready(engine)
+            answer = self._said_of_periods(query.ready(engine))
             if budget is None:
                 return answer(secure(draws), progress)
             asked = {**query.key, "secure": draws is None or draws.secure}
             what = self.question(query.verb, asked, engine, budget.snapshot)
             return budget.pay(query, what, lambda: answer(secure(draws), progress), fresh=fresh)
+
+    def _said_of_periods(self, answer: Ready) -> Ready:
+        """The same answer, whose statement is about users in one period where periods are asked for."""
+        periods = self._periods
+        if periods is None:
+            return answer
+        from dpselect.release.in_periods import in_periods
+
+        return lambda draws, progress: in_periods(answer(draws, progress), periods)
 
     def question(self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None) -> Question:
         """What is asked of which rows, as a budget knows it again; the engine is open for it."""
@@ -350,7 +426,10 @@ class Dataset:
             data["ngrams"] = [self.item.words.shortest, self.item.words.longest]
         else:
             data["item"] = self.item
-        return question(verb, asked, data, (pinned and engine.fixed) or snapshot is not None)
+        if self._periods is not None:
+            data |= self._periods.said
+        found = (pinned and engine.fixed) or snapshot is not None
+        return question(verb, asked, data, found, user=self.user, periods=self._periods)
 
     def engine(self) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""
@@ -363,6 +442,7 @@ class Dataset:
             split=self.split,
             table=self.table,
             newlines_in_values=self.newlines_in_values,
+            periods=self._periods,
             key=fresh_key(),
         )
 

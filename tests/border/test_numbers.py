@@ -162,6 +162,7 @@ def test_a_tenth_is_shown_as_a_tenth() -> None:
 
 def test_three_tenths_pay_for_three_questions_of_a_tenth(tmp_path: Path) -> None:
     with dps.Ledger.create(tmp_path / "budget.db") as ledger:
+        ledger.data("default", 0.3, 0)
         ledger.grant(dps.Account(dataset="default", analyst="ada"), 0.3, 0)
         for _ in range(3):
             dps.choose({"a": 1, "b": 2}, epsilon=0.1, budget=dps.Budget.open(ledger, analyst="ada"))

@@ -20,6 +20,7 @@ STEP = 41  # a prime, so that no rhythm of the code hides a line; tests/ledger k
 def test_a_question_killed_anywhere_is_paid_or_was_never_answered(events, tmp_path):
     ledger = tmp_path / "budget.sqlite"
     with dps.Ledger.create(ledger) as book:
+        book.data("default", 10**6, "0.9")
         book.grant(dps.Account("default", "ann"), 10**6, "0.9")
     command = [sys.executable, SCRIPT, events, ledger, "1", str(STEP)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)

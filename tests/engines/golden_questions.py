@@ -15,6 +15,7 @@ from dpselect.engines.port import PerUser
 from dpselect.engines.registry import open_engine
 from dpselect.engines.sql import sets
 from dpselect.engines.sql.engine import SqlEngine
+from dpselect.periods import periods_of
 from dpselect.texts.tokenizer import Tokenizer
 
 FOLDER = Path(__file__).parent / "golden"
@@ -28,6 +29,8 @@ NUMBERS = {"user": "visitor", "item": "amount"}
 GRID = Grid.of((-5, 95.5), "0.5")
 K_BAR = 20
 WHERE = "paid AND price < 2.5 AND item <> 'it''s' AND NOT (day > '2024-02-01' OR \"at\" IS NULL)"
+MONTHS = {"periods": periods_of("at", "month", ["2024-01..2024-02", "2024-05"], "Europe/Berlin")}
+ONE_DAY = {"periods": periods_of("day", "day", "2024-01-31", "Europe/Berlin")}
 
 Ask = Callable[[SqlEngine], object]
 
@@ -50,6 +53,9 @@ QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], li
     (TEXTS, lambda engine: engine.top(K_BAR + 1), [[]], ["top"]),
     (TEXTS | {"max_items_per_user": 3}, lambda engine: engine.top(K_BAR + 1), [[]], ["top bounded"]),
     (TEXTS | {"where": WHERE}, lambda engine: engine.top(K_BAR + 1), [[]], ["top where"]),
+    (TEXTS | MONTHS, lambda engine: engine.top(K_BAR + 1), [[]], ["top of months"]),
+    (TEXTS | ONE_DAY, lambda engine: engine.top(K_BAR + 1), [[]], ["top of a day"]),
+    (NUMBERS | MONTHS, _users_at(PerUser.RANDOM), [[]], ["number users_at random of months"]),
     (TEXTS | {"split": "it's \\ "}, lambda engine: engine.top(K_BAR + 1), [[]], ["top split"]),
     (TEXTS, lambda engine: engine.grouped().label(0, 1), [[(5, 2)], [("b",)]], ["groups", "name"]),
     (TEXTS, lambda engine: engine.grouped(Listed(("a", "it's \\", '"\u00e9"'))), [[]], ["domain"]),

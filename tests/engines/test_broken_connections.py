@@ -17,6 +17,7 @@ from dpselect.errors import DataError
 from dpselect.ledger import Kind
 from dpselect.release.release import Release
 from tests.engines.test_postgres import filled, run
+from tests.ledger.amounts import grant
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -29,7 +30,7 @@ LOST = "the connection to the server was lost"
 def book(tmp_path: Path) -> str:
     place = str(tmp_path / "budget.sqlite")
     with dps.Ledger.create(place) as ledger:
-        ledger.grant(ANN, 100, "0.1")
+        grant(ledger, ANN, 100, "0.1")
     return place
 
 

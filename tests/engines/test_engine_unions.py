@@ -17,6 +17,7 @@ from dpselect.methods import methods, names
 from dpselect.queries.union import SAID, UnionQuery, bound_at, chosen_bound, placed
 from dpselect.queries.union_terms import BOUNDS
 from dpselect.testing import SeededDraws
+from tests.ledger.amounts import grant
 
 ABLE = [one.name for one in methods("union") if one.in_engine]
 PRICE = {"epsilon": 8, "delta": "1e-9"}
@@ -118,7 +119,7 @@ def test_data_that_memory_refuses_are_answered(monkeypatch):
 def test_a_ledger_charges_it_once_and_knows_it_from_a_union_in_memory(tmp_path):
     account = dps.Account(dataset="default", analyst="ann")
     with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
-        ledger.grant(account, epsilon=100, delta="1e-6")
+        grant(ledger, account, epsilon=100, delta="1e-6")
         data = dataset(budget=dps.Budget.open(ledger, analyst="ann", snapshot="today"))
         first, again = (data.union(**PRICE, max_items_per_user=3, in_engine=True) for _ in range(2))
         assert again.items == first.items

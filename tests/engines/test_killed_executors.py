@@ -12,6 +12,7 @@ import pytest
 
 import dpselect as dps
 from tests.engines import spark as local_spark
+from tests.ledger.amounts import grant
 
 SCRIPT = Path(__file__).with_name("killed_executors.py")
 pytestmark = pytest.mark.slow
@@ -37,7 +38,7 @@ def lives(tmp_path_factory: pytest.TempPathFactory) -> Lives:
     for failures in ("4", "1"):
         ledger = folder / f"budget-{failures}.sqlite"
         with dps.Ledger.create(ledger) as book:
-            book.grant(dps.Account("default", "ann"), 10**6, "0.9")
+            grant(book, dps.Account("default", "ann"), 10**6, "0.9")
         command += [ledger, folder, failures]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

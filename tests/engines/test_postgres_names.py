@@ -22,6 +22,7 @@ from dpselect.ledger import Account, Ledger
 from tests.engines.sources import Row
 from tests.engines.test_conformance import pairs
 from tests.engines.test_postgres import engine, filled, run
+from tests.ledger.amounts import grant
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -253,7 +254,7 @@ def test_the_ledger_calls_nothing_that_others_planted(postgres_server, mallory):
     )
     account = Account("default", "ann")
     with Ledger.create(address) as ledger:
-        ledger.grant(account, 1, 0)
+        grant(ledger, account, 1, 0)
         assert ledger.balance(account).left.epsilon == 1
         assert ledger.verify() == []
     with psycopg.connect(address, autocommit=True) as connection, pytest.raises(psycopg.Error, match="called"):

@@ -18,6 +18,7 @@ from dpselect.errors import DataError, ParameterError
 from tests.engines.sources import AWKWARD, counts
 from tests.engines.test_conformance import pairs
 from tests.engines.test_postgres import engine, filled, run
+from tests.ledger.amounts import grant
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -67,7 +68,7 @@ def test_the_command(awkward, tmp_path, capsys):
 def test_a_ledger_knows_the_rows_and_no_password(awkward, new_database, tmp_path: Path):
     place = str(tmp_path / "budget.sqlite")
     with dps.Ledger.create(place) as ledger:
-        ledger.grant(dps.Account("default", "ann"), 4, "1e-5")
+        grant(ledger, dps.Account("default", "ann"), 4, "1e-5")
 
     def used(address: str) -> object:
         dataset(address, budget=dps.Budget.open(place, analyst="ann", snapshot="monday")).choose(

@@ -22,6 +22,7 @@ from dpselect.engines.registry import open_engine
 from dpselect.engines.sql.engine import SqlEngine
 from dpselect.engines.warehouse.dialects import FLAVOURS
 from dpselect.errors import DataError, ParameterError
+from dpselect.periods import periods_of
 from dpselect.testing import SeededDraws
 from dpselect.texts.tokenizer import Tokenizer
 from tests.engines.golden_questions import GRID, TYPES
@@ -67,8 +68,8 @@ def opened(dialect: str) -> Opened:
     return engine
 
 
-def judge(rows: Sequence[Row] = AWKWARD, *, item: str = "item", **more: object) -> DuckDBEngine:
-    return DuckDBEngine(prepared(rows), user="user_id", item=item, table="shop.events", key=KEY, **more)
+def judge(rows: Sequence[Row] = AWKWARD, *, user: str = "user_id", item: str = "item", **more: object) -> DuckDBEngine:
+    return DuckDBEngine(prepared(rows), user=user, item=item, table="shop.events", key=KEY, **more)
 
 
 # ---- the same histogram -----------------------------------------------------------------------------------
@@ -122,6 +123,38 @@ def test_filters_as_in_duckdb(opened):
             assert pairs(found.top(99)) == pairs(right.top(99)) != []
 
 
+@pytest.mark.parametrize("user", ["user_id", "visitor", "price", "day"])
+@pytest.mark.parametrize(
+    ("column", "timezone", "durings"),
+    [
+        ("at", "UTC", ("2024-01-01..2024-01-03", ["2024-01-01", "2024-01-03"], "2024-01-02")),
+        ("day", "Europe/Berlin", ("2024-01-21..2024-01-25", ["2024-01-22", "2024-01-25..2024-01-28"], "2024-01-24")),
+    ],
+    ids=["at", "day"],
+)
+def test_periods_as_in_duckdb(opened, user, column, timezone, durings):
+    for during in durings:
+        asked = periods_of(column, "day", during, timezone)
+        for more in ({}, {"max_items_per_user": 1}):
+            with judge(user=user, periods=asked, **more) as right, opened(user=user, periods=asked, **more) as found:
+                ours, theirs = pairs(found.top(99)), pairs(right.top(99))
+                assert sum(n for _, n in ours) == sum(n for _, n in theirs) > 0
+                assert more or ours == theirs
+
+
+def test_a_moment_of_a_warehouse_is_one_in_utc(opened):
+    """What DuckDB has as clocks without a zone is UTC there, so Berlin's day of it begins an hour before."""
+    asked = periods_of("at", "day", "2024-01-02", "Europe/Berlin")
+    moments = "\"at\" >= '2024-01-01 23:00' AND \"at\" < '2024-01-02 23:00'"
+    with judge(where=moments) as right, opened(periods=asked) as found:
+        assert pairs(found.top(99)) == pairs(right.top(99)) != []
+
+
+def test_a_text_tells_no_time_there(opened):
+    with pytest.raises(ParameterError, match="time must be a column of dates or timestamps, got a column of text"):
+        opened(periods=periods_of("item", "day", "2024-01-02", "UTC"))
+
+
 @pytest.mark.parametrize("item", ["amount", "price", "tax", "day", "at", "paid"])
 def test_types_as_in_duckdb(opened, item):
     with judge(item=item) as right, opened(item=item) as found:
@@ -151,6 +184,9 @@ def test_each_dialect_in_short(dialect):
         everyone.weigh(np.array([6, 3], dtype=np.int64), KEY)
         everyone.release(np.array([0]))
         assert len({*everyone.names()} - {*first}) == 1
+    months = periods_of("at", "day", ["2024-01-01", "2024-01-03..2024-02-02"], "UTC")
+    with open_engine(source, **names, periods=months) as found, judge(periods=months) as right:
+        assert pairs(found.top(1000)) == pairs(right.top(1000)) != counts(AWKWARD)
     with open_engine(source, **names, max_items_per_user=2) as found:
         rows = [(user, item) for user, item, _ in AWKWARD if user is not None and item is not None]
         assert dict(pairs(found.top(1000))) == kept(rows, 2, KEY)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpselect.ledger import Account, Balance, Charge, Ledger, Reservation
+from dpselect.accounting.two_prices import Price, ceiling, of_outcome
+from dpselect.ledger import Account, Balance, Charge, Ledger, Reservation, Standing
+from dpselect.parameters import Number
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.release.release import Release
 
@@ -35,6 +37,12 @@ class Costing:
     def steps(self, release: Release) -> Sequence[Steps]:
         return (Steps(PureDP(self.spent(release).epsilon), 1),)
 
+    def price_at(self, order: int | None) -> Price:
+        return ceiling(self.price, order)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        return of_outcome(self.price, self.steps(release), order)
+
 
 def charge(epsilon: str, delta: str = "0") -> Charge:
     return Charge.up(Fraction(epsilon), Fraction(delta))
@@ -47,6 +55,15 @@ def started(ledger: Ledger, account: Account, ceiling: Charge, question: str = "
     return reservation
 
 
-def ask(ledger: Ledger, account: Account, price: Charge, question: str = "{}", release: str | None = "[]") -> Balance:
+def ask(ledger: Ledger, account: Account, price: Charge, question: str = "{}", release: str | None = "[]") -> Standing:
     """One whole life: reserve, read, then settle for all of it."""
     return ledger.settle(started(ledger, account, price, question), price, release)
+
+
+def grant(
+    ledger: Ledger, account: Account, epsilon: Number, delta: Number, *, total: bool = False, of: str = "1000"
+) -> Balance:
+    """A quota in an account that has room for all that tests ask; it is made where there is none."""
+    if all(data.dataset != account.dataset for data, _ in ledger.data_accounts()):
+        ledger.data(account.dataset, of, "0.1")
+    return ledger.grant(account, epsilon, delta, total=total)

@@ -80,6 +80,8 @@ def main(where: str, step: int, copy: str | None = None) -> None:
             shutil.copy(where, place)
         else:
             with Ledger(where) as ledger:
+                if not ledger.data_accounts():
+                    ledger.data(account.dataset, 1000, "0.1")
                 ledger.grant(account, 1, "1e-6")
         reading, writing = os.pipe()
         child = os.fork()

@@ -375,6 +375,8 @@ def main(kind: str, where: str, words: str = "") -> None:
         account = dps.Account("default", analyst)
         if kind != "none":
             with dps.Ledger(where) as ledger:
+                if not ledger.data_accounts():
+                    ledger.data(account.dataset, 1000, "0.1")
                 ledger.grant(account, TOTAL, DELTA)
         reading, writing = os.pipe()
         runner = os.fork()

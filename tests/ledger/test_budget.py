@@ -9,33 +9,49 @@ import pytest
 
 from dpselect.errors import BudgetError, LedgerError, ParameterError
 from dpselect.ledger import ZERO, Account, Charge, Kind, Ledger, Reservation
-from tests.ledger.amounts import ask, charge, started
+from dpselect.ledger.account import ALWAYS
+from dpselect.ledger.standing import Used
+from tests.ledger.amounts import ask, charge, grant, started
 
 BOB = Account("plays", "bob")
 
 
 def test_a_grant_adds(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, "0.5", 0)
-    balance = ledger.grant(ann, Fraction(1, 4), "1e-6")
+    grant(ledger, ann, "0.5", 0)
+    balance = grant(ledger, ann, Fraction(1, 4), "1e-6")
     assert balance == ledger.balance(ann)
     assert (balance.granted, balance.spent, balance.reserved) == (charge("0.75", "1e-6"), ZERO, ZERO)
     assert balance.left == balance.granted
 
 
 def test_a_total_replaces(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, "0.001")
+    grant(ledger, ann, 1, "0.001")
     ask(ledger, ann, charge("0.25", "0.0001"))
     ledger.reserve(ann, charge("0.25"), "{}")
-    assert ledger.grant(ann, "0.5", "0.0001", total=True).left == ZERO
-    with pytest.raises(ParameterError, match=r"epsilon must be at least the 0\.5 that is spent or reserved, got 0\.4"):
-        ledger.grant(ann, "0.4", "0.1", total=True)
-    with pytest.raises(ParameterError, match=r"delta must be at least the 0\.0001 that is spent"):
-        ledger.grant(ann, "3", "0", total=True)
-    assert ledger.grant(ann, 2, "0.5", total=True).granted == charge("2", "0.5")
+    assert grant(ledger, ann, "0.5", "0.0001", total=True).left == ZERO
+    assert grant(ledger, ann, 2, "0.5", total=True).granted == charge("2", "0.5")
     assert ledger.verify() == []
 
 
-@pytest.mark.parametrize(
+@pytest.mark.parametrize(("total", "left"), [(("0.4", "0.1"), ("0", "0.0999")), ((3, 0), ("2.5", "0"))])
+def test_a_total_below_what_is_used_lets_nothing_more_through(
+    ledger: Ledger, ann: Account, total: tuple[str, str], left: tuple[str, str]
+) -> None:
+    grant(ledger, ann, 1, "0.001")
+    ask(ledger, ann, charge("0.25", "0.0001"))
+    at_work = started(ledger, ann, charge("0.25"))
+    assert grant(ledger, ann, *total, total=True).left == charge(*left)
+    for price in (charge("0.1"), Charge(Fraction(1, 10**30), Fraction(0)), ZERO):
+        with pytest.raises(BudgetError):
+            ledger.reserve(ann, price, "{}")
+    ledger.settle(at_work, charge("0.25"), "[]")  # what was promised before is kept
+    assert ledger.standing(ann).left == 0
+    assert ledger.verify() == []
+    grant(ledger, ann, 1, "0.001", total=True)
+    ask(ledger, ann, charge("0.5", "0.0009"))
+
+
+NO_AMOUNTS = pytest.mark.parametrize(
     ("epsilon", "delta", "message"),
     [
         (-1, 0, "epsilon must be a finite number of at least 0, got -1"),
@@ -54,28 +70,38 @@ def test_a_total_replaces(ledger: Ledger, ann: Account) -> None:
         (1, float("nan"), "delta must be at least 0"),
     ],
 )
+
+
+@NO_AMOUNTS
 def test_grants_that_make_no_sense(ledger: Ledger, ann: Account, epsilon: object, delta: object, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        ledger.grant(ann, epsilon, delta)  # type: ignore[arg-type]
-    assert (ledger.count, ledger.balances()) == (0, [])
+        grant(ledger, ann, epsilon, delta)  # type: ignore[arg-type]
+    assert (ledger.count, ledger.balances()) == (1, [])  # the account of the data
+
+
+@NO_AMOUNTS
+def test_promises_that_make_no_sense(ledger: Ledger, epsilon: object, delta: object, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        ledger.data("plays", epsilon, delta)  # type: ignore[arg-type]
+    assert (ledger.count, ledger.data_accounts()) == (0, [])
 
 
 def test_delta_stays_below_one_in_total(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, "0.5")
+    grant(ledger, ann, 1, "0.5")
     with pytest.raises(ParameterError, match="delta must be less than 1 in total, got 1"):
-        ledger.grant(ann, 1, "0.5")
+        grant(ledger, ann, 1, "0.5")
     assert ledger.balance(ann).granted == charge("1", "0.5")
 
 
 def test_ten_tenths_fit_into_one(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, 0)
+    grant(ledger, ann, 1, 0)
     for _ in range(10):
         ask(ledger, ann, charge("0.1"))
     assert ledger.balance(ann).left == ZERO
     with pytest.raises(BudgetError) as refused:
         ask(ledger, ann, charge("0.1"))
     assert str(refused.value) == (
-        "the question costs up to epsilon 0.1 and delta 0, and 'ann' on 'plays' has epsilon 0 and delta 0 left\n"
+        "the question costs up to 10 % of the quota of 'ann' on 'plays', of which 0 % is left\n"
         "hint: ask for less, or ask who keeps the ledger for a larger budget"
     )
     assert [entry.kind for entry in ledger.entries()][-1] is Kind.REFUSED
@@ -83,9 +109,9 @@ def test_ten_tenths_fit_into_one(ledger: Ledger, ann: Account) -> None:
 
 
 def test_the_last_digit_counts(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, 0)
+    grant(ledger, ann, 1, 0)
     least = Charge(Fraction(1, 10**30), Fraction(0))
-    with pytest.raises(BudgetError, match=r"epsilon 1\.001 and delta 0, and .* has epsilon 1 and"):
+    with pytest.raises(BudgetError, match=r"up to 100\.1 % of the quota of 'ann' on 'plays', of which 100 % is left"):
         ledger.reserve(ann, charge("1") + least, "{}")
     ask(ledger, ann, charge("1") - least)
     ask(ledger, ann, least)
@@ -94,26 +120,28 @@ def test_the_last_digit_counts(ledger: Ledger, ann: Account) -> None:
 
 
 def test_delta_alone_runs_out(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 100, "2e-6")
+    grant(ledger, ann, 100, "2e-6")
     ask(ledger, ann, charge("1", "1e-6"))
     ask(ledger, ann, charge("1", "1e-6"))
-    with pytest.raises(BudgetError, match=r"up to epsilon 1 and delta 1e-06, .* has epsilon 98 and delta 0 left"):
+    with pytest.raises(BudgetError, match=r"a delta of 1e-06, and the quota of 'ann' on 'plays' has 0 left for that"):
         ask(ledger, ann, charge("1", "1e-6"))
     ask(ledger, ann, charge("98"))
 
 
 def test_a_settle_gives_the_rest_back(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, "1e-6")
+    grant(ledger, ann, 1, "1e-6")
     reservation = started(ledger, ann, charge("0.75", "1e-6"), "{}")
     assert (reservation.account, reservation.ceiling) == (ann, charge("0.75", "1e-6"))
     assert ledger.balance(ann).left == charge("0.25")
     after = ledger.settle(reservation, charge("0.5"), "[]")
-    assert after == ledger.balance(ann)
-    assert (after.spent, after.reserved, after.left) == (charge("0.5"), ZERO, charge("0.5", "1e-6"))
+    assert after == ledger.standing(ann)
+    assert (after.own, after.all, after.left) == (Used(charge("0.5"), ZERO), Used(charge("0.5"), ZERO), Fraction(1, 2))
+    balance = ledger.balance(ann)
+    assert (balance.spent, balance.reserved, balance.left) == (charge("0.5"), ZERO, charge("0.5", "1e-6"))
 
 
 def test_a_settle_for_more_is_a_bug(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, "1e-6")
+    grant(ledger, ann, 1, "1e-6")
     reservation = started(ledger, ann, charge("0.5"), "{}")
     for more in (charge("0.6"), charge("0.1", "1e-9")):
         with pytest.raises(ValueError, match="must not cost more than what was reserved"):
@@ -122,40 +150,43 @@ def test_a_settle_for_more_is_a_bug(ledger: Ledger, ann: Account) -> None:
 
 
 def test_a_settle_happens_once(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, 0)
+    grant(ledger, ann, 1, 0)
     reservation = started(ledger, ann, charge("0.5"), "{}")
     ledger.settle(reservation, ZERO, None)
-    with pytest.raises(LedgerError, match="reservation 2 was settled already"):
+    with pytest.raises(LedgerError, match="reservation 3 was settled already"):
         ledger.settle(reservation, ZERO, None)
     assert ledger.balance(ann).left == charge("1")
 
 
 def test_a_reservation_cannot_be_made_up(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, 0)
-    ledger.grant(BOB, 1, 0)
+    grant(ledger, ann, 1, 0)
+    grant(ledger, BOB, 1, 0)
     real = started(ledger, ann, charge("0.5"), "{}")
-    for number, account, ceiling in [(1, ann, "1"), (99, ann, "1"), (real.number, BOB, "0.5"), (real.number, ann, "1")]:
+    for number, account, when, ceiling in [
+        (1, ann, ALWAYS, "1"), (2, ann, ALWAYS, "1"), (99, ann, ALWAYS, "1"), (real.number, BOB, ALWAYS, "0.5"),
+        (real.number, ann, ALWAYS, "1"), (real.number, ann, "2026-10", "0.5"),
+    ]:  # fmt: skip
         with pytest.raises(LedgerError, match="holds no such reservation"):
-            ledger.settle(Reservation(number, account, charge(ceiling), real.digest), ZERO, None)
+            ledger.settle(Reservation(number, account, {when: charge(ceiling)}, real.digest), ZERO, None)
     assert ledger.verify() == []
 
 
 def test_accounts_are_apart(ledger: Ledger, ann: Account) -> None:
     other = Account("sales", "ann")
     for account in (BOB, ann, other):
-        ledger.grant(account, 1, 0)
+        grant(ledger, account, 1, 0)
     ask(ledger, ann, charge("1"))
     assert [(b.account, b.left.epsilon) for b in ledger.balances()] == [(ann, 0), (BOB, 1), (other, 1)]
-    assert [entry.number for entry in ledger.entries(ann)] == [2, 4, 5, 6]
+    assert [entry.number for entry in ledger.entries(ann)] == [3, 6, 7, 8]
 
 
 def test_an_unknown_analyst_is_named_with_those_near(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, 0)
+    grant(ledger, ann, 1, 0)
     with pytest.raises(LedgerError, match=r"'anne' has no budget for the data set 'plays'\nhint: did you mean ann\?"):
         ledger.reserve(Account("plays", "anne"), ZERO, "{}")
     with pytest.raises(LedgerError, match="'sales'\nhint: nobody has: grant one with"):
         ledger.balance(Account("sales", "ann"))
-    assert ledger.count == 1
+    assert ledger.count == 2
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", "x" * 201, "nul\0", "\u2028", "\ud800", 7, None])
@@ -168,7 +199,7 @@ def test_names_that_are_none(name: str) -> None:
 def test_names_of_all_the_world(ledger: Ledger) -> None:
     for analyst in ("Åsa", "O'Neil; DROP TABLE entry", "%s ? {whole}", "数" * 200, "🎵"):
         account = Account("données", analyst)
-        ledger.grant(account, 1, 0)
+        grant(ledger, account, 1, 0)
         ask(ledger, account, charge("1"), '{"where": "a = \'ü\' ? %s"}', "é")
         assert ledger.repeat(account, '{"where": "a = \'ü\' ? %s"}') == "é"
     assert ledger.verify() == []
@@ -176,14 +207,14 @@ def test_names_of_all_the_world(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize("text", ["a\0b", "\ud800", b"bytes", None])
 def test_questions_that_no_store_can_keep(ledger: Ledger, ann: Account, text: str) -> None:
-    ledger.grant(ann, 1, 0)
+    grant(ledger, ann, 1, 0)
     with pytest.raises(ParameterError, match="question must be a text"):
         ledger.reserve(ann, ZERO, text)
-    assert ledger.count == 1
+    assert ledger.count == 2
 
 
 def test_threads_share_a_ledger(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, 0)
+    grant(ledger, ann, 1, 0)
     granted: list[int] = []
 
     def many() -> None:

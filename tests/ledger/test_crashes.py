@@ -15,6 +15,7 @@ import pytest
 
 from dpselect.ledger import Account, Kind, Ledger
 from tests.ledger import crowd, killed
+from tests.ledger.amounts import grant
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
 
@@ -48,7 +49,7 @@ def check(found: list[dict[str, Any]]) -> None:
 def test_killed_at_every_line_sqlite(tmp_path: Path, ann: Account) -> None:
     path = tmp_path / "x"
     with Ledger.create(path) as ledger:
-        ledger.grant(ann, 1, "1e-6")
+        grant(ledger, ann, 1, "1e-6")
     found = lives(str(path), "1", "copy")
     assert len(found) > 100
     check(found)
@@ -67,7 +68,7 @@ def test_killed_at_many_lines_postgres(new_database: Callable[[], str]) -> None:
 def test_killed_at_any_moment(where: str, ann: Account) -> None:
     """Between lines too, inside of the stores: the moments are spread over what a process needs for 40 questions."""
     with Ledger.create(where) as ledger:
-        ledger.grant(ann, 1000, "0.1")
+        grant(ledger, ann, 1000, "0.1")
     script = [sys.executable, crowd.__file__, where, "100000"]
     for moment in range(12):
         before = Counter(entry.kind for entry in opened_entries(where))

@@ -14,7 +14,7 @@ import pytest
 
 from dpselect.errors import LedgerError
 from dpselect.ledger import Account, Balance, Entry, Ledger
-from tests.ledger.amounts import ask, charge
+from tests.ledger.amounts import ask, charge, grant
 
 PAGE = 4096
 
@@ -36,7 +36,7 @@ def state(path: Path, head: str | None = None) -> State:
 def fill(ledger: Ledger) -> None:
     """A ledger of about forty entries and three accounts, with questions that need pages of their own."""
     for analyst in ("ann", "bob", "eve"):
-        ledger.grant(Account("plays", analyst), 1, "1e-6")
+        grant(ledger, Account("plays", analyst), 1, "1e-6")
     for number in range(12):
         account = Account("plays", ("ann", "bob", "eve")[number % 3])
         long = "[" + "1234567," * (900 if number == 5 else 20) + "0]"

@@ -17,7 +17,7 @@ import dpselect as dps
 from dpselect.draws.entropy import SystemBits
 from dpselect.ledger import Account, Ledger
 from dpselect.ledger.budget import LedgerBudget
-from tests.ledger.amounts import ask, charge
+from tests.ledger.amounts import ask, charge, grant
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
 
@@ -92,7 +92,7 @@ def test_a_real_namespace_of_process_ids() -> None:
 @pytest.fixture
 def granted(where: str, ann: Account) -> str:
     with Ledger.create(where) as ledger:
-        ledger.grant(ann, 1, "1e-6")
+        grant(ledger, ann, 1, "1e-6")
     return where
 
 
@@ -150,7 +150,7 @@ def test_a_child_settles_no_reservation_of_its_parent(granted: str, ann: Account
                 anew.settle(reservation, charge("0"), None)
 
         for do in (free, settle, lambda: Ledger(granted).start(reservation)):
-            assert in_a_child(do).startswith("LedgerError: reservation 2 was made in another process")
+            assert in_a_child(do).startswith("LedgerError: reservation 3 was made in another process")
         ledger.start(reservation)
         ledger.settle(reservation, charge("1"), "[]")
 
@@ -170,7 +170,7 @@ def test_a_child_uses_no_connection(granted: str, ann: Account) -> None:
 ENDS = """
 import gc, os, sys, weakref
 from dpselect.ledger import Account, Ledger
-from tests.ledger.amounts import ask, charge
+from tests.ledger.amounts import ask, charge, grant
 
 ledger, ann = Ledger(sys.argv[1]), Account("plays", "ann")
 ask(ledger, ann, charge("0.25"))
@@ -197,7 +197,7 @@ def test_a_child_that_its_interpreter_ends_frees_no_connection(granted: str) -> 
 @pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, pickle.dumps], ids=["copy", "deepcopy", "pickle"])
 def test_what_can_be_spent_cannot_be_copied(granted: str, ann: Account, how: Callable[[Any], object]) -> None:
     with opened(granted) as budget, Ledger(granted) as ledger:
-        ledger.grant(ann, 1, "1e-6")
+        grant(ledger, ann, 1, "1e-6")
         budgets = LedgerBudget(granted, data=ann.dataset, analyst=ann.analyst), dps.Budget(epsilon=1)
         things = (budget, budget._accountant, budget._deposit, ledger, *budgets)
         for thing in (*things, ledger.reserve(ann, charge("0.5"), "{}")):

@@ -9,13 +9,14 @@ import pytest
 
 from dpselect.errors import LedgerError
 from dpselect.ledger import ZERO, Account, Charge, Kind, Ledger, entry, sql
-from tests.ledger.amounts import ask, charge, started
+from dpselect.ledger.terms import data_text
+from tests.ledger.amounts import ask, charge, grant, started
 
 QUESTION = '{"k": 10}'
 
 
 def test_a_release_is_given_again(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, 0)
+    grant(ledger, ann, 1, 0)
     assert ledger.repeat(ann, QUESTION) is None
     ask(ledger, ann, charge("0.1"), QUESTION, "[1]")
     ask(ledger, ann, charge("0.1"), QUESTION, "[2]")
@@ -24,60 +25,82 @@ def test_a_release_is_given_again(ledger: Ledger, ann: Account) -> None:
     assert ledger.repeat(ann, QUESTION) == "[2]"
     assert ledger.balance(ann) == before
     last = list(ledger.entries())[-1]
-    assert (last.kind, last.charge, last.question, last.refers_to) == (Kind.REPEAT, ZERO, QUESTION, 7)
+    assert (last.kind, last.charge, last.question, last.refers_to) == (Kind.REPEAT, ZERO, QUESTION, 8)
     assert ledger.verify() == []
 
 
-def test_only_the_same_question_of_the_same_account(ledger: Ledger, ann: Account) -> None:
-    others = [Account("plays", "bob"), Account("sales", "ann")]
-    for account in (ann, *others):
-        ledger.grant(account, 1, 0)
+def test_only_the_same_question_of_the_same_data(ledger: Ledger, ann: Account) -> None:
+    bob, sales = Account("plays", "bob"), Account("sales", "ann")
+    for account in (ann, bob, sales):
+        grant(ledger, account, 1, 0)
     ask(ledger, ann, charge("0.1"), QUESTION, "[1]")
     ledger.reserve(ann, charge("0.1"), "not settled")
     count = ledger.count
-    for account, question in [*((o, QUESTION) for o in others), (ann, QUESTION + " "), (ann, "not settled")]:
+    for account, question in [(sales, QUESTION), (ann, QUESTION + " "), (bob, "not settled"), (ann, "not settled")]:
         assert ledger.repeat(account, question) is None
     assert ledger.count == count
 
 
+def test_what_one_analyst_paid_is_free_for_all_who_have_a_quota_of_the_data(ledger: Ledger, ann: Account) -> None:
+    bob, eve = Account("plays", "bob"), Account("plays", "eve")
+    for account in (ann, bob):
+        grant(ledger, account, 1, 0)
+    ask(ledger, ann, charge("1"), QUESTION, "[1]")
+    grant(ledger, bob, 0, "1e-6", total=True)  # he could not pay for it
+    assert ledger.repeat(bob, QUESTION) == "[1]"
+    assert ledger.balance(bob).used == ZERO
+    last = list(ledger.entries())[-1]
+    assert (last.account, last.charge, last.refers_to) == (bob, ZERO, 6)
+    count = ledger.count
+    for stranger in (eve, Account("sales", "bob")):
+        with pytest.raises(LedgerError, match="has no budget for the data set"):
+            ledger.repeat(stranger, QUESTION)
+    assert ledger.count == count
+    assert ledger.verify() == []
+
+
 def test_entries_say_what_happened(ledger: Ledger, ann: Account) -> None:
-    ledger.grant(ann, 1, "1e-6")
+    grant(ledger, ann, 1, "1e-6")
     start = ledger.head
     ledger.settle(started(ledger, ann, charge("0.5"), QUESTION), charge("0.25"), "[1]")
-    grant, hold, read, settle = ledger.entries()
-    assert (grant.kind, grant.charge, grant.number, grant.digest) == (Kind.GRANT, charge("1", "1e-6"), 1, start)
+    promised, granted, hold, read, settle = ledger.entries()
+    assert (promised.kind, promised.charge, promised.number) == (Kind.DATA, charge("1000", "0.1"), 1)
+    assert promised.account == Account.everybody("plays")
+    assert (granted.kind, granted.charge, granted.number, granted.digest) == (Kind.GRANT, charge("1", "1e-6"), 2, start)
     assert (hold.kind, hold.charge, hold.question) == (Kind.HOLD, charge("0.5"), QUESTION)
-    assert (read.kind, read.charge, read.refers_to) == (Kind.READ, ZERO, 2)
-    assert (settle.kind, settle.charge, settle.refers_to, settle.release) == (Kind.SETTLE, charge("0.25"), 2, "[1]")
-    assert (hold.previous, read.previous, settle.previous) == (grant.digest, hold.digest, read.digest)
-    assert (ledger.head, ledger.count) == (settle.digest, 4)
+    assert (read.kind, read.charge, read.refers_to) == (Kind.READ, ZERO, 3)
+    assert (settle.kind, settle.charge, settle.refers_to, settle.release) == (Kind.SETTLE, charge("0.25"), 3, "[1]")
+    assert (hold.previous, read.previous, settle.previous) == (granted.digest, hold.digest, read.digest)
+    assert (promised.terms, granted.terms, hold.terms) == (data_text(ledger.data_account("plays")), None, None)
+    assert (ledger.head, ledger.count) == (settle.digest, 5)
 
 
 def test_many_entries_come_in_pages(ledger: Ledger, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ENTRIES", "ENTRIES_OF"):
         monkeypatch.setattr(sql, name, getattr(sql, name).replace(f"LIMIT {sql.PAGE}", "LIMIT 2"))
     for analyst in ("ann", "bob", "ann", "ann", "bob", "ann", "ann"):
-        ledger.grant(Account("plays", analyst), 1, 0)
-    assert [one.number for one in ledger.entries()] == [1, 2, 3, 4, 5, 6, 7]
-    assert [one.number for one in ledger.entries(ann)] == [1, 3, 4, 6, 7]
+        grant(ledger, Account("plays", analyst), 1, 0)
+    assert [one.number for one in ledger.entries()] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert [one.number for one in ledger.entries(ann)] == [2, 4, 5, 7, 8]
     assert ledger.verify() == []
 
 
 def test_it_is_there_when_opened_again(where: str, ann: Account) -> None:
     with Ledger.create(where) as ledger:
-        ledger.grant(ann, 1, 0)
+        grant(ledger, ann, 1, 0)
         open_one = started(ledger, ann, charge("0.5"), QUESTION)
         head = ledger.head
     with Ledger(where) as ledger:
         assert ledger.head == head
-        assert ledger.settle(open_one, charge("0.5"), "[1]").left == charge("0.5")
+        assert ledger.settle(open_one, charge("0.5"), "[1]").left == Fraction(1, 2)
+        assert ledger.balance(ann).left == charge("0.5")
         assert ledger.verify(head) == []
         assert ledger.verify(ledger.head) == []
 
 
 def test_a_noted_head_is_looked_for(ledger: Ledger, ann: Account) -> None:
     empty = ledger.head
-    ledger.grant(ann, 1, 0)
+    grant(ledger, ann, 1, 0)
     assert ledger.verify(empty) == []
     assert "no entry has the digest that was noted" in ledger.verify("0" * 64)[0]
 
@@ -89,18 +112,18 @@ def test_two_ledgers_have_no_head_in_common(where: str, tmp_path: object) -> Non
 
 def test_nothing_is_overwritten(where: str, ann: Account) -> None:
     with Ledger.create(where) as ledger:
-        ledger.grant(ann, 1, 0)
+        grant(ledger, ann, 1, 0)
     with pytest.raises(LedgerError, match="is already there\nhint: a ledger is never overwritten"):
         Ledger.create(where)
     with Ledger(where) as ledger:
-        assert ledger.count == 1
+        assert ledger.count == 2
 
 
 def test_a_closed_ledger_says_so(where: str, ann: Account) -> None:
     ledger = Ledger.create(where)
     ledger.close()
     ledger.close()
-    for use in (ledger.balances, ledger.verify, lambda: ledger.head, lambda: ledger.grant(ann, 1, 0)):
+    for use in (ledger.balances, ledger.verify, lambda: ledger.head, lambda: grant(ledger, ann, 1, 0)):
         with pytest.raises(LedgerError, match=r"is closed\nhint: open it again"):
             use()
 
@@ -116,7 +139,7 @@ def test_a_forked_process_is_refused(where: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_clock_that_goes_back_changes_nothing(ledger: Ledger, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger.grant(ann, 1, 0)
+    grant(ledger, ann, 1, 0)
     ask(ledger, ann, charge("0.1"), QUESTION, "[1]")
     monkeypatch.setattr(entry, "now", lambda: "1970-01-01T00:00:00+00:00")
     ask(ledger, ann, charge("0.1"), QUESTION, "[2]")

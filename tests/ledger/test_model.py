@@ -1,4 +1,4 @@
-"""Any sequence of steps agrees with a ledger of four lines, and can be verified."""
+"""Any sequence of steps agrees with a ledger of a few lines, and can be verified."""
 
 from __future__ import annotations
 
@@ -10,36 +10,52 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpselect.errors import BudgetError
-from dpselect.ledger import Account, Balance, Charge, Ledger, Reservation
+from dpselect.ledger import ZERO, Account, Balance, Charge, Ledger, Reservation
+from dpselect.ledger.standing import Used
 from tests.house.pace import examples
 from tests.ledger.amounts import started
 
-amounts = st.builds(
-    Charge.up,
-    st.fractions(min_value=0, max_value=2, max_denominator=10**4),
-    st.fractions(min_value=0, max_value=Fraction(1, 100), max_denominator=10**9),
-)
-steps = st.tuples(st.sampled_from(["grant", "reserve", "reserve", "settle"]), st.integers(0, 2), amounts)
+LOSS = st.fractions(min_value=0, max_value=2, max_denominator=10**4)
+FAILURE = st.fractions(min_value=0, max_value=Fraction(1, 100), max_denominator=10**9)
+DIVERGENCE = st.sampled_from([1, Fraction(1, 2), Fraction(1, 50)])
+amounts = st.builds(lambda e, d, part: Charge.up(e, d, e * part), LOSS, FAILURE, DIVERGENCE)
+steps = st.tuples(st.sampled_from(["grant", "reserve", "reserve", "settle", "data"]), st.integers(0, 2), amounts)
 
 
 @examples(40)
 @given(st.lists(steps, max_size=25))
 def test_any_life(life: list[tuple[str, int, Charge]]) -> None:
     accounts = [Account("plays", name) for name in ("ann", "bob", "eve")]
-    model = {account: [Charge.up(Fraction(1), Fraction(1, 1000)), *[Charge.up(Fraction(0), Fraction(0))] * 2]
-             for account in accounts}  # fmt: skip
+    model = {account: [Charge.up(Fraction(1), Fraction(1, 1000)), ZERO, ZERO] for account in accounts}
     open_ones: list[Reservation] = []
     with tempfile.TemporaryDirectory() as folder, Ledger.create(Path(folder) / "x") as ledger:
+        promise = ledger.data("plays", 2, "0.02").promise
+        apart, divergence = promise.apart, promise.renyi  # of both, half of delta and what that is worth stay the same
+        assert divergence is not None
+        total = Charge(Fraction(2), Fraction(2, 100))
         for account in accounts:
             ledger.grant(account, 1, "0.001")
         for what, who, amount in life:
             account = accounts[who]
             granted, spent, reserved = model[account]
-            if what == "grant" and (amount.epsilon or amount.delta):
+            of_all = Charge.up(Fraction(0), Fraction(0))
+            for _, one, other in model.values():
+                of_all = of_all + one + other
+            if what == "data":
+                total = total + Charge.up(amount.epsilon, amount.delta / 10)
+                divergence = promised(ledger, total)
+            elif what == "grant" and (amount.epsilon or amount.delta):
                 ledger.grant(account, amount.epsilon, amount.delta)
-                model[account][0] = granted + amount
+                model[account][0] = granted + Charge(amount.epsilon, amount.delta)
             elif what == "reserve":
-                fits = (spent + reserved + amount).fits(granted)
+                own, everybody = spent + reserved + amount, of_all + amount
+                share = divergence * granted.epsilon / total.epsilon
+                fits = (
+                    own.delta <= granted.delta
+                    and (own.epsilon <= granted.epsilon or own.renyi <= share)
+                    and everybody.delta <= total.delta - apart
+                    and (everybody.epsilon <= total.epsilon or everybody.renyi <= divergence)
+                )
                 try:
                     open_ones.append(started(ledger, account, amount, "{}"))
                 except BudgetError:
@@ -54,4 +70,14 @@ def test_any_life(life: list[tuple[str, int, Charge]]) -> None:
                 _, spent, reserved = model[one.account]
                 model[one.account][1:] = [spent + price, reserved - one.ceiling]
         assert ledger.balances() == [Balance(account, *model[account]) for account in accounts]
+        ((_, used),) = ledger.data_accounts()
+        spent, reserved = (sum((parts[i] for parts in model.values()), start=ZERO) for i in (1, 2))
+        assert used.get("", Used()) == Used(spent, reserved)
         assert ledger.verify(ledger.head) == []
+
+
+def promised(ledger: Ledger, total: Charge) -> Fraction:
+    """Promise a larger total; the divergence that it is worth."""
+    divergence = ledger.data("plays", total.epsilon, total.delta).promise.renyi
+    assert divergence is not None
+    return divergence

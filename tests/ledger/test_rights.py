@@ -13,7 +13,7 @@ import pytest
 
 from dpselect.errors import LedgerError, LedgerWarning
 from dpselect.ledger import Account, Ledger
-from tests.ledger.amounts import ask, charge
+from tests.ledger.amounts import ask, charge, grant
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs the rights of files on Unix")
 
@@ -32,7 +32,7 @@ def rights(folder: Path) -> dict[str, int]:
 def test_all_files_are_for_their_owner(tmp_path: Path, ann: Account) -> None:
     path = tmp_path / "x"
     with Ledger.create(path) as ledger:
-        ledger.grant(ann, 1, 0)
+        grant(ledger, ann, 1, 0)
         ask(ledger, ann, charge("0.5"))
         assert rights(tmp_path) == {"x": 0o600, "x-wal": 0o600, "x-shm": 0o600}
     with warnings.catch_warnings():
@@ -54,7 +54,7 @@ def test_a_file_that_is_open_to_everybody_is_told_of(tmp_path: Path, mode: int) 
 def test_a_log_that_is_open_to_everybody_is_told_of(tmp_path: Path, ann: Account) -> None:
     path = tmp_path / "x"
     with Ledger.create(path) as ledger:
-        ledger.grant(ann, 1, 0)
+        grant(ledger, ann, 1, 0)
         path.with_name("x-wal").chmod(0o644)
         with pytest.warns(LedgerWarning, match="x-wal may be read by every user"):
             Ledger(path).close()

@@ -19,7 +19,7 @@ from dpselect.ledger.question import Question
 from dpselect.privacy import ApproxDP
 from dpselect.queries.choose import ChooseQuery
 from dpselect.testing import SeededDraws
-from tests.ledger.amounts import Costing
+from tests.ledger.amounts import Costing, grant
 
 ROWS = {"user": [*range(600), *range(300)], "item": ["ant"] * 600 + ["bee"] * 300}
 HALF = ApproxDP(Fraction(1, 2), Fraction(1, 10**7))
@@ -257,6 +257,7 @@ def test_a_path_is_this_users_account(tmp_path, monkeypatch):
     monkeypatch.setattr("getpass.getuser", lambda: "ada")
     path = tmp_path / "budget.sqlite"
     with dps.Ledger.create(path) as ledger:
+        ledger.data("default", 1, 0)
         ledger.grant(dps.Account("default", "ada"), 1, 0)
     found = votes(path).choose(domain=["ant"], epsilon="1/4")
     assert found.charged.numbers["analyst"] == "ada"
@@ -306,7 +307,7 @@ def test_what_is_refused_costs_more_than_is_left():
 @pytest.mark.parametrize("made", ["in memory", "of picks", "in a ledger"])
 def test_nobody_is_told_how_many_questions_fit_that_no_budget_pays(made, tmp_path):
     with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
-        ledger.grant(dps.Account("default", "ada"), 1, 0)
+        grant(ledger, dps.Account("default", "ada"), 1, 0)
     budget = {
         "in memory": lambda: dps.Budget(epsilon=1),
         "of picks": lambda: dps.PickBudget(epsilon=1),
@@ -377,7 +378,7 @@ def test_a_short_answer_gives_back_the_picks_it_did_not_make_and_no_delta():
 def test_what_is_no_question_has_no_price(asked, tmp_path):
     path = tmp_path / "budget.sqlite"
     with dps.Ledger.create(path) as ledger:
-        ledger.grant(dps.Account("default", "ann"), 1, 0)
+        grant(ledger, dps.Account("default", "ann"), 1, 0)
     for budget in (Budget(epsilon=1), dps.PickBudget(epsilon=1), dps.Budget.open(path, analyst="ann")):
         with pytest.raises(dps.ParameterError, match=r"^query must be a Query"):
             budget.left_for(asked)

@@ -15,6 +15,7 @@ import dpselect as dps
 from dpselect.engines.identity import source_of
 from dpselect.engines.sources.files import find
 from dpselect.testing import SeededDraws
+from tests.ledger.amounts import grant
 
 ANN = dps.Account("default", "ann")
 Ask = Callable[[], bool]
@@ -24,7 +25,7 @@ Ask = Callable[[], bool]
 @pytest.fixture
 def ledger(tmp_path):
     with dps.Ledger.create(tmp_path / "budget.sqlite") as made:
-        made.grant(ANN, 1000, "1e-2")
+        grant(made, ANN, 1000, "1e-2")
         yield made
 
 

@@ -258,6 +258,7 @@ def test_the_release_says_it_all(people):
 @pytest.fixture
 def ledger(tmp_path):
     with dps.Ledger.create(tmp_path / "budget.sqlite") as made:
+        made.data("default", 3, "1e-3")
         made.grant(ANN, 3, "1e-4")
         yield made
 
@@ -274,7 +275,8 @@ def test_a_quantile_is_paid_kept_and_refused(ledger):
         people.quantile(epsilon="0.1", **usual | other)
     assert ledger.balance(ANN).spent.epsilon == Fraction(14, 10)
     with pytest.raises(dps.BudgetError):
-        people.quantile(epsilon=2, **usual)
+        people.quantile(epsilon=4, **usual)
+    assert ledger.balance(ANN).used.epsilon == Fraction(14, 10)
 
 
 def test_an_array_is_paid_for_too(ledger):

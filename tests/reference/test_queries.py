@@ -21,6 +21,7 @@ from dpselect.queries.union import UnionQuery
 from dpselect.testing import SeededDraws
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
+from tests.ledger.amounts import grant
 
 ROWS = {"user": [u for u in range(900) for _ in range(2)], "item": [n for u in range(900) for n in (u % 3, 5)]}
 
@@ -267,7 +268,7 @@ def test_a_price_that_nobody_could_write_down_is_refused(above: int, tmp_path: P
             TopKQuery(**{"epsilon": 1, "delta": "1e-6", name: Fraction(above - 1, above)})
     path = tmp_path / "budget.sqlite"
     with dps.Ledger.create(path) as ledger:
-        ledger.grant(dps.Account("default", "ann"), 9, "1e-3")
+        grant(ledger, dps.Account("default", "ann"), 9, "1e-3")
     budget = dps.Budget.open(path, analyst="ann")
     data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=2, budget=budget)
     epsilon = Fraction(10**999 - 1, 10**999)  # the longest that a text may be
@@ -302,6 +303,7 @@ def test_only_a_query_is_asked(query: object) -> None:
 
 
 OF_THE_DATA, IN_THE_METHOD = object(), object()
+IN_PLACE = {("within", "epsilon"), ("users_for", "epsilon")}  # what stands in place of what
 # For every parameter that JSON has: what else it may be. A new one needs its line here, and its part in the key.
 OTHERWISE = {
     "top_k": {
@@ -314,6 +316,7 @@ OTHERWISE = {
         "domain": [1, 2, 3, 4],
         "ranked": IN_THE_METHOD,
         "max_items_per_user": OF_THE_DATA,
+        "within": 50,
     },
     "union": {
         "epsilon": "1/2",
@@ -323,6 +326,7 @@ OTHERWISE = {
         "counts": True,
         "popular": ["a"],
         "in_engine": True,
+        "users_for": 50,
         "shares": OF_THE_DATA,
         "ngrams": OF_THE_DATA,
         "tokenizer": OF_THE_DATA,
@@ -342,6 +346,7 @@ OTHERWISE = {
         "delta": "1e-8",
         "step": 2,
         "per_user": "mean",
+        "within": 50,
     },
 }
 USUALLY = {
@@ -359,7 +364,8 @@ def test_no_parameter_is_left_out_of_the_key() -> None:
         keys = [question(verb, dps.Query.from_dict({"verb": verb, **USUALLY[verb]}).key, {}, False).text]
         for name, other in others.items():
             if other not in (OF_THE_DATA, IN_THE_METHOD):
-                query = dps.Query.from_dict({"verb": verb, **USUALLY[verb], name: other})
+                usual = {one: given for one, given in USUALLY[verb].items() if (name, one) not in IN_PLACE}
+                query = dps.Query.from_dict({"verb": verb, **usual, name: other})
                 keys.append(question(verb, query.key, {}, False).text)
         assert len(set(keys)) == len(keys), verb
     set_of_items = {"verb": "top_k", "k": 3, "epsilon": 1, "domain": [1, 2, 3, 4]}

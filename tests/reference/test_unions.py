@@ -15,12 +15,14 @@ from dpselect.aggregates.user_sets import UserSets
 from dpselect.methods import Weights, methods, named
 from dpselect.privacy import ApproxDP, PureDP, Steps
 from dpselect.queries import union as union_run
-from dpselect.queries.union import UnionQuery, chosen_bound, plainly, users_for
+from dpselect.queries.found import users_for
+from dpselect.queries.union import UnionQuery, chosen_bound, plainly
 from dpselect.queries.union_terms import best_method
 from dpselect.release.archive import archived, restored
 from dpselect.testing import SeededDraws
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
+from tests.ledger.amounts import grant
 
 METHODS = {one.name: one.mechanism for one in methods("union")}
 PRICE = {"epsilon": 50, "delta": "1e-9"}
@@ -288,7 +290,7 @@ def test_a_ledger_is_charged_the_price_once(tmp_path):
     path = tmp_path / "budget.sqlite"
     account = dps.Account(dataset="default", analyst="ann")
     with dps.Ledger.create(path) as ledger:
-        ledger.grant(account, epsilon=100, delta="1e-6")
+        grant(ledger, account, epsilon=100, delta="1e-6")
         paying = dataset(budget=dps.Budget.open(ledger, analyst="ann", snapshot="today"))
         first = paying.union(**PRICE, method="sips", counts=True)
         assert (first.charged.numbers["epsilon"], first.charged.numbers["delta"]) == (50, Fraction(1, 10**9))
@@ -304,7 +306,7 @@ def test_a_ledger_is_charged_the_price_once(tmp_path):
 def test_what_fails_while_data_are_read_stays_reserved(tmp_path, monkeypatch):
     account = dps.Account(dataset="default", analyst="ann")
     with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
-        ledger.grant(account, epsilon=100, delta="1e-6")
+        grant(ledger, account, epsilon=100, delta="1e-6")
         monkeypatch.setattr(union_run, "union_of", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             dataset(budget=dps.Budget.open(ledger, analyst="ann")).union(**PRICE)

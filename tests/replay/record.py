@@ -77,7 +77,7 @@ def recorded(make: Callable[[Path], tuple[object, str | None]], ask: Ask, seed: 
         rows.mkdir()
         work.mkdir()
         with Ledger.create(ledger) as opened:
-            opened.grant(ACCOUNT, grant, "0.1")
+            grant(opened, ACCOUNT, grant, "0.1")
         source, table = make(rows)
         warned = stack.enter_context(warnings.catch_warnings(record=True))
         warnings.simplefilter("always")

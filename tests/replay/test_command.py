@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpselect.ledger import Account, Ledger
+from tests.ledger.amounts import grant
 from tests.replay.calls import makers
 from tests.replay.kinds import KINDS
 
@@ -63,7 +64,7 @@ def _run(make, words: str, rows: str, folder: Path) -> Ended:
     temporary.mkdir(parents=True)
     make(folder)
     with Ledger.create(folder / "budget.sqlite") as ledger:
-        ledger.grant(Account("default", "ann"), 100, "0.1")
+        grant(ledger, Account("default", "ann"), 100, "0.1")
     done = subprocess.run(
         [sys.executable, "-m", "dpselect", *shlex.split(words.replace("ROWS", rows)), "--quiet"],
         cwd=folder,

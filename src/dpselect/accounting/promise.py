@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
+from dpselect.accounting.limits import Limits
 from dpselect.accounting.renyi import best_order, renyi_budget
 from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import ParameterError
@@ -55,22 +57,26 @@ class Promise:
         """The most divergence of the order that keeps the promise; None for an account that only adds up."""
         return None if self.order is None else renyi_budget(self.order, self.epsilon, self.apart)
 
+    @cached_property
+    def limits(self) -> Limits:
+        """What keeps the promise: what is set apart is for the Rényi rule, and is never given back."""
+        return Limits(self.epsilon, self.renyi, self.delta - self.apart)
+
     def keeps(self, total: Spent) -> bool:
         """Do sums keep the promise: the failures, and the epsilons or else the divergences?"""
-        if total.failure > self.delta - self.apart:
-            return False
-        return total.epsilon <= self.epsilon or (self.renyi is not None and total.renyi <= self.renyi)
+        return self.limits.hold(total)
 
     def part(self, total: Spent) -> Fraction:
-        """The part of the promise that sums use up: of its failures, or of the rule that has more room.
+        """The part of the promise that sums use up. At most 1 for sums that keep it."""
+        return self.limits.part(total)
 
-        At most 1 for sums that keep it.
+    def cap(self, epsilon: Fraction, delta: Fraction) -> Limits:
+        """For one of those who share the account: so much epsilon, or the same share of its divergence; so much delta.
+
+        Nothing is promised by it, so caps may add up to more than the account.
         """
-        used = total.epsilon / self.epsilon
-        if self.renyi is not None:
-            used = min(used, total.renyi / self.renyi)
-        failures = self.delta - self.apart
-        return max(used, total.failure / failures) if failures else used
+        renyi = self.renyi * epsilon / self.epsilon if self.renyi is not None and self.epsilon else None
+        return Limits(epsilon, renyi, delta)
 
     def charge(self, settled: Spent, price: Price) -> Spent:
         """Which of its two prices a call is charged in an account with these settled sums; either one is private.
@@ -106,22 +112,31 @@ def order_for(epsilon: Fraction, apart: Fraction) -> int | None:
 
 
 def how_many(
-    promise: Promise, price: Price, *, typical: Price | None = None, settled: Spent = NOTHING, pending: Spent = NOTHING
+    promise: Promise,
+    price: Price,
+    *,
+    typical: Price | None = None,
+    settled: Spent = NOTHING,
+    pending: Spent = NOTHING,
+    caps: Sequence[tuple[Limits, Spent]] = (),
 ) -> int:
     """How many more questions of this ceiling fit one after the other, if each ends at its `typical` price.
 
-    The last one must still find its whole ceiling. At most `MOST`, for questions that cost nothing.
+    The last one must still find its whole ceiling, also under each of the caps, beside what was used of it. At most
+    `MOST`, for questions that cost nothing.
     """
     usual = typical or price
 
     def asked(questions: int) -> Spent:
-        """Settled sums after so many."""
+        """What so many cost."""
         early = _while_adding(promise, usual, settled, questions)
-        return settled + usual.whole * early + usual.without_composition * (questions - early)
+        return usual.whole * early + usual.without_composition * (questions - early)
 
     def fits(questions: int) -> bool:
-        before = asked(questions - 1)
-        return promise.admits(before, pending, promise.charge(before, price))
+        more = asked(questions - 1)
+        ceiling = promise.charge(settled + more, price)
+        capped = all(limits.hold(used + more + ceiling) for limits, used in caps)
+        return capped and promise.admits(settled + more, pending, ceiling)
 
     few, many = 0, 1
     while many <= MOST and fits(many):

@@ -12,33 +12,39 @@ from typing import TYPE_CHECKING
 
 from dpselect.command import ledger_rows, shared
 from dpselect.command.asking import account_of
-from dpselect.errors import LedgerError, OutputError
+from dpselect.errors import LedgerError, OutputError, ParameterError
 
 if TYPE_CHECKING:
     from dpselect.ledger import Account, Ledger, Pending
-    from dpselect.release.formatting import Json
 
 EXAMPLES = """
 examples:
   dpselect ledger init budget.sqlite
       Make an empty ledger.
-  dpselect ledger grant budget.sqlite --analyst ann --epsilon 3 --delta 1e-5
-      Let ann spend so much in all, on top of what she was granted before.
-  dpselect top plays.parquet --user user --item artist -k 10 --epsilon 1 --budget budget.sqlite --analyst ann
+  dpselect ledger data budget.sqlite plays --epsilon 3 --delta 1e-5
+      Promise so much about the data "plays" to all analysts together; many small questions fit, since they compose.
+  dpselect ledger grant budget.sqlite --data plays --analyst ann --epsilon 1 --delta 1e-6
+      Let ann use so much of it at most, on top of what she was granted before.
+  dpselect top plays.parquet --user user --item artist -k 10 --epsilon 0.1 --budget budget.sqlite --data plays \
+      --analyst ann
       Ask, and pay from it.
   dpselect ledger show budget.sqlite
-      Who has how much left.
+      What is promised, and how much of it is left to whom.
   dpselect ledger history budget.sqlite --analyst ann --plot spending.png
       What was asked and paid when, as a table and as a picture.
   dpselect ledger pending budget.sqlite
       Which questions died, or are at work; with --give-back, free those that surely read no row.
   dpselect ledger verify budget.sqlite
       Check every entry; note the head it prints, and give it to --head another time.
+  dpselect ledger report budget.sqlite --data plays -o plays.html
+      The record for whoever must check it: what is promised, what was asked by whom, at which price, what is left.
 
 FILE is a SQLite file, or an address postgresql://user@host/database.
 exit status: 0 done, 2 a parameter is wrong, 4 the output cannot be written, 6 the ledger cannot be used, or is not
 clean.
 """
+
+PERIODS = ("day", "week", "month", "quarter", "year")
 
 # ---- what it understands ------------------------------------------------------------------------------------
 
@@ -53,13 +59,26 @@ def options(command: argparse.ArgumentParser) -> None:
         return made
 
     action("init", "make an empty ledger where there is none")
-    grant = action("grant", "let an analyst spend more, or set the total")
+    data = action("data", "promise an epsilon and a delta for all answers about some data, or change what is promised")
+    data.add_argument("name", metavar="NAME", help="what the ledger calls the data")
+    data.add_argument("--epsilon", required=True, metavar="E", help="for all answers to all analysts together")
+    data.add_argument("--delta", required=True, metavar="D", help="the same; half of it is set apart for composing")
+    data.add_argument(
+        "--user", metavar="COLUMN", help="which column holds the users, so that no question takes another"
+    )
+    data.add_argument("--unit", metavar="TEXT", help="whom the promise is about (default: one user)")
+    data.add_argument("--keep", metavar="SHARE", help="a share that analysts cannot use, such as 0.2 (default: 0)")
+    data.add_argument("--period", choices=PERIODS, help="each such period has the whole promise for itself")
+    data.add_argument("--time", metavar="COLUMN", help="which column says in which period a row is")
+    data.add_argument("--timezone", metavar="ZONE", help="whose days these are, such as Europe/Berlin (default: UTC)")
+    grant = action("grant", "let an analyst use more of what is promised, or set the total")
     _whose(grant, required=True)
     grant.add_argument("--epsilon", required=True, metavar="E", help="how much epsilon, added to earlier grants")
     grant.add_argument("--delta", required=True, metavar="D", help="how much delta, added to earlier grants")
-    grant.add_argument("--total", action="store_true", help="not added: this is the new total, at least what is used")
+    grant.add_argument("--total", action="store_true", help="not added: this is the new total")
+    grant.add_argument("--every", choices=PERIODS, help="in each such period, which must be that of the data")
     for name, summary in (
-        ("show", "how much every analyst was granted, has spent, and has left"),
+        ("show", "what is promised of all data, and how much every analyst was granted, has spent, and has left"),
         ("history", "every entry: who, when, what, for how much, and what was left then"),
     ):
         shown = action(name, summary)
@@ -78,6 +97,9 @@ def options(command: argparse.ArgumentParser) -> None:
     pending.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
     verify = action("verify", "check every entry, sum and digest; exit status 0 only when all is clean")
     verify.add_argument("--head", metavar="DIGEST", help="a head noted earlier, which must still be in the ledger")
+    report = action("report", "write the record of one data set for whoever must check it, as a page or as JSON")
+    report.add_argument("--data", metavar="NAME", help="which data, where the ledger has several")
+    report.add_argument("-o", "--output", required=True, metavar="PAGE", help="into this .html or .json file")
     export = action("export", "write every entry as a line of JSON")
     export.add_argument("-o", "--output", metavar="LINES", help="into this file; default: standard output")
 
@@ -95,12 +117,14 @@ def run(args: argparse.Namespace) -> None:
     """One action; LedgerError where the ledger is not fit for it."""
     actions: dict[str, Callable[[argparse.Namespace], None]] = {
         "init": init,
+        "data": data,
         "grant": grant,
         "show": show,
         "history": history,
         "pending": pending,
         "verify": verify,
         "export": export,
+        "report": report,
     }
     actions[args.action](args)
 
@@ -111,32 +135,58 @@ def init(args: argparse.Namespace) -> None:
 
     with Ledger.create(args.file):
         pass
-    print("made an empty ledger; `dpselect ledger grant` lets somebody spend")
+    print("made an empty ledger; `dpselect ledger data` promises something of data, `ledger grant` lets somebody ask")
+
+
+def data(args: argparse.Namespace) -> None:
+    """The account of data, made or changed."""
+    with _opened(args) as ledger:
+        made = ledger.data(
+            args.name,
+            args.epsilon,
+            args.delta,
+            keep=args.keep,
+            unit=args.unit,
+            user=args.user,
+            period=args.period,
+            time=args.time,
+            timezone=args.timezone,
+        )
+    print(ledger_rows.promised(made))
 
 
 def grant(args: argparse.Namespace) -> None:
-    """A budget, or more of it."""
+    """A quota, or more of it."""
     account = account_of(args)
     with _opened(args) as ledger:
-        balance = ledger.grant(account, args.epsilon, args.delta, total=args.total)
-    print(f"{args.analyst} on {args.data}: granted {balance.granted}, left {balance.left}")
+        balance = ledger.grant(account, args.epsilon, args.delta, total=args.total, every=args.every)
+        every = ledger.data_account(account.dataset).period
+    each = "" if every is None else f", in every {every}"
+    print(f"{args.analyst} on {args.data}: may use {balance.granted} of it{each}")
 
 
 def show(args: argparse.Namespace) -> None:
-    """Balances."""
+    """What is promised, and who may use how much of it."""
     with _opened(args) as ledger:
+        accounts = [one for one in ledger.data_accounts() if args.data in (None, one[0].dataset)]
         balances = [b for b in ledger.balances() if _meant(args, b.account)]
+        of_data = [row for one in accounts for row in ledger_rows.data_rows(*one)]
+        of_analysts = [ledger_rows.balance_row(b, ledger.standing(b.account, b.period)) for b in balances]
         head, count = ledger.head, ledger.count
         if args.plot:
             _plot(args, ledger)
-    _known(args, [b.account for b in balances])
+    _known(args, [b.account for b in balances] or ([] if args.analyst else accounts))
     if args.format == "json":
-        found: dict[str, Json] = {"analysts": ledger_rows.by_analyst(balances), "entries": count, "head": head}
+        found = {"data": of_data, "analysts": of_analysts, "entries": count, "head": head}
         print(json.dumps(found, indent=2, ensure_ascii=False))
-    elif not balances:
-        print("no budget was granted yet")
+    elif not accounts:
+        print("nothing was promised yet")
     else:
-        print(ledger_rows.table([ledger_rows.balance_row(b) for b in balances]))
+        print(ledger_rows.table([ledger_rows.in_words(row) for row in of_data]))
+        print()
+        print(
+            ledger_rows.table([ledger_rows.in_words(row) for row in of_analysts]) if balances else "nobody may ask yet"
+        )
 
 
 def history(args: argparse.Namespace) -> None:
@@ -197,6 +247,24 @@ def verify(args: argparse.Namespace) -> None:
     raise LedgerError(f"the ledger is not clean: {len(problems)} problem{'s' * (len(problems) > 1)}, listed above")
 
 
+def report(args: argparse.Namespace) -> None:
+    """One file that holds all an officer needs of the data of one name."""
+    from dpselect.ledger.report import only_data, report
+    from dpselect.release import saving
+
+    if not args.output.endswith((".html", ".json")):
+        raise ParameterError("--output", "end in .html or .json", args.output)
+    with _opened(args) as ledger:
+        found = report(ledger, args.data or only_data(ledger))
+    if args.output.endswith(".json"):
+        text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    else:
+        from dpselect.command.report_page import page
+
+        text = page(found)
+    saving.save(args.output, text, private=True)
+
+
 def export(args: argparse.Namespace) -> None:
     """Lines of JSON, one for each entry, in the form that the digests are made of."""
     with _opened(args) as ledger:
@@ -236,7 +304,7 @@ def _known(args: argparse.Namespace, found: Sequence[object]) -> None:
 
 
 def _plot(args: argparse.Namespace, ledger: Ledger) -> None:
-    """Epsilon used after every entry, a line for each account."""
+    """The part of each budget that is used after every entry."""
     told = ((row, entry) for row, entry in ledger_rows.told(ledger) if _meant(args, entry.account))
     ledger_rows.draw(told, Path(args.plot))
     print(f"the picture is {args.plot}", file=sys.stderr)

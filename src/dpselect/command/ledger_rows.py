@@ -7,47 +7,80 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpselect.ledger import Account, Balance, Charge, Entry, Ledger, Pending
+    from dpselect.ledger import Account, Balance, Charge, DataAccount, Entry, Ledger, Pending, Standing
+    from dpselect.ledger.standing import Used
     from dpselect.release.formatting import Json
 
 
-def by_analyst(balances: Sequence[Balance]) -> dict[str, Json]:
-    """For each analyst the sums over all data, and each budget."""
-    found: dict[str, Json] = {}
-    for name in dict.fromkeys(b.account.analyst for b in balances):
-        own = [b for b in balances if b.account.analyst == name]
-        budgets: list[Json] = [{"dataset": b.account.dataset, **_amounts([b])} for b in own]
-        found[name] = {**_amounts(own), "budgets": budgets}
-    return found
+def promised(data: DataAccount) -> str:
+    """What is promised, in words."""
+    from dpselect.parameters import percent, rounded_up
+
+    promise = data.promise
+    said = f"{data.dataset}: ({rounded_up(promise.epsilon)}, {rounded_up(promise.delta)}) is promised to {data.unit}"
+    said += f" of {data.timezone}" if data.period else ""
+    said += ", for all answers to all analysts together; "
+    said += "questions compose" if promise.order else "epsilons add up"
+    return said + (f"; {percent(data.keep)} is kept back" if data.keep else "")
 
 
-def _amounts(balances: Sequence[Balance]) -> dict[str, Json]:
-    found: dict[str, Json] = {}
-    for part in ("granted", "spent", "reserved", "left"):
-        charges: list[Charge] = [getattr(b, part) for b in balances]
-        found[f"{part}_epsilon"] = float(sum(c.epsilon for c in charges))
-        found[f"{part}_delta"] = float(sum(c.delta for c in charges))
-    return found
+def data_rows(data: DataAccount, used: Mapping[str, Used]) -> list[dict[str, Json]]:
+    """How the data of one name stand, in each period in which something was asked."""
+    from dpselect.ledger.standing import Used
+
+    promise, limits = data.promise, data.promise.limits
+    return [
+        {
+            "dataset": data.dataset,
+            "period": period or data.period,
+            "unit": data.unit,
+            "epsilon": float(promise.epsilon),
+            "delta": float(promise.delta),
+            "composes": promise.order is not None,
+            "used": float(limits.part(one.total.sums)),
+            "reserved": float(limits.part(one.reserved.sums)),
+            "kept": float(data.keep),
+        }
+        for period, one in (used or {"": Used()}).items()
+    ]
 
 
-def balance_row(balance: Balance) -> dict[str, object]:
-    """How an account stands: what it has is rounded down, what it used up."""
-    from dpselect.parameters import rounded_down, rounded_up
-
-    row: dict[str, object] = dict(_named(balance.account))
-    for part, rounded in (
-        ("granted", rounded_down),
-        ("spent", rounded_up),
-        ("reserved", rounded_up),
-        ("left", rounded_down),
-    ):
+def balance_row(balance: Balance, standing: Standing) -> dict[str, Json]:
+    """How an analyst stands: amounts as they add up, and the part that is left where they compose."""
+    row: dict[str, Json] = {**_named(balance.account), "period": balance.period or standing.data.period}
+    for part in ("granted", "spent", "reserved"):
         charge: Charge = getattr(balance, part)
-        row[part] = f"({rounded(charge.epsilon)}, {rounded(charge.delta)})"
+        row[f"{part}_epsilon"], row[f"{part}_delta"] = float(charge.epsilon), float(charge.delta)
+    row["left"] = float(standing.left)
     return row
 
 
+SHARES = ("used", "reserved", "kept", "left")
+
+
+def in_words(row: Mapping[str, Json]) -> dict[str, object]:
+    """A row for a person: shares in percent, amounts in pairs; nothing where there is nothing to say."""
+    from dpselect.parameters import percent
+
+    said: dict[str, object] = {}
+    for name, value in row.items():
+        stem = name.removesuffix("_epsilon")
+        if name.endswith("delta") or (name == "period" and value is None):
+            continue
+        if name in SHARES and isinstance(value, float):
+            said[name] = percent(value, up=name in ("used", "reserved"))
+        elif name.endswith("epsilon"):
+            delta = row["delta" if name == "epsilon" else f"{stem}_delta"]
+            said["promise" if name == "epsilon" else stem] = f"({_brief(value)}, {_brief(delta)})"
+        elif isinstance(value, bool):
+            said[name] = "yes" if value else "no"
+        else:
+            said[name] = value
+    return said
+
+
 def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
-    """Every entry for a person, with what the account had left after it."""
+    """Every entry for a person, with the part of the budget that was left after it."""
     from dpselect.ledger.audit import Sums
     from dpselect.ledger.question import summary
 
@@ -56,7 +89,7 @@ def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
     for entry in ledger.entries():
         for _ in sums.problems(entry):
             pass  # verify tells of them
-        left = sums.balance(entry.account).left
+        lefts = [one.left for period in entry.parts if (one := sums.standing(entry.account, period))]
         asked[entry.number] = entry.question or asked.get(entry.refers_to or 0)
         question = asked[entry.number]
         row: dict[str, Json] = {
@@ -66,8 +99,7 @@ def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
             "what": str(entry.kind),
             "epsilon": float(entry.charge.epsilon),
             "delta": float(entry.charge.delta),
-            "left_epsilon": float(left.epsilon),
-            "left_delta": float(left.delta),
+            "left": float(min(lefts)) if lefts else None,
             "question": None if question is None else summary(question),
         }
         yield row, entry
@@ -76,7 +108,7 @@ def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
 def _named(account: Account) -> dict[str, Json]:
     from dpselect.ledger.account import seen
 
-    return {"analyst": seen(account.analyst), "dataset": seen(account.dataset)}
+    return {"analyst": seen(account.analyst) or None, "dataset": seen(account.dataset)}
 
 
 def pending_row(one: Pending, *, given_back: bool) -> dict[str, Json]:
@@ -107,9 +139,11 @@ def exported(entry: Entry) -> dict[str, Json]:
         "analyst": entry.account.analyst,
         "epsilon": decimal(entry.charge.epsilon),
         "delta": decimal(entry.charge.delta),
+        "renyi": None if entry.early else decimal(entry.charge.renyi),
         "question": entry.question,
         "refers_to": entry.refers_to,
         "release": entry.release,
+        "terms": entry.terms,
         "at": entry.at,
         "previous": entry.previous,
         "digest": entry.digest,
@@ -132,14 +166,12 @@ def _brief(value: object) -> object:
 
 
 def draw(rows: Iterable[tuple[dict[str, Json], Entry]], path: Path) -> None:
-    """Epsilon used after every entry, a line for each account."""
+    """The part of each budget that is used after every entry, a line for each analyst and data set."""
     from dpselect.release import plots
 
-    lines: dict[str, list[tuple[int, float, float]]] = {}
+    lines: dict[str, list[tuple[int, float]]] = {}
     for row, entry in rows:
-        name = f"{entry.account.analyst} on {entry.account.dataset}"
-        granted = float(entry.charge.epsilon) if row["what"] == "grant" else lines[name][-1][2] if name in lines else 0
-        left = row["left_epsilon"]
-        used = granted - (left if isinstance(left, float) else 0.0)
-        lines.setdefault(name, []).append((entry.number, used, granted))
+        left = row["left"]
+        if isinstance(left, float):
+            lines.setdefault(str(entry.account), []).append((entry.number, 1 - left))
     plots.spending(lines, path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpselect.engines.port import Engine
 from dpselect.engines.postgres.address import is_postgres
@@ -11,6 +11,9 @@ from dpselect.engines.sources.files import refuse_newlines
 from dpselect.engines.sources.narwhals_frames import native
 from dpselect.engines.spark.source import is_spark
 from dpselect.engines.warehouse.source import is_warehouse
+
+if TYPE_CHECKING:
+    from dpselect.periods import Periods
 
 __all__ = ["Engine", "open_engine"]
 
@@ -25,6 +28,7 @@ def open_engine(
     split: str | None = None,
     table: str | None = None,
     newlines_in_values: bool = False,
+    periods: Periods | None = None,
     key: bytes,
 ) -> Engine:
     """The engine for one question. Opening it reads the schema, never a row."""
@@ -36,6 +40,7 @@ def open_engine(
         "max_items_per_user": max_items_per_user,
         "split": split,
         "table": table,
+        "periods": periods,
         "key": key,
     }
     database = _database(source)

@@ -11,19 +11,34 @@ if TYPE_CHECKING:
     from dpselect.ledger.charge import ZERO, Charge
     from dpselect.ledger.entry import Entry, Kind, Pending, Reservation
     from dpselect.ledger.ledger import Ledger
+    from dpselect.ledger.standing import DataAccount, Standing
 
 _HOMES = {
     "Account": "account",
     "Balance": "account",
     "Charge": "charge",
+    "DataAccount": "standing",
     "Entry": "entry",
     "Kind": "entry",
     "Ledger": "ledger",
     "Pending": "entry",
     "Reservation": "entry",
+    "Standing": "standing",
     "ZERO": "charge",
 }
 
-__all__ = ["ZERO", "Account", "Balance", "Charge", "Entry", "Kind", "Ledger", "Pending", "Reservation"]
+__all__ = [
+    "ZERO",
+    "Account",
+    "Balance",
+    "Charge",
+    "DataAccount",
+    "Entry",
+    "Kind",
+    "Ledger",
+    "Pending",
+    "Reservation",
+    "Standing",
+]
 
 __getattr__ = fetched(__name__, _HOMES)

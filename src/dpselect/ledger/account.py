@@ -8,10 +8,13 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.charge import Charge
 
+EVERYBODY = ""  # in the place of an analyst
+ALWAYS = ""  # in the place of a period: data that have none
 LONGEST = 200  # characters: two names fit into one index row of every store
 _MUST = f"be a text of 1 to {LONGEST} characters that can be seen, with single spaces between words"
 
@@ -51,6 +54,7 @@ def is_clean(name: str) -> bool:
     return 1 <= len(name) <= LONGEST and single and composed and not any(map(_is_unseen, name))
 
 
+@lru_cache(maxsize=1024)
 def was_a_name(name: str) -> bool:
     """What any version may have written."""
     return 1 <= len(name) <= LONGEST and not any(unicodedata.category(one) in _ENDS_A_LINE for one in name)
@@ -86,11 +90,19 @@ class Account:
     @staticmethod
     def kept(dataset: str, analyst: str) -> Account:
         """An account as a ledger has it, exactly: earlier versions took names that are none today."""
-        if not was_a_name(dataset) or not was_a_name(analyst):
+        if not was_a_name(dataset) or not (analyst == EVERYBODY or was_a_name(analyst)):
             raise ValueError("no version wrote such a name")
         account = object.__new__(Account)
         object.__setattr__(account, "dataset", dataset)
         object.__setattr__(account, "analyst", analyst)
+        return account
+
+    @staticmethod
+    def everybody(dataset: str) -> Account:
+        """All analysts of a data set together: whose account keeps the promise."""
+        account = object.__new__(Account)
+        object.__setattr__(account, "dataset", clean_name("data", dataset))
+        object.__setattr__(account, "analyst", EVERYBODY)
         return account
 
     @property
@@ -103,17 +115,21 @@ class Account:
         return (looks(self.dataset), looks(self.analyst)) == (looks(other.dataset), looks(other.analyst))
 
     def __str__(self) -> str:
-        return f"{self.analyst!r} on {self.dataset!r}"
+        return repr(self.dataset) if self.analyst == EVERYBODY else f"{self.analyst!r} on {self.dataset!r}"
 
 
 @dataclass(frozen=True)
 class Balance:
-    """How an account stands: what was granted in total, what is spent, and what open questions may still cost."""
+    """How an analyst stands: what was granted in total, what is spent, and what open questions may still cost.
+
+    All are amounts as they add up; data that have periods have one for each in which something was asked.
+    """
 
     account: Account
     granted: Charge
     spent: Charge
     reserved: Charge
+    period: str = ALWAYS
 
     @property
     def used(self) -> Charge:
@@ -122,7 +138,7 @@ class Balance:
 
     @property
     def left(self) -> Charge:
-        """What a new question may cost at most."""
+        """What is left by adding up; more questions fit where they compose."""
         used = self.used
         nothing = Fraction(0)
         epsilon = max(self.granted.epsilon - used.epsilon, nothing)

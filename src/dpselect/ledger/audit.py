@@ -5,16 +5,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
-from dpselect.ledger.account import Account, Balance
+from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
 from dpselect.ledger.charge import ZERO, Charge
 from dpselect.ledger.entry import Entry, Kind, digest_of, first_digest
 from dpselect.ledger.port import Row, Store
-from dpselect.ledger.rows import DamagedRowError, Meta, balance_from, entry_from, intact_entry_from, meta_from
+from dpselect.ledger.rows import (
+    DamagedRowError,
+    Meta,
+    data_account_from,
+    data_of,
+    entry_from,
+    intact_entry_from,
+    meta_from,
+    quota_from,
+    used_from,
+)
+from dpselect.ledger.standing import DataAccount, Standing, Used
+from dpselect.ledger.terms import data_text, total_of
 
 MOST = 100  # problems that are told one by one
 
@@ -46,7 +59,7 @@ def _of_the_tables(store: Store, head: str | None) -> Iterator[str]:
         for row in _all_entries(store):
             yield from walk.problems(row, sums)
         yield from walk.problems_at_the_end()
-        yield from _of_balances(store, sums)
+        yield from _of_caches(store, sums)
 
 
 def _meta(store: Store) -> Meta | None:
@@ -115,72 +128,152 @@ class _Walk:
             yield "no entry has the digest that was noted: the ledger was rewritten, or set back to an earlier state"
 
 
-def _of_balances(store: Store, sums: Sums) -> Iterator[str]:
-    """The table balance is a cache; what the entries add up to is the truth."""
-    met: set[Account] = set()
-    for row in store.run(sql.BALANCES):
-        try:
-            balance = balance_from(row)
-        except DamagedRowError as error:
-            yield f"the balance of {row[1]!r} on {row[0]!r} is damaged: {error}"
-            continue
-        met.add(balance.account)
-        yield from _differences(balance, sums.balance(balance.account))
-    for account in sums.accounts():
-        if account not in met:
-            yield f"the balance of {account} is missing or damaged"
+def _of_caches(store: Store, sums: Sums) -> Iterator[str]:
+    """The tables data, quota and used are caches; what the entries add up to is the truth."""
+    tables: list[tuple[str, str, Callable[[Row], tuple[object, object]], Mapping[Any, object]]] = [
+        ("the account", sql.ALL_DATA, lambda row: ((found := data_account_from(row)).dataset, found), sums.data),
+        ("the quota", sql.QUOTAS, quota_from, sums.granted),
+        ("what is used", sql.ALL_USED, lambda row: ((found := used_from(row))[:2], found[2]), sums.used),
+    ]
+    for what, statement, read, truth in tables:
+        met = set()
+        for row in store.run(statement):
+            try:
+                key, kept = read(row)
+            except DamagedRowError as error:
+                yield f"{what} of {row[0]!r} is damaged: {error}"
+                continue
+            met.add(key)
+            if kept != truth.get(key):
+                yield f"{what} of {_named(key)} is {_told(kept)}, its entries add up to {_told(truth.get(key))}"
+        yield from (f"{what} of {_named(key)} is missing or damaged" for key in truth if key not in met)
 
 
-def _differences(kept: Balance, summed: Balance) -> Iterator[str]:
-    for part in ("granted", "spent", "reserved"):
-        if getattr(kept, part) != getattr(summed, part):
-            yield (
-                f"the balance of {kept.account} says {part} {getattr(kept, part)}, "
-                f"its entries add up to {getattr(summed, part)}"
-            )
+def _named(key: object) -> str:
+    match key:
+        case (Account() as account, str(period)):
+            return f"{account} in {period}" if period else str(account)
+        case _:
+            return str(key) if isinstance(key, Account) else repr(key)
+
+
+def _told(found: object) -> str:
+    match found:
+        case Used():
+            return f"{found.spent} spent and {found.reserved} reserved"
+        case DataAccount():
+            return f"{total_of(found)}, {data_text(found)}"
+        case _:
+            return "nothing" if found is None else str(found)
 
 
 class Sums:
-    """Balances recomputed from the entries alone, one entry after the other."""
+    """Accounts recomputed from the entries alone, one entry after the other."""
 
     def __init__(self) -> None:
-        self._balances: dict[Account, Balance] = {}
-        self._open: dict[int, tuple[Account, Charge]] = {}
+        self.data: dict[str, DataAccount] = {}
+        self.granted: dict[Account, Charge] = {}
+        self.used: defaultdict[tuple[Account, str], Used] = defaultdict(Used)
+        self._open: dict[int, tuple[Account, Mapping[str, Charge]]] = {}
         self._unread: set[int] = set()
-        self._settles: dict[int, Account] = {}
+        self._settles: dict[int, str] = {}
+        self._asked: set[str] = set()
 
-    def accounts(self) -> Iterable[Account]:
-        """Every account that was granted anything or was charged."""
-        return self._balances.keys()
+    def balance(self, account: Account, period: str = ALWAYS) -> Balance:
+        """What the analyst was granted and used by the entries so far."""
+        used = self.used.get((account, period), Used())
+        return Balance(account, self.granted.get(account, ZERO), used.spent, used.reserved, period)
 
-    def balance(self, account: Account) -> Balance:
-        """How the account stands by its entries."""
-        return self._balances.get(account) or Balance(account, ZERO, ZERO, ZERO)
+    def standing(self, account: Account, period: str) -> Standing | None:
+        """How the analyst stands by the entries so far; None before anything was promised or granted."""
+        data, granted = self.data.get(account.dataset), self.granted.get(account)
+        if data is None or granted is None:
+            return None
+        everybody = Account.kept(account.dataset, EVERYBODY)
+        own, of_all = (self.used.get((who, period), Used()) for who in (account, everybody))
+        return Standing(account, data, granted, own, of_all)
 
     def problems(self, entry: Entry) -> Iterator[str]:
         """Add the entry; what is wrong about it after all before it."""
-        before = self.balance(entry.account)
         match entry.kind:
+            case Kind.DATA:
+                yield from self._promise(entry)
             case Kind.GRANT:
-                yield from self._put(replace(before, granted=entry.charge))
+                yield from self._grant(entry)
             case Kind.RESERVE | Kind.HOLD:
-                if entry.kind is Kind.HOLD:
-                    self._unread.add(entry.number)
-                self._open[entry.number] = (entry.account, entry.charge)
-                yield from self._put(replace(before, reserved=before.reserved + entry.charge))
+                yield from self._hold(entry)
             case Kind.SETTLE:
-                yield from self._settle(entry, before)
+                yield from self._settle(entry)
             case Kind.READ:
                 yield from self._read(entry)
             case Kind.RETURN:
-                yield from self._return(entry, before)
+                yield from self._return(entry)
             case Kind.REPEAT:
                 if entry.charge != ZERO:
                     yield "repeats a release and charges for it"
-                if self._settles.get(entry.refers_to or 0) != entry.account:
-                    yield "repeats a release that this account never had"
+                if self._settles.get(entry.refers_to or 0) != entry.account.dataset:
+                    yield "repeats a release that these data never had"
+                if entry.account not in self.granted:
+                    yield "repeats a release for somebody without a right to it"
             case Kind.REFUSED:
                 pass
+
+    def _promise(self, entry: Entry) -> Iterator[str]:
+        """An account of data is made, or its total changed; order and what is set apart are for its life."""
+        data, name = data_of(entry), entry.account.dataset
+        before = self.data.get(name)
+        if before is not None:
+            begun, promised = before.promise, data.promise
+            if begun.order is not None and (begun.order, begun.apart) != (promised.order, promised.apart):
+                yield "changes how an account composes, which is settled when it is made"
+            if name in self._asked and before.fixed != data.fixed:
+                yield "changes whom a promise is about after questions were asked"
+        self.data[name] = data
+        self.used.setdefault(
+            (entry.account, ALWAYS), Used()
+        )  # from the beginning on, so that what is missing is damage
+        for (account, _), used in self.used.items():
+            if (account.dataset, account.analyst) == (name, EVERYBODY) and not data.promise.keeps(used.total.sums):
+                yield f"promises less than what is used of {name!r}"
+
+    def _grant(self, entry: Entry) -> Iterator[str]:
+        self.granted[entry.account] = entry.charge
+        self.used.setdefault((entry.account, ALWAYS), Used())
+        if entry.early:
+            yield from self._early_excess(entry.account)
+        elif entry.account.dataset not in self.data:
+            yield "grants a quota in an account that is not there"
+
+    def _early_excess(self, account: Account) -> Iterator[str]:
+        """Earlier versions kept every analyst within what was granted, by adding up."""
+        balance = self.balance(account)
+        if balance.used.epsilon > balance.granted.epsilon or balance.used.delta > balance.granted.delta:
+            yield f"leaves {account} with more spent and reserved than granted"
+
+    def _change(self, account: Account, period: str, change: Callable[[Used], Used]) -> None:
+        for who in (account, Account.kept(account.dataset, EVERYBODY)):
+            self.used[who, period] = change(self.used[who, period])
+
+    def _hold(self, entry: Entry) -> Iterator[str]:
+        account, parts = entry.account, dict(entry.parts)
+        self._asked.add(account.dataset)
+        self._open[entry.number] = (account, parts)
+        if entry.kind is Kind.HOLD:
+            self._unread.add(entry.number)
+        for period, ceiling in parts.items():
+            if not entry.early:
+                standing = self.standing(account, period)
+                if standing is None:
+                    yield "asks without a quota, or of data about which nothing is promised"
+                elif (standing.data.period is None) != (period == ALWAYS):
+                    yield "asks of a period where none is promised, or of none where some are"
+                elif standing.order is None and ceiling.renyi < ceiling.epsilon:
+                    yield "counts a divergence below its epsilon where epsilons add up"
+                elif not standing.admits(ceiling):
+                    yield f"leaves {account} with more spent and reserved than fits"
+            self._change(account, period, lambda used, ceiling=ceiling: used.holding(ceiling))  # type: ignore[misc]
+            if entry.early:
+                yield from self._early_excess(account)
 
     def _read(self, entry: Entry) -> Iterator[str]:
         if entry.charge != ZERO:
@@ -189,35 +282,37 @@ class Sums:
             yield "marks as reading what is no open reservation of this account, or was marked before"
         self._unread.discard(entry.refers_to or 0)
 
-    def _return(self, entry: Entry, before: Balance) -> Iterator[str]:
+    def _return(self, entry: Entry) -> Iterator[str]:
         if entry.charge != ZERO:
             yield "gives a reservation back and charges for it"
         if not self._is_unread(entry):
             yield "gives back what is no open reservation of this account, or under which rows may have been read"
-        account, ceiling = self._open.pop(entry.refers_to or 0, (None, ZERO))
-        if account == entry.account and ceiling.fits(before.reserved):
-            yield from self._put(replace(before, reserved=before.reserved - ceiling))
+        account, parts = self._open.pop(entry.refers_to or 0, (None, {}))
+        if account == entry.account:
+            for period, ceiling in parts.items():
+                self._change(entry.account, period, lambda used, ceiling=ceiling: used.returning(ceiling))  # type: ignore[misc]
 
     def _is_unread(self, entry: Entry) -> bool:
         number = entry.refers_to or 0
-        return number in self._unread and self._open.get(number, (None, ZERO))[0] == entry.account
+        return number in self._unread and self._open.get(number, (None, {}))[0] == entry.account
 
-    def _settle(self, entry: Entry, before: Balance) -> Iterator[str]:
-        self._settles[entry.number] = entry.account
-        account, ceiling = self._open.pop(entry.refers_to or 0, (None, ZERO))
+    def _settle(self, entry: Entry) -> Iterator[str]:
+        self._settles[entry.number] = entry.account.dataset
+        account, parts = self._open.pop(entry.refers_to or 0, (None, {}))
+        costs = entry.parts
         if account is None:
             yield "settles no open reservation"
         elif account != entry.account:
             yield "settles a reservation of another account"
-        elif not entry.charge.fits(ceiling):
+        elif set(costs) != set(parts) or not all(cost.fits(parts[period]) for period, cost in costs.items()):
             yield "settles for more than what was reserved"
         if entry.refers_to in self._unread:
             yield "settles a question that was never marked as reading"
-        if account == entry.account and ceiling.fits(before.reserved):
-            before = replace(before, reserved=before.reserved - ceiling)
-        yield from self._put(replace(before, spent=before.spent + entry.charge))
-
-    def _put(self, balance: Balance) -> Iterator[str]:
-        self._balances[balance.account] = balance
-        if not balance.used.fits(balance.granted):
-            yield f"leaves {balance.account} with more spent and reserved than granted"
+        mine = parts if account == entry.account else {}
+        for period, cost in costs.items():
+            held = mine.get(period, ZERO)
+            self._change(
+                entry.account,
+                period,
+                lambda used, cost=cost, held=held: used.settling(held, cost),  # type: ignore[misc]
+            )

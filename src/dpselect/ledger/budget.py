@@ -6,21 +6,24 @@ import getpass
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Protocol
 
 from dpselect import parameters
-from dpselect.accounting import two_prices
-from dpselect.accounting.promise import Promise, how_many
+from dpselect.accounting.promise import SET_ASIDE, Promise, how_many
 from dpselect.accounting.taken import Taken
-from dpselect.accounting.two_prices import Spent
+from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import BudgetError, ParameterError, came
-from dpselect.ledger import Account, Balance, Charge, Ledger
+from dpselect.ledger import ZERO, Account, Charge, Ledger
+from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.question import Question
-from dpselect.parameters import Number, rounded_down, rounded_up
+from dpselect.ledger.sharing import Shares, Sharing
+from dpselect.ledger.standing import Standing, check_one_period
+from dpselect.parameters import Number, percent, rounded_down, rounded_up
+from dpselect.periods import periods_of
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, Steps
 from dpselect.processes import here, refuse_copy
 from dpselect.release.archive import archived, restored
@@ -34,15 +37,14 @@ NOTHING = ApproxDP(Fraction(0), Fraction(0))
 
 
 class Payable(Protocol):
-    """What a budget must know of a question to add its price up."""
+    """What a budget must know of a question to charge it."""
 
-    @property
-    def ceiling(self) -> ApproxDP:
-        """What any answer costs at most."""
+    def price_at(self, order: int | None) -> Price:
+        """What any answer costs at most an account of this Rényi order, or one that only adds up."""
         ...
 
-    def spent(self, release: Release) -> ApproxDP:
-        """What an answer cost, read from the answer alone."""
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        """What an answer cost it, read from the answer alone."""
         ...
 
 
@@ -60,18 +62,19 @@ class Priced(Payable, Protocol):
 
 
 class Budget:
-    """What questions are paid from: an (epsilon, delta) for this process, or an analyst's account in a ledger.
+    """What questions are paid from: an (epsilon, delta) for this process, or an analyst's quota in a ledger.
 
     `Budget(epsilon=3, delta="1e-6")` lives as long as the object; give it to every Dataset whose questions it shall
-    pay. `Budget.open("budget.sqlite", data="plays", analyst="ann")` is durable: `dpselect ledger` makes the file and
-    grants what may be spent. A question that does not fit raises BudgetError before a row is read, and costs nothing.
+    pay. `Budget.open("budget.sqlite", data="plays", analyst="ann")` is durable: `dpselect ledger` makes the file,
+    promises something about the data, and grants what ann may use of it. A question that does not fit raises
+    BudgetError before a row is read, and costs nothing.
 
     Guarantee: all answers that a budget paid for are together (epsilon, delta)-DP, for one user coming or going with
         all of their rows in all data sets asked, however the questions depend on earlier answers.
     Neighbors: add-remove.
-    Source: a budget in memory counts in two currencies, epsilons and Rényi divergences of one order, and a question is
-        paid while either fits (docs/composing.md has the theorem and its proof); half of its delta is set aside for
-        that. In a ledger the epsilons and deltas that answers cost add up (docs/budgets.md).
+    Source: it counts in two currencies, epsilons and Rényi divergences of one order, and a question is paid while
+        either fits (docs/composing.md has the theorem and its proof); half of its delta is set aside for that. In a
+        ledger the promise is the account's, for all analysts of the data together (docs/budgets.md).
 
     A delta that a question needs and leaves out is a thousandth of the budget's, at most 1e-6; a `Query` that was made
     beforehand, as `left_for` takes it, has a delta of its own, 1e-6 if it names none. The same question of the same
@@ -93,12 +96,13 @@ class Budget:
         self._answers: dict[str, str] = {}  # archived, since whoever has a release may alter it
         self._lock = threading.Lock()
         self._home = here()
+        self._payer = object()  # by which it knows the releases that it paid
 
     @staticmethod
     def open(
         where: Where, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
     ) -> LedgerBudget:
-        """The account of an analyst in a ledger: a file, a postgresql:// address, or a Ledger.
+        """The quota of an analyst in a ledger: a file, a postgresql:// address, or a Ledger.
 
         `data` is what the ledger calls the data; `analyst` is this computer's name for the user unless it is given.
         `snapshot` names the state of data that are no files, so that the answer to the same question can be found
@@ -111,10 +115,18 @@ class Budget:
         """The part of the budget that no question has taken, from 0 to 1."""
         return rounded_part(1 - self._promise.part(self._taken.total))
 
-    def left_for(self, query: Priced) -> int:
-        """How many more questions like this one can be asked, if each costs its ceiling."""
-        self.check(privacy_of(query).neighbors)
-        price, taken = two_prices.ceiling(query.price, self._promise.order), self._taken
+    def left_for(self, query: Priced | Release) -> int:
+        """How many more questions like this one can be asked, if each costs its ceiling.
+
+        It may also be a release that this budget paid: then questions like the one that it answers are meant.
+        """
+        if isinstance(query, Release):
+            return self._left_at(price_paid(query, self._payer))
+        self.check(priced(query).price.neighbors)
+        return self._left_at(query.price_at(self._promise.order))
+
+    def _left_at(self, price: Price) -> int:
+        taken = self._taken
         return how_many(self._promise, price, settled=taken.settled, pending=taken.pending)
 
     def __repr__(self) -> str:
@@ -133,6 +145,11 @@ class Budget:
         return parameters.price(epsilon, delta)
 
     @property
+    def sharing(self) -> Shares:
+        """What a share of it is."""
+        return Sharing(self._promise.order, (self._promise.limits,))
+
+    @property
     def _usual_delta(self) -> Fraction:
         """Of a question that needs a delta and names none."""
         return min(parameters.DELTA, self._promise.delta * DELTA_SHARE)
@@ -140,13 +157,13 @@ class Budget:
     def pay(self, asked: Priced, question: Question, ask: Callable[[], Release], *, fresh: bool) -> Release:
         """The answer, paid. What ends it once it is being asked leaves the ceiling taken: never too little."""
         self._check_process()
+        check_one_period(question.periods)
         stored = self._stored(question, fresh=fresh)
         if stored is not None:
             return replace(stored, charged=self._receipt(asked, Spent(), repeated=True))
         ceiling = self._take(asked)
         release = ask()
-        outcome = two_prices.of_outcome(asked.price, asked.steps(release), self._promise.order)
-        spent = self._promise.settle(ceiling, outcome)
+        spent = self._promise.settle(ceiling, asked.cost_at(release, self._promise.order))
         self._check_process()  # a child that was forked meanwhile has drawn an answer that nothing was taken for
         with self._lock:
             self._taken = self._taken.settling(ceiling, spent)
@@ -176,7 +193,7 @@ class Budget:
     def _take(self, asked: Priced) -> Spent:
         """The ceiling of a question, which is open from here on; BudgetError where it does not fit."""
         promise = self._promise
-        price = two_prices.ceiling(asked.price, promise.order)
+        price = asked.price_at(promise.order)
         with self._lock:
             taken = self._taken
             ceiling = promise.charge(taken.settled, price)
@@ -206,20 +223,30 @@ class Budget:
         )
 
     def _receipt(self, asked: Priced, spent: Spent, *, repeated: bool = False) -> Receipt:
-        cost, left, more = self._promise.part(spent), self.left, self.left_for(asked)
+        price = asked.price_at(self._promise.order)
+        cost, left, more = self._promise.part(spent), self.left, self._left_at(price)
         has = f"{percent(left)} left, enough for {more:,} more {'question' if more == 1 else 'questions'} like this one"
         sentence = f"{REPEATED}; {has}" if repeated else f"{percent(cost, up=True)} of the budget; {has}"
         numbers: dict[str, object] = {"share": cost, "left": left, "questions_left": more}
         amounts = {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.failure, "repeated": repeated}
-        return Receipt(sentence, numbers | amounts)
+        return Receipt(sentence, numbers | amounts, price, self._payer)
 
 
-def privacy_of(query: Priced) -> Privacy:
-    """The price of a question; ParameterError for what is none."""
-    price = getattr(query, "price", None)
-    if not isinstance(price, Privacy):
+def price_paid(release: Release, payer: object) -> Price:
+    """The price of the question that a release answers, as a budget keeps it in the receipt."""
+    receipt = release.charged
+    if receipt is None or receipt.price is None or receipt.payer is not payer:
+        hint = "one that was stored, copied or paid by another does not say; give the Query"
+        raise ParameterError("query", "be a Query, or a release that this budget paid", "another release", hint)
+    return receipt.price
+
+
+def priced(query: Any) -> Priced:
+    """The question that was given; ParameterError for what is none."""
+    if not isinstance(getattr(query, "price", None), Privacy):
         raise ParameterError("query", "be a Query", came(query), "Query.from_dict makes one of a dict")
-    return price
+    found: Priced = query
+    return found
 
 
 def rounded_part(part: Fraction) -> float:
@@ -227,18 +254,8 @@ def rounded_part(part: Fraction) -> float:
     return max(0, math.floor(part * PARTS)) / PARTS
 
 
-def percent(part: Fraction | float, *, up: bool = False) -> str:
-    """A part of a budget for a person: what is left rounded down, what is taken up.
-
-    >>> percent(Fraction(1, 3)), percent(Fraction(1, 3000), up=True), percent(1)
-    ('33.33 %', '0.03334 %', '100 %')
-    """
-    rounded = rounded_up if up else rounded_down
-    return f"{rounded(Fraction(part) * 100)} %"
-
-
 class LedgerBudget(Budget):
-    """An account of a ledger, from which questions are paid. `Budget.open` makes it."""
+    """An analyst's quota in a ledger, from which questions are paid. `Budget.open` makes it."""
 
     def __init__(
         self, where: Where, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
@@ -256,26 +273,42 @@ class LedgerBudget(Budget):
 
     @property
     def left(self) -> float:
-        """The part of the grants that no question has reserved or spent, from 0 to 1; the ledger is asked."""
-        balance = self._balance()
-        left, granted = balance.left, balance.granted
-        parts = [part / of for part, of in ((left.epsilon, granted.epsilon), (left.delta, granted.delta)) if of]
-        return rounded_part(min(parts, default=Fraction(0)))
+        """The part of the quota that is left, or of what the data promise if that is less; the ledger is asked."""
+        return rounded_part(min(one.left for one in self._standings()))
 
-    def left_for(self, query: Priced) -> int:
-        """How many more questions like this one can be asked, if each costs its ceiling; the ledger is asked."""
-        self.check(privacy_of(query).neighbors)
-        left, ceiling = self._balance().left, query.price.approx
-        parts = [part // of for part, of in ((left.epsilon, ceiling.epsilon), (left.delta, ceiling.delta)) if of]
-        return min(parts)
+    def left_for(self, query: Priced | Release, *, during: str | Sequence[str] | None = None) -> int:
+        """How many more questions like this one can be asked, if each costs its ceiling; the ledger is asked.
+
+        Of data that have periods: `during` those, or in each in which anything was asked.
+        """
+        asked = priced(query)
+        self.check(asked.price.neighbors)
+        return min(one.left_for(asked.price_at(one.order)) for one in self._standings(during))
+
+    @property
+    def _usual_delta(self) -> Fraction:
+        """A thousandth of the delta that the account was made with; it stays the same when more is granted."""
+        with self.ledger() as ledger:
+            apart = ledger.data_account(self.account.dataset).promise.apart
+        return min(parameters.DELTA, apart / SET_ASIDE * DELTA_SHARE) if apart else parameters.DELTA
 
     def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:  # noqa: ARG002
-        """The price of a question as its parameters, as if nobody paid."""
+        """The price of a question as its parameters: a delta that it needs and does not name is a thousandth."""
+        if delta is None and needed and epsilon is not None:
+            delta = self._usual_delta
         return parameters.price(epsilon, delta)
 
-    def _balance(self) -> Balance:
+    @property
+    def sharing(self) -> Sharing:
+        """Of the quota, or of what is promised of the data if that is less, in any period; the ledger is asked."""
+        one = next(iter(self._standings()))
+        return Sharing(one.order, [limits for limits, _ in one.limits])
+
+    def _standings(self, during: str | Sequence[str] | None = None) -> Collection[Standing]:
         with self.ledger() as ledger:
-            return ledger.balance(self.account)
+            data = ledger.data_account(self.account.dataset)
+            meant = None if during is None else periods_of("time", data.period, during, data.timezone)
+            return ledger.standings(self.account, meant).values()
 
     def __repr__(self) -> str:
         return f"Budget.open(..., data={self.account.dataset!r}, analyst={self.account.analyst!r})"
@@ -306,25 +339,29 @@ class LedgerBudget(Budget):
         within `agree`, which may refuse it before anything is reserved.
         """
         with self.ledger() as ledger:
+            standing = min(ledger.standings(self.account, question.periods).values(), key=lambda one: one.left)
             if question.repeatable and not fresh:
                 stored = ledger.repeat(self.account, question.text)
                 if stored is not None:
-                    return replace(restored(stored), charged=_repeated(ledger.balance(self.account)))
+                    return replace(restored(stored), charged=_receipt(asked, ZERO, standing, repeated=True))
             with agree or nullcontext():
                 reservation = None
-                ceiling = asked.ceiling
+                order, during = standing.order, question.periods
+                ceiling = asked.price_at(order)
                 try:
-                    reservation = ledger.reserve(self.account, Charge.up(ceiling.epsilon, ceiling.delta), question.text)
+                    reservation = ledger.reserve(
+                        self.account, ceiling, question.text, order=order, user=question.user, during=during
+                    )
                     ledger.start(reservation)
                 except BaseException:
                     if reservation is not None:
                         ledger.abandon(reservation)
                     raise
                 release = ask()
-                spent = asked.spent(release)
-                charge = Charge.up(spent.epsilon, spent.delta)
-                balance = ledger.settle(reservation, charge, archived(release))
-        return replace(release, charged=release.charged or _charged(charge, balance))
+                cost = asked.cost_at(release, order)
+                after = ledger.settle(reservation, cost, archived(release))
+        spent = Ceiling.of(cost).held_as(reservation.ceiling)
+        return replace(release, charged=release.charged or _receipt(asked, spent, after))
 
 
 def budget_of(given: object) -> Budget | None:
@@ -354,27 +391,14 @@ def _account(data: str, analyst: str) -> Account:
 REPEATED = "nothing: this is the stored answer to the same question"
 
 
-def _charged(charge: Charge, balance: Balance) -> Receipt:
-    price = f"({rounded_up(charge.epsilon)}, {rounded_up(charge.delta)})"
-    sentence = f"{price} to {balance.account.analyst}, who has {left(balance)} left"
-    return Receipt(sentence, {**_numbers(balance), "epsilon": charge.epsilon, "delta": charge.delta, "repeated": False})
-
-
-def _repeated(balance: Balance) -> Receipt:
-    sentence = f"{REPEATED}; {balance.account.analyst} has "
-    sentence += f"{left(balance)} left"
-    return Receipt(sentence, {**_numbers(balance), "epsilon": 0, "delta": 0, "repeated": True})
-
-
-def _numbers(balance: Balance) -> dict[str, object]:
-    return {
-        "analyst": balance.account.analyst,
-        "dataset": balance.account.dataset,
-        "epsilon_left": balance.left.epsilon,
-        "delta_left": balance.left.delta,
-    }
-
-
-def left(balance: Balance) -> str:
-    """What is left, as (epsilon, delta) for a person."""
-    return f"({rounded_down(balance.left.epsilon)}, {rounded_down(balance.left.delta)})"
+def _receipt(asked: Payable, spent: Charge, standing: Standing, *, repeated: bool = False) -> Receipt:
+    """What it cost, and what the analyst may still use: of the quota, or of the account if that is less."""
+    cost, left = standing.part(spent), rounded_part(standing.left)
+    more = standing.left_for(asked.price_at(standing.order))
+    account = standing.account
+    has = f"{percent(left)} left, enough for {more:,} more {'question' if more == 1 else 'questions'} like this one"
+    took = REPEATED if repeated else f"{percent(cost, up=True)} of the budget of {account.analyst}"
+    numbers: dict[str, object] = {"analyst": account.analyst, "dataset": account.dataset, "share": cost}
+    numbers |= {"left": left, "questions_left": more}
+    numbers |= {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.delta, "repeated": repeated}
+    return Receipt(f"{took}; {has}", numbers)

@@ -1,4 +1,4 @@
-"""A charge: an amount of (epsilon, delta) on a fixed decimal grid, so that sums and comparisons are exact.
+"""A charge: an amount in both currencies of an account, on a fixed decimal grid, so that sums are exact.
 
 And what a caller may give for an amount, and how it is told.
 """
@@ -6,10 +6,10 @@ And what a caller may give for an amount, and how it is told.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import ParameterError
 from dpselect.parameters import Number, probability, rational
 
@@ -18,39 +18,84 @@ GRID = 10**PLACES
 _DECIMAL = re.compile(rf"(0|[1-9][0-9]*)\.[0-9]{{{PLACES}}}", re.ASCII)
 
 
+_AS_EPSILON = Fraction(-1)  # in the place of a divergence
+
+
 @dataclass(frozen=True)
 class Charge:
-    """An amount of epsilon and delta, both multiples of 10^-30 and never negative. Charges add up."""
+    """An amount of epsilon, of delta and of divergence: multiples of 10^-30 and never negative. Charges add up.
+
+    `renyi` is of the order of the account that is charged. Where it is left out it is epsilon, which bounds that of
+    every order, and is what a call costs of which nothing else is known.
+    """
 
     epsilon: Fraction
     delta: Fraction
+    renyi: Fraction = _AS_EPSILON
 
     def __post_init__(self) -> None:
-        for part in (self.epsilon, self.delta):
-            if part < 0 or GRID % part.denominator:
+        if self.renyi is _AS_EPSILON:
+            object.__setattr__(self, "renyi", self.epsilon)
+        for part in (self.epsilon, self.delta, self.renyi):
+            if part.numerator < 0 or GRID % part.denominator:
                 raise ValueError("a charge is never negative and lies on the grid of 10^-30: use Charge.up")
 
     @staticmethod
-    def up(epsilon: Fraction, delta: Fraction) -> Charge:
-        """The least charge on the grid that is not below (epsilon, delta)."""
-        return Charge(_up(epsilon), _up(delta))
+    def up(epsilon: Fraction, delta: Fraction, renyi: Fraction | None = None) -> Charge:
+        """The least charge on the grid that is not below the amounts."""
+        return Charge(_up(epsilon), _up(delta), _up(epsilon if renyi is None else renyi))
+
+    @staticmethod
+    def of(spent: Spent) -> Charge:
+        """The same for what an account composes."""
+        return Charge.up(spent.epsilon, spent.failure, spent.renyi)
+
+    @property
+    def sums(self) -> Spent:
+        """As an account composes it."""
+        return Spent(self.epsilon, self.renyi, self.delta)
 
     def __add__(self, other: Charge) -> Charge:
-        return Charge(self.epsilon + other.epsilon, self.delta + other.delta)
+        return Charge(self.epsilon + other.epsilon, self.delta + other.delta, self.renyi + other.renyi)
 
     def __sub__(self, other: Charge) -> Charge:
         """What is left of this after `other`; ValueError where `other` does not fit."""
-        return Charge(self.epsilon - other.epsilon, self.delta - other.delta)
+        return Charge(self.epsilon - other.epsilon, self.delta - other.delta, self.renyi - other.renyi)
 
     def fits(self, other: Charge) -> bool:
-        """Are both parts at most those of `other`?"""
-        return self.epsilon <= other.epsilon and self.delta <= other.delta
+        """Is each part at most that of `other`?"""
+        return self.epsilon <= other.epsilon and self.delta <= other.delta and self.renyi <= other.renyi
 
     def __str__(self) -> str:
         return f"epsilon {short(self.epsilon)} and delta {short(self.delta)}"
 
 
 ZERO = Charge(Fraction(0), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The two prices that a call may be held and settled at (docs/composing.md); the same two where there is one."""
+
+    whole: Charge
+    without_composition: Charge
+
+    @staticmethod
+    def of(price: Price | Charge) -> Ceiling:
+        """On the grid. An amount by itself is both."""
+        if isinstance(price, Charge):
+            return Ceiling(price, price)
+        return Ceiling(Charge.of(price.whole), Charge.of(price.without_composition))
+
+    def held_as(self, held: Charge) -> Charge:
+        """The one that goes with what was held; how much may fail never depends on the answer."""
+        return self.whole if held.delta == self.whole.delta else self.without_composition
+
+    @property
+    def price(self) -> Price:
+        """As an account composes it."""
+        whole, less = self.whole, self.without_composition
+        return Price(whole.epsilon, whole.renyi, less.delta, whole.delta - less.delta, less.epsilon)
 
 
 def _up(number: Fraction) -> Fraction:
@@ -76,11 +121,6 @@ def short(number: Fraction) -> str:
     return decimal(number).rstrip("0").rstrip(".")
 
 
-def told(charge: Charge, rounded: Callable[[Fraction], str]) -> str:
-    """An amount in a few digits."""
-    return f"epsilon {rounded(charge.epsilon)} and delta {rounded(charge.delta)}"
-
-
 def amount_granted(epsilon: Number, delta: Number) -> Charge:
     """The amount of a grant. It is rounded as charges are, so that a question may cost all of it."""
     least = "be a finite number of at least 0"
@@ -91,15 +131,6 @@ def amount_granted(epsilon: Number, delta: Number) -> Charge:
     if amount == ZERO:
         raise ParameterError("epsilon", "be above 0 where delta is 0", repr(epsilon))
     return amount
-
-
-def check_total(granted: Charge, used: Charge) -> None:
-    """A total covers what is spent and reserved, and its delta still promises something."""
-    for name, total, least in (("epsilon", granted.epsilon, used.epsilon), ("delta", granted.delta, used.delta)):
-        if total < least:
-            raise ParameterError(name, f"be at least the {short(least)} that is spent or reserved", short(total))
-    if granted.delta >= 1:
-        raise ParameterError("delta", "be less than 1 in total", short(granted.delta), "1 would allow everything")
 
 
 def check_text(parameter: str, text: object) -> None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from dpselect.ledger.account import Account
-from dpselect.ledger.charge import Charge, decimal
+from dpselect.ledger.account import ALWAYS, Account
+from dpselect.ledger.charge import Charge, decimal, undecimal
 from dpselect.processes import here, refuse_copy
 
 
 class Kind(StrEnum):
     """What an entry says happened."""
 
+    DATA = "data"
     GRANT = "grant"
     RESERVE = "reserve"  # by earlier versions, which read rows without a further word
     HOLD = "hold"
@@ -30,10 +32,11 @@ class Kind(StrEnum):
 class Entry:
     """One line of the ledger, never changed once it is written.
 
-    `charge` is, by kind: grant, the account's total from now on; hold and refused, the most the question may cost;
+    `charge` is, by kind: data and grant, the total from now on; hold and refused, the most the question may cost;
     settle, what it cost; the others, nothing. A read says that rows may be read from now on, a return that none was;
     both refer to their hold, as does a settle, which has the release. A repeat refers to the settle whose release was
-    given again. `at` is information only and decides nothing.
+    given again. `terms` says the rest: of data what is promised, of a question its price in each period where there
+    are some. `at` is information only and decides nothing.
     """
 
     number: int
@@ -46,18 +49,25 @@ class Entry:
     at: str
     previous: str
     digest: str
+    terms: str | None = None
+    early: bool = False  # of a version that knew epsilons only: its digest is of them
+
+    @property
+    def parts(self) -> Mapping[str, Charge]:
+        """What is charged in each period; data without periods have one that is always."""
+        return {ALWAYS: self.charge} if self.terms is None or self.kind is Kind.DATA else parts_from(self.terms)
 
 
 @dataclass(frozen=True)
 class Reservation:
-    """A right to ask one question that costs at most `ceiling`: the entry that holds it, and whose it is.
+    """A right to ask one question that costs at most this in each period: the entry that holds it, and whose it is.
 
     It belongs to the process that made it. A forked child that settled it would free what its parent still spends.
     """
 
     number: int
     account: Account
-    ceiling: Charge
+    parts: Mapping[str, Charge]
     digest: str
     home: tuple[int, int] = field(default_factory=here, init=False, repr=False, compare=False)
 
@@ -66,7 +76,12 @@ class Reservation:
     @staticmethod
     def of(entry: Entry) -> Reservation:
         """What a hold sets aside."""
-        return Reservation(entry.number, entry.account, entry.charge, entry.digest)
+        return Reservation(entry.number, entry.account, entry.parts, entry.digest)
+
+    @property
+    def ceiling(self) -> Charge:
+        """What it may cost at most in any period."""
+        return largest(self.parts.values())
 
 
 @dataclass(frozen=True)
@@ -87,13 +102,15 @@ class Draft:
     question: str | None = None
     refers_to: int | None = None
     release: str | None = None
+    terms: str | None = None
+    early = False
 
 
 def chained(draft: Draft, number: int, previous: str) -> Entry:
     """The draft as the entry of that number, now."""
     at = now()
     says = (draft.kind, draft.account, draft.charge, draft.question, draft.refers_to, draft.release)
-    return Entry(number, *says, at, previous, _digest(number, draft, at, previous))
+    return Entry(number, *says, at, previous, _digest(number, draft, at, previous), draft.terms)
 
 
 def digest_of(entry: Entry) -> str:
@@ -119,7 +136,31 @@ def now() -> str:
 def _digest(number: int, said: Draft | Entry, at: str, previous: str) -> str:
     account, amounts = said.account, (decimal(said.charge.epsilon), decimal(said.charge.delta))
     says = (str(said.kind), account.dataset, account.analyst, *amounts, said.question, said.refers_to, said.release)
-    return _sha256([previous, number, *says, at])
+    more = () if said.early else (decimal(said.charge.renyi), said.terms)
+    return _sha256([previous, number, *says, *more, at])
+
+
+def largest(charges: Iterable[Charge]) -> Charge:
+    """In each currency."""
+    found = list(charges)
+    return Charge(max(c.epsilon for c in found), max(c.delta for c in found), max(c.renyi for c in found))
+
+
+def parts_text(parts: Mapping[str, Charge]) -> str | None:
+    """The parts of a question in periods; None for data that have none."""
+    if list(parts) == [ALWAYS]:
+        return None
+    rows = [[period, *map(decimal, (c.epsilon, c.delta, c.renyi))] for period, c in sorted(parts.items())]
+    return json.dumps({"parts": rows}, separators=(",", ":"))
+
+
+def parts_from(text: str) -> Mapping[str, Charge]:
+    """What `parts_text` wrote; ValueError for anything else."""
+    try:
+        rows = json.loads(text)["parts"]
+        return {period: Charge(*map(undecimal, (e, d, r))) for period, e, d, r in rows}
+    except (TypeError, KeyError):
+        raise ValueError("no parts") from None
 
 
 def _sha256(fields: list[str | int | None]) -> str:

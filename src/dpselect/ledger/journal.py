@@ -1,25 +1,31 @@
-"""What one transaction reads and writes: the end of the chain, an account's balance, the next entry."""
+"""What one transaction reads and writes: the end of the chain, how accounts stand, the next entry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
-from dpselect.ledger.account import Account, Balance
+from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
+from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Draft, Entry, Kind, Pending, chained, hash_of
 from dpselect.ledger.port import Row, Store
 from dpselect.ledger.rows import (
     DamagedRowError,
     Meta,
-    balance_from,
-    balance_row,
+    data_account_from,
+    data_account_row,
     entry_from,
     entry_row,
     intact_entry_from,
     meta_from,
+    quota_from,
+    quota_row,
+    used_from,
+    used_row,
 )
+from dpselect.ledger.standing import DataAccount, Standing, Used
 from dpselect.parameters import near
 
 T = TypeVar("T")
@@ -39,43 +45,84 @@ class Journal:
 
     def end(self) -> Meta:
         """The same, for a writer: its last entry must be the one that is really there."""
-        meta = self.meta()
-        last = self._store.run(sql.LAST)
-        if (last[0] if last else (0, meta.head)) != (meta.entries, meta.head):
+        rows = self._store.run(sql.END)
+        meta = self._parsed("what it says of itself", meta_from, rows[0] if rows else ())
+        if (rows[0][5:] if rows[0][5] is not None else (0, meta.head)) != (meta.entries, meta.head):
             raise self._damaged("its last entries are missing or are not its own")
         return meta
 
-    def append(self, end: Meta, draft: Draft, balance: Balance | None = None) -> Entry:
-        """Write the next entry, and the balance that it leads to."""
+    def append(self, end: Meta, draft: Draft) -> Entry:
+        """Write the next entry. What it leads to is for the caller to write, in the same transaction."""
         entry = chained(draft, end.entries + 1, end.head)
         self._store.run(sql.NEW_ENTRY, entry_row(entry))
-        if balance is not None:
-            self._store.run(sql.SET_BALANCE, balance_row(balance))
         self._store.run(sql.SET_HEAD, (entry.number, entry.digest))
         return entry
 
-    def find_balance(self, account: Account) -> Balance | None:
-        """How the account stands; None where nothing was ever granted to it."""
-        rows = self._store.run(sql.ONE_BALANCE, (account.dataset, account.analyst))
-        if not rows:
-            return None
-        balance = self._parsed(f"the balance of {account}", balance_from, rows[0])
-        if balance.account != account:
-            raise self._damaged(f"the balance of {account} is that of another")
-        return balance
+    # ---- the data, and what is promised about them ----------------------------------------------------------
 
-    def balance(self, account: Account) -> Balance:
-        """How the account stands; an account without any grant is unknown."""
-        balance = self.find_balance(account)
-        if balance is None:
+    def find_data(self, dataset: str) -> DataAccount | None:
+        """What is promised about the data; None where nothing is."""
+        rows = self._store.run(sql.ONE_DATA, (dataset,))
+        return self._promised(dataset, rows[0]) if rows else None
+
+    def _promised(self, dataset: str, row: Row) -> DataAccount:
+        data = self._parsed(f"the account of {dataset!r}", data_account_from, row)
+        if data.dataset != dataset:
+            raise self._damaged(f"the account of {dataset!r} is that of other data")
+        return data
+
+    def data(self, dataset: str) -> DataAccount:
+        """What is promised about the data; data without an account are unknown."""
+        data = self.find_data(dataset)
+        if data is None:
+            known = [one.dataset for one in self.all_data()]
             raise LedgerError(
-                f"analyst {account.analyst!r} has no budget for the data set {account.dataset!r}", self._hint(account)
+                f"nothing is promised about the data {dataset!r}",
+                near(dataset, known) if known else "their owner makes an account for them with `dpselect ledger data`",
             )
-        return balance
+        return data
+
+    def all_data(self) -> list[DataAccount]:
+        """Every account, by the name of its data."""
+        found = [self._parsed("an account of data", data_account_from, row) for row in self._store.run(sql.ALL_DATA)]
+        return sorted(found, key=lambda data: data.dataset)
+
+    def set_data(self, data: DataAccount) -> None:
+        """Put it in the place of what was promised before."""
+        self._store.run(sql.SET_DATA, data_account_row(data))
+
+    def was_asked(self, dataset: str) -> bool:
+        """Was any question of the data ever paid?"""
+        return bool(self._store.run(sql.ASKED, (dataset,)))
+
+    # ---- analysts, and what was used ------------------------------------------------------------------------
+
+    def find_quota(self, account: Account) -> Charge | None:
+        """What an analyst was granted in total; None for one without a right to the data."""
+        rows = self._store.run(sql.ONE_QUOTA, (account.dataset, account.analyst))
+        return self._granted(account, rows[0]) if rows else None
+
+    def _granted(self, account: Account, row: Row) -> Charge:
+        whose, granted = self._parsed(f"the quota of {account}", quota_from, row)
+        if whose != account:
+            raise self._damaged(f"the quota of {account} is that of another")
+        return granted
+
+    def quota(self, account: Account) -> Charge:
+        """What an analyst was granted in total; one without any grant is unknown."""
+        granted = self.find_quota(account)
+        if granted is None:
+            raise self._unknown(account)
+        return granted
+
+    def _unknown(self, account: Account) -> LedgerError:
+        return LedgerError(
+            f"analyst {account.analyst!r} has no budget for the data set {account.dataset!r}", self._hint(account)
+        )
 
     def _hint(self, account: Account) -> str | None:
         """Who may be meant by an account that is not there."""
-        accounts = [balance.account for balance in self.balances()]
+        accounts = [one for one, _ in self.quotas()]
         for old in accounts:
             if not old.is_named_today and old.looks_like(account):
                 return (
@@ -85,20 +132,78 @@ class Journal:
         known = sorted(one.analyst for one in accounts if one.dataset == account.dataset)
         return near(account.analyst, known) if known else "nobody has: grant one with `dpselect ledger grant`"
 
+    def quotas(self) -> list[tuple[Account, Charge]]:
+        """Every analyst with what was granted, by data set and analyst."""
+        found = [self._parsed("a quota", quota_from, row) for row in self._store.run(sql.QUOTAS)]
+        return sorted(found, key=lambda one: (one[0].dataset, one[0].analyst))
+
+    def set_quota(self, account: Account, granted: Charge) -> None:
+        """Put it in the place of what was granted before."""
+        self._store.run(sql.SET_QUOTA, quota_row(account, granted))
+
+    def all_used(self) -> dict[tuple[Account, str], Used]:
+        """What was used, by account and period; of all analysts of a data set too."""
+        found = [self._parsed("what was used", used_from, row) for row in self._store.run(sql.ALL_USED)]
+        return {(account, period): used for account, period, used in found}
+
+    def used(self, account: Account, period: str) -> tuple[Used, Used]:
+        """What the analyst used in the period, and what all did. Of no period both are kept from the beginning on."""
+        found: dict[str, Used] = {}
+        for row in self._store.run(sql.TWO_USED, (account.dataset, period, account.analyst, EVERYBODY)):
+            whose, when, used = self._parsed(f"what {account} used", used_from, row)
+            if whose.dataset != account.dataset or when != period or whose.analyst not in (EVERYBODY, account.analyst):
+                raise self._damaged(f"what {account} used is that of another")
+            found[whose.analyst] = used
+        own, of_all = found.get(account.analyst), found.get(EVERYBODY)
+        if (of_all is None and own is not None) or (period == ALWAYS and None in (own, of_all)):
+            raise self._damaged(f"what {account} used is missing")
+        return own or Used(), of_all or Used()
+
+    def begin_used(self, account: Account) -> None:
+        """Nothing was used yet; what is there stays."""
+        self._store.run(sql.NEW_USED, used_row(account, ALWAYS, Used()))
+
+    def set_used(self, account: Account, period: str, used: Used) -> None:
+        """Put it in the place of what was used before."""
+        self._store.run(sql.SET_USED, used_row(account, period, used))
+
+    def standings(self, account: Account, periods: Callable[[DataAccount], Iterable[str]]) -> dict[str, Standing]:
+        """How the analyst stands in the periods that are meant of the data."""
+        rows = self._store.run(sql.QUOTA_AND_DATA, (account.dataset, account.analyst))
+        if not rows:
+            raise self._unknown(account)
+        granted, of_data = self._granted(account, rows[0][:5]), rows[0][5:]
+        data = self.data(account.dataset) if of_data[0] is None else self._promised(account.dataset, of_data)
+        return {period: Standing(account, data, granted, *self.used(account, period)) for period in periods(data)}
+
+    def change(self, account: Account, period: str, own: Used, of_all: Used) -> None:
+        """What a question changes in one period: of the analyst, and of all."""
+        everybody = Account.kept(account.dataset, EVERYBODY)
+        self._store.run(sql.SET_TWO_USED, [*used_row(account, period, own), *used_row(everybody, period, of_all)])
+
     def balances(self) -> list[Balance]:
-        """Every account, by data set and analyst."""
-        found = [self._parsed("a balance", balance_from, row) for row in self._store.run(sql.BALANCES)]
-        return sorted(found, key=lambda balance: (balance.account.dataset, balance.account.analyst))
+        """Every analyst, by data set, name and period."""
+        used = self.all_used()
+        found = []
+        for account, granted in self.quotas():
+            periods = sorted(period for one, period in used if one == account and period != ALWAYS) or [ALWAYS]
+            for period in periods:
+                own = used.get((account, period), Used())
+                found.append(Balance(account, granted, own.spent, own.reserved, period))
+        return found
+
+    # ---- entries --------------------------------------------------------------------------------------------
 
     def entry(self, number: int) -> Entry | None:
         """The entry of that number, unchanged since it was written."""
         rows = self._store.run(sql.ONE_ENTRY, (number,))
         return self._parsed(f"entry {number}", intact_entry_from, rows[0]) if rows else None
 
-    def closed(self, number: int) -> Kind | None:
-        """How this reservation ended; None while it is open."""
-        rows = self._store.run(sql.CLOSED, (number,))
-        return Kind(str(rows[0][1])) if rows else None
+    def after(self, entry: Entry) -> tuple[Kind | None, bool]:
+        """How a reservation ended, None while it is open; and whether rows may have been read under it."""
+        kinds = [Kind(str(row[0])) for row in self._store.run(sql.AFTER, (entry.number, entry.number))]
+        closed = next((kind for kind in kinds if kind is not Kind.READ), None)
+        return closed, entry.kind is Kind.RESERVE or Kind.READ in kinds
 
     def may_have_read(self, entry: Entry) -> bool:
         """May rows have been read under this reservation? Earlier versions never said that none was."""
@@ -109,9 +214,9 @@ class Journal:
         entries = [self._parsed("an entry", intact_entry_from, row) for row in self._store.run(sql.PENDING, (after,))]
         return [Pending(entry, self.may_have_read(entry)) for entry in entries]
 
-    def released(self, account: Account, question: str) -> Entry | None:
-        """The latest settle with a release of exactly this question of exactly this account."""
-        rows = self._store.run(sql.RELEASED, (hash_of(question), account.dataset, account.analyst, question))
+    def released(self, dataset: str, question: str) -> Entry | None:
+        """The latest settle with a release of exactly this question of these data, whoever asked it."""
+        rows = self._store.run(sql.RELEASED, (hash_of(question), dataset, question))
         number = rows[0][0] if rows else None
         return self.entry(number) if isinstance(number, int) else None
 

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
-from dpselect.errors import BudgetError, LedgerError
-from dpselect.ledger.account import Account, Balance
+from dpselect.accounting.two_prices import Price
+from dpselect.errors import LedgerError, ParameterError, came
+from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
 from dpselect.ledger.audit import audit
-from dpselect.ledger.charge import ZERO, Charge, amount_granted, check_text, check_total, told
-from dpselect.ledger.entry import Draft, Entry, Kind, Pending, Reservation
+from dpselect.ledger.charge import ZERO, Ceiling, Charge, amount_granted, check_text, short
+from dpselect.ledger.entry import Draft, Entry, Kind, Pending, Reservation, largest, parts_text
 from dpselect.ledger.journal import Journal
+from dpselect.ledger.making import Given
 from dpselect.ledger.migrations import bring_up, build
 from dpselect.ledger.port import Store
 from dpselect.ledger.postgres_store import open_postgres
 from dpselect.ledger.rows import Meta
 from dpselect.ledger.sqlite_store import create_sqlite, open_sqlite
-from dpselect.parameters import Number, flag, rounded_down, rounded_up
+from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods, check_user
+from dpselect.ledger.terms import data_text
+from dpselect.parameters import Number, flag
+from dpselect.periods import Periods
 from dpselect.processes import here, refuse_copy
 
 _FIND_OUT = "run `dpselect ledger verify`, then take it from a backup"
@@ -61,32 +66,108 @@ class Ledger:
         self._home = here()
         self._place = store.place
 
-    # ---- budgets and charges ------------------------------------------------------------------------------
+    # ---- promises and quotas ------------------------------------------------------------------------------
 
-    def grant(self, account: Account, epsilon: Number, delta: Number, *, total: bool = False) -> Balance:
-        """Add to what the account may spend; with `total`, set its sum, never below what is used."""
-        amount, total = amount_granted(epsilon, delta), flag("total", total)
+    def data(
+        self,
+        dataset: str,
+        epsilon: Number,
+        delta: Number,
+        *,
+        keep: Number | None = None,
+        unit: str | None = None,
+        user: str | None = None,
+        period: str | None = None,
+        time: str | None = None,
+        timezone: str | None = None,
+    ) -> DataAccount:
+        """Promise (epsilon, delta) for all answers about the data, to all analysts together; or change the total.
+
+        `keep` is a share that analysts cannot use. `unit` says whom the promise is about (default: one user), and
+        `user` which column holds them, so that no question takes another. With a `period` ("day", "week", "month",
+        "quarter" or "year" of `timezone`, by default UTC) the promise is for each period by itself; `time` names the
+        column that says in which one a row is. What is left out stays as it is. All but `keep` and the total cannot
+        change once a question was asked.
+
+        The total may be changed at any time, also by an owner who saw answers: up, or down to what is used. How the
+        account composes is settled when it is made (docs/composing.md); one of an earlier version, which added up,
+        begins to compose now if its delta has room for that.
+        """
+        total, everybody = amount_granted(epsilon, delta), Account.everybody(dataset)
+        given = Given.read(keep, unit=unit, user=user, period=period, time=time, timezone=timezone)
         with self._writing() as (journal, end):
-            before = journal.find_balance(account) or Balance(account, ZERO, ZERO, ZERO)
-            granted = amount if total else before.granted + amount
-            check_total(granted, before.used)
-            after = replace(before, granted=granted)
-            journal.append(end, Draft(Kind.GRANT, account, granted), after)
+            before = journal.find_data(everybody.dataset)
+            used = [one for (who, _), one in journal.all_used().items() if who == everybody]
+            asked = journal.was_asked(everybody.dataset)
+            after = given.account(everybody.dataset, total, before, used, asked=asked)
+            journal.append(end, Draft(Kind.DATA, everybody, total, terms=data_text(after)))
+            journal.set_data(after)
+            journal.begin_used(everybody)
             return after
 
-    def reserve(self, account: Account, ceiling: Charge, question: str) -> Reservation:
+    def grant(
+        self, account: Account, epsilon: Number, delta: Number, *, total: bool = False, every: str | None = None
+    ) -> Balance:
+        """Add to what the analyst may use of the data's account; with `total`, set the sum.
+
+        A quota is a cap: so much epsilon by adding, or the same share of what the account composes; and so much delta.
+        Quotas may add up to more than the account, which refuses what does not fit. Of data with periods it is a quota
+        in each of them, and never a refill of one; `every` may say so, and must then be their period.
+        """
+        amount, total = amount_granted(epsilon, delta), flag("total", total)
+        with self._writing() as (journal, end):
+            period = journal.data(account.dataset).period
+            if every is not None and every != period:
+                must = "be left out where data have no periods" if period is None else f"be {period}, as the data have"
+                raise ParameterError("every", must, came(every))
+            before = journal.find_quota(account)
+            granted = amount if total or before is None else before + amount
+            if granted.delta >= 1:
+                raise ParameterError(
+                    "delta", "be less than 1 in total", short(granted.delta), "1 would allow everything"
+                )
+            journal.append(end, Draft(Kind.GRANT, account, granted))
+            journal.set_quota(account, granted)
+            journal.begin_used(account)
+            own, _ = journal.used(account, ALWAYS)
+            return Balance(account, granted, own.spent, own.reserved)
+
+    # ---- questions ----------------------------------------------------------------------------------------
+
+    def reserve(
+        self,
+        account: Account,
+        price: Price | Charge,
+        question: str,
+        *,
+        order: int | None = None,
+        user: str | None = None,
+        during: Periods | None = None,
+    ) -> Reservation:
         """Set aside the most that a question may cost, or record that it was refused and raise BudgetError.
+
+        It must fit into the analyst's quota and into the account of the data, in each period that it is about. A
+        `price` is one at the `order` of that account; an amount is one at every order. `user` is the column of users.
 
         No row may be read before `start`. So this entry need not be on the disk yet: it is, when `start` returns.
         """
         check_text("question", question)
-        entry = None
+        offered, entry = Ceiling.of(price), None
+        refusal = None
         try:
             with self._writing(durable=False) as (journal, end):
-                before = journal.balance(account)
-                if ceiling.fits(before.left):
-                    after = replace(before, reserved=before.reserved + ceiling)
-                    entry = journal.append(end, Draft(Kind.HOLD, account, ceiling, question), after)
+                found = journal.standings(account, lambda data: charged_periods(data, during))
+                check_user(next(iter(found.values())).data, user)
+                if isinstance(price, Price) and any(standing.order != order for standing in found.values()):
+                    raise LedgerError(f"the account of {account.dataset!r} was changed meanwhile", "ask again")
+                parts = {period: standing.ceiling(offered) for period, standing in found.items()}
+                refusal = next((s.refusal(parts[p], p) for p, s in found.items() if not s.admits(parts[p])), None)
+                if refusal is None:
+                    draft = Draft(Kind.HOLD, account, largest(parts.values()), question, terms=parts_text(parts))
+                    entry = journal.append(end, draft)
+                    for period, s in found.items():
+                        ceiling = parts[period]
+                        journal.change(account, period, s.own.holding(ceiling), s.all.holding(ceiling))
             if entry is not None:
                 return Reservation.of(entry)
         except BaseException:  # it may have been written all the same
@@ -94,37 +175,58 @@ class Ledger:
                 self.abandon(Reservation.of(entry))
             raise
         with self._writing() as (journal, end):
-            journal.append(end, Draft(Kind.REFUSED, account, ceiling, question))
-        raise BudgetError(
-            f"the question costs up to {told(ceiling, rounded_up)}, and {account} has "
-            f"{told(before.left, rounded_down)} left",
-            "ask for less, or ask who keeps the ledger for a larger budget",
-        )
+            draft = Draft(Kind.REFUSED, account, largest(parts.values()), question, terms=parts_text(parts))
+            journal.append(end, draft)
+        assert refusal is not None
+        raise refusal
 
     def start(self, reservation: Reservation) -> None:
         """Record that rows may be read from now on, so that the ceiling can no longer be given back. Twice is once."""
         self._check_home(reservation)
         with self._writing() as (journal, end):
-            entry = self._open_entry(journal, reservation)
-            if not journal.may_have_read(entry):
+            entry, may_have_read = self._open_entry(journal, reservation)
+            if not may_have_read:
                 journal.append(end, Draft(Kind.READ, entry.account, ZERO, refers_to=entry.number))
 
-    def settle(self, reservation: Reservation, spent: Charge, release: str | None) -> Balance:
-        """Record what the question cost and what was released; the rest of the reservation is free again."""
+    def settle(self, reservation: Reservation, spent: Price | Charge, release: str | None) -> Standing:
+        """Record what the question cost and what was released; the rest of the reservation is free again.
+
+        Of the two prices of the answer it is the one whose ceiling was held.
+        """
         self._check_home(reservation)
-        if not spent.fits(reservation.ceiling):
+        costs = {period: Ceiling.of(spent).held_as(held) for period, held in reservation.parts.items()}
+        if not all(costs[period].fits(held) for period, held in reservation.parts.items()):
             raise ValueError("a question must not cost more than what was reserved for it")
         if release is not None:
             check_text("release", release)
         with self._writing() as (journal, end):
-            entry = self._open_entry(journal, reservation)
-            if not journal.may_have_read(entry):
+            entry, may_have_read = self._open_entry(journal, reservation)
+            if not may_have_read:
                 raise ValueError("a question is started before it is settled")
-            before = self._before(journal, entry)
-            after = replace(before, spent=before.spent + spent, reserved=before.reserved - entry.charge)
-            draft = Draft(Kind.SETTLE, entry.account, spent, refers_to=entry.number, release=release)
-            journal.append(end, draft, after)
-            return after
+            changed = self._close(journal, entry, lambda used, period, held: used.settling(held, costs[period]))
+            draft = Draft(
+                Kind.SETTLE,
+                entry.account,
+                largest(costs.values()),
+                refers_to=entry.number,
+                release=release,
+                terms=parts_text(costs),
+            )
+            journal.append(end, draft)
+            return changed
+
+    def _close(self, journal: Journal, entry: Entry, change: Callable[[Used, str, Charge], Used]) -> Standing:
+        """Change what every period of a reservation holds; how the analyst stands where least is left."""
+        account, parts = entry.account, entry.parts
+        changed = []
+        for period, standing in journal.standings(account, lambda _: parts).items():
+            held = parts[period]
+            if not (held.fits(standing.own.reserved) and held.fits(standing.all.reserved)):
+                raise LedgerError(f"the ledger at {self._place} is damaged: {account} has less reserved", _FIND_OUT)
+            own, of_all = (change(used, period, held) for used in (standing.own, standing.all))
+            journal.change(account, period, own, of_all)
+            changed.append(replace(standing, own=own, all=of_all))
+        return min(changed, key=lambda standing: standing.left)
 
     def pending(self) -> Iterator[Pending]:
         """Every reservation that nobody has closed, oldest first: of questions at work, and of those that died."""
@@ -137,19 +239,18 @@ class Ledger:
             yield from page
             after = page[-1].entry.number
 
-    def give_back(self, reservation: Reservation | Pending) -> Balance:
+    def give_back(self, reservation: Reservation | Pending) -> Standing:
         """Free a reservation under which no row was read. If its question still lives, `start` will refuse it."""
         if isinstance(reservation, Pending):
             reservation = Reservation.of(reservation.entry)
         self._check_home(reservation)
         with self._writing() as (journal, end):
-            entry = self._open_entry(journal, reservation)
-            if journal.may_have_read(entry):
+            entry, may_have_read = self._open_entry(journal, reservation)
+            if may_have_read:
                 raise LedgerError(f"under reservation {entry.number} rows may have been read", "it stays spent")
-            before = self._before(journal, entry)
-            after = replace(before, reserved=before.reserved - entry.charge)
-            journal.append(end, Draft(Kind.RETURN, entry.account, ZERO, refers_to=entry.number), after)
-            return after
+            changed = self._close(journal, entry, lambda used, _, held: used.returning(held))
+            journal.append(end, Draft(Kind.RETURN, entry.account, ZERO, refers_to=entry.number))
+            return changed
 
     def abandon(self, reservation: Reservation) -> None:
         """`give_back` on the way out of an error: where it cannot be done, the reservation stays as it is."""
@@ -157,13 +258,18 @@ class Ledger:
             self.give_back(reservation)
 
     def repeat(self, account: Account, question: str) -> str | None:
-        """The latest release of exactly this question of this account, given again for free; None without one."""
+        """The latest release of exactly this question of these data, for free; None without one.
+
+        Whoever asked it paid for all who have a right to the data.
+        """
         check_text("question", question)
         with self._reading() as journal:
-            if journal.released(account, question) is None:
+            journal.quota(account)
+            if journal.released(account.dataset, question) is None:
                 return None
         with self._writing() as (journal, end):
-            settle = journal.released(account, question)
+            journal.quota(account)
+            settle = journal.released(account.dataset, question)
             if settle is None:
                 return None
             journal.append(end, Draft(Kind.REPEAT, account, ZERO, question, settle.number))
@@ -171,15 +277,52 @@ class Ledger:
 
     # ---- looking ------------------------------------------------------------------------------------------
 
+    def standing(self, account: Account, period: str = ALWAYS) -> Standing:
+        """How the analyst stands in one period."""
+        with self._moment() as journal:
+            return journal.standings(account, lambda _: [period])[period]
+
+    def standings(self, account: Account, during: Periods | None = None) -> dict[str, Standing]:
+        """How the analyst stands, and the data that are asked: in the periods that a question is about.
+
+        Without any, of data that have periods, in those in which anything was asked, or in one that nobody asked of.
+        """
+        with self._moment() as journal:
+
+            def meant(data: DataAccount) -> Iterable[str]:
+                if data.period is None or during is not None:
+                    return charged_periods(data, during)
+                asked = {period for who, period in journal.all_used() if who.dataset == data.dataset} - {ALWAYS}
+                return sorted(asked) or [ALWAYS]
+
+            return journal.standings(account, meant)
+
     def balance(self, account: Account) -> Balance:
-        """How the account stands."""
-        with self._reading() as journal:
-            return journal.balance(account)
+        """What the analyst was granted and used, as amounts."""
+        with self._moment() as journal:
+            granted, (own, _) = journal.quota(account), journal.used(account, ALWAYS)
+            return Balance(account, granted, own.spent, own.reserved)
 
     def balances(self) -> list[Balance]:
-        """How every account stands, by data set and analyst."""
-        with self._reading() as journal:
+        """The same of every analyst, by data set and name."""
+        with self._moment() as journal:
             return journal.balances()
+
+    def data_account(self, dataset: str) -> DataAccount:
+        """What is promised about the data of this name."""
+        with self._reading() as journal:
+            return journal.data(dataset)
+
+    def data_accounts(self) -> list[tuple[DataAccount, dict[str, Used]]]:
+        """What is promised about all data, and what was used of it, by period."""
+        with self._moment() as journal:
+            used = sorted(journal.all_used().items(), key=lambda one: one[0][1])
+            found: list[tuple[DataAccount, dict[str, Used]]] = []
+            for data in journal.all_data():
+                everybody = Account.kept(data.dataset, EVERYBODY)
+                of_data = {period: one for (who, period), one in used if who == everybody}
+                found.append((data, {period: one for period, one in of_data.items() if period or len(of_data) == 1}))
+            return found
 
     def entries(self, account: Account | None = None) -> Iterator[Entry]:
         """All entries, or those of one account, oldest first."""
@@ -248,24 +391,18 @@ class Ledger:
         if reservation.home != here():
             raise LedgerError(f"reservation {reservation.number} was made in another process", "make one in this one")
 
-    def _open_entry(self, journal: Journal, reservation: Reservation) -> Entry:
-        """The reservation, as it is written; LedgerError unless it is there and open."""
+    def _open_entry(self, journal: Journal, reservation: Reservation) -> tuple[Entry, bool]:
+        """The reservation as it is written, and whether rows may have been read; LedgerError unless it is open."""
         entry = journal.entry(reservation.number)
         if entry is None or entry.kind not in (Kind.HOLD, Kind.RESERVE) or Reservation.of(entry) != reservation:
             raise LedgerError(f"the ledger at {self._place} holds no such reservation")
-        match journal.closed(entry.number):
+        closed, may_have_read = journal.after(entry)
+        match closed:
             case Kind.SETTLE:
                 raise LedgerError(f"reservation {entry.number} was settled already")
             case Kind.RETURN:
                 raise LedgerError(f"reservation {entry.number} was given back already", "ask again")
-        return entry
-
-    def _before(self, journal: Journal, entry: Entry) -> Balance:
-        """How the account stands, which holds at least this reservation."""
-        before = journal.balance(entry.account)
-        if not entry.charge.fits(before.reserved):
-            raise LedgerError(f"the ledger at {self._place} is damaged: {entry.account} has less reserved", _FIND_OUT)
-        return before
+        return entry, may_have_read
 
     @contextmanager
     def _reading(self) -> Iterator[Journal]:
@@ -273,6 +410,12 @@ class Ledger:
         with self._lock:
             self._opened()
             yield self._journal
+
+    @contextmanager
+    def _moment(self) -> Iterator[Journal]:
+        """For what must be read at one moment."""
+        with self._reading() as journal, self._opened().snapshot():
+            yield journal
 
     @contextmanager
     def _writing(self, *, durable: bool = True) -> Iterator[tuple[Journal, Meta]]:

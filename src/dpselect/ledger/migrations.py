@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from dpselect.draws import fresh_key
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
+from dpselect.ledger.earlier import move_balances
 from dpselect.ledger.entry import first_digest
 from dpselect.ledger.port import Dialect, Store
 
@@ -19,6 +20,7 @@ class Step:
     version: int
     everywhere: tuple[str, ...]
     then: Mapping[Dialect, tuple[str, ...]] = field(default_factory=dict)
+    move: Callable[[Store], None] | None = None  # what is there is brought along
 
 
 _ONE = Step(
@@ -69,17 +71,43 @@ _TWO = Step(
         "CREATE INDEX entry_asked ON entry (question_hash) WHERE question_hash IS NOT NULL",
     ),
 )
-STEPS = [_ONE, _TWO]
+# The account of the data keeps the promise; analysts' accounts became quotas in it. A program of an earlier version
+# that has the ledger open cannot spend any more: its table is gone.
+_THREE = Step(
+    version=3,
+    everywhere=(
+        "ALTER TABLE entry ADD COLUMN renyi TEXT",
+        "ALTER TABLE entry ADD COLUMN terms TEXT",
+        """CREATE TABLE data (
+            dataset TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL, terms TEXT NOT NULL,
+            seal TEXT NOT NULL
+        )""",
+        """CREATE TABLE quota (
+            dataset TEXT NOT NULL, analyst TEXT NOT NULL,
+            granted_epsilon TEXT NOT NULL, granted_delta TEXT NOT NULL,
+            seal TEXT NOT NULL, PRIMARY KEY (dataset, analyst)
+        )""",
+        """CREATE TABLE used (
+            dataset TEXT NOT NULL, period TEXT NOT NULL, analyst TEXT NOT NULL,
+            spent_epsilon TEXT NOT NULL, spent_delta TEXT NOT NULL, spent_renyi TEXT NOT NULL,
+            reserved_epsilon TEXT NOT NULL, reserved_delta TEXT NOT NULL, reserved_renyi TEXT NOT NULL,
+            seal TEXT NOT NULL, PRIMARY KEY (dataset, period, analyst)
+        )""",
+    ),
+    move=move_balances,
+)
+STEPS = [_ONE, _TWO, _THREE]
 _WHOLE = {Dialect.SQLITE: "INTEGER", Dialect.POSTGRES: "BIGINT"}
 
 
 def build(store: Store) -> None:
     """Make the tables of a new ledger, all or none."""
     with store.creation():
+        version, ledger = STEPS[-1].version, fresh_key().hex()
         for step in STEPS:
             _take(store, step)
-        version, ledger = STEPS[-1].version, fresh_key().hex()
-        store.run(sql.NEW_META, (version, version, ledger, first_digest(ledger, version)))
+            if step.version == 1:
+                store.run(sql.NEW_META, (version, version, ledger, first_digest(ledger, version)))
 
 
 def bring_up(store: Store) -> None:
@@ -118,3 +146,5 @@ def _version(store: Store) -> int:
 def _take(store: Store, step: Step) -> None:
     for statement in (*step.everywhere, *step.then.get(store.dialect, ())):
         store.run(statement.replace("{whole}", _WHOLE[store.dialect]))
+    if step.move is not None:
+        step.move(store)

@@ -11,6 +11,7 @@ from fractions import Fraction
 from dpselect.domain import Column, Domain, Listed, Size, Span
 from dpselect.engines.identity import is_fixed, source_of
 from dpselect.parameters import rounded_up
+from dpselect.periods import Periods
 from dpselect.release import typed
 from dpselect.release.formatting import Json
 
@@ -23,15 +24,25 @@ class Question:
 
     text: str
     repeatable: bool
+    user: str | None = None  # the column that says whose a row is
+    periods: Periods | None = None  # that it is about
 
 
-def question(verb: str, asked: Mapping[str, object], data: Mapping[str, object], pinned: bool) -> Question:
+def question(
+    verb: str,
+    asked: Mapping[str, object],
+    data: Mapping[str, object],
+    pinned: bool,
+    *,
+    user: str | None = None,
+    periods: Periods | None = None,
+) -> Question:
     """The canonical text: keys in order, numbers as exact fractions."""
     domain = asked.get("domain")
     known = not isinstance(domain, Column) or is_fixed(domain.source)
     body = {"form": FORM, "verb": verb, "asked": _canonical(asked), "data": _canonical(data)}
     text = json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return Question(text, pinned and known)
+    return Question(text, pinned and known, user, periods)
 
 
 def _canonical(value: object) -> Json:

@@ -1,4 +1,4 @@
-"""Rows of the tables become entries and balances, and back. Every cell is checked: a disk may have changed it."""
+"""Rows of the tables become entries and accounts, and back. Every cell is checked: a disk may have changed it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import hashlib
 import json
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
-from dpselect.ledger.account import Account, Balance
+from dpselect.ledger.account import EVERYBODY, Account
 from dpselect.ledger.charge import Charge, decimal, undecimal
-from dpselect.ledger.entry import Entry, Kind, digest_of, hash_of
+from dpselect.ledger.entry import Entry, Kind, digest_of, hash_of, parts_from
 from dpselect.ledger.port import Cell, Row
+from dpselect.ledger.standing import DataAccount, Used
+from dpselect.ledger.terms import data_from, data_text, total_of
 
 
 class DamagedRowError(ValueError):
@@ -35,18 +38,35 @@ def meta_from(row: Row) -> Meta:
 
 def entry_from(row: Row) -> Entry:
     """A row of the table entry; its digest is not looked at."""
-    return Entry(
+    entry = Entry(
         number=_whole(row[0]),
         kind=_kind(row[1]),
         account=_account(row[2], row[3]),
-        charge=_charge(row[4], row[5]),
+        charge=_charge(row[4], row[5], row[13]),
         question=None if row[6] is None else _text(row[6]),
         refers_to=None if row[7] is None else _whole(row[7]),
         release=None if row[8] is None else _text(row[8]),
         at=_text(row[9]),
         previous=_text(row[10]),
         digest=_text(row[11]),
+        terms=None if row[14] is None else _text(row[14]),
+        early=row[13] is None,
     )
+    try:
+        if entry.kind is Kind.DATA:
+            data_of(entry)
+        elif entry.terms is not None and not parts_from(entry.terms):
+            raise ValueError("no parts")
+        if entry.account.analyst == EVERYBODY and entry.kind is not Kind.DATA:
+            raise ValueError("nobody")
+    except ValueError:
+        raise DamagedRowError("its terms are none") from None
+    return entry
+
+
+def data_of(entry: Entry) -> DataAccount:
+    """What an entry promises of data."""
+    return data_from(entry.account.dataset, entry.charge, entry.terms or "")
 
 
 def intact_entry_from(row: Row) -> Entry:
@@ -62,27 +82,67 @@ def intact_entry_from(row: Row) -> Entry:
 def entry_row(entry: Entry) -> list[Cell]:
     """The cells of an entry, in the order of `sql.ENTRY`."""
     whose = (entry.account.dataset, entry.account.analyst)
-    says: list[Cell] = [entry.number, str(entry.kind), *whose, *_amounts(entry.charge), entry.question]
-    return [*says, entry.refers_to, entry.release, entry.at, entry.previous, entry.digest, _question_hash(entry)]
+    says: list[Cell] = [entry.number, str(entry.kind), *whose, *_amounts(entry.charge)[:2], entry.question]
+    says += [entry.refers_to, entry.release, entry.at, entry.previous, entry.digest, _question_hash(entry)]
+    return [*says, None if entry.early else decimal(entry.charge.renyi), entry.terms]
 
 
-def balance_from(row: Row) -> Balance:
-    """A row of the table balance whose seal is that of what it says."""
-    if row[8] != _seal(row[:8]):
-        raise DamagedRowError("its amounts do not match their seal")
-    charges = (_charge(row[2], row[3]), _charge(row[4], row[5]), _charge(row[6], row[7]))
-    return Balance(_account(row[0], row[1]), *charges)
+@lru_cache(maxsize=256)  # what it promises takes a while to compute
+def data_account_from(row: Row) -> DataAccount:
+    """A row of the table data."""
+    _check_seal(row)
+    try:
+        return data_from(_account(row[0], EVERYBODY).dataset, _charge(row[1], row[2]), _text(row[3]))
+    except DamagedRowError:
+        raise
+    except ValueError:
+        raise DamagedRowError("its terms are none") from None
 
 
-def balance_row(balance: Balance) -> list[Cell]:
-    """The cells of a balance, in the order of `sql.BALANCE`."""
-    amounts = (*_amounts(balance.granted), *_amounts(balance.spent), *_amounts(balance.reserved))
-    cells = (balance.account.dataset, balance.account.analyst, *amounts)
-    return [*cells, _seal(cells)]
+def data_account_row(data: DataAccount) -> list[Cell]:
+    """Its cells, in the order of `sql.DATA`."""
+    return _sealed(data.dataset, *_amounts(total_of(data))[:2], data_text(data))
+
+
+def quota_from(row: Row) -> tuple[Account, Charge]:
+    """A row of the table quota: who was granted what in total."""
+    _check_seal(row)
+    return _account(row[0], row[1]), _charge(row[2], row[3])
+
+
+def quota_row(account: Account, granted: Charge) -> list[Cell]:
+    """Its cells, in the order of `sql.QUOTA`."""
+    return _sealed(account.dataset, account.analyst, *_amounts(granted)[:2])
+
+
+def used_from(row: Row) -> tuple[Account, str, Used]:
+    """A row of the table used: by whom, in which period, how much."""
+    _check_seal(row)
+    return _account(row[0], row[2]), _text(row[1]), Used(_charge(*row[3:6]), _charge(*row[6:9]))
+
+
+def used_row(account: Account, period: str, used: Used) -> list[Cell]:
+    """Its cells, in the order of `sql.USED`."""
+    return _sealed(account.dataset, period, account.analyst, *_amounts(used.spent), *_amounts(used.reserved))
+
+
+def early_balance_from(row: Row) -> tuple[Account, Charge, Used]:
+    """A row of the table that earlier versions had: whose, what was granted, and what was used of it."""
+    _check_seal(row)
+    return _account(row[0], row[1]), _charge(*row[2:4]), Used(_charge(*row[4:6]), _charge(*row[6:8]))
 
 
 def _question_hash(entry: Entry) -> str | None:
     return None if entry.question is None else hash_of(entry.question)
+
+
+def _sealed(*cells: str) -> list[Cell]:
+    return [*cells, _seal(cells)]
+
+
+def _check_seal(row: Row) -> None:
+    if row[-1] != _seal(row[:-1]):
+        raise DamagedRowError("what it says does not match its seal")
 
 
 def _seal(cells: Row) -> str:
@@ -90,8 +150,8 @@ def _seal(cells: Row) -> str:
     return hashlib.sha256(json.dumps([str(cell) for cell in cells]).encode()).hexdigest()
 
 
-def _amounts(charge: Charge) -> tuple[str, str]:
-    return decimal(charge.epsilon), decimal(charge.delta)
+def _amounts(charge: Charge) -> tuple[str, str, str]:
+    return decimal(charge.epsilon), decimal(charge.delta), decimal(charge.renyi)
 
 
 def _whole(cell: object) -> int:
@@ -126,8 +186,8 @@ def _account(dataset: object, analyst: object) -> Account:
         raise DamagedRowError("the name of its data set or analyst is no name") from None
 
 
-def _charge(epsilon: object, delta: object) -> Charge:
-    return Charge(_amount(epsilon), _amount(delta))
+def _charge(epsilon: object, delta: object, renyi: object = None) -> Charge:
+    return Charge(_amount(epsilon), _amount(delta), _amount(epsilon if renyi is None else renyi))
 
 
 def _amount(cell: object) -> Fraction:

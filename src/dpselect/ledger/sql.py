@@ -5,19 +5,45 @@ from __future__ import annotations
 PAGE = 1_000  # entries that are read at once
 
 ENTRY = (
-    "number, kind, dataset, analyst, epsilon, delta, question, refers_to, release, at, previous, digest, question_hash"
+    "number, kind, dataset, analyst, epsilon, delta, question, refers_to, release, at, previous, digest, "
+    "question_hash, renyi, terms"
 )
-_AMOUNTS = "granted_epsilon, granted_delta, spent_epsilon, spent_delta, reserved_epsilon, reserved_delta, seal"
-BALANCE = f"dataset, analyst, {_AMOUNTS}"
+DATA = "dataset, epsilon, delta, terms, seal"
+QUOTA = "dataset, analyst, granted_epsilon, granted_delta, seal"
+USED = (
+    "dataset, period, analyst, spent_epsilon, spent_delta, spent_renyi, "
+    "reserved_epsilon, reserved_delta, reserved_renyi, seal"
+)
+
+
+def _of(table: str, columns: str) -> str:
+    """The columns by their full names."""
+    return ", ".join(f"{table}.{name}" for name in columns.split(", "))
+
 
 META = "SELECT version, born, ledger, entries, head FROM meta WHERE id = 1"
 VERSION = "SELECT version FROM meta WHERE id = 1"
-LAST = "SELECT number, digest FROM entry ORDER BY number DESC LIMIT 1"
+END = (
+    "SELECT version, born, ledger, entries, head, number, digest FROM meta LEFT JOIN entry "
+    "ON number = (SELECT max(number) FROM entry) WHERE id = 1"
+)
 ONE_ENTRY = f"SELECT {ENTRY} FROM entry WHERE number = ?"
-ONE_BALANCE = f"SELECT {BALANCE} FROM balance WHERE dataset = ? AND analyst = ?"
-BALANCES = f"SELECT {BALANCE} FROM balance"
-CLOSED = "SELECT number, kind FROM entry WHERE kind IN ('settle', 'return') AND refers_to = ?"
+ONE_DATA = f"SELECT {DATA} FROM data WHERE dataset = ?"
+ALL_DATA = f"SELECT {DATA} FROM data"
+ONE_QUOTA = f"SELECT {QUOTA} FROM quota WHERE dataset = ? AND analyst = ?"
+QUOTA_AND_DATA = (
+    f"SELECT {_of('quota', QUOTA)}, {_of('data', DATA)} FROM quota LEFT JOIN data ON data.dataset = quota.dataset "
+    "WHERE quota.dataset = ? AND quota.analyst = ?"
+)
+QUOTAS = f"SELECT {QUOTA} FROM quota"
+TWO_USED = f"SELECT {USED} FROM used WHERE dataset = ? AND period = ? AND analyst IN (?, ?)"
+ALL_USED = f"SELECT {USED} FROM used"
 READ = "SELECT number FROM entry WHERE kind = 'read' AND refers_to = ?"
+AFTER = (
+    "SELECT kind FROM entry WHERE kind IN ('settle', 'return') AND refers_to = ? "
+    "UNION ALL SELECT kind FROM entry WHERE kind = 'read' AND refers_to = ?"
+)
+ASKED = "SELECT number FROM entry WHERE kind IN ('reserve', 'hold') AND dataset = ? LIMIT 1"
 ENTRIES = f"SELECT {ENTRY} FROM entry WHERE number > ? ORDER BY number LIMIT {PAGE}"
 ENTRIES_OF = f"SELECT {ENTRY} FROM entry WHERE number > ? AND dataset = ? AND analyst = ? ORDER BY number LIMIT {PAGE}"
 PENDING = f"""
@@ -27,16 +53,29 @@ SELECT {ENTRY} FROM entry WHERE number > ? AND kind IN ('reserve', 'hold') AND N
 """
 RELEASED = """
 SELECT s.number FROM entry r JOIN entry s ON s.kind = 'settle' AND s.refers_to = r.number
-WHERE r.kind IN ('reserve', 'hold') AND r.question_hash = ? AND r.dataset = ? AND r.analyst = ? AND r.question = ?
+WHERE r.kind IN ('reserve', 'hold') AND r.question_hash = ? AND r.dataset = ? AND r.question = ?
 AND s.release IS NOT NULL ORDER BY s.number DESC LIMIT 1
 """
 
+
+def _places(columns: str) -> str:
+    return ", ".join("?" * len(columns.split(", ")))
+
+
+def _put(table: str, columns: str, key: str, rows: int = 1) -> str:
+    """Write rows in the place of those of the same keys."""
+    rest = [name for name in columns.split(", ") if name not in key.split(", ")]
+    given = ", ".join(f"{name} = excluded.{name}" for name in rest)
+    places = ", ".join([f"({_places(columns)})"] * rows)
+    return f"INSERT INTO {table} ({columns}) VALUES {places} ON CONFLICT ({key}) DO UPDATE SET {given}"
+
+
 NEW_META = "INSERT INTO meta (id, version, born, ledger, entries, head) VALUES (1, ?, ?, ?, 0, ?)"
-NEW_ENTRY = f"INSERT INTO entry ({ENTRY}) VALUES ({', '.join('?' * len(ENTRY.split(', ')))})"
+NEW_ENTRY = f"INSERT INTO entry ({ENTRY}) VALUES ({_places(ENTRY)})"
 SET_VERSION = "UPDATE meta SET version = ? WHERE id = 1"
 SET_HEAD = "UPDATE meta SET entries = ?, head = ? WHERE id = 1"
-_AS_GIVEN = ", ".join(f"{name} = excluded.{name}" for name in _AMOUNTS.split(", "))
-SET_BALANCE = (
-    f"INSERT INTO balance ({BALANCE}) VALUES ({', '.join('?' * len(BALANCE.split(', ')))}) "
-    f"ON CONFLICT (dataset, analyst) DO UPDATE SET {_AS_GIVEN}"
-)
+SET_DATA = _put("data", DATA, "dataset")
+SET_QUOTA = _put("quota", QUOTA, "dataset, analyst")
+NEW_USED = f"INSERT INTO used ({USED}) VALUES ({_places(USED)}) ON CONFLICT (dataset, period, analyst) DO NOTHING"
+SET_USED = _put("used", USED, "dataset, period, analyst")
+SET_TWO_USED = _put("used", USED, "dataset, period, analyst", rows=2)

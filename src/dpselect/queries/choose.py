@@ -15,13 +15,14 @@ from dpselect.domain import Domain, domain_of
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
-from dpselect.ledger.budget import Budget, Where
+from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.mechanisms.candidates import Input
 from dpselect.mechanisms.port import settle
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy
 from dpselect.privacy import neighbors as related
-from dpselect.queries.paid import OfValues, paid, price_of
+from dpselect.queries.at_price import at_price
+from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.query import INNER, OF_VALUES, Ready, sampled
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA
@@ -106,6 +107,7 @@ def choose(
     scores: Input,
     *,
     epsilon: Number | None = None,
+    share: Number | None = None,
     sensitivity: Number = 1,
     monotonic: bool = False,
     neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
@@ -127,12 +129,16 @@ def choose(
         >>> choose({"left": 3, "right": 90}, epsilon=1, monotonic=True).labels
         ['right']
     """
-    query = ChooseQuery(
+    paying = budget_of(budget)
+    query = at_price(
+        ChooseQuery,
+        paying,
+        epsilon=epsilon,
+        share=share,
         sensitivity=sensitivity,
         monotonic=monotonic,
         neighbors=neighbors,
         method=method,
         of_scores=True,
-        **price_of(budget, "choose", epsilon, None),
     )
-    return paid(query, "scores", scores, budget=budget, fresh=fresh, draws=draws)
+    return paid(query, "scores", scores, budget=paying, fresh=fresh, draws=draws)

@@ -10,7 +10,6 @@ from dpselect.draws import Draws
 from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.ledger.question import question
 from dpselect.mechanisms.port import check_call, secure
-from dpselect.parameters import Number
 from dpselect.privacy import warn_if_weak
 from dpselect.queries.query import Query
 from dpselect.release.release import Release
@@ -46,9 +45,3 @@ def paid(
     asked = {**query.key, "secure": draws is None or draws.secure}
     known = question(query.verb, asked, {"source": what, "snapshot": paying.snapshot}, paying.snapshot is not None)
     return paying.pay(query, known, lambda: query.select(values, secure(draws)), fresh=fresh)
-
-
-def price_of(budget: Budget | Where | None, verb: str, epsilon: Number | None, delta: Number | None) -> dict[str, Any]:
-    """The price that was named, or that of the budget where none was."""
-    paying = budget_of(budget)
-    return parameters.price(epsilon, delta) if paying is None else paying.price(verb, epsilon, delta)

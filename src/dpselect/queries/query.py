@@ -9,17 +9,19 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from dpselect import parameters
+from dpselect.accounting.two_prices import Price, ceiling, of_outcome
 from dpselect.domain import Column, Listed, Size, Span
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.parameters import Progress
 from dpselect.privacy import ApproxDP, Privacy, Steps
+from dpselect.queries.within import Asked
 from dpselect.release.accuracy import said_items
 
 if TYPE_CHECKING:
@@ -66,6 +68,8 @@ class Query(ABC):
     verb: ClassVar[str]
     unfit: ClassVar[tuple[str, ...]] = ()  # what the data may not say, because this question has no use for it
 
+    asked: Asked | None = field(init=False, repr=False, compare=False, default=None)  # the accuracy it was priced by
+
     @property
     @abstractmethod
     def price(self) -> Privacy:
@@ -92,6 +96,14 @@ class Query(ABC):
     def steps(self, release: Release) -> Sequence[Steps]:  # noqa: ARG002
         """The steps that an answer took, read from the answer alone."""
         return self.price.steps
+
+    def price_at(self, order: int | None) -> Price:
+        """What any answer costs at most an account of this Rényi order, or one that only adds up."""
+        return ceiling(self.price, order)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        """What an answer cost it, read from the answer alone: no more than `price_at` in any of its sums."""
+        return of_outcome(self.price, self.steps(release), order)
 
     def of(self, rows: Rows) -> Self:
         """The question of a data set, whose bound on the items of a user is the question's own where it has none."""

@@ -42,8 +42,9 @@ class NewFile:
     The draft goes when this object does, whatever ends the work; what a process that was killed left goes next time.
     """
 
-    def __init__(self, path: Path, real: Path, room: int = RESERVE) -> None:
+    def __init__(self, path: Path, real: Path, room: int = RESERVE, *, private: bool = False) -> None:
         self.real = real
+        self._mode = 0o600 if private else 0o666
         self._draft = _Draft()
         self._end = weakref.finalize(self, _forget, self._draft)
         try:
@@ -64,7 +65,7 @@ class NewFile:
         while True:
             self._draft.path = place / f"{prefix}{os.getpid()}-{time.time_ns()}.part"
             try:
-                self._draft.file = file = os.fdopen(os.open(self._draft.path, how, 0o666), "wb")
+                self._draft.file = file = os.fdopen(os.open(self._draft.path, how, self._mode), "wb")
             except FileExistsError:
                 continue
             if claimed(file.fileno()) and same(self._draft.path, file.fileno()):

@@ -67,18 +67,16 @@ def bars(items: Sequence[Bar], caption: str, path: str | os.PathLike[str] | None
     return figure
 
 
-def spending(lines: Mapping[str, Sequence[tuple[int, float, float]]], path: Path) -> Figure:
-    """Epsilon used (full) and granted (dashed) after each entry of a ledger; one colour for each account."""
+def spending(lines: Mapping[str, Sequence[tuple[int, float]]], path: Path) -> Figure:
+    """The part of each budget that is used after each entry of a ledger."""
     figure = new_figure((7, 4))
     axes = figure.add_subplot()
-    for place, (name, points) in enumerate(lines.items()):
-        entries, used, granted = zip(*points, strict=True)
-        colour = f"C{place % 10}"
-        axes.step(entries, used, where="post", color=colour, label=shortened(name))
-        axes.step(entries, granted, where="post", color=colour, linestyle="--", linewidth=0.8)
+    for name, points in lines.items():
+        entries, used = zip(*points, strict=True)
+        axes.step(entries, [100 * part for part in used], where="post", label=shortened(name))
     axes.set_xlabel("entry of the ledger", fontsize=9)
-    axes.set_ylabel("epsilon used; granted (dashed)", fontsize=9)
-    axes.set_ylim(bottom=0)
+    axes.set_ylabel("percent of the budget used", fontsize=9)
+    axes.set_ylim(0, 105)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     if lines:

@@ -33,15 +33,18 @@ def parquet_bytes(columns: Mapping[str, Sequence[object]]) -> bytes:
         return path.read_bytes()
 
 
-def save(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Into a draft beside the file, which then takes its name; straight into what is no ordinary file."""
+def save(path: str | os.PathLike[str], content: str | bytes, *, private: bool = False) -> None:
+    """Into a draft beside the file, which then takes its name; straight into what is no ordinary file.
+
+    A `private` one that was not there is for its owner alone.
+    """
     content = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
     place = Path(path)
     try:
         if is_device(place):
             place.write_bytes(content)
             return
-        new = NewFile(place, Path(os.path.realpath(place)), room=len(content))
+        new = NewFile(place, Path(os.path.realpath(place)), room=len(content), private=private)
         try:
             new.write(content)
         finally:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.engines.duckdb.weights import DuckDBPairs
     from dpselect.engines.row_filter import RowFilter
+    from dpselect.engines.row_periods import RowPeriods
+    from dpselect.periods import Periods
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
 
@@ -60,6 +62,7 @@ class DuckDBEngine:
         split: str | None = None,
         table: str | None = None,
         newlines_in_values: bool = False,
+        periods: Periods | None = None,
         key: bytes,
     ) -> None:
         condition = None
@@ -73,8 +76,10 @@ class DuckDBEngine:
         self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
         try:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
-            self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition)
+            self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition, periods)
+            self._time = None if periods is None else _time(periods, self._types)
             self._where = "true" if condition is None else _written(condition, self._types)
+            self._inside = "true" if self._time is None else self._time.inside
             if split is not None and not has_text(self._types[item]):
                 raise ParameterError(
                     "split", "go with an item column of text", f"a column of {kind(self._types[item])}"
@@ -84,7 +89,7 @@ class DuckDBEngine:
             self._workspace.close()
             raise
         self._user, self._item, self._split = user, item, split
-        self._every_row = where is None and split is None and max_items_per_user is None
+        self._every_row = where is None and split is None and max_items_per_user is None and periods is None
 
     def __enter__(self) -> DuckDBEngine:
         return self
@@ -168,6 +173,7 @@ class DuckDBEngine:
 
         user, item = (present(quoted(name), self._types[name]) for name in (self._user, self._item))
         conditions = {"without a user": user, "without an item": item, "that where leaves out": self._where}
+        conditions |= {} if self._time is None else {"in none of the periods": self._inside}
         return row_findings(self._workspace, self._scan, self._columns, self._select, conditions)
 
     def check_sets(self) -> None:
@@ -177,7 +183,8 @@ class DuckDBEngine:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
         from dpselect.engines.duckdb.pairs import user_sets
 
-        types = self._types[self._user], self._item_type
+        pairs = self._time is not None and self._time.several
+        types = "STRUCT" if pairs else self._types[self._user], self._item_type
 
         def ask() -> UserSets:
             return user_sets(
@@ -252,22 +259,32 @@ class DuckDBEngine:
         columns += [f"{quoted(name)} AS {quoted(own)}" for name, own in named.items() if own != name]
         user = quoted(named[self._user]), self._types[self._user]
         item = quoted(named[self._item] if self._split is None else self._item), self._item_type
+        forms = f"{user_form(*user)} AS u, {item_form(*item)} AS i"
+        several = self._time if self._time is not None and self._time.several else None
+        forms += "" if several is None else f", {several.column}"
         rows = (
-            f"SELECT {user_form(*user)} AS u, {item_form(*item)} AS i FROM (SELECT {', '.join(columns)} FROM {source}) "
-            f"WHERE ({self._where}) AND {present(*user)} AND {nameable(*item)}"
+            f"SELECT {forms} FROM (SELECT {', '.join(columns)} FROM {source}) "
+            f"WHERE ({self._where}) AND ({self._inside}) AND {present(*user)} AND {nameable(*item)}"
         )
+        rows = rows if several is None else questions.in_periods(rows, several.place(questions.place_of_period))
         return rows if self._split is None else questions.split(rows, self._split)
 
 
 def _schema(
-    workspace: Workspace, scan: Scan, user: str, item: str, condition: RowFilter | None
+    workspace: Workspace,
+    scan: Scan,
+    user: str,
+    item: str,
+    condition: RowFilter | None,
+    periods: Periods | None,
 ) -> tuple[list[str], Mapping[str, str]]:
     """The columns that are read and their types; whatever the caller named must be there and fit."""
-    for parameter, name in (("user", user), ("item", item)):
+    named = {"user": user, "item": item} | ({} if periods is None else {"time": periods.column})
+    for parameter, name in named.items():
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
     more = [] if condition is None else condition.needs(scan.names or condition.columns, scan.hint)
-    columns = list(dict.fromkeys([user, item, *more]))
+    columns = list(dict.fromkeys([*named.values(), *more]))
     types = scan.types(workspace, columns)
     item_form(quoted(item), types[item])
     return columns, types
@@ -278,3 +295,16 @@ def _written(condition: RowFilter, types: Mapping[str, str]) -> str:
     from dpselect.engines.filters.engines import DUCKDB
 
     return condition.sql({column: filter_type(types[column]) for column in types}, quoted, DUCKDB)
+
+
+def _time(periods: Periods, types: Mapping[str, str]) -> RowPeriods:
+    """The periods over the column of times. Of values without a declared type some may have a zone, which is lost."""
+    from dpselect.engines.filters.engines import DUCKDB
+    from dpselect.engines.row_periods import row_periods
+    from dpselect.periods import UTC
+
+    sql_type = types[periods.column]
+    if sql_type == OBJECT and periods.timezone != UTC:
+        hint = "give dates, timestamps or texts in an array or a frame that has their type"
+        raise ParameterError("timezone", "be UTC where a column of times has no declared type", periods.timezone, hint)
+    return row_periods(periods, quoted(periods.column), filter_type(sql_type), DUCKDB)

@@ -48,6 +48,16 @@ def split(rows: str, separator: str) -> str:
     return f"SELECT u, i FROM ({parts}) WHERE i <> ''"
 
 
+def in_periods(rows: str, place: str) -> str:
+    """Users as users in one of several periods; `place` is the SQL of which."""
+    return f"SELECT struct_pack(u := u, p := {place}) AS u, i FROM ({rows})"
+
+
+def place_of_period(number: int) -> str:
+    """The place of a period among those of a question."""
+    return f"{number}::SMALLINT"
+
+
 def counts(rows: str, bound: Bound | None) -> str:
     """i and n, the number of distinct users of every item."""
     if bound is None:

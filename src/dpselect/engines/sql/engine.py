@@ -5,14 +5,15 @@ It counts as the DuckDB engine does, to the bit; only which items a bounded user
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.domain import Column, Domain, Listed, Span, refuse_more
-from dpselect.engines import row_filter
+from dpselect.engines import row_filter, row_periods
 from dpselect.engines.count_groups import histogram_of
 from dpselect.engines.duckdb.domain import keep_domain
 from dpselect.engines.duckdb.workspace import Workspace
@@ -25,6 +26,9 @@ from dpselect.errors import DataError, ParameterError
 from dpselect.parameters import Progress, whole
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from dpselect.periods import Periods
 
 
 class SqlEngine:
@@ -44,10 +48,14 @@ class SqlEngine:
         max_items_per_user: int | None = None,
         split: str | None = None,
         table: str | None = None,
+        periods: Periods | None = None,
         key: bytes,
     ) -> None:
         condition = None if where is None else row_filter.parse(where)
-        needs = None if condition is None else condition.needs
+
+        def needs(names: Sequence[str]) -> Sequence[str]:
+            return [*(condition.needs(names) if condition else ()), *row_periods.known(periods, names)]
+
         self._database = database = open_database(source, table, user=user, item=item, needs=needs)
         try:
             dialect, kind = database.dialect, database.types[item]
@@ -58,8 +66,14 @@ class SqlEngine:
             if split is not None and not kind.is_text:
                 raise ParameterError("split", "go with an item column of text", f"a column of {kind.name}")
             columns = [(dialect.quote(name), database.types[name]) for name in (user, item)]
-            kept = None if condition is None else condition.sql(database.types, dialect.quote, of_dialect(dialect))
-            rows = questions.rows(database.source, columns[0], columns[1], kept)
+            spelling = of_dialect(dialect)
+            kept = [] if condition is None else [condition.sql(database.types, dialect.quote, spelling)]
+            time = None
+            if periods is not None:
+                time = row_periods.row_periods(
+                    periods, dialect.quote(periods.column), database.types[periods.column], spelling
+                )
+            rows = questions.rows(database.source, columns[0], columns[1], kept, time, dialect)
             self._rows = rows if split is None else questions.parts(rows, split, dialect)
         except BaseException:
             database.close()

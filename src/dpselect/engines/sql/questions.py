@@ -5,22 +5,44 @@ What databases write differently stands in a `Dialect`. Every name after FROM is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dpselect.aggregates.value_counts import Grid
 from dpselect.domain import Span
 from dpselect.engines.port import PerUser
+from dpselect.engines.row_periods import RowPeriods
 from dpselect.engines.sql.port import Dialect, SqlType
 from dpselect.errors import ParameterError
 
 _WHOLE = "^(0|-?[1-9][0-9]{0,18})$"
 
 
-def rows(source: str, user: tuple[str, SqlType], item: tuple[str, SqlType], where: str | None) -> str:
-    """The users and items of the rows that count, each in its one form; column names are SQL already."""
+def rows(
+    source: str,
+    user: tuple[str, SqlType],
+    item: tuple[str, SqlType],
+    where: Sequence[str],
+    time: RowPeriods | None,
+    dialect: Dialect,
+) -> str:
+    """The users and items of the rows that count, each in its one form; column names are SQL already.
+
+    Of several periods a user is a user in one of them, from here on.
+    """
     (u, user_type), (i, item_type) = user, item
     conditions = [_of(user_type.present, u), _of(item_type.nameable or item_type.present, i)]
-    conditions += [] if where is None else [f"({where})"]
+    conditions += [f"({one})" for one in (*where, *([] if time is None else [time.inside]))]
     forms = f"{_of(user_type.form, u)} AS u, {_of(item_type.form, i)} AS i"
-    return f"(SELECT {forms} FROM {source} WHERE {' AND '.join(conditions)})"
+    if time is None or not time.several:
+        return f"(SELECT {forms} FROM {source} WHERE {' AND '.join(conditions)})"
+    timed = f"(SELECT {forms}, {time.column} FROM {source} WHERE {' AND '.join(conditions)})"
+    return f"(SELECT {_in_period(time, dialect)} AS u, i FROM {timed} AS t)"
+
+
+def _in_period(time: RowPeriods, dialect: Dialect) -> str:
+    """The user u in one period, as a text: the place of the period has digits only, so a colon ends it."""
+    place = time.place(lambda place: f"'{place}:'")
+    return time.spelling.binary(f"concat({place}, {_of(dialect.text, 'u')})")
 
 
 def _of(template: str, expression: str) -> str:

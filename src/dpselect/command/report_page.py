@@ -1,0 +1,211 @@
+"""The record of one data set as a page: one file, which needs no other and runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from dpselect.parameters import percent
+
+if TYPE_CHECKING:
+    from dpselect.release.formatting import Json
+
+STYLE = """
+:root { color-scheme: light dark; --line: #8886; --ink: #345c8a; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; } h3 { font-size: 1rem; }
+table { border-collapse: collapse; font-size: 0.85rem; width: 100%; }
+th, td { text-align: left; padding: 0.25rem 0.6rem 0.25rem 0; border-bottom: 1px solid var(--line); }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+.wide { overflow-x: auto; } .bad { font-weight: bold; } code { font-size: 0.85em; overflow-wrap: anywhere; }
+svg { width: 100%; height: auto; } svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
+"""
+MOST_LINES = 8  # in the picture; the table has all periods
+SIDE_CHANNELS = (
+    "How long a question took, and how much memory, depends on the data a little; who must not see the data should not "
+    "be able to time questions. Failures after the first row are charged. Refusals and balances depend on the prices "
+    "of earlier answers, which the promise covers."
+)
+
+
+def page(found: Mapping[str, Any]) -> str:
+    """The HTML of what `dpselect.ledger.report.report` found."""
+    body = [
+        f"<h1>The privacy record of {escape(found['dataset'])}</h1>",
+        _summary(found),
+        _picture(found["used"]),
+        "<h2>Unit of privacy</h2>",
+        f"<p>The promise is to {escape(found['unit'])}: whether its rows are in the data or not.</p>",
+        _periods_said(found),
+        "<h2>Epsilon and delta</h2>",
+        _promise(found),
+        _table("What was promised and granted", found["changes"], ("when", "what", "epsilon", "delta")),
+        _table("What is used", found["periods"], ("period", "used", "reserved", "epsilon", "renyi", "delta")),
+        _table("Who may ask", found["analysts"], ("analyst", "period", "granted_epsilon", "granted_delta", "left")),
+        "<h2>What was asked</h2>",
+        _questions(found["questions"]),
+        "<h2>Trust</h2>",
+        "<p>The model is central: whoever runs dpselect reads all rows, and so may the owner of the data and of this "
+        "ledger. Analysts are trusted with nothing but answers; the ledger takes their names as they are given. "
+        "Quotas are caps and promise nothing to anybody.</p>",
+        "<h2>Side channels</h2>",
+        f"<p>{SIDE_CHANNELS}</p>",
+        "<h2>Data collection</h2>",
+        "<p>The record says what left the data, and nothing of how they were collected, how long they are kept, or "
+        "whether other data are about the same people: promises under other names add up with this one.</p>",
+        "<h2>Cadence</h2>",
+        f"<p>{_cadence(found)}</p>",
+        "<h2>Verification</h2>",
+        _verified(found["verification"]),
+    ]
+    title = escape(f"The privacy record of {found['dataset']}")
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
+    return (
+        f'<!doctype html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head><body>\n'
+        + "\n".join(body)
+        + "\n</body></html>\n"
+    )
+
+
+def _summary(found: Mapping[str, Any]) -> str:
+    most = max((row["used"] for row in found["periods"]), default=0.0)
+    asked = found["questions"]
+    answered = sum(one["state"] == "answered" for one in asked)
+    dead = sum(one["state"].startswith("open") for one in asked)
+    where = " in the period that is used most" if found["period"] else ""
+    said = f"{percent(most, up=True)} of the promise is used{where}. {answered:,} of {len(asked):,} questions were "
+    said += f"answered, {_many(sum(one['repeats'] for one in asked), 'answer was', 'answers were')} given again for "
+    said += f"nothing, and {_many(dead, 'reservation is', 'reservations are')} open."
+    problems = found["verification"]["problems"]
+    said += " The record is clean." if not problems else f" The record is NOT clean: {len(problems)} problems, below."
+    return f"<p>{said}</p>"
+
+
+def _many(number: int, one: str, more: str) -> str:
+    return f"{number:,} {one if number == 1 else more}"
+
+
+def _promise(found: Mapping[str, Any]) -> str:
+    pair = f"({found['epsilon']:g}, {found['delta']:g})"
+    said = f"All answers to all analysts together are {pair}-differentially private"
+    said += f", in each {found['period']} by itself" if found["period"] else ""
+    said += ". "
+    if found["order"] is None:
+        said += "Prices add up."
+    else:
+        said += (
+            f"Prices count in two currencies, epsilons and Rényi divergences of order {found['order']}; while either "
+            f"fits, and failures stay below {found['delta'] - found['apart']:g}, the promise holds "
+            f"({found['apart']:g} of delta is set apart for that)."
+        )
+    said += f" {percent(found['kept'])} is kept back from analysts." if found["kept"] else ""
+    return f"<p>{said}</p>"
+
+
+def _periods_said(found: Mapping[str, Any]) -> str:
+    if not found["period"]:
+        return ""
+    period = found["period"]
+    return (
+        f"<p>Days are those of {escape(found['timezone'])}. A person who is in the data in several {period}s has one "
+        f"such promise for each; they add up if no question was about two {period}s at once, and are weaker "
+        "otherwise.</p>"
+    )
+
+
+def _cadence(found: Mapping[str, Any]) -> str:
+    if not found["period"]:
+        return "Nothing renews by itself: what is promised here is promised for good."
+    return (
+        f"A {found['period']} of new rows has a promise of its own. That of a {found['period']} that has passed is "
+        "never renewed, and no clock decides anything: questions name the periods that they are about."
+    )
+
+
+def _questions(asked: Sequence[Mapping[str, Any]]) -> str:
+    if not asked:
+        return "<p>Nothing was asked yet.</p>"
+    rows = [dict(one) | {"question": one["question"] or "", "periods": ", ".join(one["periods"])} for one in asked]
+    columns = ("number", "when", "analyst", "question", "periods", "state", "epsilon", "delta", "share", "repeats")
+    return _table("", rows, columns)
+
+
+def _verified(found: Mapping[str, Any]) -> str:
+    said = f"{found['entries']:,} entries, head <code>{escape(found['head'])}</code>."
+    if not found["problems"]:
+        return f"<p>Every entry, sum and digest was checked: clean. {said}</p>"
+    problems = "".join(f"<li>{escape(one)}</li>" for one in found["problems"])
+    return f'<p class="bad">The ledger is not clean.</p><ul>{problems}</ul><p>{said}</p>'
+
+
+def _table(title: str, rows: Sequence[Mapping[str, Json]], columns: Sequence[str]) -> str:
+    """A table, without columns in which nothing stands."""
+    kept = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
+    if not rows or not kept:
+        return ""
+    head = "".join(f"<th{_side(name)}>{escape(name.replace('_', ' '))}</th>" for name in kept)
+    lines = "".join("<tr>" + "".join(f"<td{_side(n)}>{_cell(n, row[n])}</td>" for n in kept) + "</tr>" for row in rows)
+    above = f"<h3>{escape(title)}</h3>" if title else ""
+    return f'{above}<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+NUMBERS = ("number", "epsilon", "delta", "renyi", "used", "reserved", "share", "left", "repeats")
+
+
+def _side(name: str) -> str:
+    return ' class="number"' if name.rpartition("_")[2] in NUMBERS else ""
+
+
+def _cell(name: str, value: Json) -> str:
+    if value is None:
+        return ""
+    if name in ("used", "reserved", "share", "left") and isinstance(value, float):
+        return percent(value, up=name != "left")
+    if name == "when":
+        return escape(str(value)[:19].replace("T", " "))
+    return escape(f"{value:.4g}" if isinstance(value, float) else str(value))
+
+
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 800, 260, 44, 12, 34
+
+
+def _picture(used: Sequence[Mapping[str, Any]]) -> str:
+    """How much of the promise was used after each entry: steps, one line for each period."""
+    if len(used) < 2:
+        return ""
+    lines: dict[str, list[tuple[int, float]]] = {}
+    for one in used:
+        lines.setdefault(one["period"], []).append((one["number"], min(1.0, one["used"])))
+    shown = sorted(lines)[-MOST_LINES:]
+    last = max(one["number"] for one in used)
+
+    def x(number: float) -> float:
+        return LEFT + (WIDTH - LEFT - 10) * number / float(last)
+
+    def y(part: float) -> float:
+        return TOP + (HEIGHT - TOP - BOTTOM) * (1 - part)
+
+    parts = [
+        f'<line x1="{LEFT}" x2="{WIDTH - 10}" y1="{y(p):.1f}" y2="{y(p):.1f}" stroke="currentColor" '
+        f'stroke-opacity="0.2"/><text x="{LEFT - 6}" y="{y(p) + 4:.1f}" text-anchor="end">{p * 100:.0f} %</text>'
+        for p in (0, 0.25, 0.5, 0.75, 1)
+    ]
+    for place, period in enumerate(shown):
+        points = lines[period]
+        path = f"M{x(points[0][0]):.1f} {y(0):.1f}" + "".join(f"H{x(n):.1f}V{y(part):.1f}" for n, part in points)
+        dim = 1 - 0.6 * (len(shown) - 1 - place) / max(1, len(shown) - 1)
+        parts.append(
+            f'<path d="{path}H{WIDTH - 10}" fill="none" stroke="var(--ink)" stroke-width="1.8" '
+            f'stroke-opacity="{dim:.2f}">'
+            f"<title>{escape(period or 'all')}: {percent(points[-1][1], up=True)} used</title></path>"
+        )
+        if period:
+            parts.append(
+                f'<text x="{WIDTH - 14}" y="{y(points[-1][1]) - 4:.1f}" text-anchor="end">{escape(period)}</text>'
+            )
+    first_day, last_day = used[0]["when"][:10], used[-1]["when"][:10]
+    parts.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">{escape(first_day)}</text>')
+    parts.append(f'<text x="{WIDTH - 10}" y="{HEIGHT - 10}" text-anchor="end">{escape(last_day)}</text>')
+    label = f"The part of the promise that was used, after each entry of the ledger from {first_day} to {last_day}"
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'

@@ -1,0 +1,108 @@
+"""Row periods: which period a row is in, as comparisons of its own time with constants, written for one engine.
+
+The comparisons are those of the filter language (docs/filters.md): a value for every row, whatever stands in it. A
+time that is null, unreadable, infinite or outside of all periods is in none, and its row does not count.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from dpselect.engines.filters.operations import Writer
+from dpselect.engines.filters.spelling import Spelling
+from dpselect.engines.filters.tree import Constant, Name, Node, Operation
+from dpselect.engines.filters.values import Value, column
+from dpselect.engines.sql.port import SqlType
+from dpselect.errors import ParameterError
+from dpselect.parameters import near
+from dpselect.periods import Periods
+
+TIME = "dpselect_time"
+_TIME = Name(TIME)
+
+
+@dataclass(frozen=True)
+class RowPeriods:
+    """The time of a row, for one engine: `inside` says which rows count, `place` in which period."""
+
+    periods: Periods
+    spelling: Spelling
+    value: Value  # of the column
+    in_utc: bool  # is it a moment, or what the clocks showed?
+
+    @property
+    def several(self) -> bool:
+        """Is a user a user in one of several periods? In one period they are that user."""
+        return len(self.periods.all) > 1
+
+    @property
+    def inside(self) -> str:
+        """The SQL condition that a row is in one of the periods."""
+        runs = [
+            Operation("AND", (self._compared(">=", first.start), self._compared("<", last.stop)))
+            for first, last in self.periods.runs
+        ]
+        return self._writer(self.value).condition(runs[0] if len(runs) == 1 else Operation("OR", tuple(runs)))
+
+    @property
+    def column(self) -> str:
+        """The time itself as a column for `place`."""
+        return f"{self._writer(self.value).value(self._time).sql} AS {TIME}"
+
+    def place(self, written: Callable[[int], str]) -> str:
+        """The SQL of the place among the periods, for rows that are inside and have `column`.
+
+        Half of the periods are left after each comparison. `written` is the SQL of a place.
+        """
+        kind = "timestamp" if self.value.kind == "text" else self.value.kind
+        writer = self._writer(replace(self.value, kind=kind, sql=TIME, safe=""))
+
+        def among(low: int, high: int) -> str:
+            if high - low == 1:
+                return written(low)
+            middle = (low + high) // 2
+            before = Operation("<", (_TIME, self._constant(self.periods.all[middle].start)))
+            return f"CASE WHEN {writer.condition(before)} THEN {among(low, middle)} ELSE {among(middle, high)} END"
+
+        return among(0, len(self.periods.all))
+
+    @property
+    def _time(self) -> Node:
+        return Operation("CAST", (_TIME,), ("timestamp",)) if self.value.kind == "text" else _TIME
+
+    def _compared(self, sign: str, day: datetime.date) -> Operation:
+        return Operation(sign, (self._time, self._constant(day)))
+
+    def _constant(self, day: datetime.date) -> Constant:
+        return Constant(day if self.value.kind == "date" else self.periods.midnight(day, in_utc=self.in_utc))
+
+    def _writer(self, value: Value) -> Writer:
+        return Writer({TIME: value}, self.spelling)
+
+
+def row_periods(periods: Periods, sql: str, sql_type: SqlType, spelling: Spelling) -> RowPeriods:
+    """The periods over a column; refused where its type tells no time.
+
+    A date, and a moment without a zone, is what the clocks of the time zone showed; a moment with one, or of a
+    warehouse, is that moment.
+    """
+    value = column(periods.column, sql, sql_type, spelling)
+    kinds = ("date", "timestamp", "text") if spelling.functions else ("date", "timestamp")
+    if value.kind not in kinds:
+        must = "be a column of dates or timestamps" + (", or of text" if "text" in kinds else "")
+        hint = "give a view or a frame in which it is one"
+        raise ParameterError("time", must, f"a column of {sql_type.name}", hint)
+    zoned = "ZONE" in (sql_type.duckdb or "") or not spelling.functions
+    return RowPeriods(periods, spelling, value, in_utc=zoned)
+
+
+def known(periods: Periods | None, names: Sequence[str]) -> list[str]:
+    """The column of times, which must be one of these."""
+    if periods is None:
+        return []
+    if periods.column not in names:
+        must = "be a column of the source"
+        raise ParameterError("time", must, repr(periods.column), near(periods.column, tuple(names)))
+    return [periods.column]

@@ -1,0 +1,183 @@
+"""How data and those who ask of them stand: the account that keeps the promise, what was used, and what still fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpselect.accounting.limits import Limits
+from dpselect.accounting.promise import Promise, how_many
+from dpselect.accounting.two_prices import Price
+from dpselect.errors import BudgetError, ParameterError, came
+from dpselect.ledger.account import ALWAYS, Account
+from dpselect.ledger.charge import ZERO, Ceiling, Charge
+from dpselect.parameters import percent, rounded_down, rounded_up
+from dpselect.periods import Periods
+
+USER = "one user"
+FIXED = ("unit", "user", "period", "time", "timezone")
+
+
+@dataclass(frozen=True)
+class DataAccount:
+    """What is promised about the data of one name, to every unit: all answers to all analysts, in each period.
+
+    `unit` is whom the promise is about, and `user` the column that says whose a row is, if that is fixed. `keep` is
+    the share that analysts cannot use for now. With a `period` the unit is one user in one such period of `timezone`
+    by the column `time`, and each has the whole promise for itself.
+    """
+
+    dataset: str
+    promise: Promise
+    unit: str = USER
+    keep: Fraction = Fraction(0)
+    user: str | None = None
+    period: str | None = None
+    time: str | None = None
+    timezone: str | None = None
+
+    @property
+    def fixed(self) -> dict[str, str | None]:
+        """What cannot change once a question was asked."""
+        return {name: getattr(self, name) for name in FIXED}
+
+    @property
+    def open_to_analysts(self) -> Limits:
+        """What all analysts together may use."""
+        return self.promise.limits.scaled(1 - self.keep)
+
+    def quota(self, granted: Charge) -> Limits:
+        """What one of them may use who was granted so much."""
+        return self.promise.cap(granted.epsilon, granted.delta)
+
+
+@dataclass(frozen=True)
+class Used:
+    """What answers cost, and what open questions may still cost."""
+
+    spent: Charge = ZERO
+    reserved: Charge = ZERO
+
+    @property
+    def total(self) -> Charge:
+        """All of it."""
+        return self.spent + self.reserved
+
+    def holding(self, ceiling: Charge) -> Used:
+        """With one more open question."""
+        return replace(self, reserved=self.reserved + ceiling)
+
+    def settling(self, ceiling: Charge, spent: Charge) -> Used:
+        """With an answer in place of an open question."""
+        return Used(self.spent + spent, self.reserved - ceiling)
+
+    def returning(self, ceiling: Charge) -> Used:
+        """Without an open question."""
+        return replace(self, reserved=self.reserved - ceiling)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How an analyst stands in one period of data, and how the data stand there."""
+
+    account: Account
+    data: DataAccount
+    granted: Charge
+    own: Used
+    all: Used
+
+    @property
+    def order(self) -> int | None:
+        """That of the account: questions are priced at it."""
+        return self.data.promise.order
+
+    @property
+    def limits(self) -> list[tuple[Limits, Used]]:
+        """What binds a question, beside what was used of it."""
+        return [(self.data.quota(self.granted), self.own), (self.data.open_to_analysts, self.all)]
+
+    def ceiling(self, price: Ceiling) -> Charge:
+        """Which of two prices is held: what adding buys is of use while the settled epsilons of the data fit."""
+        adds = self.all.spent.epsilon <= self.data.promise.epsilon
+        return price.whole if adds else price.without_composition
+
+    def admits(self, ceiling: Charge) -> bool:
+        """Does a question fit into the quota, and into what the data promise?"""
+        return all(limits.hold((used.total + ceiling).sums) for limits, used in self.limits)
+
+    def part(self, charge: Charge) -> Fraction:
+        """Which part of the quota, or of what all may use, a charge is: of the one where it is more."""
+        return max(limits.part(charge.sums) for limits, _ in self.limits)
+
+    def refusal(self, ceiling: Charge, period: str) -> BudgetError:
+        """Why it does not fit, in words."""
+        whose = [f"the quota of {self.account}", f"what is promised of {self.data.dataset!r}"]
+        for who, (limits, used) in zip(whose, self.limits, strict=True):
+            if not limits.hold((used.total + ceiling).sums):
+                when = f" in {period}" if period != ALWAYS else ""
+                return _refusal(who + when, limits, used.total, ceiling)
+        raise ValueError("it fits")
+
+    @property
+    def left(self) -> Fraction:
+        """The part that is left to this analyst, at least 0."""
+        return max(Fraction(0), 1 - max(limits.part(used.total.sums) for limits, used in self.limits))
+
+    def left_for(self, price: Price | Charge) -> int:
+        """How many more questions of this price fit, if each costs its ceiling."""
+        return how_many(
+            self.data.promise,
+            Ceiling.of(price).price,
+            settled=self.all.spent.sums,
+            pending=self.all.reserved.sums,
+            caps=[(limits, used.total.sums) for limits, used in self.limits],
+        )
+
+
+def _refusal(who: str, limits: Limits, used: Charge, ceiling: Charge) -> BudgetError:
+    room = max(Fraction(0), limits.failure - used.delta)
+    if ceiling.delta > room:
+        return BudgetError(
+            f"the question may fail with a delta of {rounded_up(ceiling.delta)}, and {who} has {rounded_down(room)} "
+            "left for that",
+            "ask with a smaller delta, or ask who keeps the ledger for a larger one",
+        )
+    used_part = limits.part(used.sums)
+    cost = limits.part((used + ceiling).sums) - used_part
+    left = percent(max(Fraction(0), 1 - used_part))
+    return BudgetError(
+        f"the question costs up to {percent(cost, up=True)} of {who}, of which {left} is left",
+        "ask for less, or ask who keeps the ledger for a larger budget",
+    )
+
+
+def charged_periods(data: DataAccount, during: Periods | None) -> tuple[str, ...]:
+    """Which periods of an account pay for a question; ParameterError where it cannot pay for that."""
+    if data.period is None:
+        check_one_period(during)
+        return (ALWAYS,)
+    for name in ("period", "time", "timezone"):
+        wanted = getattr(data, name)
+        given = None if during is None else during.said[name]
+        if given != wanted:
+            hint = f"say time={data.time!r}, period={data.period!r}, timezone={data.timezone!r} and during="
+            must = f"be {wanted} as in the account of {data.dataset!r}"
+            raise ParameterError(name, must, "nothing" if given is None else came(given), hint)
+    return during.names if during is not None else ()
+
+
+def check_user(data: DataAccount, user: str | None) -> None:
+    """Where an account says which column holds its users, no other may be taken for them."""
+    if data.user is not None and user != data.user:
+        must = f"be {data.user!r}, which the account of {data.dataset!r} is about"
+        raise ParameterError("user", must, "nothing" if user is None else came(user))
+
+
+def check_one_period(during: Periods | None) -> None:
+    """A promise to whole users pays for one period as for any filter, and not for several.
+
+    Where a question is about several, its user is one in one of them, and a whole user may be several.
+    """
+    if during is not None and len(during.all) > 1:
+        hint = "or let an account by period pay: `dpselect ledger data --period`"
+        raise ParameterError("during", "name one period where a promise to whole users pays", came(during.text), hint)

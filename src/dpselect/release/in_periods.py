@@ -1,0 +1,47 @@
+"""Releases about users in one period: what their statement says of the unit, and of a whole user."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import replace
+
+from dpselect.accounting.groups import of_group
+from dpselect.parameters import rounded_up
+from dpselect.periods import Periods
+from dpselect.privacy import ApproxDP
+from dpselect.release.release import Release
+from dpselect.release.statement import Statement
+
+
+def in_periods(release: Release, periods: Periods, now: datetime.datetime | None = None) -> Release:
+    """The release with a statement per user in one period. The clock decides nothing but what is said of it."""
+    now = datetime.datetime.now(datetime.UTC) if now is None else now
+    said = release.privacy
+    sentences = (*said.sentences, *_whose(said, periods), *_open(periods, now))
+    return replace(release, privacy=replace(said, unit=f"user in one {periods.sort}", sentences=sentences))
+
+
+def _whose(said: Statement, periods: Periods) -> tuple[str, ...]:
+    """Which rows count, and what a user of several periods is promised."""
+    rows = f"Rows of {periods.text} count, by the time in their column {periods.column} ({periods.timezone})"
+    times = len(periods.all)
+    if times == 1:
+        return (f"{rows}; what a user did in any other {periods.sort} has no part in this answer.",)
+    whole = of_group(ApproxDP(said.epsilon, said.delta), times)
+    price = f"({rounded_up(whole.epsilon)}, {rounded_up(whole.delta)})-DP" if whole.delta < 1 else "nothing"
+    return (
+        f"{rows}, and a user is one user in one {periods.sort}: who is in several counts once in each, in every bound "
+        "and every number of users.",
+        f"A whole user who is in m of these {times} {periods.sort}s is promised (m epsilon, delta (1 + e^epsilon + ... "
+        f"+ e^((m-1) epsilon)))-DP, which for all {times} is {price}.",
+    )
+
+
+def _open(periods: Periods, now: datetime.datetime) -> tuple[str, ...]:
+    """Which periods have not ended."""
+    names = periods.open(now)
+    if not names:
+        return ()
+    those = replace(periods, all=tuple(one for one in periods.all if one.name in names))
+    have = "has" if len(names) == 1 else "have"
+    return (f"{those.text} {have} not ended: rows that come later are not counted.",)

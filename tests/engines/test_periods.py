@@ -1,0 +1,346 @@
+"""Periods on every engine: a row's period is that of plain Python, and a user in one period is the user everywhere."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import dpselect as dps
+from dpselect.aggregates.value_counts import Grid
+from dpselect.domain import Listed
+from dpselect.engines.port import Engine, PerUser
+from dpselect.errors import ParameterError
+from dpselect.periods import Periods, periods_of
+from dpselect.testing import SeededDraws
+from dpselect.texts.tokenizer import Tokenizer
+from tests.engines.every_engine import Held, judge
+from tests.engines.test_conformance import named, pairs
+from tests.engines.timed_rows import ITEMS, TIMED, counts_of, period_of, rows_of, sets_of
+
+Hold = Callable[[pa.Table], Held]
+BERLIN, SANTIAGO, TOKYO = "Europe/Berlin", "America/Santiago", "Asia/Tokyo"
+EVERY_MONTH = [f"{year}-{month:02}" for year in (1969, 2024, 2026, 2027) for month in range(1, 13)]
+
+# The column of times, the sort of period, which ones, and the time zone.
+CASES: dict[str, tuple[str, str, list[str], str]] = {
+    "months of moments": ("zoned", "month", EVERY_MONTH, BERLIN),
+    "days with other midnights": ("zoned", "day", ["2026-04-03..2026-04-05", "2026-09-04..2026-09-08"], SANTIAGO),
+    "weeks of clocks": ("naive", "week", ["2024-W52", "2025-W01", "2026-W40..2026-W53", "2027-W01"], TOKYO),
+    "quarters of days": ("day", "quarter", ["2026-Q1..2027-Q1"], SANTIAGO),
+    "years of texts": ("written", "year", ["1969", "2024", "2026..2027", "9998"], BERLIN),
+    "days of texts": ("written", "day", ["2026-10-01..2026-10-31"], "UTC"),
+    "one month": ("zoned", "month", ["2026-10"], TOKYO),
+}  # fmt: skip
+
+
+def periods(case: str) -> Periods:
+    """The periods of a case."""
+    column, sort, during, timezone = CASES[case]
+    return periods_of(column, sort, during, timezone)
+
+
+def right(case: str, user: str = "user", item: str = "item", rows: pa.Table = TIMED) -> list[tuple[object, ...]]:
+    """Who has what in which period."""
+    column, sort, _, timezone = CASES[case]
+    return rows_of(rows, (user, item, column), sort, timezone, periods(case).names)
+
+
+def check_counts(engine: Engine, case: str, user: str = "user") -> None:
+    """All users in one period of every item, and those of a domain."""
+    expected = counts_of(right(case, user))
+    assert pairs(engine.top(100)) == expected
+    assert pairs(engine.grouped()) == expected
+    assert dict(pairs(engine.grouped(Listed((*ITEMS, "nobody's"))))) == {"nobody's": 0, **dict(expected)}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_period_of_every_row(hold: Hold, case: str) -> None:
+    assert len(right(case)) > 5
+    with hold(TIMED).engine(periods=periods(case)) as engine:
+        check_counts(engine, case)
+
+
+@pytest.mark.parametrize("user", ["real", "zoned"])
+def test_users_of_other_types(hold: Hold, user: str) -> None:
+    with hold(TIMED).engine(user, periods=periods("quarters of days")) as engine:
+        assert pairs(engine.top(100)) == counts_of(right("quarters of days", user))
+
+
+def check_everywhere(held: Held, case: str = "quarters of days") -> None:
+    """A user in one period is the user in bounds, values, sets, weights and texts."""
+    rows = right(case)
+    theirs = sets_of(rows)
+    people = theirs.total()
+    with held.engine(periods=periods(case), max_items_per_user=2) as engine:
+        kept = sum(count for _, count in pairs(engine.grouped()))
+        assert kept == sum(min(2, len(items)) * users for items, users in theirs.items())
+    with held.engine(periods=periods(case)) as engine:
+        assert Counter(map(frozenset, named(engine.contributions()))) == theirs
+        found = engine.pairs()
+        lengths = dict(zip(*(one.tolist() for one in found.lengths(2)), strict=True))
+        assert lengths == Counter(min(2, len(items)) for items in theirs.elements())
+        weighed = found.weigh(np.array([1]), b"k" * 16)  # of each user one item
+        assert (weighed.weights * weighed.sizes).sum() == people
+        tokens = engine.tokens(Tokenizer()).sets()
+        assert Counter(map(frozenset, named(tokens))) == theirs
+    check_values(held, case)
+
+
+def check_values(held: Held, case: str) -> None:
+    """One value of every user in one period."""
+    values: dict[object, list[int]] = {}
+    for user, _, number in right(case, item="number"):
+        values.setdefault(user, []).append(int(number))  # type: ignore[call-overload]
+    grid = Grid.of((0, 13), 1)
+    with held.engine(item="number", periods=periods(case)) as engine:
+        for which, one in ((PerUser.MIN, min), (PerUser.MAX, max)):
+            at = engine.users_at(grid, which)
+            assert dict(zip(at.places.tolist(), at.users.tolist(), strict=True)) == Counter(map(one, values.values()))
+        assert engine.users_at(grid, PerUser.RANDOM).users.sum() == len(values)
+        assert engine.users_at(grid, PerUser.MEAN).users.sum() == len(values)
+
+
+def test_a_user_in_one_period_is_the_user_everywhere(hold: Hold) -> None:
+    check_everywhere(hold(TIMED))
+
+
+ONE_QUARTER = ["2026-Q4"]
+IN_IT = pa.array([period_of(day, "quarter", "UTC") in ONE_QUARTER for day in TIMED.column("day").to_pylist()])
+PARTS = {"all": TIMED, "one quarter": TIMED.filter(IN_IT), "the others": TIMED.filter(pc.invert(IN_IT))}
+
+
+def test_what_a_user_keeps_in_one_period_hangs_on_no_other(hold: Hold) -> None:
+    """Of the rows of a quarter the same is kept whether the others are there or not."""
+    asked = periods("quarters of days")
+    kept: dict[str, Counter[object]] = {}
+    for name, rows in PARTS.items():
+        with hold(rows).engine(periods=asked, max_items_per_user=1) as engine:
+            kept[name] = Counter(dict(pairs(engine.top(100))))
+    assert min(len(one) for one in kept.values()) > 0
+    assert kept["all"] == kept["one quarter"] + kept["the others"]
+
+
+def test_one_period_is_a_filter(hold: Hold) -> None:
+    asked = periods("one month")
+    plain = "zoned >= '2026-09-30 15:00' AND zoned < '2026-10-31 15:00'"
+    for more in ({}, {"max_items_per_user": 1}):
+        found = []
+        for how in ({"periods": asked}, {"where": plain}):
+            with hold(TIMED).engine(**how, **more) as engine:
+                found.append(pairs(engine.top(100)))
+        assert found[0] == found[1] != []
+
+
+def test_where_and_periods_hold_together(hold: Hold) -> None:
+    case = "quarters of days"
+    with hold(TIMED).engine(periods=periods(case), where="item <> 'x' OR number < 4") as engine:
+        kept = [row for row in right(case) if row[1] != "x" or row[2] < 4]  # type: ignore[operator]
+        assert pairs(engine.top(100)) == counts_of(kept) != counts_of(right(case))
+
+
+FAR = ["infinity", "-infinity", "0044-03-15 (BC)", "99999-01-01", "2026-10-05", None]
+
+
+def _far_postgres(address: str) -> tuple[object, str]:
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute('CREATE TABLE t ("user" text, item text, day date, naive timestamp, zoned timestamptz)')
+        for n, text in enumerate(FAR):
+            value = None if text is None else text.replace("(BC)", "BC")
+            connection.execute(
+                "INSERT INTO t VALUES (%s, 'x', %s::date, %s::timestamp, %s::timestamptz)",
+                (f"u{n}", value, value, value),
+            )
+    return address, "t"
+
+
+def _far_duckdb() -> object:
+    connection = duckdb.connect()
+    listed = ", ".join("NULL" if text is None else f"'{text}'" for text in FAR)
+    connection.execute(
+        f"CREATE TABLE t AS SELECT 'u' || x AS \"user\", 'x' AS item, x::DATE AS day, x::TIMESTAMP AS naive, "
+        f"x::TIMESTAMPTZ AS zoned FROM (SELECT unnest([{listed}]) AS x)"
+    ).fetchall()
+    return connection
+
+
+@pytest.mark.parametrize("where", ["duckdb", "postgres"])
+@pytest.mark.parametrize("column", ["day", "naive", "zoned"])
+def test_times_beyond_every_calendar(where: str, column: str, request: pytest.FixtureRequest) -> None:
+    """They are in no period, and make nothing fail."""
+    if where == "postgres":
+        source, table = _far_postgres(request.getfixturevalue("new_database")())
+    else:
+        source, table = _far_duckdb(), "t"
+    for during in ("2026-10", "1000-01..1000-03", ["2026-09..2026-10", "9998-12"]):
+        with Held(where, source, table).engine(periods=periods_of(column, "month", during, BERLIN)) as engine:
+            assert pairs(engine.top(9)) == ([] if during[0] == "1" else [("x", 1)])
+
+
+# ---- every kind of source ---------------------------------------------------------------------------------
+
+TEXTS = pa.table({name: TIMED.column(name).cast(pa.string()) for name in ("user", "item", "written")})
+
+
+def _csv(folder: Path) -> object:
+    lines = [
+        row
+        for row in zip(*(TEXTS.column(name).to_pylist() for name in TEXTS.column_names), strict=True)
+        if "\n" not in str(row[2])
+    ]
+    quoted = [",".join("" if cell is None else '"' + cell + '"' for cell in row) for row in lines]
+    (folder / "rows.csv").write_text("\n".join([",".join(TEXTS.column_names), *quoted]) + "\n", "utf-8")
+    return folder / "rows.csv"
+
+
+def _json(folder: Path) -> object:
+    rows = "\n".join(json.dumps(row) for row in TEXTS.to_pylist())
+    (folder / "rows.jsonl").write_text(rows, "utf-8")
+    return folder / "rows.jsonl"
+
+
+def _parquet(folder: Path) -> object:
+    pq.write_table(TIMED, folder / "rows.parquet", row_group_size=50)
+    return folder / "rows.parquet"
+
+
+def _lists(_: Path) -> object:
+    return {name: TIMED.column(name).to_pylist() for name in ("user", "item", "written", "naive", "zoned", "day")}
+
+
+def _relation(_: Path) -> object:
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'America/New_York'").fetchall()
+    connection.register("arrow", TIMED)
+    connection.execute("CREATE TABLE t AS FROM arrow").fetchall()
+    return connection.table("t")
+
+
+SOURCES: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {
+    "CSV": (_csv, ("written",)),
+    "JSON lines": (_json, ("written",)),
+    "Parquet": (_parquet, ("written", "naive", "zoned", "day")),
+    "lists": (_lists, ("written", "naive", "zoned", "day")),
+    "relation": (_relation, ("written", "naive", "zoned", "day")),
+    "polars": (lambda _: pl.from_arrow(TIMED), ("written", "naive", "zoned", "day")),
+    "pandas": (lambda _: TIMED.to_pandas(types_mapper=pd.ArrowDtype), ("written", "naive", "zoned", "day")),
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_every_source(kind: str, tmp_path: Path) -> None:
+    make, columns = SOURCES[kind]
+    source = make(tmp_path)
+    for column in columns:
+        asked = periods_of(column, "month", EVERY_MONTH, "UTC")
+        expected = counts_of(rows_of(TIMED, ("user", "item", column), "month", "UTC", asked.names))
+        with Held("duckdb", source, None).engine(periods=asked) as engine:
+            assert pairs(engine.top(100)) == expected, column
+
+
+def test_all_days_of_a_year_of_texts() -> None:
+    """The time is read once, so that what is written stays short."""
+    asked = periods_of("written", "day", "2026-01-01..2027-05-15", "UTC")
+    assert len(asked.all) == 500
+    with judge(TIMED).engine(periods=asked) as engine:
+        assert pairs(engine.top(10)) == counts_of(
+            rows_of(TIMED, ("user", "item", "written"), "day", "UTC", asked.names)
+        )
+
+
+# ---- what is refused --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("column", ["number", "real"])
+def test_a_column_that_tells_no_time(hold: Hold, column: str) -> None:
+    with pytest.raises(ParameterError, match="time must be a column of dates or timestamps, or of text, got a column"):
+        hold(TIMED).engine(periods=periods_of(column, "month", "2026-10", "UTC"))
+
+
+def test_a_column_that_is_not_there(hold: Hold) -> None:
+    with pytest.raises(ParameterError, match="time must be a column of the source, got 'zone'"):
+        hold(TIMED).engine(periods=periods_of("zone", "month", "2026-10", "UTC"))
+
+
+def test_moments_whose_zone_is_lost() -> None:
+    with pytest.raises(ParameterError, match="timezone must be UTC where a column of times has no declared type"):
+        Held("duckdb", _lists(Path()), None).engine(periods=periods_of("naive", "month", "2026-10", BERLIN))
+
+
+# ---- broken twins -----------------------------------------------------------------------------------------
+
+
+def refused(check: Callable[[], None]) -> bool:
+    try:
+        check()
+    except AssertionError:
+        return True
+    return False
+
+
+def test_the_user_of_all_periods_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of the periods, and a user of them all in bounds and numbers."""
+    from dpselect.engines.row_periods import RowPeriods
+
+    held = judge(TIMED)
+    monkeypatch.setattr(RowPeriods, "several", False)
+    assert refused(lambda: check_everywhere(held))
+    assert refused(lambda: check_values(held, "quarters of days"))
+    with held.engine(periods=periods("quarters of days")) as engine:
+        assert refused(lambda: check_counts(engine, "quarters of days"))
+
+
+def test_the_clock_of_utc_for_that_of_a_zone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = Periods.midnight
+    monkeypatch.setattr(Periods, "midnight", lambda self, day, **_: inner(self, day, in_utc=False))
+    with judge(TIMED).engine(periods=periods("months of moments")) as engine:
+        assert refused(lambda: check_counts(engine, "months of moments"))
+
+
+# ---- questions --------------------------------------------------------------------------------------------
+
+
+def test_every_verb_takes_periods(hold: Hold) -> None:
+    """Under the same bits every engine gives the same release, and its statement says whose promise it is."""
+    verbs: dict[str, Callable[[dps.Dataset], dps.Release]] = {
+        "top_k": lambda data: data.top_k(2, epsilon=40, delta="0.1", draws=SeededDraws(1)),
+        "union": lambda data: data.union(
+            epsilon=40, delta="0.1", max_items_per_user=3, method="sips", draws=SeededDraws(1)
+        ),
+        "choose": lambda data: data.choose(domain=ITEMS, epsilon=1, draws=SeededDraws(1)),
+        "quantile": lambda data: data.quantile(bounds=(0, 13), step=1, epsilon=1, per_user="max", draws=SeededDraws(1)),
+    }
+    for name, ask in verbs.items():
+        found = []
+        for held in (hold(TIMED), judge(TIMED)):
+            item = "number" if name == "quantile" else "item"
+            found.append(
+                ask(
+                    dps.Dataset(
+                        held.source,
+                        user="user",
+                        item=item,
+                        table=held.table,
+                        time="zoned",
+                        period="month",
+                        during="2026-03..2026-11",
+                        timezone=BERLIN,
+                    )
+                )
+            )
+        assert found[0].labels == found[1].labels
+        assert found[0].privacy == found[1].privacy
+        assert found[0].privacy.unit == "user in one month"
+        assert any("Rows of 2026-03..2026-11 count" in sentence for sentence in found[0].privacy.sentences)
