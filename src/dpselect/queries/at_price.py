@@ -10,12 +10,12 @@ from dpselect.errors import ParameterError, came
 from dpselect.parameters import Number
 from dpselect.queries.by_share import by_share, three_digits
 from dpselect.queries.query import Query
-from dpselect.queries.within import ACCURACIES
 
 if TYPE_CHECKING:
     from dpselect.ledger.sharing import Shares
 
 Asked = TypeVar("Asked", bound=Query)
+ACCURACIES = ("within", "users_for")  # in place of epsilon
 
 
 class Paying(Protocol):

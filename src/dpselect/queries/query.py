@@ -21,10 +21,10 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.parameters import Progress
 from dpselect.privacy import ApproxDP, Privacy, Steps
-from dpselect.queries.within import Asked
 from dpselect.release.accuracy import said_items
 
 if TYPE_CHECKING:
+    from dpselect.queries.within import Asked
     from dpselect.release.formatting import Json
     from dpselect.release.release import Release
     from dpselect.texts.text import Words

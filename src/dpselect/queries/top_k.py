@@ -20,12 +20,11 @@ from dpselect.parameters import Number
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.queries.query import INNER, Query, Ready, sampled
 from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
-from dpselect.queries.top_k_within import near_enough
-from dpselect.queries.within import Asked, asked_for
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+    from dpselect.queries.within import Asked
 
 PEELING, LIMITED, DISCOVER, SEQUENCE = "peeling", "limited-domain", "discover", "joint-sequence"
 FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
@@ -202,6 +201,9 @@ class TopKQuery(Query):
 
     def _near_enough(self, method: str, domain: Domain | None) -> Plan:
         """The plan whose price follows from what was asked of it; of several the one that costs least."""
+        from dpselect.queries.top_k_within import near_enough
+        from dpselect.queries.within import asked_for
+
         wanted = asked_for("within", self.within, epsilon=self.epsilon, epsilon_per_pick=self.epsilon_per_pick)
         names = [method]
         if method == AUTO:

@@ -17,8 +17,6 @@ from dpselect.release import formatting
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
 from dpselect.release.release import Release
 
-ACCURACIES = ("within", "users_for")  # the parameters that say how near
-
 LARGEST_EPSILON = Fraction(100)  # a price beyond tells that the accuracy was a slip
 LOWEST, TOP = place_of(Fraction(1, 10**6)), place_of(LARGEST_EPSILON)
 
