@@ -165,9 +165,9 @@ def quantile(
     two numbers chosen without looking at the data; what lies beyond counts as the bound, and what is missing does not
     count. The answer is a point low + i `step`; without a step the points are very dense. Several q share the price,
     and a small delta makes them more accurate. `within`, in place of epsilon, is the most users by which a rank may be
-    missed, 95 times of 100: the price follows (docs/within.md). With `budget` it is paid, as for a Dataset, also by `share`; values
-    have no fingerprint, so a stored answer is found again only where the budget's `snapshot` names their state. Raises
-    ParameterError before any value is looked at.
+    missed, 95 times of 100: the price follows (docs/within.md). With `budget` it is paid, as for a Dataset, also by
+    `share`; values have no fingerprint, so a stored answer is found again only where the budget's `snapshot` names
+    their state. Raises ParameterError before any value is looked at.
 
         >>> quantile([30] * 50 + [40] * 60, bounds=(0, 120), step=1, epsilon=9).labels
         [40]
