@@ -379,8 +379,16 @@ def test_what_the_data_say_is_in_the_key_too() -> None:
     others = [{"user": "v"}, {"item": "s"}, {"where": "a > 1"}, {"max_items_per_user": 2}, {"split": " "}]
     others += [{"table": "x"}, {"newlines_in_values": True}, {"item": dps.Text("t")}]
     others += [{"item": dps.Text("t", **{name: value})} for name, value in text.items()]
+    months = {"time": "a", "period": "month", "during": "2026-10"}
+    others += [
+        months,
+        months | {"time": "b"},
+        months | {"during": "2026-10..2026-11"},
+        months | {"timezone": "Asia/Tokyo"},
+    ]
+    others += [months | {"period": "year", "during": "2026"}]
     named = {name for one in others for name in one}
-    assert named | {"source", "budget"} == {one.name for one in fields(dps.Dataset)}
+    assert named | {"source", "budget"} == {one.name for one in fields(dps.Dataset) if one.init}
     with dps.Dataset(ROWS, user="user", item="item").engine() as engine:
         keys = [dps.Dataset("a.csv", **usual | one).question("union", {}, engine, None).text for one in [{}, *others]]
     assert len(set(keys)) == len(keys)

@@ -279,7 +279,9 @@ def _schema(
     periods: Periods | None,
 ) -> tuple[list[str], Mapping[str, str]]:
     """The columns that are read and their types; whatever the caller named must be there and fit."""
-    named = {"user": user, "item": item} | ({} if periods is None else {"time": periods.column})
+    named = {"user": user, "item": item}
+    if periods is not None:
+        named["time"] = periods.column
     for parameter, name in named.items():
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
