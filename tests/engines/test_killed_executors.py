@@ -38,7 +38,7 @@ def lives(tmp_path_factory: pytest.TempPathFactory) -> Lives:
     for failures in ("4", "1"):
         ledger = folder / f"budget-{failures}.sqlite"
         with dps.Ledger.create(ledger) as book:
-            grant(book, dps.Account("default", "ann"), 10**6, "0.9")
+            grant(book, dps.Account("default", "ann"), 10**6, "0.9", of="10000000")
         command += [ledger, folder, failures]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
