@@ -156,6 +156,7 @@ class Dataset:
         *,
         epsilon: Number | None = None,
         share: Number | None = None,
+        within: int | None = None,
         delta: Number | None = None,
         domain: object = None,
         counts: bool = False,
@@ -178,6 +179,9 @@ class Dataset:
         "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "joint-sequence", or one of
         "joint-set", "canonical-set", "joint-permute-and-flip" and "canonical-permute-and-flip". These four choose a set
         in no order, which is often nearer to the true one; they need `ranked=False`, which also lets "auto" take one.
+        `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many
+        users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows from it
+        (docs/within.md).
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -198,6 +202,7 @@ class Dataset:
             method=method,
             ranked=ranked,
             max_items_per_user=self.max_items_per_user,
+            within=within,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -206,6 +211,7 @@ class Dataset:
         *,
         epsilon: Number | None = None,
         share: Number | None = None,
+        users_for: int | None = None,
         delta: Number | None = None,
         max_items_per_user: int | str | None = None,
         method: str = AUTO,
@@ -226,7 +232,8 @@ class Dataset:
         "weighted-laplace" (docs/set-union.md has them all). Where the items are those of a `Text`, n-grams are released
         level by level, and `shares` says how the levels share the budget: by default three levels 1/2, 1/3 and 1/6.
         `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
-        item each ("greedy-geometric", "greedy-laplace") then choose those first. `in_engine=True` leaves users and
+        item each ("greedy-geometric", "greedy-laplace") then choose those first. `users_for`, in place of epsilon, says
+        of how many users an item is to be found; the price follows (docs/within.md). `in_engine=True` leaves users and
         their items in the engine, which spills to disk what does not fit into memory (docs/set-union.md).
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -246,6 +253,7 @@ class Dataset:
             shares=shares,
             popular=popular,
             in_engine=in_engine,
+            users_for=users_for,
             words=self.words,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
@@ -287,6 +295,7 @@ class Dataset:
         bounds: Bounds,
         epsilon: Number | None = None,
         share: Number | None = None,
+        within: int | None = None,
         delta: Number = 0,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
@@ -300,19 +309,13 @@ class Dataset:
         `per_user` a "random" one of their distinct values, their "min", "max" or "mean". `bounds` are two numbers
         chosen without looking at the data; what lies beyond counts as the bound. The answer is a point low + i `step`;
         without a step the points are very dense. Several q share the price; a small delta makes them more accurate.
+        `within`, in place of epsilon, is the most users by which a rank may be missed, 95 times of 100; the price
+        follows (docs/within.md).
         """
         from dpselect.queries.quantile import QuantileQuery
 
-        query = self._query(
-            QuantileQuery,
-            epsilon=epsilon,
-            delta=delta,
-            share=share,
-            q=q,
-            bounds=bounds,
-            step=step,
-            per_user=per_user,
-        )
+        asked: dict[str, Any] = {"q": q, "bounds": bounds, "step": step, "per_user": per_user, "within": within}
+        query = self._query(QuantileQuery, epsilon=epsilon, delta=delta, share=share, **asked)
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def median(
@@ -321,6 +324,7 @@ class Dataset:
         bounds: Bounds,
         epsilon: Number | None = None,
         share: Number | None = None,
+        within: int | None = None,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
         fresh: bool = False,
@@ -335,6 +339,7 @@ class Dataset:
             bounds=bounds,
             epsilon=epsilon,
             share=share,
+            within=within,
             step=step,
             per_user=per_user,
             fresh=fresh,

@@ -165,11 +165,11 @@ def test_a_budget_that_adds_up_is_shared_by_epsilon():
 def test_questions_of_one_kind_for_a_hundredth_fit_a_hundred_times():
     budget, charged = dps.Budget(epsilon=1, delta="1e-6"), []
     while budget.left >= 0.01:
-        charged.append(votes(budget).choose(domain=["ant", "bee"], share="1%").charged)
+        charged.append(dps.choose([1, 900], share="1%", budget=budget).charged)
     assert len(charged) >= 100
     assert all(one.sentence.startswith(("0.99", "1 %")) for one in charged)
     with pytest.raises(dps.BudgetError, match="the question costs up to"):
-        votes(budget).choose(domain=["ant", "bee"], share="1%")
+        dps.choose([1, 900], share="1%", budget=budget)
 
 
 def test_what_was_taken_changes_no_share_so_that_stored_answers_are_found_again(tmp_path):
@@ -212,6 +212,11 @@ def test_a_share_of_a_ledgers_budget_is_of_the_quota_or_of_what_is_left_to_all_a
         found = votes(budget).choose(domain=["ant", "bee"], share="1%")
         assert Fraction(99, 10000) < found.charged.numbers["share"] <= Fraction(1, 100)
         assert votes(budget).top_k(1, share="1%").privacy.delta == Fraction(5, 10**9)
+        query = ChooseQuery(domain=["ant", "bee"], epsilon=found.privacy.epsilon)
+        assert budget.left_for(found) == budget.left_for(query) > 90
+        ledger.grant(dps.Account("default", "bob"), "1/2", "5e-7")
+        with pytest.raises(ParameterError, match=r"^query must be a Query, or a release that this budget paid"):
+            dps.Budget.open(ledger, analyst="bob").left_for(found)
 
 
 # ---- how many more questions like the one that a release answers ------------------------------------------

@@ -76,11 +76,13 @@ def periods(group: Group) -> None:
     group.add_argument("--timezone", default="UTC", metavar="NAME", help="where days begin (default UTC)")
 
 
-def price(group: Group) -> None:
-    """What may be spent, exactly as typed: 0.1 is one tenth."""
+def price(group: Group, near: str | None = None, what: str = "") -> None:
+    """What may be spent, exactly as typed: 0.1 is one tenth; or, in its place, how near the answer must be."""
     either = group.add_mutually_exclusive_group(required=True)
     either.add_argument("--epsilon", metavar="E", help=EPSILON)
     either.add_argument("--share", metavar="S", help=SHARE)
+    if near is not None:
+        either.add_argument(near, type=int, metavar="N", help=f"in place of epsilon: {what}; the price follows")
 
 
 def domain(command: Group) -> None:

@@ -235,7 +235,7 @@ class Budget:
 def price_paid(release: Release, payer: object) -> Price:
     """The price of the question that a release answers, as a budget keeps it in the receipt."""
     receipt = release.charged
-    if receipt is None or receipt.price is None or receipt.payer is not payer:
+    if receipt is None or receipt.price is None or receipt.payer != payer:
         hint = "one that was stored, copied or paid by another does not say; give the Query"
         raise ParameterError("query", "be a Query, or a release that this budget paid", "another release", hint)
     return receipt.price
@@ -279,11 +279,15 @@ class LedgerBudget(Budget):
     def left_for(self, query: Priced | Release, *, during: str | Sequence[str] | None = None) -> int:
         """How many more questions like this one can be asked, if each costs its ceiling; the ledger is asked.
 
-        Of data that have periods: `during` those, or in each in which anything was asked.
+        Of data that have periods: `during` those, or in each in which anything was asked. A release that this account
+        paid stands for the question that it answers.
         """
+        standings = self._standings(during)
+        if isinstance(query, Release):
+            return min(one.left_for(price_paid(query, (one.account, one.order))) for one in standings)
         asked = priced(query)
         self.check(asked.price.neighbors)
-        return min(one.left_for(asked.price_at(one.order)) for one in self._standings(during))
+        return min(one.left_for(asked.price_at(one.order)) for one in standings)
 
     @property
     def _usual_delta(self) -> Fraction:
@@ -394,11 +398,11 @@ REPEATED = "nothing: this is the stored answer to the same question"
 def _receipt(asked: Payable, spent: Charge, standing: Standing, *, repeated: bool = False) -> Receipt:
     """What it cost, and what the analyst may still use: of the quota, or of the account if that is less."""
     cost, left = standing.part(spent), rounded_part(standing.left)
-    more = standing.left_for(asked.price_at(standing.order))
-    account = standing.account
+    price, account = asked.price_at(standing.order), standing.account
+    more = standing.left_for(price)
     has = f"{percent(left)} left, enough for {more:,} more {'question' if more == 1 else 'questions'} like this one"
     took = REPEATED if repeated else f"{percent(cost, up=True)} of the budget of {account.analyst}"
     numbers: dict[str, object] = {"analyst": account.analyst, "dataset": account.dataset, "share": cost}
     numbers |= {"left": left, "questions_left": more}
     numbers |= {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.delta, "repeated": repeated}
-    return Receipt(f"{took}; {has}", numbers)
+    return Receipt(f"{took}; {has}", numbers, price, (standing.account, standing.order))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dpselect.ledger.sharing import Shares
 
 Asked = TypeVar("Asked", bound=Query)
+ACCURACIES = ("within", "users_for")  # in place of epsilon
 
 
 class Paying(Protocol):
@@ -43,14 +44,20 @@ def at_price(
     """The question of a verb; `needed` says that it needs a delta, whether or not one was named.
 
     For a `share` of the budget it has the largest epsilon, of three digits, whose ceiling takes no more. What others
-    took changes nothing, so the same share is the same question.
+    took changes nothing, so the same share is the same question. Where an accuracy is named, the epsilon follows from
+    it, and the budget says no more than the delta.
     """
+    near = next((name for name in ACCURACIES if given.get(name) is not None), None)
     if share is None:
         price = parameters.price(epsilon, delta)
+        if near is not None and epsilon is None and paying is not None:
+            return kind(**given, **(paying.price(kind.verb, 1, delta, needed=needed) | {"epsilon": None}))
         return kind(**given, **(paying.price(kind.verb, epsilon, delta, needed=needed) if paying else price))
     wanted = parameters.share("share", share)
     if epsilon is not None:
         raise ParameterError("share", "be left out where epsilon is given", came(share))
+    if near is not None:
+        raise ParameterError("share", f"be left out where {near} is given", came(share))
     if paying is None:
         hint = "budget=dps.Budget(epsilon=, delta=), or --budget FILE; or give epsilon"
         raise ParameterError("share", "be given with a budget, which it is a share of", came(share), hint)

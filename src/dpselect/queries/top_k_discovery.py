@@ -18,8 +18,9 @@ from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, us
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.parameters import Number, Progress
 from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
+from dpselect.queries.found import found_by
 from dpselect.queries.top_k_plan import Plan, fresh_counts, noise
-from dpselect.queries.union import chosen_bound, found_by
+from dpselect.queries.union import chosen_bound
 from dpselect.queries.union_terms import BOUND_SHARE, MOST_ITEMS, bound_chooser, without_curve
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, whole

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from dpselect.accounting.two_prices import Price
 from dpselect.parameters import shown
 from dpselect.privacy import Neighbors, Privacy
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
+
+if TYPE_CHECKING:
+    from dpselect.accounting.two_prices import Price
 
 
 class Kind(StrEnum):
