@@ -86,6 +86,9 @@ def test_what_does_not_go_together(visits: Path, dpselect: Command) -> None:
 def test_the_owner_sees_what_is_in_no_period(visits: Path, dpselect: Command) -> None:
     lines = dpselect("inspect", visits, "--user", "user", "--item", "item", *AUTUMN).out.splitlines()
     assert {"rows: 2,100", "rows in none of the periods: 1,200", "users: 600", "items: 3"} <= {*lines}
+    days = ("--time", "at", "--period", "day", "--during", "2026-09-01,2026-10-31")
+    lines = dpselect("inspect", visits, "--user", "user", "--item", "item", *days).out.splitlines()
+    assert "rows in none of the periods: 1,500" in lines
     plain = dpselect("inspect", visits, "--user", "user", "--item", "item").out
     assert "periods" not in plain
     assert dpselect("inspect", visits, *AUTUMN).status == 2

@@ -20,6 +20,7 @@ import dpselect as dps
 from dpselect.aggregates.value_counts import Grid
 from dpselect.domain import Listed
 from dpselect.engines.port import Engine, PerUser
+from dpselect.engines.row_periods import RowPeriods
 from dpselect.errors import ParameterError
 from dpselect.periods import Periods, periods_of
 from dpselect.testing import SeededDraws
@@ -40,6 +41,8 @@ CASES: dict[str, tuple[str, str, list[str], str]] = {
     "quarters of days": ("day", "quarter", ["2026-Q1..2027-Q1"], SANTIAGO),
     "years of texts": ("written", "year", ["1969", "2024", "2026..2027", "9998"], BERLIN),
     "days of texts": ("written", "day", ["2026-10-01..2026-10-31"], "UTC"),
+    "texts, with gaps": ("written", "day", ["2026-10-01", "2026-10-05", "2026-10-31", "2027-01-03"], BERLIN),
+    "moments, with many gaps": ("zoned", "day", [f"2026-{n:02}-{n // 3 % 2 * 24 + 1:02}" for n in range(1, 13)], "UTC"),
     "one month": ("zoned", "month", ["2026-10"], TOKYO),
 }  # fmt: skip
 
@@ -292,14 +295,20 @@ def refused(check: Callable[[], None]) -> bool:
 
 def test_the_user_of_all_periods_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of the periods, and a user of them all in bounds and numbers."""
-    from dpselect.engines.row_periods import RowPeriods
-
     held = judge(TIMED)
     monkeypatch.setattr(RowPeriods, "several", False)
     assert refused(lambda: check_everywhere(held))
     assert refused(lambda: check_values(held, "quarters of days"))
     with held.engine(periods=periods("quarters of days")) as engine:
         assert refused(lambda: check_counts(engine, "quarters of days"))
+
+
+@pytest.mark.parametrize("case", ["texts, with gaps", "moments, with many gaps"])
+def test_gaps_that_count_are_noticed(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(periods(case).runs) == len(periods(case).all) in (4, 12)
+    monkeypatch.setattr(RowPeriods, "but", "")
+    with judge(TIMED).engine(periods=periods(case)) as engine:
+        assert refused(lambda: check_counts(engine, case))
 
 
 def test_the_clock_of_utc_for_that_of_a_zone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

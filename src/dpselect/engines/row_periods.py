@@ -21,6 +21,8 @@ from dpselect.periods import Periods
 
 TIME = "dpselect_time"
 _TIME = Name(TIME)
+FEW = 8
+"""Stretches of time that stand in one condition, which a reader may use to leave others out."""
 
 
 @dataclass(frozen=True)
@@ -39,34 +41,65 @@ class RowPeriods:
 
     @property
     def inside(self) -> str:
-        """The SQL condition that a row is in one of the periods."""
+        """The SQL condition that a row is in one of the periods, or, where `but` says the rest, in their reach."""
+        ends = self.periods.runs if self._in_short else [(self.periods.all[0], self.periods.all[-1])]
         runs = [
             Operation("AND", (self._compared(">=", first.start), self._compared("<", last.stop)))
-            for first, last in self.periods.runs
+            for first, last in ends
         ]
         return self._writer(self.value).condition(runs[0] if len(runs) == 1 else Operation("OR", tuple(runs)))
 
     @property
     def column(self) -> str:
         """The time itself as a column for `place`."""
-        return f"{self._writer(self.value).value(self._time).sql} AS {TIME}"
+        return f"{self._moment} AS {TIME}"
+
+    @property
+    def all(self) -> str:
+        """The SQL condition that a row is in one of the periods, however long it is."""
+        return f"({self.inside})" + (f" AND {self._gaps.replace(TIME, f'({self._moment})')}" if self._gaps else "")
 
     def place(self, written: Callable[[int], str]) -> str:
-        """The SQL of the place among the periods, for rows that are inside and have `column`.
+        """The SQL of the place among the periods, for rows that are in one and have `column`.
 
-        Half of the periods are left after each comparison. `written` is the SQL of a place.
+        `written` is the SQL of a place.
         """
+        return self._last([(one.start, written(place)) for place, one in enumerate(self.periods.all)])
+
+    @property
+    def but(self) -> str:
+        """The WHERE that leaves out gaps between periods, for rows that have `column`; nothing where `inside` does."""
+        return f" WHERE {self._gaps}" if self._gaps else ""
+
+    @property
+    def _gaps(self) -> str:
+        if self._in_short:
+            return ""
+        ends = [mark for first, last in self.periods.runs for mark in ((first.start, "1"), (last.stop, "0"))]
+        return f"{self._last(ends)} = 1"
+
+    @property
+    def _in_short(self) -> bool:
+        """Are few comparisons enough? Each of those with a text reads it anew."""
+        return len(self.periods.runs) <= (1 if self.value.kind == "text" else FEW)
+
+    def _last(self, marks: Sequence[tuple[datetime.date, str]]) -> str:
+        """What stands at the last of the days that has begun; half of them are left after each comparison."""
         kind = "timestamp" if self.value.kind == "text" else self.value.kind
         writer = self._writer(replace(self.value, kind=kind, sql=TIME, safe=""))
 
         def among(low: int, high: int) -> str:
             if high - low == 1:
-                return written(low)
+                return marks[low][1]
             middle = (low + high) // 2
-            before = Operation("<", (_TIME, self._constant(self.periods.all[middle].start)))
+            before = Operation("<", (_TIME, self._constant(marks[middle][0])))
             return f"CASE WHEN {writer.condition(before)} THEN {among(low, middle)} ELSE {among(middle, high)} END"
 
-        return among(0, len(self.periods.all))
+        return among(0, len(marks))
+
+    @property
+    def _moment(self) -> str:
+        return self._writer(self.value).value(self._time).sql
 
     @property
     def _time(self) -> Node:

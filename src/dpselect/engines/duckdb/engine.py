@@ -173,7 +173,7 @@ class DuckDBEngine:
 
         user, item = (present(quoted(name), self._types[name]) for name in (self._user, self._item))
         conditions = {"without a user": user, "without an item": item, "that where leaves out": self._where}
-        conditions |= {} if self._time is None else {"in none of the periods": self._inside}
+        conditions |= {} if self._time is None else {"in none of the periods": self._time.all}
         return row_findings(self._workspace, self._scan, self._columns, self._select, conditions)
 
     def check_sets(self) -> None:
@@ -266,7 +266,7 @@ class DuckDBEngine:
             f"SELECT {forms} FROM (SELECT {', '.join(columns)} FROM {source}) "
             f"WHERE ({self._where}) AND ({self._inside}) AND {present(*user)} AND {nameable(*item)}"
         )
-        rows = rows if several is None else questions.in_periods(rows, several.place(questions.place_of_period))
+        rows = rows if several is None else questions.in_periods(rows, several)
         return rows if self._split is None else questions.split(rows, self._split)
 
 

@@ -14,6 +14,7 @@ from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpselect.aggregates.value_counts import Grid
+    from dpselect.engines.row_periods import RowPeriods
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,10 @@ def split(rows: str, separator: str) -> str:
     return f"SELECT u, i FROM ({parts}) WHERE i <> ''"
 
 
-def in_periods(rows: str, place: str) -> str:
-    """Users as users in one of several periods; `place` is the SQL of which."""
-    return f"SELECT struct_pack(u := u, p := {place}) AS u, i FROM ({rows})"
-
-
-def place_of_period(number: int) -> str:
-    """The place of a period among those of a question."""
-    return f"{number}::SMALLINT"
+def in_periods(rows: str, time: RowPeriods) -> str:
+    """Users as users in one of several periods, whose places are small numbers."""
+    place = time.place(lambda number: f"{number}::SMALLINT")
+    return f"SELECT struct_pack(u := u, p := {place}) AS u, i FROM ({rows}){time.but}"
 
 
 def counts(rows: str, bound: Bound | None) -> str:

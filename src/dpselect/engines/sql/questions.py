@@ -36,7 +36,7 @@ def rows(
     if time is None or not time.several:
         return f"(SELECT {forms} FROM {source} WHERE {' AND '.join(conditions)})"
     timed = f"(SELECT {forms}, {time.column} FROM {source} WHERE {' AND '.join(conditions)})"
-    return f"(SELECT {_in_period(time, dialect)} AS u, i FROM {timed} AS t)"
+    return f"(SELECT {_in_period(time, dialect)} AS u, i FROM {timed} AS t{time.but})"
 
 
 def _in_period(time: RowPeriods, dialect: Dialect) -> str:
