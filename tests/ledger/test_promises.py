@@ -187,6 +187,20 @@ def test_a_stored_answer_is_free_for_all_who_have_a_right(where: str) -> None:
         assert ledger.verify() == []
 
 
+def test_where_epsilons_add_up_a_divergence_counts_by_its_epsilon(ledger: Ledger) -> None:
+    """What was spent there must count in both currencies once the account begins to compose."""
+    ledger.data("plays", 1, 0)
+    ledger.grant(ANN, 1, 0)
+    with pytest.raises(ValueError, match="a divergence counts by its epsilon where epsilons add up"):
+        ledger.reserve(ANN, Charge(Fraction("0.5"), Fraction(0), Fraction("0.1")), "{}")
+    ask(ledger, ANN, TopKQuery(k=1, domain=["a", "b"], epsilon="0.5"))
+    begun = ledger.data("plays", 2, "1e-6").promise
+    assert begun.order is not None
+    ((_, used),) = ledger.data_accounts()
+    assert used[""].spent.renyi == Fraction("0.5")
+    assert ledger.verify() == []
+
+
 # ---- what may change, and what may not --------------------------------------------------------------------
 
 

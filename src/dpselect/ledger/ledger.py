@@ -160,6 +160,9 @@ class Ledger:
                 check_user(next(iter(found.values())).data, user)
                 if isinstance(price, Price) and any(standing.order != order for standing in found.values()):
                     raise LedgerError(f"the account of {account.dataset!r} was changed meanwhile", "ask again")
+                added = offered.without_composition
+                if any(standing.order is None for standing in found.values()) and added.renyi < added.epsilon:
+                    raise ValueError("a divergence counts by its epsilon where epsilons add up")
                 parts = {period: standing.ceiling(offered) for period, standing in found.items()}
                 refusal = next((s.refusal(parts[p], p) for p, s in found.items() if not s.admits(parts[p])), None)
                 if refusal is None:

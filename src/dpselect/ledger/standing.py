@@ -136,7 +136,7 @@ class Standing:
 
 def _refusal(who: str, limits: Limits, used: Charge, ceiling: Charge) -> BudgetError:
     room = max(Fraction(0), limits.failure - used.delta)
-    if ceiling.delta > room:
+    if ceiling.delta > room or used.delta > limits.failure:
         return BudgetError(
             f"the question may fail with a delta of {rounded_up(ceiling.delta)}, and {who} has {rounded_down(room)} "
             "left for that",
