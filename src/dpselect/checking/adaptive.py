@@ -17,8 +17,8 @@ so it is nowhere above the larger of its ends by more than
     s e^t' (e^h - 1)^2 (a - a') / (4 (1 - s)),      (e^h - 1) a = e^h F_c - F_(c+1) at the left node c of its cell.
 
 **Rounding.** All of it are sums and products of floats of at least 0, but for that difference, whose error is below
-2^-48 of F_c (h is at most 1) and is added. Every weight is rounded up, and each step's result is raised by 2^-46 of itself and by 2^-900
-for what underflows.
+2^-48 of F_c (h is at most 1) and is added. Every weight is rounded up, and each step's result is raised by 2^-46 of
+itself and by 2^-900 for what underflows.
 """
 
 from __future__ import annotations

@@ -73,9 +73,7 @@ def paid(release: Release, ledger: Ledger) -> tuple[Finding, ...]:
         return (fails(f"the ledger is not clean: {problems[0]}{more}"),)
     places = list(_places(release, ledger))
     if not places:
-        return (
-            fails("the ledger is clean, and no question in it was answered with exactly this release"),
-        )
+        return (fails("the ledger is clean, and no question in it was answered with exactly this release"),)
     cost = Cost.of(release)
     return (
         follows(f"the chain of {ledger.count:,} entries is whole; its head is {ledger.head}"),
@@ -116,7 +114,9 @@ def _payment(release: Release, cost: Cost, ledger: Ledger, hold: Entry, settle: 
         elif cost.diverges_more(charge, order):
             yield fails(f"{by}, and a divergence of order {order} below what it costs")
         elif order is not None and cost.steps is None:
-            yield stated(f"{by}, {amount}: no less than it costs; its divergence of order {order} is not in the release")
+            yield stated(
+                f"{by}, {amount}: no less than it costs; its divergence of order {order} is not in the release"
+            )
         else:
             yield follows(f"{by}, {amount}: no less than it costs")
     asked = _asked(hold.question)

@@ -1,4 +1,4 @@
-"""Answers made of picks, of one draw of a set, and of noisy counts after them: does the promise follow by composition?"""
+"""Answers of picks, of one draw of a set, and of noisy counts after them: does the promise follow by composition?"""
 
 from __future__ import annotations
 
@@ -56,17 +56,15 @@ def of_steps(steps: Steps, epsilon: Fraction, delta: Fraction, threshold: Fracti
     if left < 0:
         return fails(f"the threshold alone has a delta of {told(threshold)}, and {told(delta)} is promised")
     if added(steps) <= epsilon:
-        sums = f"{made} add up to an epsilon of {told(added(steps))}"
+        sums = f"{made}: their epsilons add up to {told(added(steps))}"
         return follows(sums + (f"; the threshold has a delta of {told(threshold)}" if threshold else ""))
     return _by_bounds(steps, epsilon, left, threshold, made, bound)
 
 
-def _by_bounds(
-    steps: Steps, epsilon: Fraction, left: Fraction, threshold: Fraction, made: str, bound: str
-) -> Finding:
+def _by_bounds(steps: Steps, epsilon: Fraction, left: Fraction, threshold: Fraction, made: str, bound: str) -> Finding:
     """By the bound that the release names, or by another that is enough."""
     if left == 0:
-        return fails(f"{made} add up to an epsilon of {told(added(steps))}, and no delta is left for composing them")
+        return fails(f"{made}: their epsilons add up to {told(added(steps))}, and no delta is left for composing them")
     needs: arb | None = renyi_delta(steps, epsilon)
     name = RENYI
     if needs is not None and not at_most(needs, left):

@@ -67,4 +67,3 @@ def _form(release: Release, said: Parameters) -> Iterator[Finding]:
 
 def _has_counts(release: Release) -> bool:
     return release.counted or any(item.count is not None for item in release.items)
-

@@ -52,7 +52,9 @@ def _text(where: str | os.PathLike[str]) -> str:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
-            raise DataError(f"a release that is checked must have at most {MOST_BYTES >> 20} MiB, and this file has more")
+            raise DataError(
+                f"a release that is checked must have at most {MOST_BYTES >> 20} MiB, and this file has more"
+            )
         return content.decode("utf-8")
     except UnicodeDecodeError:
         raise DataError(NO_RELEASE, HINT) from None

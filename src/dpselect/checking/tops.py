@@ -49,11 +49,18 @@ def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, bound: str,
         if counted
         else Step(Kind.PURE, Fraction(1), 0),
     ]
+    left = epsilon
+    if said.has("epsilon_of_bound"):
+        left -= said.epsilon("epsilon_of_bound")
+    elif most > 1 and bound == "basic":  # earlier releases say it in a sentence only
+        left = epsilon * (1 - FOR_BOUND)
+    if left <= 0:
+        yield fails("choosing max_items_per_user takes all of epsilon")
+        return
     if most > 1:
-        left = epsilon * (1 - FOR_BOUND) if bound == "basic" else epsilon
         yield _ranked(steps, said, left, delta * COMPOSED, share)
     else:
-        yield of_steps(steps, epsilon * (1 - share), delta * (1 - share), Fraction(0), "")
+        yield of_steps(steps, left * (1 - share), delta * (1 - share), Fraction(0), "")
     yield stated("how the union found its items cannot be recomputed: its release curve is not in the release")
 
 

@@ -16,7 +16,7 @@ from dpselect.checking.numbers import Parameters, UnfitError
 PARTS = 2**30  # weights are whole multiples of 1 / PARTS
 MOST_USERS, ULP = 2**27, Fraction(1, 2**53)  # of l2-descent, in floats
 SPLIT = Fraction(1, 10)  # of the parts of two rounds that follow each other
-FOR_BOUND = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
+FOR_BOUND = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user, where a release does not say how much
 MOST_ROUNDS = 100
 
 LEVELLED = {"SIPS", "RenyiShaped"}  # levels of n-grams share one budget there, and add up elsewhere
@@ -43,18 +43,20 @@ def findings(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fractio
 
 
 def _sum(said: Parameters, items: tuple[Fraction, Fraction], epsilon: Fraction, delta: Fraction) -> Finding:
-    """Items, counts, and the choice of max_items_per_user, for a twentieth of epsilon, add up."""
+    """Items, counts, and the choice of max_items_per_user add up."""
     text, parts = "items", items
     if said.has("epsilon_of_counts"):
         parts = items[0] + said.epsilon("epsilon_of_counts"), items[1] + said.delta("delta_of_counts")
         text = "items and counts"
-    rest = epsilon - parts[0]
-    told_parts = f"{text} have an epsilon of {told(parts[0])} and a delta of {told(parts[1])}"
+    bound = said.epsilon("epsilon_of_bound") if said.has("epsilon_of_bound") else Fraction(0)
+    rest = epsilon - parts[0] - bound
+    text += f" have an epsilon of {told(parts[0])} and a delta of {told(parts[1])}"
+    text += f", choosing max_items_per_user one of {told(bound)}" if bound else ""
     if rest < 0 or parts[1] > delta:
-        return fails(f"{told_parts}, which is more than what is promised")
-    if rest and rest < FOR_BOUND * epsilon:
-        return fails(f"{told_parts}; what is left of epsilon is too little for choosing max_items_per_user")
-    return follows(told_parts + (f", choosing max_items_per_user {told(rest)}" if rest else ""))
+        return fails(f"{text}, which is more than what is promised")
+    if rest and (bound or rest < FOR_BOUND * epsilon):  # earlier releases say only in a sentence that it was chosen
+        return fails(f"{text}; for what the rest of epsilon is, nothing says")
+    return follows(text)
 
 
 def _levels(said: Parameters) -> list[Fraction]:
@@ -77,7 +79,7 @@ def _counts(said: Parameters) -> Finding:
     part = min(parts) / sum(parts)
     rho = most / (2 * deviation**2 * part) * (1 - Fraction(1, 2**50))  # a float's deviation is rounded
     needs = tails.zcdp_delta(rho, epsilon)
-    text = f"counts with noise of deviation {told(deviation)}, {most:,} of them moved by one user, need delta {told(needs)}"
+    text = f"counts with noise of deviation {told(deviation)}, {most:,} moved by one user, need delta {told(needs)}"
     return follows(text) if at_most(needs, delta) else fails(f"{text}, and have {told(delta)}")
 
 
