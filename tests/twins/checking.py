@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
-
 import numpy as np
 from flint import arb
 
@@ -30,13 +27,3 @@ class OnTheGridOnly(adaptive._Grid):
 def concentrated_count(step: Step, b: arb) -> arb:
     """A count taken for a pick of the same epsilon: a quarter of its price."""
     return log_moment(Step(Kind.PICK, step.epsilon, step.times), b)
-
-
-def failures_forgotten(threshold: Fraction, needs: Fraction, delta: Fraction) -> bool:
-    """Threshold and composition each within delta, not together."""
-    return threshold <= delta and needs <= delta
-
-
-def one_new_item(threshold: float, allowed: Sequence[float]) -> bool:
-    """The threshold for a single new item of weight 1, whatever a user can bring."""
-    return threshold >= allowed[0]

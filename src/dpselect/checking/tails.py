@@ -14,6 +14,7 @@ from flint import arb, ctx
 from dpselect.checking.balls import BITS, at_most, ball
 
 HALVINGS = 60  # of a search, relative to its start
+FAR = Fraction(10**300)  # in floats
 Tail = Callable[[arb], arb]
 """From how far a weight lies below a threshold to the chance that noise lifts it above."""
 
@@ -56,7 +57,7 @@ def zcdp_delta(rho: Fraction, epsilon: Fraction) -> arb:
 
     ln delta = b (a rho - epsilon) - ln a - b ln(1 + 1/b) (Canonne, Kamath and Steinke 2020, Corollary 13).
     """
-    r, e = float(rho), float(epsilon)
+    r, e = float(min(max(rho, 1 / FAR), FAR)), float(epsilon)
 
     def slope(b: float) -> float:
         return (2 * b + 1) * r - e - math.log1p(1 / b)
