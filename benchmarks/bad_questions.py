@@ -76,10 +76,10 @@ DOMAINS = ("Listed", "Span", "Size", "Column")
 
 
 def functions(given: Given) -> object:
-    """A public function with odd parameters; a domain is also asked for, and a grant given."""
-    name = given.chance.choice([*FUNCTIONS, "grant"])
-    if name == "grant":
-        return _grant(given)
+    """A public function with odd parameters; a domain is also asked for, and a promise made or a grant given."""
+    name = given.chance.choice([*FUNCTIONS, "data", "grant"])
+    if name in ("data", "grant"):
+        return _of_ledger(given, name)
     function, good = FUNCTIONS[name]
     made = function(**given.spoilt(good))
     if name in DOMAINS:
@@ -89,11 +89,16 @@ def functions(given: Given) -> object:
     return str(made)
 
 
-def _grant(given: Given) -> object:
+def _of_ledger(given: Given, name: str) -> object:
     path = given.path("budget.sqlite")
     given.expected |= {"budget.sqlite-wal", "budget.sqlite-shm"}
-    good: dict[str, object] = {"epsilon": 1, "delta": "1e-6", "total": False}
+    good: dict[str, object] = {"epsilon": 1, "delta": "1e-6"}
     with dps.Ledger.create(path) as ledger:
+        if name == "data":
+            good |= {"dataset": "d", "unit": "one user", "keep": "0.1", "period": "month", "timezone": "UTC"}
+            return ledger.data(**given.spoilt(good))  # type: ignore[arg-type]
+        ledger.data("d", 2, "1e-3")
+        good |= {"total": False, "every": None}
         return ledger.grant(dps.Account("d", "a"), **given.spoilt(good))  # type: ignore[arg-type]
 
 

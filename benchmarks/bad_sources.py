@@ -215,7 +215,7 @@ def filters(given: Given) -> object:
 
 
 WORDS = [
-    *("top", "union", "choose", "quantile", "plan", "ledger", "demo", "init", "grant", "--help", "--version"),
+    *("top", "union", "choose", "quantile", "plan", "ledger", "demo", "init", "data", "grant", "--help", "--version"),
     *("rows.csv", "nowhere.csv", "--user", "user", "--item", "item", "--epsilon", "1", "--delta", "1e-6", "-k", "3"),
     *("--no-ranked", "size", "--bounds", "0", "9", "--domain", "a,b", "--domain-size", "--domain-range", "1..5",
     "--counts"),

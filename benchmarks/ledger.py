@@ -68,6 +68,7 @@ def per_second(one: Callable[[int], None], seconds: float) -> float:
 def opened(where: str | Path) -> Ledger:
     """A new ledger with a budget that does not run out."""
     ledger = Ledger.create(where)
+    ledger.data(ACCOUNT.dataset, 10**6, "0.9")
     ledger.grant(ACCOUNT, 10**6, "0.5")
     return ledger
 
@@ -77,6 +78,7 @@ def overhead(folder: Path, questions: int = 40) -> tuple[float, float]:
     rows = {"user": list(range(1000)), "item": ["ant"] * 1000}
     where = folder / "questions.ledger"
     with Ledger.create(where) as ledger:
+        ledger.data("default", 10**6, "0.9")
         ledger.grant(Account("default", "ann"), 10**6, "0.5")
     plain = Dataset(rows, user="user", item="item")
     paid = Dataset(rows, user="user", item="item", budget=Budget.open(where, analyst="ann", snapshot="one"))

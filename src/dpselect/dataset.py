@@ -59,7 +59,8 @@ class Dataset:
     With `budget` every question is paid: a `Budget`, a `PickBudget`, or the path of a ledger, which is then this
     computer's user's budget for the data called "default". What does not fit is refused before a row is read. The same
     question of the same files is answered again and costs nothing. `epsilon` may be left out where a `PickBudget` pays,
-    and a budget in memory or of picks has its own delta for questions that name none.
+    and a budget in memory or of picks has its own delta for questions that name none. `share="1%"` in place of epsilon
+    asks for as much of the budget: with the largest epsilon, of three digits, whose ceiling takes no more of it.
     """
 
     source: object
@@ -102,19 +103,12 @@ class Dataset:
             self._settle_budget()
 
     def _settle_periods(self) -> None:
-        """The periods that are meant: what says so is given together, or not at all."""
-        given = {"time": self.time, "period": self.period, "during": self.during}
-        if all(value is None for value in given.values()):
-            if self.timezone != "UTC":
-                raise ParameterError("time", "be given with timezone", "nothing")
-            return
-        from dpselect.periods import periods_of
+        """The periods that are meant. No calendar is imported where time does not matter."""
+        given = (self.time, self.period, self.during)
+        if given != (None, None, None) or self.timezone != "UTC":
+            from dpselect.periods import settled
 
-        for name, value in given.items():
-            if value is None:
-                there = next(other for other in given if given[other] is not None)
-                raise ParameterError(name, f"be given with {there}", "nothing")
-        object.__setattr__(self, "_periods", periods_of(self.time, self.period, self.during, self.timezone))
+            object.__setattr__(self, "_periods", settled(*given, self.timezone))
 
     def _settle_budget(self) -> None:
         """The budget that is meant. No ledger is imported where nobody pays."""
@@ -161,6 +155,8 @@ class Dataset:
         k: int = 10,
         *,
         epsilon: Number | None = None,
+        share: Number | None = None,
+        within: int | None = None,
         delta: Number | None = None,
         domain: object = None,
         counts: bool = False,
@@ -183,6 +179,9 @@ class Dataset:
         "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "joint-sequence", or one of
         "joint-set", "canonical-set", "joint-permute-and-flip" and "canonical-permute-and-flip". These four choose a set
         in no order, which is often nearer to the true one; they need `ranked=False`, which also lets "auto" take one.
+        `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many
+        users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows from it
+        (docs/within.md).
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -193,6 +192,7 @@ class Dataset:
         query = self._query(
             TopKQuery,
             epsilon=epsilon,
+            share=share,
             delta=delta,
             needed=domain is None,
             k=k,
@@ -202,6 +202,7 @@ class Dataset:
             method=method,
             ranked=ranked,
             max_items_per_user=self.max_items_per_user,
+            within=within,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -209,6 +210,8 @@ class Dataset:
         self,
         *,
         epsilon: Number | None = None,
+        share: Number | None = None,
+        users_for: int | None = None,
         delta: Number | None = None,
         max_items_per_user: int | str | None = None,
         method: str = AUTO,
@@ -229,7 +232,8 @@ class Dataset:
         "weighted-laplace" (docs/set-union.md has them all). Where the items are those of a `Text`, n-grams are released
         level by level, and `shares` says how the levels share the budget: by default three levels 1/2, 1/3 and 1/6.
         `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
-        item each ("greedy-geometric", "greedy-laplace") then choose those first. `in_engine=True` leaves users and
+        item each ("greedy-geometric", "greedy-laplace") then choose those first. `users_for`, in place of epsilon, says
+        of how many users an item is to be found; the price follows (docs/within.md). `in_engine=True` leaves users and
         their items in the engine, which spills to disk what does not fit into memory (docs/set-union.md).
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -240,6 +244,7 @@ class Dataset:
         query = self._query(
             UnionQuery,
             epsilon=epsilon,
+            share=share,
             delta=delta,
             needed=True,
             method=method,
@@ -248,6 +253,7 @@ class Dataset:
             shares=shares,
             popular=popular,
             in_engine=in_engine,
+            users_for=users_for,
             words=self.words,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
@@ -257,6 +263,7 @@ class Dataset:
         *,
         domain: object,
         epsilon: Number | None = None,
+        share: Number | None = None,
         method: str = "exponential",
         neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
         fresh: bool = False,
@@ -273,6 +280,7 @@ class Dataset:
         query = self._query(
             ChooseQuery,
             epsilon=epsilon,
+            share=share,
             domain=domain,
             method=method,
             neighbors=neighbors,
@@ -286,6 +294,8 @@ class Dataset:
         *,
         bounds: Bounds,
         epsilon: Number | None = None,
+        share: Number | None = None,
+        within: int | None = None,
         delta: Number = 0,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
@@ -299,12 +309,13 @@ class Dataset:
         `per_user` a "random" one of their distinct values, their "min", "max" or "mean". `bounds` are two numbers
         chosen without looking at the data; what lies beyond counts as the bound. The answer is a point low + i `step`;
         without a step the points are very dense. Several q share the price; a small delta makes them more accurate.
+        `within`, in place of epsilon, is the most users by which a rank may be missed, 95 times of 100; the price
+        follows (docs/within.md).
         """
         from dpselect.queries.quantile import QuantileQuery
 
-        query = self._query(
-            QuantileQuery, epsilon=epsilon, delta=delta, q=q, bounds=bounds, step=step, per_user=per_user
-        )
+        asked: dict[str, Any] = {"q": q, "bounds": bounds, "step": step, "per_user": per_user, "within": within}
+        query = self._query(QuantileQuery, epsilon=epsilon, delta=delta, share=share, **asked)
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def median(
@@ -312,6 +323,8 @@ class Dataset:
         *,
         bounds: Bounds,
         epsilon: Number | None = None,
+        share: Number | None = None,
+        within: int | None = None,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
         fresh: bool = False,
@@ -325,6 +338,8 @@ class Dataset:
             MEDIAN,
             bounds=bounds,
             epsilon=epsilon,
+            share=share,
+            within=within,
             step=step,
             per_user=per_user,
             fresh=fresh,
@@ -359,6 +374,7 @@ class Dataset:
         *,
         epsilon: Number | None,
         delta: Number | None = None,
+        share: Number | None = None,
         needed: bool = False,
         **given: Any,
     ) -> Query:
@@ -368,7 +384,7 @@ class Dataset:
         """
         from dpselect.queries.at_price import at_price
 
-        return at_price(kind, self.paying, epsilon=epsilon, delta=delta, needed=needed, **given)
+        return at_price(kind, self.paying, epsilon=epsilon, delta=delta, share=share, needed=needed, **given)
 
     def _ask(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         """The answer to a checked question, paid if there is a budget."""
@@ -412,7 +428,8 @@ class Dataset:
             data["item"] = self.item
         if self._periods is not None:
             data |= self._periods.said
-        return question(verb, asked, data, (pinned and engine.fixed) or snapshot is not None, self._periods)
+        found = (pinned and engine.fixed) or snapshot is not None
+        return question(verb, asked, data, found, user=self.user, periods=self._periods)
 
     def engine(self) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
@@ -12,6 +12,7 @@ from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import find
 from dpselect.errors import DataError, ParameterError
 from dpselect.parameters import flag
+from dpselect.periods import settled
 
 WARNING = "NOT PRIVATE: this reads every row, and what it says is for the owner of the data only"
 
@@ -34,23 +35,37 @@ def inspect(
     where: str | None = None,
     table: str | None = None,
     newlines_in_values: bool = False,
+    time: str | None = None,
+    period: str | None = None,
+    during: str | Sequence[str] | None = None,
+    timezone: str = "UTC",
 ) -> Inspection:
     """Read all of a source and say what would be left out, what would make a question fail, and what is in it.
 
     This is for the owner of the data: it has no privacy and costs no budget. Of files it says which lines are left out,
     and why, and which columns cannot be read. With `user` and `item` it says how many rows have none, how many users
-    and items there are, and how many items a user has.
+    and items there are, and how many items a user has. With `time`, `period` and `during` it says how many
+    rows are in none of those periods, and a user is one user in one of them.
     """
     flag("newlines_in_values", newlines_in_values)
+    periods = settled(time, period, during, timezone)
     for given, other, name in ((user, item, "item"), (item, user, "user")):
         if given is not None and other is None:
             raise ParameterError(name, "be given too, where one of user and item is", "nothing")
-    if where is not None and user is None:
-        raise ParameterError("user", "be given with where", "nothing")
+    for given, name in ((where, "where"), (time, "time")):
+        if given is not None and user is None:
+            raise ParameterError("user", f"be given with {name}", "nothing")
     found = [*_files(source, newlines_in_values)]
     if user is not None and item is not None:
         engine = open_engine(
-            source, user=user, item=item, where=where, table=table, newlines_in_values=newlines_in_values, key=b""
+            source,
+            user=user,
+            item=item,
+            where=where,
+            table=table,
+            newlines_in_values=newlines_in_values,
+            periods=periods,
+            key=b"",
         )
         with engine:
             found += _rows(engine)

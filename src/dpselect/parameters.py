@@ -157,6 +157,23 @@ def delta_or_default(value: object, *, needed: bool) -> Fraction:
     return probability("delta", value, zero=not needed)
 
 
+def share(name: str, value: object) -> Fraction:
+    """A share of something: "1%", 0.01 or "1/100". All of it is "100%" and never 1, which somebody may take for 1 %.
+
+    >>> share("share", "0.5 %")
+    Fraction(1, 200)
+    """
+    must = 'be a share above 0, such as "1%", 0.01 or "1/100"; all of it is "100%"'
+    text = value.strip() if isinstance(value, str) else ""
+    try:
+        number = rational(name, text[:-1], must) / 100 if text.endswith("%") else rational(name, value, must)
+    except ParameterError:
+        raise ParameterError(name, must, came(value)) from None
+    if number <= 0 or number > 1 or (number == 1 and not text.endswith("%")):
+        raise ParameterError(name, must, came(value))
+    return number
+
+
 def price(epsilon: object, delta: object) -> dict[str, Any]:
     """The price of a question as its parameters: a delta that nobody named is left to the question."""
     return {"epsilon": epsilon} if delta is None else {"epsilon": epsilon, "delta": delta}
@@ -266,8 +283,9 @@ def percent(part: Fraction | float, *, up: bool = False) -> str:
     >>> percent(Fraction(1, 3)), percent(Fraction(1, 3000), up=True), percent(1)
     ('33.33 %', '0.03334 %', '100 %')
     """
+    exact = Fraction(repr(part)) if isinstance(part, float) else part  # the decimal that a float stands for
     rounded = rounded_up if up else rounded_down
-    return f"{rounded(Fraction(part) * 100)} %"
+    return f"{rounded(exact * 100)} %"
 
 
 def _rounded(value: Fraction, how: str) -> str:

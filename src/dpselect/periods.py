@@ -19,6 +19,7 @@ MOST = 500
 """Periods of one question."""
 YEARS = range(1000, 9999)
 UTC = "UTC"
+_NO_ZONES = {"localtime", "posixrules", "Factory"}  # names by which systems call one of their own
 Day = datetime.date
 
 
@@ -28,7 +29,7 @@ class _Sort:
 
     form: str
     example: str
-    first: Callable[..., Day]  # the first day, from the numbers in the name
+    first: Callable[[Sequence[int]], Day]  # the first day, from the numbers in the name
     after: Callable[[Day], Day]
     name: Callable[[Day], str]
 
@@ -43,32 +44,38 @@ def _next_first(number: int) -> Callable[[Day], Day]:
 
 
 _SORTS = {
-    "day": _Sort("([0-9]{4})-([0-9]{2})-([0-9]{2})", "2026-10-05", Day, _days(1), Day.isoformat),
+    "day": _Sort(
+        "([0-9]{4})-([0-9]{2})-([0-9]{2})",
+        "2026-10-05",
+        lambda given: Day(given[0], given[1], given[2]),
+        _days(1),
+        Day.isoformat,
+    ),
     "week": _Sort(
         "([0-9]{4})-W([0-9]{2})",
         "2026-W40",
-        lambda year, week: Day.fromisocalendar(year, week, 1),
+        lambda given: Day.fromisocalendar(given[0], given[1], 1),
         _days(7),
         lambda day: "{:04}-W{:02}".format(*day.isocalendar()[:2]),
     ),
     "month": _Sort(
         "([0-9]{4})-([0-9]{2})",
         "2026-10",
-        lambda year, month: Day(year, month, 1),
+        lambda given: Day(given[0], given[1], 1),
         _next_first(31),
         lambda day: day.isoformat()[:7],
     ),
     "quarter": _Sort(
         "([0-9]{4})-Q([0-9])",
         "2026-Q4",
-        lambda year, quarter: Day(year, 3 * quarter - 2, 1),
+        lambda given: Day(given[0], 3 * given[1] - 2, 1),
         _next_first(92),  # the longest; none is shorter by more than two days
         lambda day: f"{day.year:04}-Q{(day.month + 2) // 3}",
     ),
     "year": _Sort(
-        "([0-9]{4})", "2026", lambda year: Day(year, 1, 1), _next_first(366), lambda day: f"{day.year:04}"
+        "([0-9]{4})", "2026", lambda given: Day(given[0], 1, 1), _next_first(366), lambda day: f"{day.year:04}"
     ),
-}  # fmt: skip
+}
 SORTS = tuple(_SORTS)
 
 
@@ -134,6 +141,18 @@ class Periods:
         return tuple(one.name for one in self.all if self.midnight(one.stop, in_utc=True) > here)
 
 
+def settled(time: object, period: object, during: object, timezone: object) -> Periods | None:
+    """The periods of parameters that are given together, or not at all."""
+    given = {"time": time, "period": period, "during": during}
+    there = [name for name, value in given.items() if value is not None]
+    if not there and timezone == UTC:
+        return None
+    for name, value in given.items():
+        if value is None:
+            raise ParameterError(name, f"be given with {there[0] if there else 'timezone'}", "nothing")
+    return periods_of(time, period, during, timezone)
+
+
 def periods_of(time: object, period: object, during: object, timezone: object) -> Periods:
     """The periods that a caller means, or a clear error. No clock is asked and no row is read."""
     if not isinstance(time, str) or not time.strip():
@@ -170,7 +189,7 @@ def _first(sort: str, name: str, text: object) -> Day:
     """The first day of a period by its name."""
     found = re.fullmatch(_SORTS[sort].form, name)
     try:
-        start = None if found is None else _SORTS[sort].first(*map(int, found.groups()))
+        start = None if found is None else _SORTS[sort].first([int(one) for one in found.groups()])
     except ValueError:  # there is no such day
         start = None
     if start is None:
@@ -188,10 +207,10 @@ def _unreadable(sort: str, text: object) -> ParameterError:
 
 
 def zone_of(name: object) -> str:
-    """A time zone by its name. What this computer takes for its own is none: it is another one elsewhere."""
+    """A time zone by its name, which is the same one elsewhere."""
     if name == UTC:
         return UTC
-    must, known = "be the name of a time zone, like Europe/Berlin", zoneinfo.available_timezones()
+    must, known = "be the name of a time zone, like Europe/Berlin", zoneinfo.available_timezones() - _NO_ZONES
     if not known:
         raise ParameterError("timezone", must, came(name), "this system has none but UTC: pip install tzdata")
     if not isinstance(name, str) or name not in known:

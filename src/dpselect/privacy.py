@@ -15,10 +15,6 @@ from fractions import Fraction
 
 from dpselect.errors import ParameterError, WeakPromiseWarning
 from dpselect.parameters import one_of, rounded_up
-from dpselect.reals import Exp, upper
-
-_BITS = 64
-_VAST = 2000  # e to this power, times the least delta there is, is far above 1
 
 
 class Neighbors(StrEnum):
@@ -85,23 +81,6 @@ class ApproxDP:
     def unless_it_fails(self) -> PureDP:
         """What holds but for an event of probability delta (Kairouz, Oh and Viswanath 2015, Theorem 3.4)."""
         return PureDP(self.epsilon)
-
-    def of_group(self, size: int) -> ApproxDP:
-        """What is promised to `size` users together: one after the other comes or goes (Vadhan 2017, Lemma 2.2).
-
-        P_0 <= e^epsilon P_1 + delta <= e^(2 epsilon) P_2 + (1 + e^epsilon) delta, and so on. The sum is rounded up.
-
-        >>> both = ApproxDP(Fraction(1), Fraction(1, 10**6)).of_group(2)
-        >>> both.epsilon, round(float(both.delta), 9)
-        (Fraction(2, 1), 3.718e-06)
-        """
-        epsilon = size * self.epsilon
-        if size == 1 or not self.delta:
-            return ApproxDP(epsilon, self.delta)
-        if epsilon > _VAST:
-            return ApproxDP(epsilon, Fraction(1))
-        delta = sum(upper(Exp(place * self.epsilon, self.delta).ball(_BITS)) for place in range(size))
-        return ApproxDP(epsilon, min(Fraction(delta), Fraction(1)))
 
 
 Value = PureDP | BoundedRange

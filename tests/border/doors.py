@@ -229,11 +229,17 @@ def of_budgets() -> Iterator[Door]:
     yield Door("picks: union", asked("union"), {"epsilon": "0.1"}, ("epsilon", "delta", "max_items_per_user"))
     yield Door("PickBudget.what_if", asked("what_if"), {}, ("k",))
 
-    def grant(epsilon: Any = 1, delta: Any = "1e-6") -> object:
+    def promised(epsilon: Any = 1, delta: Any = "1e-6", keep: Any = "0.1") -> object:
         with TemporaryDirectory() as folder, dps.Ledger.create(str(Path(folder, "budget.db"))) as ledger:
-            return grant(ledger, dps.Account(dataset="rows", analyst="ada"), epsilon, delta)
+            return ledger.data("rows", epsilon, delta, keep=keep)
 
-    yield Door("Ledger.grant", grant, {}, ("epsilon", "delta"))
+    def granted(epsilon: Any = 1, delta: Any = "1e-6") -> object:
+        with TemporaryDirectory() as folder, dps.Ledger.create(str(Path(folder, "budget.db"))) as ledger:
+            ledger.data("rows", 1000, "0.1")
+            return ledger.grant(dps.Account(dataset="rows", analyst="ada"), epsilon, delta)
+
+    yield Door("Ledger.data", promised, {}, ("epsilon", "delta", "keep"))
+    yield Door("Ledger.grant", granted, {}, ("epsilon", "delta"))
     yield Door("Size", dps.Size, {"items": 3}, ("items",))
     yield Door("Span", dps.Span, {"start": 0, "stop": 10}, ("start", "stop"))
 

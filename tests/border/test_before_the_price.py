@@ -65,7 +65,7 @@ def test_a_wrong_argument_costs_nothing(verb: str, name: str, value: object, led
     with pytest.raises(dps.ParameterError, match=rf"^{name} must") as found:
         asked(verb, {"budget": dps.Budget.open(ledger, analyst="ada")}, **{name: value})
     assert len(str(found.value)) < 1000
-    assert len(list(ledger.entries())) == 1  # the grant
+    assert len(list(ledger.entries())) == 2  # the promise and the grant
 
 
 NOTES = {"user": [*range(300)], "note": ["so it goes"] * 300}
@@ -138,7 +138,7 @@ def test_the_warning_comes_before_a_row_is_read_or_paid(ledger: dps.Ledger) -> N
         warnings.simplefilter("error")
         with pytest.raises(dps.WeakPromiseWarning):
             asked("Dataset.choose", {"budget": dps.Budget.open(ledger, analyst="ada")}, epsilon=11)
-    assert len(list(ledger.entries())) == 1
+    assert len(list(ledger.entries())) == 2
 
 
 def test_the_command_says_it_in_one_line(tmp_path: Path) -> None:
@@ -165,4 +165,4 @@ def test_a_schema_is_looked_at_before_the_price(tmp_path: Path, ledger: dps.Ledg
             rows.top_k(1, **PRICE)
     with pytest.raises(dps.ParameterError, match=r"^user must"):
         dps.Dataset(**(missing | {"user": 5}), **paying)
-    assert len(list(ledger.entries())) == 1  # the grant
+    assert len(list(ledger.entries())) == 2  # the promise and the grant

@@ -17,7 +17,6 @@ import dpselect as dps
 from dpselect.mechanisms import ExponentialMechanism, Peeling
 from dpselect.parameters import EXPONENT, rational, rounded_up, shown, whole
 from tests.border.doors import PARTS, Door
-from tests.ledger.amounts import grant
 
 ROOT = Path(__file__).resolve().parents[2]
 INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
@@ -163,7 +162,8 @@ def test_a_tenth_is_shown_as_a_tenth() -> None:
 
 def test_three_tenths_pay_for_three_questions_of_a_tenth(tmp_path: Path) -> None:
     with dps.Ledger.create(tmp_path / "budget.db") as ledger:
-        grant(ledger, dps.Account(dataset="default", analyst="ada"), 0.3, 0)
+        ledger.data("default", 0.3, 0)
+        ledger.grant(dps.Account(dataset="default", analyst="ada"), 0.3, 0)
         for _ in range(3):
             dps.choose({"a": 1, "b": 2}, epsilon=0.1, budget=dps.Budget.open(ledger, analyst="ada"))
         with pytest.raises(dps.BudgetError):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import getpass
+import hashlib
 import json
+import re
 import sqlite3
 from fractions import Fraction
 
@@ -16,12 +18,19 @@ from tests.end_to_end.conftest import ask, process
 
 @pytest.fixture
 def book(dpselect, tmp_path):
-    """A ledger in which ann may spend (70, 1e-5)."""
+    """A ledger in which (70, 2e-5) is promised, and ann may use (70, 1e-5) of it."""
     path = tmp_path / "budget.sqlite"
     assert dpselect("ledger", "init", path).status == 0
+    early = dpselect("ledger", "grant", path, "--analyst", "ann", "--epsilon", "70", "--delta", "1e-5")
+    assert (early.status, early.out) == (6, "")
+    assert "nothing is promised about the data 'default'" in early.err
+    made = dpselect("ledger", "data", path, "default", "--epsilon", "70", "--delta", "2e-5")
+    assert (made.status, made.out) == (
+        0,
+        "default: (70, 2e-05) is promised to one user, for all answers to all analysts together; questions compose\n",
+    )
     made = dpselect("ledger", "grant", path, "--analyst", "ann", "--epsilon", "70", "--delta", "1e-5")
-    assert made.status == 0
-    assert "granted epsilon 70 and delta 0.00001" in made.out
+    assert (made.status, made.out) == (0, "ann on default: may use epsilon 70 and delta 0.00001 of it\n")
     return path
 
 
@@ -33,50 +42,82 @@ def shown(dpselect, book):
     return json.loads(dpselect("ledger", "show", book, "--format", "json").out)
 
 
+def of_ann(dpselect, book):
+    (row,) = shown(dpselect, book)["analysts"]
+    assert (row["analyst"], row["dataset"]) == ("ann", "default")
+    return row
+
+
 def test_a_question_is_paid_repeated_and_refused(dpselect, events, book):
     first = dpselect(*paid(events, book))
     assert first.status == 0
-    assert "charged: (30, 1e-06) to ann, who has (40, 9e-06) left" in first.out
+    assert "charged: 42.86 % of the budget of ann; 57.14 % left, enough for 1 more question like this one" in first.out
+    assert (of_ann(dpselect, book)["spent_epsilon"], of_ann(dpselect, book)["spent_delta"]) == (30, 2e-8)
     again = dpselect(*paid(events, book))
     assert "charged: nothing: this is the stored answer" in again.out
     assert again.out.splitlines()[:4] == first.out.splitlines()[:4]
     assert dpselect(*paid(events, book, "--fresh")).status == 0
     refused = dpselect(*paid(events, book, "--fresh"))
     assert (refused.status, refused.out) == (5, "")
-    assert refused.err.startswith("dpselect: the question costs up to epsilon 30")
+    assert refused.err.startswith(
+        "dpselect: the question costs up to 42.86 % of the quota of 'ann' on 'default', of which 14.28 % is left\n"
+    )
     assert "hint: " in refused.err
 
 
-def test_show_in_json_has_the_sums_of_every_analyst(dpselect, events, book):
+def test_show_in_json_has_every_account_and_every_analyst(dpselect, events, book):
+    dpselect("ledger", "data", book, "other", "--epsilon", "1", "--delta", "0", "--keep", "0.2", "--unit", "one device")
     dpselect("ledger", "grant", book, "--analyst", "ann", "--data", "other", "--epsilon", "1", "--delta", "1e-6")
+    dpselect("ledger", "grant", book, "--analyst", "bob", "--epsilon", "35", "--delta", "1e-6")
     dpselect(*paid(events, book))
+    held(book, started=False)
     found = shown(dpselect, book)
-    ann = found["analysts"]["ann"]
-    assert ann["granted_epsilon"] == 71
-    assert ann["granted_delta"] == pytest.approx(1.1e-5)
-    assert (ann["spent_epsilon"], ann["reserved_epsilon"], ann["left_epsilon"]) == (30, 0, 41)
-    assert ann["spent_delta"] == pytest.approx(1e-6)
-    assert ann["reserved_delta"] == 0
-    assert [b["dataset"] for b in ann["budgets"]] == ["default", "other"]
-    assert found["entries"] == 5
+    default, other = found["data"]
+    assert [(one["dataset"], one["unit"], one["period"]) for one in (default, other)] == [
+        ("default", "one user", None),
+        ("other", "one device", None),
+    ]
+    assert (default["epsilon"], default["delta"], default["composes"], default["kept"]) == (70, 2e-5, True, 0)
+    assert (other["epsilon"], other["delta"], other["composes"], other["kept"]) == (1, 0, False, 0.2)
+    assert (default["used"], other["used"], other["reserved"]) == (pytest.approx(5 / 7), 0, 0)
+    assert 0 < default["reserved"] <= 2 / 7
+    ann, bob, of_other = found["analysts"]
+    assert [(one["analyst"], one["dataset"]) for one in (ann, bob, of_other)] == [
+        ("ann", "default"),
+        ("bob", "default"),
+        ("ann", "other"),
+    ]
+    assert (ann["granted_epsilon"], ann["spent_epsilon"], ann["reserved_epsilon"]) == (70, 30, 20)
+    assert (ann["granted_delta"], ann["spent_delta"], ann["reserved_delta"]) == (1e-5, 2e-8, 1e-6)
+    assert (bob["granted_epsilon"], bob["spent_epsilon"], bob["reserved_epsilon"]) == (35, 0, 0)
+    assert ann["left"] == bob["left"] == pytest.approx(2 / 7)  # of what is promised, which ann has used
+    assert of_other["left"] == 1
+    assert found["entries"] == 9
     assert len(found["head"]) == 64
+    ours = json.loads(dpselect("ledger", "show", book, "--data", "other", "--format", "json").out)
+    assert (ours["data"], ours["analysts"]) == ([other], [of_other])
 
 
 def test_show_and_history_for_people(dpselect, events, book):
     dpselect(*paid(events, book, "--where", "weather = 'dry'"))
     table = dpselect("ledger", "show", book).out.splitlines()
-    assert table[0].split() == ["analyst", "dataset", "granted", "spent", "reserved", "left"]
-    assert table[1].split("  ")[0] == "ann"
+    assert table[0].split() == ["dataset", "unit", "promise", "composes", "used", "reserved", "kept"]
+    assert table[1].split("  ")[0] == "default"
+    assert table[1].split()[-7:] == ["yes", "42.86", "%", "0", "%", "0", "%"]
+    assert table[2] == ""
+    assert table[3].split() == ["analyst", "dataset", "granted", "spent", "reserved", "left"]
+    assert table[4].split() == "ann default (70, 1e-05) (30, 2e-08) (0, 0) 57.14 %".split()
     lines = dpselect("ledger", "history", book).out.splitlines()
-    assert [line.split()[5] for line in lines[1:]] == ["grant", "hold", "read", "settle"]
-    assert lines[2].endswith("top_k k=3 epsilon=30 delta=1e-06 from user=user item=animal where=weather = 'dry'")
+    assert [line.split()[5] for line in lines[2:]] == ["grant", "hold", "read", "settle"]
+    assert lines[1].split()[3:] == ["default", "data", "70", "2e-05"]  # of no analyst
+    assert lines[3].endswith("top_k k=3 epsilon=30 delta=2e-08 from user=user item=animal where=weather = 'dry'")
     rows = json.loads(dpselect("ledger", "history", book, "--analyst", "ann", "--format", "json").out)["entries"]
-    assert [row["left_epsilon"] for row in rows] == [70, 40, 40, 40]
+    assert [row["left"] for row in rows] == [1, *[pytest.approx(4 / 7)] * 3]
 
 
 def test_an_empty_ledger_and_names_it_does_not_know(dpselect, tmp_path, book):
     assert dpselect("ledger", "init", tmp_path / "new.sqlite").status == 0
-    assert dpselect("ledger", "show", tmp_path / "new.sqlite").out == "no budget was granted yet\n"
+    assert dpselect("ledger", "show", tmp_path / "new.sqlite").out == "nothing was promised yet\n"
     assert dpselect("ledger", "history", tmp_path / "new.sqlite").out == "no entries\n"
     for action in ("show", "history"):
         unknown = dpselect("ledger", action, book, "--analyst", "eve", "--data", "x")
@@ -95,7 +136,7 @@ def test_the_spending_as_a_picture(dpselect, events, book, tmp_path):
 def test_verify_is_clean_or_names_every_problem(dpselect, events, book):
     dpselect(*paid(events, book))
     clean = dpselect("ledger", "verify", book)
-    assert (clean.status, clean.out[:17]) == (0, "clean: 4 entries,")
+    assert (clean.status, clean.out[:17]) == (0, "clean: 5 entries,")
     head = clean.out.split()[-1]
     dpselect(*paid(events, book, "--fresh"))
     assert dpselect("ledger", "verify", book, "--head", head).status == 0
@@ -109,7 +150,7 @@ def test_verify_is_clean_or_names_every_problem(dpselect, events, book):
             for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             if "entr" in name and "sqlite" not in name
         )
-        file.execute(f"DELETE FROM {table} WHERE number = 4")
+        file.execute(f"DELETE FROM {table} WHERE number = 5")
     broken = dpselect("ledger", "verify", book)
     assert broken.status == 6
     assert broken.out
@@ -136,13 +177,13 @@ def test_dead_reservations_are_shown_and_those_that_read_nothing_given_back(dpse
     assert "may have been read" in lines[2]
     assert lines[-1] == "1 of them read no row: --give-back frees what they reserve"
     assert dpselect("ledger", "pending", book, "--analyst", "eve", "--give-back").out == "nothing is reserved\n"
-    assert shown(dpselect, book)["analysts"]["ann"]["reserved_epsilon"] == 40
+    assert of_ann(dpselect, book)["reserved_epsilon"] == 40
     freed = dpselect("ledger", "pending", book, "--give-back")
     assert freed.out.splitlines()[1].count("given back") == 1
     assert freed.out.splitlines()[-1] == "gave back 1: no row had been read"
-    assert shown(dpselect, book)["analysts"]["ann"]["reserved_epsilon"] == 20
+    assert of_ann(dpselect, book)["reserved_epsilon"] == 20
     (left,) = json.loads(dpselect("ledger", "pending", book, "--format", "json").out)["reservations"]
-    assert (left["number"], left["rows"], left["epsilon"]) == (3, "may have been read", 20)
+    assert (left["number"], left["rows"], left["epsilon"]) == (4, "may have been read", 20)
     assert dpselect("ledger", "pending", book, "--give-back").out.splitlines()[-1].count("may have been read") == 1
     assert dpselect("ledger", "verify", book).status == 0
 
@@ -165,8 +206,12 @@ def test_export_writes_every_entry_and_never_over_a_file(dpselect, events, book,
     dpselect(*paid(events, book))
     out = dpselect("ledger", "export", book).out.splitlines()
     entries = [json.loads(line) for line in out]
-    assert [entry["kind"] for entry in entries] == ["grant", "hold", "read", "settle"]
+    assert [entry["kind"] for entry in entries] == ["data", "grant", "hold", "read", "settle"]
     assert [entry["previous"] for entry in entries[1:]] == [entry["digest"] for entry in entries[:-1]]
+    for entry in entries:  # whoever has the export can check every digest
+        names = "previous number kind dataset analyst epsilon delta question refers_to release renyi terms at".split()
+        fields = json.dumps([entry[name] for name in names], separators=(",", ":"))
+        assert hashlib.sha256(fields.encode()).hexdigest() == entry["digest"]
     target = tmp_path / "entries.jsonl"
     assert dpselect("ledger", "export", book, "-o", target).status == 0
     assert target.read_text().splitlines() == out
@@ -178,11 +223,40 @@ def test_choose_pays_by_score_and_by_users(dpselect, events, book, tmp_path):
     scores.write_text("label,score\nred,1\nblue,900\n")
     account = ["--budget", book, "--analyst", "ann", "--quiet", "--epsilon", "1"]
     by_score = dpselect("choose", scores, "--label", "label", "--score", "score", *account)
-    assert "charged: (1, 0) to ann" in by_score.out
+    assert "charged: 0.4013 % of the budget of ann; 99.59 % left, enough for 248 more questions like" in by_score.out
     by_users = ["choose", events, "--user", "user", "--item", "animal", "--domain", "ant,bee", *account]
-    assert "charged: (1, 0) to ann" in dpselect(*by_users).out
+    assert re.search(r"charged: \S+ % of the budget of ann; 9\d\.\d+ % left, enough for ", dpselect(*by_users).out)
     assert "charged: nothing" in dpselect(*by_users).out
-    assert shown(dpselect, book)["analysts"]["ann"]["spent_epsilon"] == 2
+    assert of_ann(dpselect, book)["spent_epsilon"] == 2
+
+
+def test_a_share_of_the_budget_is_asked_in_place_of_an_epsilon(dpselect, events, book):
+    columns = ["--user", "user", "--item", "animal", "--budget", book, "--analyst", "ann", "--quiet"]
+    questions = {
+        "top": ["top", events, "-k", "2", *columns],
+        "union": ["union", events, "--max-items-per-user", "2", *columns],
+        "choose": ["choose", events, "--domain", "ant,bee", *columns],
+    }
+    for name, asked in questions.items():
+        ended = dpselect(*asked, "--share", "1%")
+        assert ended.status == 0, (name, ended)
+        assert re.search(r"charged: (0\.\d+|1) % of the budget of ann", ended.out), (name, ended.out)
+        again = dpselect(*asked, "--share", "1/100")
+        assert "charged: nothing" in again.out
+    for share, says in {
+        "0": "share must be a share above 0",
+        "abc": "share must be",
+        "2": 'all of it is "100%"',
+    }.items():
+        ended = dpselect(*questions["choose"], "--share", share)
+        assert (ended.status, ended.out) == (2, "")
+        assert says in ended.err
+    ended = dpselect(*questions["choose"], "--share", "1%", "--epsilon", "1")
+    assert (ended.status, ended.out) == (2, "")
+    assert "argument --epsilon: not allowed with argument --share" in ended.err
+    ended = dpselect("choose", events, "--user", "user", "--item", "animal", "--domain", "ant,bee", "--share", "1%")
+    assert (ended.status, ended.out) == (2, "")
+    assert "share must be given with a budget" in ended.err
 
 
 BAD = [
@@ -192,7 +266,9 @@ BAD = [
     (["--epsilon", "1", "--delta", "1"], "delta must be"),
     (["--epsilon", "1", "--delta", "-1e-6"], "delta must be"),
     (["--epsilon", "0", "--delta", "0"], "epsilon must be above 0"),
-    (["--epsilon", "20", "--delta", "1e-5", "--total"], "epsilon must be at least the 30 that is spent"),
+    (["--epsilon", "0", "--delta", "0", "--total"], "epsilon must be above 0"),
+    (["--epsilon", "1", "--delta", "0.99999"], "delta must be less than 1 in total"),
+    (["--epsilon", "1", "--delta", "0", "--every", "month"], "every must be left out where data have no periods"),
 ]
 
 
@@ -206,11 +282,34 @@ def test_a_bad_grant_is_refused_and_changes_nothing(dpselect, events, book, sett
     assert shown(dpselect, book) == before
 
 
-def test_a_total_can_be_lowered_to_what_is_used(dpselect, events, book):
+@pytest.mark.parametrize(("epsilon", "delta"), [("30", "1e-6"), ("20", "1e-5")])
+def test_a_total_can_be_lowered_and_nothing_more_fits(dpselect, events, book, epsilon, delta):
     dpselect(*paid(events, book))
-    grant = ["ledger", "grant", book, "--analyst", "ann", "--epsilon", "30", "--delta", "1e-6", "--total"]
+    grant = ["ledger", "grant", book, "--analyst", "ann", "--epsilon", epsilon, "--delta", delta, "--total"]
     assert dpselect(*grant).status == 0
     assert dpselect(*paid(events, book, "--fresh")).status == 5
+    assert dpselect(*paid(events, book)).status == 0  # the stored answer is free
+
+
+BAD_PROMISES = [
+    (["--epsilon", "nan", "--delta", "1e-6"], "epsilon must be"),
+    (["--epsilon", "1", "--delta", "1"], "delta must be"),
+    (["--epsilon", "20", "--delta", "2e-5"], "epsilon must be at least the 30 that is used or set apart, got 20"),
+    (["--epsilon", "70", "--delta", "1e-6"], "delta must be at least 1e-05, set aside for good"),
+    (["--epsilon", "70", "--delta", "1.001e-5"], "delta must be at least the 0.00001002 that is used or set apart"),
+    (["--epsilon", "70", "--delta", "2e-5", "--unit", "one device"], "unit must stay 'one user', since questions"),
+    (["--epsilon", "70", "--delta", "2e-5", "--keep", "1"], "keep must be a share from 0 to 1"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), BAD_PROMISES, ids=[" ".join(s) for s, _ in BAD_PROMISES])
+def test_a_promise_that_cannot_be_kept_is_refused_and_changes_nothing(dpselect, events, book, settings, message):
+    dpselect(*paid(events, book))
+    before = shown(dpselect, book)
+    found = dpselect("ledger", "data", book, "default", *settings)
+    assert (found.status, found.out) == (2, "")
+    assert found.err.startswith(f"dpselect: {message}")
+    assert shown(dpselect, book) == before
 
 
 @pytest.mark.filterwarnings("ignore::dpselect.errors.LedgerWarning")
@@ -237,11 +336,13 @@ def test_mistakes_with_the_ledger(dpselect, events, book, tmp_path):
     assert dpselect("ledger", "init", book).status == 6
     assert dpselect("ledger", "verify", events).status == 6
     assert dpselect("ledger").status == 2
-    assert shown(dpselect, book)["analysts"]["ann"]["spent_epsilon"] == 0
+    assert of_ann(dpselect, book)["spent_epsilon"] == 0
 
 
 def test_the_command_as_a_process(events, book):
     done = process(*paid(events, book, "--format", "json"))
     assert done.returncode == 0
-    assert json.loads(done.stdout)["charged"]["epsilon_left"] == 40
+    charged = json.loads(done.stdout)["charged"]
+    assert (charged["epsilon"], charged["questions_left"]) == (30, 1)
+    assert charged["left"] == pytest.approx(4 / 7, abs=1e-6)
     assert process("ledger", "verify", book).returncode == 0

@@ -11,6 +11,7 @@ import pytest
 import dpselect as dps
 from dpselect.command.parser import Parser, parser
 from dpselect.demo import write_listening_events
+from dpselect.ledger.report import report
 
 # Whose parameters the options of a command are.
 PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
@@ -23,12 +24,14 @@ PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
     "plan union": (dps.plan,),
     "inspect": (dps.inspect,),
     "ledger init": (dps.Ledger.create,),
+    "ledger data": (dps.Ledger.data,),
     "ledger grant": (dps.Account, dps.Ledger.grant),
     "ledger show": (dps.Account, dps.Ledger.balances),
     "ledger history": (dps.Account, dps.Ledger.entries),
     "ledger pending": (dps.Account, dps.Ledger.pending, dps.Ledger.give_back),
     "ledger verify": (dps.Ledger.verify,),
     "ledger export": (dps.Ledger.entries,),
+    "ledger report": (report,),
 }
 
 # Options that are no parameters of these, with the reason of each.
@@ -36,11 +39,11 @@ ASKING = {"top", "choose", "quantile", "union"}
 PLANS = {"plan top", "plan union"}
 EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "--format": (ASKING | PLANS | {"ledger show", "ledger history", "ledger pending"}, "methods of what comes back"),
-    "--output": (ASKING | PLANS | {"ledger export"}, "methods of what comes back"),
+    "--output": (ASKING | PLANS | {"ledger export", "ledger report"}, "methods of what comes back"),
     "--plot": (PLANS | {"ledger show", "ledger history"}, "Forecast.plot, plots.spending"),
     "--quiet": (ASKING | PLANS | {"demo"}, "in Python nobody hears of progress without progress="),
     "--text": ({"union"}, "item=Text(column)"),
-    "--data": ({"ledger grant", "ledger show", "ledger history", "ledger pending"}, "Account(dataset=)"),
+    "--data": ({"ledger grant", "ledger show", "ledger history", "ledger pending", "ledger report"}, "dataset="),
     "--domain-from": ({"top", "choose"}, "domain=Column(source, column)"),
     "--domain-range": ({"top", "choose"}, "domain=range(start, stop), with both ends"),
     "--domain-size": ({"top", "choose"}, "domain=a whole number"),

@@ -144,5 +144,5 @@ def test_help_is_instant_and_teaches() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stderr == "set()\n"
-    assert ended.stdout.count("\n  dpselect plan") == 4
+    assert ended.stdout.count("\n  dpselect plan") == 5
     assert "No data is read and no budget is spent" in ended.stdout

@@ -73,6 +73,7 @@ def test_csv_and_parquet(people: Path, tmp_path: Path, dpselect: Command) -> Non
 def test_paid_from_a_ledger(people: Path, tmp_path: Path, dpselect: Command) -> None:
     ledger = tmp_path / "budget.sqlite"
     assert dpselect("ledger", "init", ledger).status == 0
+    assert dpselect("ledger", "data", ledger, "default", "--epsilon", 30, "--delta", 0).status == 0
     assert dpselect("ledger", "grant", ledger, "--analyst", "ann", "--epsilon", 30, "--delta", 0).status == 0
     paid = ask(people, "--budget", ledger, "--analyst", "ann", "--format", "json")
     first, again = (json.loads(dpselect(*paid).out) for _ in range(2))

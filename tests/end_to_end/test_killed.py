@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import dpselect as dps
-from tests.ledger.amounts import grant
 
 SCRIPT = Path(__file__).with_name("killed.py")
 STEP = 41  # a prime, so that no rhythm of the code hides a line; tests/ledger kills at every line of the ledger itself
@@ -21,7 +20,8 @@ STEP = 41  # a prime, so that no rhythm of the code hides a line; tests/ledger k
 def test_a_question_killed_anywhere_is_paid_or_was_never_answered(events, tmp_path):
     ledger = tmp_path / "budget.sqlite"
     with dps.Ledger.create(ledger) as book:
-        grant(book, dps.Account("default", "ann"), 10**6, "0.9")
+        book.data("default", 10**6, "0.9")
+        book.grant(dps.Account("default", "ann"), 10**6, "0.9")
     command = [sys.executable, SCRIPT, events, ledger, "1", str(STEP)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr

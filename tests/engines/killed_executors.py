@@ -1,10 +1,11 @@
 """A process that asks paid questions of a small Spark cluster, and kills executors in the middle of one.
 
-Called as: killed_executors.py LEDGER FOLDER FAILURES. The cluster's two executors are processes of their own; a task
-may fail FAILURES times. Where it may fail more than once, one executor is killed; where it may not, one after the other
-until the question is over, because Spark does not count a task against an executor that has not yet said it runs it:
-the death in that instant is made good, and the next one is not. Prints one line of JSON for each question: what came
-out (null if nothing did), what was said, who was killed, and what is charged by then.
+Called as: killed_executors.py LEDGER FOLDER FAILURES, and again LEDGER FOLDER FAILURES for a second cluster, which the
+same JVM drives: it has done all this before, and soon begins. A cluster's two executors are processes of their own; a
+task may fail FAILURES times. Where it may fail more than once, one executor is killed; where it may not, one after the
+other until the question is over, because Spark does not count a task against an executor that has not yet said it runs
+it: the death in that instant is made good, and the next one is not. Prints one line of JSON for each question: what
+came out (null if nothing did), what was said, who was killed, and what is charged by then.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import dpselect as dps
 from dpselect.errors import DpselectError
 
 USERS, ITEMS, PARTS = 4000, 20, 8
+SOON_WARM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def executors(jvm: int) -> list[int]:
@@ -45,11 +47,14 @@ def kill(session: SparkSession, jvm: int, killed: list[int], most: int, over: th
                     killed.append(pid)
 
 
-def main(ledger: str, folder: str, failures: str) -> None:
+def life(ledger: str, folder: str, failures: str) -> None:
+    """One cluster, and a question of either verb."""
     builder = SparkSession.builder.master("local-cluster[2,1,640]")
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": SOON_WARM,
         "spark.driver.host": "127.0.0.1",
+        "spark.executor.extraJavaOptions": SOON_WARM,
         "spark.executor.memory": "640m",
         "spark.local.dir": folder,
         "spark.log.level": "OFF",
@@ -66,7 +71,7 @@ def main(ledger: str, folder: str, failures: str) -> None:
     session = builder.getOrCreate()
     jvm = session.sparkContext._gateway.proc.pid
     # Item 0 is everybody's, item 1 that of every second user, and so on; a row takes a while.
-    slow = "size(filter(sequence(1, 5000), x -> hash(x, id) = 7)) >= 0"
+    slow = "size(filter(sequence(1, 2000), x -> hash(x, id) = 7)) >= 0"
     rows = session.range(0, USERS * ITEMS, 1, PARTS).where(slow)
     frame = rows.selectExpr(f"id DIV {ITEMS} AS user", f"id % {ITEMS} AS item").where("user % (item + 1) = 0")
     for verb in ("top_k", "union"):
@@ -96,5 +101,10 @@ def main(ledger: str, folder: str, failures: str) -> None:
     session.stop()
 
 
+def main(words: list[str]) -> None:
+    for at in range(0, len(words), 3):
+        life(*words[at : at + 3])
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1:])

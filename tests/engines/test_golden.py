@@ -6,6 +6,7 @@ REWRITE_GOLDEN=1 writes the files anew; whoever does so reads what changed.
 from __future__ import annotations
 
 import os
+from functools import cache
 
 import pytest
 
@@ -15,7 +16,6 @@ from tests.engines.golden_questions import FOLDER, K_BAR, KEY, NUMBERS, TEXTS, T
 sqlglot = pytest.importorskip("sqlglot")
 from sqlglot import exp  # noqa: E402 - sqlglot is optional
 
-ASKED = {dialect: dict(questions(dialect)) for dialect in FLAVOURS}
 # The names of columns and tables inside our queries.
 OURS = set("u i n t v w x p a b d f k s r".split()) | {"place", "size", "name", "code", "share", "gap", "entry", "part"}
 OURS |= {"value"}  # what Snowflake's FLATTEN calls it
@@ -24,6 +24,12 @@ OTHERS = ("price", "tax", "day", "at", "paid")
 CHANGES = (exp.Into, exp.DML, exp.Create, exp.Drop, exp.Command, exp.Set, exp.Pragma, exp.Lock)
 HASHED = {"top bounded", "users_at random", "weigh first", "weigh second", "members", "users_of"}
 HASHED |= {f"number {name}" for name in HASHED} | {"number users_at random of months"}
+
+
+@cache
+def asked(dialect: str) -> dict[str, str]:
+    """All queries of one warehouse. Made when a test asks: every worker imports this file, and one runs it."""
+    return dict(questions(dialect))
 
 
 def wrong(sql: str, dialect: str, columns: set[str]) -> list[str]:
@@ -52,20 +58,19 @@ def wrong(sql: str, dialect: str, columns: set[str]) -> list[str]:
 
 @pytest.mark.parametrize("dialect", FLAVOURS)
 def test_queries_are_the_golden_ones(dialect):
-    asked = ASKED[dialect]
     if os.environ.get("REWRITE_GOLDEN") == "1":
         (FOLDER / dialect).mkdir(parents=True, exist_ok=True)
         for file in (FOLDER / dialect).iterdir():
             file.unlink()
-        for name, sql in asked.items():
+        for name, sql in asked(dialect).items():
             path(dialect, name).write_text(sql + "\n", "utf-8")
     written = {file.name: file.read_text("utf-8") for file in (FOLDER / dialect).iterdir()}
-    assert written == {path(dialect, name).name: sql + "\n" for name, sql in asked.items()}
+    assert written == {path(dialect, name).name: sql + "\n" for name, sql in asked(dialect).items()}
 
 
 @pytest.mark.parametrize("dialect", FLAVOURS)
 def test_each_is_one_select_of_few_things(dialect):
-    for name, sql in ASKED[dialect].items():
+    for name, sql in asked(dialect).items():
         kind = name.partition(" column")[0]
         columns = NUMBERS if name.startswith("number ") and " column" not in name else TEXTS
         used = {columns["user"], columns["item"]}
@@ -80,7 +85,7 @@ def test_each_is_one_select_of_few_things(dialect):
 @pytest.mark.parametrize("dialect", FLAVOURS)
 def test_each_has_its_shape(dialect):
     distinct = "uniqExact(u)" if dialect == "clickhouse" else "count(DISTINCT u)"
-    for name, sql in ASKED[dialect].items():
+    for name, sql in asked(dialect).items():
         tree = sqlglot.parse_one(sql, read=dialect)
         if name == "check":
             assert sql.endswith("WHERE 1 = 0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,23 +18,36 @@ SCRIPT = Path(__file__).with_name("killed_executors.py")
 pytestmark = pytest.mark.slow
 
 
-def lives(tmp_path: Path, failures: int) -> list[dict[str, object]]:
-    """What the questions of one process came to."""
+@dataclass(frozen=True)
+class Lives:
+    """What the questions of a cluster came to, each a pair: where tasks may fail, and where none may."""
+
+    again: list[dict[str, object]]
+    never: list[dict[str, object]]
+
+
+@pytest.fixture(scope="module")
+def lives(tmp_path_factory: pytest.TempPathFactory) -> Lives:
+    """Both clusters, one after the other in one process."""
     try:
         local_spark.check()
     except local_spark.NoSparkError as error:
         pytest.skip(str(error))
-    ledger = tmp_path / "budget.sqlite"
-    with dps.Ledger.create(ledger) as book:
-        grant(book, dps.Account("default", "ann"), 10**6, "0.9")
-    command = [sys.executable, SCRIPT, ledger, tmp_path, str(failures)]
+    folder = tmp_path_factory.mktemp("clusters")
+    command: list[str | Path] = [sys.executable, SCRIPT]
+    for failures in ("4", "1"):
+        ledger = folder / f"budget-{failures}.sqlite"
+        with dps.Ledger.create(ledger) as book:
+            grant(book, dps.Account("default", "ann"), 10**6, "0.9", of="10000000")
+        command += [ledger, folder, failures]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return Lives(told[:2], told[2:])
 
 
-def test_tasks_that_run_again_give_the_same_answer_which_is_charged_once(tmp_path):
-    top, union = lives(tmp_path, 4)
+def test_tasks_that_run_again_give_the_same_answer_which_is_charged_once(lives):
+    top, union = lives.again
     assert top["killed"]
     assert union["killed"]
     assert (top["found"], top["said"]) == ([0, 1, 2], None)
@@ -42,8 +56,8 @@ def test_tasks_that_run_again_give_the_same_answer_which_is_charged_once(tmp_pat
     assert 0 < union["used"] - top["used"] <= 1000
 
 
-def test_where_none_may_run_again_nothing_is_released_and_the_ceiling_stays_charged(tmp_path):
-    top, union = lives(tmp_path, 1)
+def test_where_none_may_run_again_nothing_is_released_and_the_ceiling_stays_charged(lives):
+    top, union = lives.never
     for one in (top, union):
         assert one["killed"]
         assert one["found"] is None

@@ -35,7 +35,7 @@ EVERY_MONTH = [f"{year}-{month:02}" for year in (1969, 2024, 2026, 2027) for mon
 # The column of times, the sort of period, which ones, and the time zone.
 CASES: dict[str, tuple[str, str, list[str], str]] = {
     "months of moments": ("zoned", "month", EVERY_MONTH, BERLIN),
-    "days of moments, across midnights that are not": ("zoned", "day", ["2026-04-03..2026-04-05", "2026-09-04..2026-09-08"], SANTIAGO),
+    "days with other midnights": ("zoned", "day", ["2026-04-03..2026-04-05", "2026-09-04..2026-09-08"], SANTIAGO),
     "weeks of clocks": ("naive", "week", ["2024-W52", "2025-W01", "2026-W40..2026-W53", "2027-W01"], TOKYO),
     "quarters of days": ("day", "quarter", ["2026-Q1..2027-Q1"], SANTIAGO),
     "years of texts": ("written", "year", ["1969", "2024", "2026..2027", "9998"], BERLIN),
@@ -57,11 +57,8 @@ def right(case: str, user: str = "user", item: str = "item", rows: pa.Table = TI
 
 
 def check_counts(engine: Engine, case: str, user: str = "user") -> None:
-    """All users in one period of every item, and those of a domain."""
-    expected = counts_of(right(case, user))
-    assert pairs(engine.top(100)) == expected
-    assert pairs(engine.grouped()) == expected
-    assert dict(pairs(engine.grouped(Listed((*ITEMS, "nobody's"))))) == {"nobody's": 0, **dict(expected)}
+    """All users in one period of every item."""
+    assert pairs(engine.top(100)) == counts_of(right(case, user))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -74,7 +71,7 @@ def test_the_period_of_every_row(hold: Hold, case: str) -> None:
 @pytest.mark.parametrize("user", ["real", "zoned"])
 def test_users_of_other_types(hold: Hold, user: str) -> None:
     with hold(TIMED).engine(user, periods=periods("quarters of days")) as engine:
-        assert pairs(engine.top(100)) == counts_of(right("quarters of days", user))
+        check_counts(engine, "quarters of days", user)
 
 
 def check_everywhere(held: Held, case: str = "quarters of days") -> None:
@@ -86,6 +83,9 @@ def check_everywhere(held: Held, case: str = "quarters of days") -> None:
         kept = sum(count for _, count in pairs(engine.grouped()))
         assert kept == sum(min(2, len(items)) * users for items, users in theirs.items())
     with held.engine(periods=periods(case)) as engine:
+        expected = counts_of(rows)
+        assert pairs(engine.grouped()) == expected
+        assert dict(pairs(engine.grouped(Listed((*ITEMS, "nobody's"))))) == {"nobody's": 0, **dict(expected)}
         assert Counter(map(frozenset, named(engine.contributions()))) == theirs
         found = engine.pairs()
         lengths = dict(zip(*(one.tolist() for one in found.lengths(2)), strict=True))
@@ -127,7 +127,7 @@ def test_what_a_user_keeps_in_one_period_hangs_on_no_other(hold: Hold) -> None:
     for name, rows in PARTS.items():
         with hold(rows).engine(periods=asked, max_items_per_user=1) as engine:
             kept[name] = Counter(dict(pairs(engine.top(100))))
-    assert kept["one quarter"] and kept["the others"]
+    assert min(len(one) for one in kept.values()) > 0
     assert kept["all"] == kept["one quarter"] + kept["the others"]
 
 
@@ -156,11 +156,12 @@ def _far_postgres(address: str) -> tuple[object, str]:
     import psycopg
 
     with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute("CREATE TABLE t (\"user\" text, item text, day date, naive timestamp, zoned timestamptz)")
+        connection.execute('CREATE TABLE t ("user" text, item text, day date, naive timestamp, zoned timestamptz)')
         for n, text in enumerate(FAR):
             value = None if text is None else text.replace("(BC)", "BC")
             connection.execute(
-                "INSERT INTO t VALUES (%s, 'x', %s::date, %s::timestamp, %s::timestamptz)", (f"u{n}", value, value, value)
+                "INSERT INTO t VALUES (%s, 'x', %s::date, %s::timestamp, %s::timestamptz)",
+                (f"u{n}", value, value, value),
             )
     return address, "t"
 
@@ -191,13 +192,16 @@ def test_times_beyond_every_calendar(where: str, column: str, request: pytest.Fi
 # ---- every kind of source ---------------------------------------------------------------------------------
 
 TEXTS = pa.table({name: TIMED.column(name).cast(pa.string()) for name in ("user", "item", "written")})
-SORTED = [one for one in ("user", "item", "written")]
 
 
 def _csv(folder: Path) -> object:
-    lines = [row for row in zip(*(TEXTS.column(name).to_pylist() for name in SORTED), strict=True) if "\n" not in str(row[2])]
+    lines = [
+        row
+        for row in zip(*(TEXTS.column(name).to_pylist() for name in TEXTS.column_names), strict=True)
+        if "\n" not in str(row[2])
+    ]
     quoted = [",".join("" if cell is None else '"' + cell + '"' for cell in row) for row in lines]
-    (folder / "rows.csv").write_text("\n".join([",".join(SORTED), *quoted]) + "\n", "utf-8")
+    (folder / "rows.csv").write_text("\n".join([",".join(TEXTS.column_names), *quoted]) + "\n", "utf-8")
     return folder / "rows.csv"
 
 
@@ -251,7 +255,9 @@ def test_all_days_of_a_year_of_texts() -> None:
     asked = periods_of("written", "day", "2026-01-01..2027-05-15", "UTC")
     assert len(asked.all) == 500
     with judge(TIMED).engine(periods=asked) as engine:
-        assert pairs(engine.top(10)) == counts_of(rows_of(TIMED, ("user", "item", "written"), "day", "UTC", asked.names))
+        assert pairs(engine.top(10)) == counts_of(
+            rows_of(TIMED, ("user", "item", "written"), "day", "UTC", asked.names)
+        )
 
 
 # ---- what is refused --------------------------------------------------------------------------------------
@@ -298,7 +304,7 @@ def test_the_user_of_all_periods_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_clock_of_utc_for_that_of_a_zone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     inner = Periods.midnight
-    monkeypatch.setattr(Periods, "midnight", lambda self, day, *, in_utc: inner(self, day, in_utc=False))
+    monkeypatch.setattr(Periods, "midnight", lambda self, day, **_: inner(self, day, in_utc=False))
     with judge(TIMED).engine(periods=periods("months of moments")) as engine:
         assert refused(lambda: check_counts(engine, "months of moments"))
 
@@ -314,9 +320,7 @@ def test_every_verb_takes_periods(hold: Hold) -> None:
             epsilon=40, delta="0.1", max_items_per_user=3, method="sips", draws=SeededDraws(1)
         ),
         "choose": lambda data: data.choose(domain=ITEMS, epsilon=1, draws=SeededDraws(1)),
-        "quantile": lambda data: data.quantile(
-            bounds=(0, 13), step=1, epsilon=1, per_user="max", draws=SeededDraws(1)
-        ),
+        "quantile": lambda data: data.quantile(bounds=(0, 13), step=1, epsilon=1, per_user="max", draws=SeededDraws(1)),
     }
     for name, ask in verbs.items():
         found = []

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.duckdb.text import MOST_OF_A_PATTERN, tokens_of
+from dpselect.engines.duckdb.text import MOST_MARKS, MOST_OF_A_PATTERN, tokens_of
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import DataError, ParameterError
 from dpselect.texts.text import Text
@@ -294,6 +294,13 @@ def test_a_letter_with_marks_without_end_is_no_text_and_takes_no_time(lower):
     words = everything(rows, Tokenizer(lower=lower), levels=1)[0]
     assert time.monotonic() - start < 60  # where marks are put in order one by one it takes some minutes
     assert words == Counter([frozenset(), frozenset({"x"}), frozenset({"e" + "\u0316" * 30, "x"})])
+
+
+@pytest.mark.parametrize("behind", ["", "a", "\u0939\u093f", "e" + "\u0316" * 5])
+def test_thirty_marks_are_a_letter_s_and_one_more_is_none_s(behind):
+    long = " x" * 500
+    texts = ["e" + "\u0316" * number + behind + long for number in (MOST_MARKS, MOST_MARKS + 1)]
+    assert cut([*texts, "e" + "\u0316" * 31], Tokenizer("spaces")) == [spaces(texts[0]), None, ["e" + "\u0316" * 31]]
 
 
 def test_sentences_are_items():

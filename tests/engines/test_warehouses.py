@@ -68,9 +68,7 @@ def opened(dialect: str) -> Opened:
     return engine
 
 
-def judge(
-    rows: Sequence[Row] = AWKWARD, *, user: str = "user_id", item: str = "item", **more: object
-) -> DuckDBEngine:
+def judge(rows: Sequence[Row] = AWKWARD, *, user: str = "user_id", item: str = "item", **more: object) -> DuckDBEngine:
     return DuckDBEngine(prepared(rows), user=user, item=item, table="shop.events", key=KEY, **more)
 
 

@@ -96,7 +96,7 @@ def rows_of(rows: pa.Table, columns: Sequence[str], period: str, timezone: str, 
     found = []
     for u, i, t, n in zip(user, item, time, number, strict=True):
         where = period_of(t, period, timezone)
-        if u is not None and u == u and i is not None and where in names:  # noqa: PLR0124 - NaN
+        if u is not None and u == u and i is not None and where in names:
             found.append(((u + 0.0 if isinstance(u, float) else u, where), i, n))
     return found
 

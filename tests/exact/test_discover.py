@@ -11,13 +11,15 @@ import pytest
 from flint import arb, ctx
 
 from dpselect.accounting.renyi import log_moment, renyi_budget
+from dpselect.accounting.renyi_prices import divergence
+from dpselect.accounting.two_prices import ceiling
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped
 from dpselect.mechanisms.top_k.discover import UNION_SHARE, picks
 from dpselect.privacy import BoundedRange, PureDP
 from dpselect.queries.top_k import TopKQuery
 from dpselect.reals import enclose
-from dpselect.testing import law
+from dpselect.testing import SeededDraws, law
 from tests.exact.laws import BITS, at_most, delta_between, peeled, same
 from tests.twins import discovery as broken
 
@@ -138,6 +140,58 @@ def test_a_twin_that_spends_more_is_refused(twin):
 def test_counts_that_are_not_paid_are_refused():
     m = DiscoverThenPeel(k=10, epsilon="0.3", delta="1e-6", max_items_per_user=5)
     assert not affordable(m, m.epsilon_per_pick(10), 100, counts=10)
+
+
+# ---- the price at the order of an account -----------------------------------------------------------------------
+
+
+def worth(m, base, added, order):
+    """The larger divergence of one user more and one less, but for what fails (docs/composing.md, "A union")."""
+    q, p = (told(lambda sets, draws: m(sets, draws=draws), users) for users in (base, [*base, added]))
+    hidden = m.union.hidden if isinstance(m.union, RenyiShaped) else m.union.privacy.delta
+    with ctx.workprec(BITS):
+        more = {ranked: mass for ranked, mass in p.items() if set(ranked) <= set("".join(base))}
+        less = {ranked: mass * (1 - enclose(hidden)) for ranked, mass in q.items()}
+        means = [
+            sum((mass * (mass / right[o]) ** (order - 1) for o, mass in left.items()), arb(0))
+            for left, right in ((more, q), (less, p))
+        ]
+    return max(float(mean.log().mid()) for mean in means) / (order - 1)
+
+
+PRICED = [(2, 2, "1/2"), (1, 2, "1/8"), (2, 1, "1/2")]
+
+
+@pytest.mark.parametrize("order", [2, 4])
+@pytest.mark.parametrize(("k", "most", "share"), PRICED)
+def test_an_answer_is_worth_its_divergence_at_any_order(k, most, share, order):
+    m = made(k, most, share)
+    assert m.divergence(order) is not None
+    for base, added in product([*BASES[1:5], "a " * 40 + "b " * 40], ["b", "ab"]):
+        assert worth(m, base.split(), added, order) <= float(m.divergence(order))
+
+
+def test_a_ranking_that_is_free_is_refused():
+    """Both items are always found here, so that their order is all that is told."""
+    m, base = made(1, 2, "1/8"), ["a"] * 40 + ["b"] * 40
+    assert worth(m, base, "b", 2) > 3 * float(m.union.divergence(2))
+    assert worth(m, base, "b", 2) > 0.9 * float(m.rest.divergence(2))
+
+
+def test_whoever_chose_the_bound_is_charged_for_it_and_for_what_it_came_to():
+    query = TopKQuery(k=30, epsilon="0.5", delta="1e-6", method="discover")
+    known = TopKQuery(k=30, epsilon="0.475", delta="1e-6", method="discover", max_items_per_user=2)
+    release = query.plan.select(UserSets.of(["a", "b"] * 50), SeededDraws(3))
+    most = release.privacy.parameters["max_items_per_user"]
+    bound = divergence(BoundedRange(Fraction(1, 40)), 23)
+    for_items = query.plan.selector.mechanism(most).divergence(23)
+    price, found = query.price_at(23), query.cost_at(release, 23)
+    assert most > 1
+    assert bound + for_items <= found.renyi < bound + for_items + Fraction(1, 2**99)
+    assert found.renyi < price.renyi == bound + divergence(PureDP(Fraction(19, 40)), 23)
+    assert (found.whole.epsilon, found.whole.failure) == (price.whole.epsilon, price.whole.failure)
+    assert known.price_at(23) == known.cost_at(release, 23)
+    assert known.price_at(None) == ceiling(known.price, None)
 
 
 # ---- the plan ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import RenyiShaped
 from dpselect.methods import Bound, named, names
-from dpselect.queries.union import found_by, users_for
+from dpselect.queries.found import found_by, users_for
 from dpselect.testing import law
 
 ALONE = [name for name in names("union") if name not in ("sips", "renyi-shaped")]

@@ -7,28 +7,31 @@ outcomes without an item that only this user has; with a user less, all but `hid
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
+import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dpselect.accounting.two_prices import by_divergence, ceiling
+from dpselect.accounting.two_prices import ceiling
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import RenyiShaped
-from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED
+from dpselect.queries import union, union_terms
+from dpselect.queries.union import Run, UnionQuery
+from dpselect.queries.union_price import union_price
+from dpselect.reals import enclose
+from dpselect.testing import SeededDraws, law
+from dpselect.texts.text import Words
+from dpselect.texts.tokenizer import Tokenizer
 from tests.exact.laws import BITS
 from tests.exact.renyi_laws import call_law, heavy
-from tests.exact.union_laws import subsets
+from tests.exact.union_laws import sets_of, subsets
 
 SIZE = 3
 
 
 def made(rounds, epsilon="1", delta="0.1", most=SIZE):
     return RenyiShaped(epsilon=epsilon, delta=delta, max_items_per_user=most, rounds=rounds)
-
-
-def price_of(mechanism, order):
-    spends = sum((one.budget for one in mechanism.conditions), Fraction(0))
-    hidden = mechanism.privacy.delta * (1 - COMPOSED)
-    return by_divergence(mechanism.privacy, mechanism.order, spends, hidden, order)
 
 
 def moments(mechanism, order, hidden):
@@ -52,25 +55,190 @@ def moment(left, right, order):
     return float(sum((mass * (mass / right[o]) ** (order - 1) for o, mass in left.items()), arb(0)).mid())
 
 
+def log_of(mean, order):
+    """The divergence of a moment."""
+    return float(np.log(mean)) / (order - 1)
+
+
 @pytest.mark.parametrize("rounds", [1, 2])
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "0.1"), ("3", "0.01")])
-def test_a_union_is_worth_its_divergence_both_ways(rounds, epsilon, delta):
+@pytest.mark.parametrize("order", [2, 3])
+def test_a_union_is_worth_its_divergence_both_ways(rounds, epsilon, delta, order):
+    """At its own order, which is 3 here, and at a smaller one."""
     mechanism = made(rounds, epsilon, delta)
-    price = price_of(mechanism, mechanism.order)
-    failure, more, less = moments(mechanism, mechanism.order, float(price.failure))
-    with ctx.workprec(BITS):
-        most = float(((mechanism.order - 1) * arb(float(price.renyi))).exp().mid())
-    assert 0.99 < failure / float(price.failure) <= 1
-    assert 0.75 < more / most <= 1  # hardly less is refused
-    assert 0.7 < less / most <= 1
+    assert mechanism.order == 3
+    failure, more, less = moments(mechanism, order, float(mechanism.hidden))
+    most = float(mechanism.divergence(order))
+    assert 0.99 < failure / float(mechanism.hidden) <= 1
+    assert (0.7 if order == 2 else 0.9) < log_of(more, order) / most <= 1  # hardly less is refused
+    assert 0.68 < log_of(less, order) / most <= 1
 
 
-def test_a_divergence_of_a_smaller_order_than_the_accounts_says_nothing():
+@pytest.mark.parametrize("order", [5, 9])
+def test_a_divergence_of_a_larger_order_than_the_unions_own_is_no_smaller(order):
     mechanism = made(1)
-    own, stated = mechanism.order, ceiling(mechanism.privacy, mechanism.order)
-    price = price_of(mechanism, own)
-    assert price.renyi == sum(one.budget for one in mechanism.conditions)
-    assert price.failure + price.composition == mechanism.privacy.delta == stated.failure
-    assert price_of(mechanism, own - 1) == price
-    assert price_of(mechanism, own + 1) == ceiling(mechanism.privacy, own + 1)
-    assert price_of(mechanism, None) == ceiling(mechanism.privacy, None)
+    _, more, less = moments(mechanism, order, float(mechanism.hidden))
+    own = mechanism.divergence(mechanism.order)
+    assert log_of(more, order) > float(own)  # so whoever charged that of the own order would charge too little
+    assert max(log_of(more, order), log_of(less, order)) <= float(mechanism.divergence(order))
+
+
+def test_at_its_own_order_a_union_spends_what_its_curves_were_made_for():
+    mechanism = RenyiShaped(epsilon=1, delta="1e-6", max_items_per_user=10)
+    budget = sum(one.budget for one in mechanism.conditions)
+    found = [mechanism.divergence(order) for order in range(2, mechanism.order + 1)]
+    assert budget * Fraction(9999, 10000) < found[-1] <= budget
+    assert found == sorted(found)
+    assert found[2] < budget / 3
+    assert mechanism.divergence(2**20) is None  # floats do not hold such powers
+
+
+def test_calls_that_share_a_budget_spend_it_together():
+    """Two calls of a half each, the second on what the first left; the levels of a text are such calls."""
+    halves = [RenyiShaped(epsilon=1, delta="0.1", max_items_per_user=2, part=Fraction(1, 2))] * 2
+    hidden = sum(float(one.hidden) for one in halves)
+    chances = [0, *(halves[0].users_for(chance) for chance in (0.05, 0.6, 0.98))]
+    failure = more = 0.0
+
+    def run(database):
+        def both(draws):
+            first = tuple(halves[0](sets_of(database, 2), draws=draws).tolist())
+            left = [[item for item in items if item not in first] for items in database]
+            return first, tuple(halves[1](sets_of(left, 2), draws=draws).tolist())
+
+        return law(both)
+
+    with ctx.workprec(BITS):
+        for base in heavy(chances, 2):
+            common, q = {item for items in base for item in items}, run(base)
+            for added in subsets(2, 2):
+                p = run((*base, added))
+                good = {o: mass for o, mass in p.items() if set(o[0]) | set(o[1]) <= common}
+                failure = max(failure, float(1 - sum(good.values(), arb(0)).mid()))
+                more = max(more, moment(good, q, 3))
+    assert 0.9 * hidden < failure <= hidden
+    each = [float(one.divergence(3)) for one in halves]
+    assert max(each) * 1.05 < log_of(more, 3) <= sum(each)  # one of them alone is not the price
+
+
+# ---- whole questions: a chosen bound, items, counts -------------------------------------------------------
+
+EVERYBODY = ((0,), (0, 1), (0,))
+CASES = {"auto": ({}, EVERYBODY, (0, 1)), "counts": ({"max_items_per_user": 1, "counts": True}, ((0,),) * 2, (0,))}
+
+
+@pytest.fixture(autouse=True)
+def few_bounds(monkeypatch):
+    """To choose from, so that the law of the choice is short."""
+    for module in (union, union_terms):
+        monkeypatch.setattr(module, "BOUNDS", (1, 2, 3))
+
+
+@cache
+def asked(case):
+    return UnionQuery(epsilon=8, delta="0.1", method="renyi-shaped", **CASES[case][0])
+
+
+@cache
+def law_of(case, base):
+    """Of the bound, the items and their counts."""
+    query, sets = asked(case), sets_of(base, 2)
+
+    def run(draws):
+        running = Run.of(sets if query.chosen else None, query, draws, None)
+        items = running.level(sets, 0)
+        return running.most, tuple((code, item.count) for code, item in items.items())
+
+    return law(run)
+
+
+def worst(case, order, price):
+    """The larger mean of (g / Q)^(a - 1) e^(-(a - 1) r), and the larger failure, with a user more and with one less."""
+    query, (_, small, added) = asked(case), CASES[case]
+    found = []
+    with ctx.workprec(BITS):
+        hidden = enclose(query.for_union[1] / 4)
+        top = enclose(Fraction(query.epsilon)).exp()
+        p, q = law_of(case, (*small, added)), law_of(case, small)
+        common = {item for items in small for item in items}
+        more = {o: mass for o, mass in p.items() if {item for item, _ in o[1]} <= common}
+        for left, right in ((more, q), ({o: mass * (1 - hidden) for o, mass in q.items()}, p)):
+            mean, within = arb(0), arb(0)
+            for o in set(left) & set(right):  # counts that are too far out are not enumerated
+                factor = (-enclose(price(query, o[0], order)) * (order - 1)).exp()
+                mean += left[o] * (left[o] / right[o]) ** (order - 1) * factor
+                within += top * right[o] if top * right[o] < left[o] else left[o]
+            found.append((float(mean.mid()), float(1 - within.mid()) / float(Fraction(query.delta))))
+    return [max(values) for values in zip(*found, strict=True)]
+
+
+def renyi(query, most, order):
+    return union_price(query, most, order).renyi
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("order", [2, 4])
+def test_a_whole_answer_is_worth_its_price(case, order):
+    highest, failure = worst(case, order, renyi)
+    assert highest <= 1
+    assert failure <= 1
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_answer_whose_items_are_free_is_worth_more(case):
+    def twin(query, most, order):
+        return renyi(query, most, order) - query.mechanisms(most)[0].divergence(order)
+
+    assert worst(case, 2, twin)[0] > 1.1
+
+
+def counted(variance, order):
+    """The divergence of a count with discrete Gaussian noise that a user moves by 1."""
+    noise = np.arange(-400, 400)
+    logs = -(noise**2) / (2 * float(variance))
+    logs -= np.log(np.exp(logs).sum())
+    return float(np.log(np.exp(order * logs[1:] - (order - 1) * logs[:-1]).sum())) / (order - 1)
+
+
+@pytest.mark.parametrize("most", [1, 5])
+@pytest.mark.parametrize("order", [2, 8, 23])
+def test_counts_cost_what_a_user_moves_of_all_of_them(most, order):
+    """The rest of the price is that of the same question without counts; the levels of a text share it."""
+    words = Words(Tokenizer("words", True), 1, 2)
+    for levels in ({}, {"words": words, "shares": ["1/4", "3/4"]}):
+        query = UnionQuery(epsilon=2, delta="1e-4", max_items_per_user=most, counts=True, **levels)
+        epsilon, delta = query.for_union
+        without = UnionQuery(epsilon=epsilon, delta=delta, max_items_per_user=most, **levels)
+        told = sum(most * counted(query.noise(place, most), order) for place in range(len(query.parts)))
+        price = float(renyi(query, most, order) - renyi(without, most, order))
+        assert 0.999 * price < told <= price * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"method": "sips", "max_items_per_user": 3}, {"method": "truncated-geometric"}, {"max_items_per_user": 5}, {}],
+    ids=str,
+)
+def test_no_union_costs_more_than_the_step_that_is_stated(given):
+    for counts in (False, True):
+        query = UnionQuery(epsilon=1, delta="1e-6", counts=counts, **given)
+        for order in (2, 23, 2**20):
+            stated, price = ceiling(query.price, order), query.price_at(order)
+            assert (price.whole.epsilon, price.whole.failure) == (stated.whole.epsilon, stated.whole.failure)
+            assert price.without_composition == price.whole
+            assert price.renyi <= stated.renyi
+        assert query.price_at(None) == ceiling(query.price, None)
+
+
+def test_an_answer_whose_bound_was_chosen_costs_what_that_bound_does():
+    query = UnionQuery(epsilon=1, delta="1e-6")
+    sets = UserSets.of(["a", "b"] * 200)
+    found = {seed: union.union_of(sets, query, SeededDraws(seed), None) for seed in range(6)}
+    assert len({one.privacy.parameters["max_items_per_user"] for one in found.values()}) > 1
+    for release in found.values():
+        most = release.privacy.parameters["max_items_per_user"]
+        price, most_of_all = query.cost_at(release, 23), query.price_at(23)
+        assert price == union_price(query, most, 23)
+        assert price.whole.failure == most_of_all.whole.failure
+        assert price.renyi <= most_of_all.renyi
+        assert (price.renyi < most_of_all.renyi) is (most > 1)  # for one item it is an (epsilon, delta) step

@@ -18,7 +18,6 @@ from typing import Any
 
 import dpselect.ledger
 from dpselect.ledger import Account, Charge, Ledger
-from tests.ledger.amounts import grant
 
 HOME = str(Path(dpselect.ledger.__file__).parent)
 CEILING = Charge.up(Fraction("0.75"), Fraction("1e-6"))
@@ -81,7 +80,9 @@ def main(where: str, step: int, copy: str | None = None) -> None:
             shutil.copy(where, place)
         else:
             with Ledger(where) as ledger:
-                grant(ledger, account, 1, "1e-6")
+                if not ledger.data_accounts():
+                    ledger.data(account.dataset, 1000, "0.1")
+                ledger.grant(account, 1, "1e-6")
         reading, writing = os.pipe()
         child = os.fork()
         if not child:

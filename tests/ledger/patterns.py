@@ -25,7 +25,6 @@ from typing import Any
 
 import dpselect as dps
 from dpselect.draws import SecureDraws
-from tests.ledger.amounts import grant
 
 TOTAL, DELTA, PICKS = Fraction(1), "1e-6", 4
 SCORES = {"ant": 3, "bee": 1}
@@ -376,7 +375,9 @@ def main(kind: str, where: str, words: str = "") -> None:
         account = dps.Account("default", analyst)
         if kind != "none":
             with dps.Ledger(where) as ledger:
-                grant(ledger, account, TOTAL, DELTA)
+                if not ledger.data_accounts():
+                    ledger.data(account.dataset, 1000, "0.1")
+                ledger.grant(account, TOTAL, DELTA)
         reading, writing = os.pipe()
         runner = os.fork()
         if not runner:

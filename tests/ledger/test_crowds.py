@@ -101,7 +101,7 @@ def interleaved(where: str, ann: Account, *, careless: bool) -> tuple[list[str],
                 waiting.join(0.2)
                 assert waiting.is_alive()
                 journal = first._journal
-                hold(journal, journal.end(), journal.standing(ann, ALWAYS), charge("0.75"))
+                hold(journal, journal.end(), journal.standings(ann, lambda _: [ALWAYS])[ALWAYS], charge("0.75"))
                 told.append("granted")
         waiting.join(60)
         return told, first.verify()

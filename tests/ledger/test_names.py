@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpselect.errors import LedgerError, ParameterError
-from dpselect.ledger import Account, Charge, Kind, Ledger
-from dpselect.ledger.account import Balance, clean_name, is_clean, looks
+from dpselect.errors import BudgetError, LedgerError, ParameterError
+from dpselect.ledger import Account, Kind, Ledger
+from dpselect.ledger.account import EVERYBODY, clean_name, is_clean, looks
 from dpselect.ledger.charge import ZERO
 from dpselect.ledger.entry import Draft
 from tests.ledger.amounts import ask, charge, grant
+from tests.ledger.earlier import Earlier, amount
 
 COMPOSED, DECOMPOSED = "Ren\u00e9", "Rene\u0301"
 
@@ -67,18 +68,14 @@ def test_no_two_names_look_alike(text: str) -> None:
 # ---- ledgers of earlier versions --------------------------------------------------------------------------
 
 
-def grant_as_before(ledger: Ledger, account: Account, amount: Charge) -> None:
-    """Earlier versions took any name that prints on one line."""
-    with ledger._writing() as (journal, end):
-        journal.append(end, Draft(Kind.GRANT, account, amount), Balance(account, amount, ZERO, ZERO))
-
-
 @pytest.mark.parametrize("name", [DECOMPOSED, "ann\u200b", "ann ", "\u202eann"])
 def test_an_account_of_earlier_versions_is_shown_and_leads_to_a_new_name(where: str, name: str) -> None:
+    """Earlier versions took any name that prints on one line."""
     old, new = Account.kept("plays", name), Account("plays", looks(name))
-    with Ledger.create(where) as ledger:
-        grant_as_before(ledger, old, charge("2"))
-        ask(ledger, old, charge("0.5"))
+    earlier = Earlier(where, 2)
+    earlier.grant(old, "2", "0")
+    earlier.ask(old, amount("0.5"), "{}", "[]")
+    earlier.store.close()
     with Ledger(where) as ledger:
         assert ledger.verify() == []  # nothing about it is damaged
         (balance,) = ledger.balances()
@@ -87,12 +84,49 @@ def test_an_account_of_earlier_versions_is_shown_and_leads_to_a_new_name(where: 
         with pytest.raises(LedgerError, match="has no budget for the data set 'plays'\nhint: it looks like") as hint:
             ledger.reserve(new, charge("0.1"), "{}")
         assert ascii(name) in str(hint.value)
-        grant(ledger, new, balance.left.epsilon, balance.left.delta)
+        ledger.grant(old, "0.5", 0, total=True)  # its total may be lowered, but not its name changed
+        ledger.grant(new, balance.left.epsilon, balance.left.delta)
         ask(ledger, new, charge("1.5"))
+        with pytest.raises(BudgetError):
+            ledger.reserve(old, charge("0.1"), "{}")
         assert ledger.verify() == []
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", "x" * 201, "\u2028", "\ud800"])
+@pytest.mark.parametrize("name", [DECOMPOSED, "plays\u200b", "plays "])
+def test_data_of_earlier_versions_go_on_under_their_name(where: str, name: str) -> None:
+    """What is promised of them stays as it was; a new account needs a name of today."""
+    old = Account.kept(name, "ann")
+    earlier = Earlier(where, 2)
+    earlier.grant(old, "2", "0")
+    earlier.store.close()
+    with Ledger(where) as ledger:
+        ((data, _),) = ledger.data_accounts()
+        assert (data.dataset, data.promise.epsilon) == (name, 2)
+        ask(ledger, old, charge("0.5"))
+        assert [one.account for one in ledger.balances()] == [old]
+        assert ledger.verify() == []
+
+
+@pytest.mark.parametrize("name", ["a\nb", "x" * 201, "\u2028", "\ud800"])
 def test_what_no_version_wrote_is_damage(name: str) -> None:
+    for whose in ((name, "ann"), ("plays", name), (name, EVERYBODY)):
+        with pytest.raises(ValueError, match="no version wrote such a name"):
+            Account.kept(*whose)
+
+
+def test_nobody_has_no_name() -> None:
+    """In the place of an analyst, all of them; never the name of one, nor of data."""
+    assert Account.kept("plays", EVERYBODY) == Account.everybody("plays")
     with pytest.raises(ValueError, match="no version wrote such a name"):
-        Account.kept("plays", name)
+        Account.kept("", "ann")
+    with pytest.raises(ParameterError, match="analyst must be a text of 1 to 200 characters"):
+        Account("plays", EVERYBODY)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.DATA])
+def test_an_entry_of_nobody_is_damage(ledger: Ledger, kind: Kind) -> None:
+    """With a sound digest: only a promise is made to all analysts together."""
+    ledger.data("plays", 1, 0)
+    with ledger._writing() as (journal, end):
+        journal.append(end, Draft(kind, Account.everybody("plays"), ZERO, "{}", refers_to=1))
+    assert "entry 2 is damaged: its terms are none" in ledger.verify()

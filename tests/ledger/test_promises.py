@@ -187,6 +187,20 @@ def test_a_stored_answer_is_free_for_all_who_have_a_right(where: str) -> None:
         assert ledger.verify() == []
 
 
+def test_where_epsilons_add_up_a_divergence_counts_by_its_epsilon(ledger: Ledger) -> None:
+    """What was spent there must count in both currencies once the account begins to compose."""
+    ledger.data("plays", 1, 0)
+    ledger.grant(ANN, 1, 0)
+    with pytest.raises(ValueError, match="a divergence counts by its epsilon where epsilons add up"):
+        ledger.reserve(ANN, Charge(Fraction("0.5"), Fraction(0), Fraction("0.1")), "{}")
+    ask(ledger, ANN, TopKQuery(k=1, domain=["a", "b"], epsilon="0.5"))
+    begun = ledger.data("plays", 2, "1e-6").promise
+    assert begun.order is not None
+    ((_, used),) = ledger.data_accounts()
+    assert used[""].spent.renyi == Fraction("0.5")
+    assert ledger.verify() == []
+
+
 # ---- what may change, and what may not --------------------------------------------------------------------
 
 
@@ -214,7 +228,8 @@ def test_a_total_changes_and_the_way_it_composes_stays(ledger: Ledger) -> None:
     ("given", "message"),
     [
         ({"unit": "one household"}, r"unit must stay 'one user', since questions were asked under it"),
-        ({"period": "month"}, r"period must stay 'left out'|unit must stay"),
+        ({"user": "device"}, r"user must stay left out, since questions were asked under it, got 'device'"),
+        ({"period": "month", "time": "day", "unit": "one user"}, r"period must stay left out"),
     ],
 )
 def test_whom_a_promise_is_about_is_settled_by_the_first_question(
@@ -239,7 +254,10 @@ def test_whom_a_promise_is_about_is_settled_by_the_first_question(
         ({"keep": -0.5}, "keep must be a share"),
         ({"period": "monthly"}, "period must be one of day, week, month, quarter, year"),
         ({"timezone": "UTC"}, "timezone must be left out where there is no period"),
-        ({"period": "month", "timezone": "Mars"}, "timezone must be the name of a time zone"),
+        ({"time": "day"}, "time must be left out where there is no period"),
+        ({"period": "month"}, "time must name the column that says when, where there is a period"),
+        ({"user": " "}, "user must be the name of a column"),
+        ({"period": "month", "time": "t", "timezone": "Mars"}, "timezone must be the name of a time zone"),
         ({"unit": "a\nb"}, "unit must be a text of 1 to 200 characters"),
         ({"dataset": ""}, "data must be a text of 1 to 200 characters"),
     ],
@@ -260,7 +278,7 @@ def months(names: str, zone: str = "Europe/Berlin") -> Periods:
 
 def test_a_question_is_charged_in_each_of_its_periods_or_in_none(where: str) -> None:
     with Ledger.create(where) as ledger:
-        made = ledger.data("plays", 1, 0, period="month", timezone="Europe/Berlin")
+        made = ledger.data("plays", 1, 0, period="month", time="day", timezone="Europe/Berlin")
         assert made.unit == "one user in one month"
         for who in (ANN, BOB):
             ledger.grant(who, 1, 0, every="month")
@@ -283,12 +301,18 @@ def test_a_question_is_charged_in_each_of_its_periods_or_in_none(where: str) -> 
 
 
 def test_periods_must_be_those_of_the_account(ledger: Ledger) -> None:
-    ledger.data("plays", 1, 0, period="month", timezone="Europe/Berlin")
+    ledger.data("plays", 1, 0, period="month", time="day", timezone="Europe/Berlin")
     with pytest.raises(ParameterError, match=r"every must be month, as the data have, got 'week'"):
         ledger.grant(ANN, 1, 0, every="week")
     ledger.grant(ANN, 1, 0)
     weeks, utc = periods_of("day", "week", "2026-W40", "Europe/Berlin"), months("2026-10", "UTC")
-    for during, message in ((None, "period must be month .* got nothing"), (weeks, "got 'week'"), (utc, "got 'UTC'")):
+    other = periods_of("changed_at", "month", "2026-10", "Europe/Berlin")  # would put a row into two periods
+    for during, message in (
+        (None, "period must be month .* got nothing"),
+        (weeks, "got 'week'"),
+        (utc, "got 'UTC'"),
+        (other, "time must be day as in the account of 'plays', got 'changed_at'"),
+    ):
         with pytest.raises(ParameterError, match=message):
             ledger.reserve(ANN, charge("0.1"), "{}", during=during)
     ledger.data("sales", 1, 0)
@@ -318,6 +342,26 @@ def test_a_promise_to_whole_users_pays_for_one_period_and_not_for_several(tmp_pa
         with pytest.raises(ParameterError, match="during must name one period where a promise to whole users pays"):
             ask_during("2026-10..2026-11")
         assert budget.left == before
+
+
+def test_a_question_takes_no_other_column_for_the_users(tmp_path: Path) -> None:
+    """One row for each user would be a promise to rows."""
+    with Ledger.create(tmp_path / "y") as ledger:
+        ledger.data("plays", 1, "1e-6", user="user")
+        ledger.grant(ANN, 1, "1e-6")
+    budget = dps.Budget.open(tmp_path / "y", data="plays", analyst="ann")
+    rows = {"user": [1, 1, 1], "item": ["a", "b", "b"], "row": [1, 2, 3]}
+    with pytest.raises(ParameterError, match=r"user must be 'user', which the account of 'plays' is about, got 'row'"):
+        dps.Dataset(rows, user="row", item="item", budget=budget).choose(domain=["a", "b"], epsilon="0.1")
+    with pytest.raises(ParameterError, match=r"user must be 'user', .* got nothing"):
+        dps.choose({"a": 1, "b": 2}, epsilon="0.1", budget=budget)
+    assert budget.left == 1
+    paid_ = dps.Dataset(rows, user="user", item="item", budget=budget).choose(domain=["a", "b"], epsilon="0.1")
+    assert paid_.charged is not None
+    with dps.PickBudget(epsilon="0.2", delta="1e-7", of=budget) as picks:
+        with pytest.raises(ParameterError, match="user must be 'user'"):
+            dps.Dataset(rows, user="row", item="item", budget=picks).choose(domain=["a", "b"])
+        assert dps.Dataset(rows, user="user", item="item", budget=picks).choose(domain=["a", "b"]).labels
 
 
 # ---- any life, against the rule itself --------------------------------------------------------------------
@@ -453,7 +497,7 @@ def test_verify_finds_what_a_broken_twin_let_through(
 
 
 def test_a_clock_that_goes_back_changes_nothing(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger.data("plays", 1, 0, period="day")
+    ledger.data("plays", 1, 0, period="day", time="t")
     ledger.grant(ANN, 1, 0)
     for number, now in enumerate(("2030-01-01T00:00:00", "1999-01-01T00:00:00")):
         monkeypatch.setattr("dpselect.ledger.entry.now", lambda now=now: now)

@@ -257,7 +257,8 @@ def test_a_path_is_this_users_account(tmp_path, monkeypatch):
     monkeypatch.setattr("getpass.getuser", lambda: "ada")
     path = tmp_path / "budget.sqlite"
     with dps.Ledger.create(path) as ledger:
-        grant(ledger, dps.Account("default", "ada"), 1, 0)
+        ledger.data("default", 1, 0)
+        ledger.grant(dps.Account("default", "ada"), 1, 0)
     found = votes(path).choose(domain=["ant"], epsilon="1/4")
     assert found.charged.numbers["analyst"] == "ada"
     assert dps.Budget.open(path).left == 0.75

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pytest
 
 import dpselect as dps
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.ledger import Kind
-from dpselect.ledger.budget import LedgerBudget
+from dpselect.ledger import Charge, Kind
+from dpselect.ledger.budget import LedgerBudget, rounded_part
+from dpselect.ledger.standing import Used
+from dpselect.parameters import percent
+from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
-from tests.ledger.amounts import grant
+from tests.ledger.amounts import charge, grant
 
 ROWS = {
     "user": [*range(300), *range(200), *range(100)],
@@ -23,7 +27,8 @@ ANN = dps.Account("default", "ann")
 @pytest.fixture
 def ledger(tmp_path):
     with dps.Ledger.create(tmp_path / "budget.sqlite") as made:
-        grant(made, ANN, 10, "1e-4")
+        made.data("default", 10, "2e-4")
+        made.grant(ANN, 10, "1e-4")
         yield made
 
 
@@ -38,10 +43,20 @@ def kinds(ledger):
 
 def test_an_answer_is_reserved_settled_and_kept(votes, ledger):
     release = votes.top_k(2, epsilon=4, delta="1e-6")
-    assert kinds(ledger) == ["grant", "hold", "read", "settle"]
+    assert kinds(ledger) == ["data", "grant", "hold", "read", "settle"]
     assert ledger.balance(ANN).spent.epsilon == 4
-    assert release.charged.numbers["epsilon_left"] == 6
-    assert "charged: (4, 1e-06) to ann, who has (6, 9.9e-05) left" in str(release)
+    assert ledger.balance(ANN).left.epsilon == 6
+    order = ledger.data_account("default").promise.order
+    query = TopKQuery(k=2, epsilon=4, delta="1e-6")
+    standing, charged = ledger.standing(ANN), release.charged.numbers
+    assert standing.own == standing.all == Used(Charge.of(query.price_at(order).whole))
+    assert (charged["epsilon"], charged["renyi"], charged["delta"]) == (4, standing.own.spent.renyi, Fraction(1, 10**6))
+    assert charged["share"] == 1 - standing.left < Fraction(4, 10)  # less than by adding
+    assert charged["questions_left"] == standing.left_for(query.price_at(order)) == 1
+    left = rounded_part(standing.left)
+    assert charged["left"] == left == votes.budget.left
+    told = f"{percent(charged['share'], up=True)} of the budget of ann; {percent(left)} left, enough for"
+    assert f"charged: {told} {charged['questions_left']} more question like this one" in str(release)
     assert release.to_dict()["charged"]["epsilon"] == 4.0
 
 
@@ -51,7 +66,7 @@ def test_the_same_question_is_answered_from_the_ledger(votes, ledger):
     assert again.items == first.items  # the noise too
     assert again.privacy == first.privacy
     assert again.charged.numbers["repeated"] is True
-    assert kinds(ledger) == ["grant", "hold", "read", "settle", "repeat"]
+    assert kinds(ledger) == ["data", "grant", "hold", "read", "settle", "repeat"]
     assert ledger.balance(ANN).spent.epsilon == 2
     paid = votes.top_k(3, epsilon=2, delta="1e-6", counts=True, fresh=True)
     assert paid.charged.numbers["repeated"] is False
@@ -67,15 +82,13 @@ def test_another_question_is_paid(votes, ledger, other):
     usual = {"k": 3, "epsilon": 2, "delta": "1e-6"}
     votes.top_k(**usual)
     votes.top_k(**usual | other)
-    assert kinds(ledger)[4:] == ["hold", "read", "settle"]
+    assert kinds(ledger)[5:] == ["hold", "read", "settle"]
 
 
-def test_other_rows_another_analyst_or_no_snapshot_are_paid(votes, ledger):
+def test_other_rows_another_data_set_or_no_snapshot_are_paid(votes, ledger):
     votes.top_k(1, epsilon=1, delta="1e-6")
-    grant(ledger, dps.Account("default", "bob"), 1, "1e-6")
     grant(ledger, dps.Account("votes", "ann"), 1, "1e-6")
     for who, where in (
-        ({"analyst": "bob", "snapshot": "one"}, None),
         ({"analyst": "ann", "snapshot": "one", "data": "votes"}, None),
         ({"analyst": "ann", "snapshot": "two"}, None),
         ({"analyst": "ann"}, None),
@@ -85,6 +98,24 @@ def test_other_rows_another_analyst_or_no_snapshot_are_paid(votes, ledger):
         budget = dps.Budget.open(ledger, **who)
         found = dps.Dataset(ROWS, user="user", item="item", where=where, budget=budget).top_k(1, epsilon=1)
         assert found.charged.numbers["repeated"] is False
+
+
+def test_an_answer_that_another_analyst_paid_is_free(votes, ledger):
+    bob = dps.Account("default", "bob")
+    first = votes.top_k(1, epsilon=1, delta="1e-6")
+    asked = dps.Dataset(ROWS, user="user", item="item", budget=dps.Budget.open(ledger, analyst="bob", snapshot="one"))
+    with pytest.raises(dps.LedgerError, match="'bob' has no budget for the data set 'default'"):
+        asked.top_k(1, epsilon=1, delta="1e-6")
+    ledger.grant(bob, "0.01", 0)  # which could not pay for it
+    found = asked.top_k(1, epsilon=1, delta="1e-6")
+    assert found.items == first.items
+    assert found.charged.numbers["repeated"] is True
+    told = r"nothing: this is the stored answer to the same question; \d+\.\d+ % left, enough for 0 more questions .*"
+    assert re.fullmatch(told, found.charged.sentence)
+    assert ledger.balance(bob).used == charge("0")
+    with pytest.raises(dps.BudgetError):
+        asked.top_k(1, epsilon=1, delta="1e-6", fresh=True)
+    assert kinds(ledger)[5:] == ["grant", "repeat", "refused"]
 
 
 def test_a_file_that_was_written_again_is_another_question(tmp_path, ledger):
@@ -113,11 +144,13 @@ def test_a_short_answer_is_charged_for_its_picks_only(ledger):
 
 def test_what_does_not_fit_is_refused_before_a_row_is_read(votes, ledger, monkeypatch):
     monkeypatch.setattr(DuckDBEngine, "top", None)  # whoever asked for data now would fail otherwise
-    with pytest.raises(dps.BudgetError, match="costs up to epsilon 11"):
+    with pytest.raises(dps.BudgetError, match=r"costs up to 110 % of the quota of 'ann' on 'default', of which 100 %"):
         votes.top_k(1, epsilon=11, delta="1e-6")
-    with pytest.raises(dps.BudgetError, match="delta"):
+    with pytest.raises(
+        dps.BudgetError, match=r"fail with a delta of 0\.001, and the quota of 'ann' .* has 0\.0001 left"
+    ):
         votes.top_k(1, epsilon=1, delta="1e-3")
-    assert kinds(ledger) == ["grant", "refused", "refused"]
+    assert kinds(ledger) == ["data", "grant", "refused", "refused"]
     assert ledger.balance(ANN).left.epsilon == 10
 
 
@@ -126,7 +159,7 @@ def test_a_bad_question_costs_nothing(votes, ledger):
     for bad in ({"k": 0}, {"epsilon": 0}, {"domain": missing, "delta": 0}, {"domain": []}, {"fresh": 1}):
         with pytest.raises((dps.ParameterError, dps.DataError)):
             votes.top_k(**{"k": 1, "epsilon": 1, "delta": "1e-6"} | bad)
-    assert kinds(ledger) == ["grant"]
+    assert kinds(ledger) == ["data", "grant"]
 
 
 def test_an_error_after_the_reservation_leaves_the_ceiling_reserved(votes, ledger, monkeypatch):
@@ -171,7 +204,7 @@ def test_a_promise_about_replacing_a_user_does_not_add_up_with_the_budget(votes,
         votes.choose(domain=["ant"], epsilon=1, neighbors="replace-one")
     with pytest.raises(dps.ParameterError, match=message):
         dps.choose([1, 2], epsilon=1, neighbors="replace-one", budget=dps.Budget.open(ledger, analyst="ann"))
-    assert kinds(ledger) == ["grant"]
+    assert kinds(ledger) == ["data", "grant"]
 
 
 def test_draws_for_tests_never_answer_for_real_ones(votes, ledger):

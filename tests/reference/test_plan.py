@@ -279,7 +279,7 @@ def test_bottom_stands_where_the_mechanism_puts_it():
     terms = mechanisms.LimitedDomain(k=2, k_bar=4, epsilon=1, delta="1e-6").terms
     height = 1 + math.log(4 / terms.delta_threshold) / float(terms.epsilon_per_pick)
     assert row.threshold == pytest.approx(90 + height, rel=1e-9)
-    assert row.within == pytest.approx(float(terms.gap(0.05)), rel=1e-9)
+    assert row.within == math.ceil(terms.shortfall(0.05)) - 1
 
 
 def test_asking_for_noisy_counts_costs_accuracy():
@@ -428,3 +428,26 @@ def test_progress_rises_to_one():
 def test_mistakes_are_explained(question, given, message):
     with pytest.raises(dps.ParameterError, match=message):
         plan(question, **given)
+
+
+def test_an_accuracy_in_place_of_epsilon_is_for_its_question_alone():
+    for question, given, message in (
+        ("top_k", {"within": 5, "epsilon": 1}, "within must be left out where epsilon is given"),
+        ("union", {"users_for": 5, "epsilon": 1}, "users_for must be left out where epsilon is given"),
+        ("top_k", {"users_for": 5}, "users_for must be left out for top_k"),
+        ("union", {"within": 5}, "within must be left out for union"),
+        ("top_k", {"within": "x"}, "within must be a whole number of at least 1"),
+    ):
+        with pytest.raises(dps.ParameterError, match=message):
+            dps.plan(question, **given)
+
+
+@pytest.mark.parametrize("method", ["peeling", "canonical-set", "joint-sequence", "limited-domain"])
+def test_a_forecast_at_a_price_says_the_accuracy_that_the_price_was_found_for(method):
+    known = method != "limited-domain"
+    given = {"k": 3, "users": 500, "items": 60, "domain_known": known, "methods": method}
+    [near] = rows("top_k", within=20, **given)
+    [same] = rows("top_k", epsilon=near.epsilon, **given)
+    assert near.within == same.within <= 20
+    [less] = rows("top_k", epsilon=near.epsilon * 97 / 100, **given)
+    assert less.within > 20

@@ -18,7 +18,6 @@ import dpselect as dps
 from dpselect.aggregates.value_counts import Grid
 from dpselect.mechanisms import Quantile
 from dpselect.testing import SeededDraws
-from tests.ledger.amounts import grant
 
 VALUES = np.random.default_rng(5).normal(40, 12, 20_000)
 ROWS = {"user": np.arange(20_000), "item": VALUES}
@@ -259,7 +258,8 @@ def test_the_release_says_it_all(people):
 @pytest.fixture
 def ledger(tmp_path):
     with dps.Ledger.create(tmp_path / "budget.sqlite") as made:
-        grant(made, ANN, 3, "1e-4")
+        made.data("default", 3, "1e-3")
+        made.grant(ANN, 3, "1e-4")
         yield made
 
 
@@ -275,7 +275,8 @@ def test_a_quantile_is_paid_kept_and_refused(ledger):
         people.quantile(epsilon="0.1", **usual | other)
     assert ledger.balance(ANN).spent.epsilon == Fraction(14, 10)
     with pytest.raises(dps.BudgetError):
-        people.quantile(epsilon=2, **usual)
+        people.quantile(epsilon=4, **usual)
+    assert ledger.balance(ANN).used.epsilon == Fraction(14, 10)
 
 
 def test_an_array_is_paid_for_too(ledger):

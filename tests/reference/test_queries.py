@@ -303,6 +303,7 @@ def test_only_a_query_is_asked(query: object) -> None:
 
 
 OF_THE_DATA, IN_THE_METHOD = object(), object()
+IN_PLACE = {("within", "epsilon"), ("users_for", "epsilon")}  # what stands in place of what
 # For every parameter that JSON has: what else it may be. A new one needs its line here, and its part in the key.
 OTHERWISE = {
     "top_k": {
@@ -315,6 +316,7 @@ OTHERWISE = {
         "domain": [1, 2, 3, 4],
         "ranked": IN_THE_METHOD,
         "max_items_per_user": OF_THE_DATA,
+        "within": 50,
     },
     "union": {
         "epsilon": "1/2",
@@ -324,6 +326,7 @@ OTHERWISE = {
         "counts": True,
         "popular": ["a"],
         "in_engine": True,
+        "users_for": 50,
         "shares": OF_THE_DATA,
         "ngrams": OF_THE_DATA,
         "tokenizer": OF_THE_DATA,
@@ -343,6 +346,7 @@ OTHERWISE = {
         "delta": "1e-8",
         "step": 2,
         "per_user": "mean",
+        "within": 50,
     },
 }
 USUALLY = {
@@ -360,7 +364,8 @@ def test_no_parameter_is_left_out_of_the_key() -> None:
         keys = [question(verb, dps.Query.from_dict({"verb": verb, **USUALLY[verb]}).key, {}, False).text]
         for name, other in others.items():
             if other not in (OF_THE_DATA, IN_THE_METHOD):
-                query = dps.Query.from_dict({"verb": verb, **USUALLY[verb], name: other})
+                usual = {one: given for one, given in USUALLY[verb].items() if (name, one) not in IN_PLACE}
+                query = dps.Query.from_dict({"verb": verb, **usual, name: other})
                 keys.append(question(verb, query.key, {}, False).text)
         assert len(set(keys)) == len(keys), verb
     set_of_items = {"verb": "top_k", "k": 3, "epsilon": 1, "domain": [1, 2, 3, 4]}
@@ -374,8 +379,16 @@ def test_what_the_data_say_is_in_the_key_too() -> None:
     others = [{"user": "v"}, {"item": "s"}, {"where": "a > 1"}, {"max_items_per_user": 2}, {"split": " "}]
     others += [{"table": "x"}, {"newlines_in_values": True}, {"item": dps.Text("t")}]
     others += [{"item": dps.Text("t", **{name: value})} for name, value in text.items()]
+    months = {"time": "a", "period": "month", "during": "2026-10"}
+    others += [
+        months,
+        months | {"time": "b"},
+        months | {"during": "2026-10..2026-11"},
+        months | {"timezone": "Asia/Tokyo"},
+    ]
+    others += [months | {"period": "year", "during": "2026"}]
     named = {name for one in others for name in one}
-    assert named | {"source", "budget"} == {one.name for one in fields(dps.Dataset)}
+    assert named | {"source", "budget"} == {one.name for one in fields(dps.Dataset) if one.init}
     with dps.Dataset(ROWS, user="user", item="item").engine() as engine:
         keys = [dps.Dataset("a.csv", **usual | one).question("union", {}, engine, None).text for one in [{}, *others]]
     assert len(set(keys)) == len(keys)

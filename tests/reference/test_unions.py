@@ -15,7 +15,8 @@ from dpselect.aggregates.user_sets import UserSets
 from dpselect.methods import Weights, methods, named
 from dpselect.privacy import ApproxDP, PureDP, Steps
 from dpselect.queries import union as union_run
-from dpselect.queries.union import UnionQuery, chosen_bound, plainly, users_for
+from dpselect.queries.found import users_for
+from dpselect.queries.union import UnionQuery, chosen_bound, plainly
 from dpselect.queries.union_terms import best_method
 from dpselect.release.archive import archived, restored
 from dpselect.testing import SeededDraws

@@ -77,7 +77,8 @@ def recorded(make: Callable[[Path], tuple[object, str | None]], ask: Ask, seed: 
         rows.mkdir()
         work.mkdir()
         with Ledger.create(ledger) as opened:
-            grant(opened, ACCOUNT, grant, "0.1")
+            opened.data(ACCOUNT.dataset, grant, "0.2")
+            opened.grant(ACCOUNT, grant, "0.1")
         source, table = make(rows)
         warned = stack.enter_context(warnings.catch_warnings(record=True))
         warnings.simplefilter("always")

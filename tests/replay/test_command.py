@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from dpselect.ledger import Account, Ledger
-from tests.ledger.amounts import grant
 from tests.replay.calls import makers
 from tests.replay.kinds import KINDS
 
@@ -21,7 +20,7 @@ LIKELY = "--epsilon 100 --delta 1e-12"
 COMMANDS = {
     "top": f"top ROWS --user user --item item -k 3 {LIKELY}",
     "top, paid": f"top ROWS --user user --item item -k 3 {LIKELY} --budget budget.sqlite --analyst ann",
-    "top, refused": "top ROWS --user user --item item -k 3 --epsilon 101 --budget budget.sqlite --analyst ann",
+    "top, refused": "top ROWS --user user --item item -k 3 --epsilon 1000 --budget budget.sqlite --analyst ann",
     "top, filter": f"top ROWS --user user --item item -k 3 {LIKELY} --where \"other <> '8'\"",
     "top, wrong filter": f'top ROWS --user user --item item -k 3 {LIKELY} --where "other ="',
     "top, domain": "top ROWS --user user --item item -k 2 --epsilon 100 --domain a,b,c,lone --format json",
@@ -64,7 +63,8 @@ def _run(make, words: str, rows: str, folder: Path) -> Ended:
     temporary.mkdir(parents=True)
     make(folder)
     with Ledger.create(folder / "budget.sqlite") as ledger:
-        grant(ledger, Account("default", "ann"), 100, "0.1")
+        ledger.data("default", 100, "0.2")
+        ledger.grant(Account("default", "ann"), 100, "0.1")
     done = subprocess.run(
         [sys.executable, "-m", "dpselect", *shlex.split(words.replace("ROWS", rows)), "--quiet"],
         cwd=folder,

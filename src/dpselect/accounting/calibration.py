@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from dpselect import parameters
 from dpselect.accounting.composition import (
@@ -139,6 +140,7 @@ def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int, boun
     return min((Split(t, c, largest_epsilon(plan, epsilon, c, bound)) for t, c in parts), key=height)
 
 
+@lru_cache(maxsize=256)
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho, to twelve digits, for which rho-zCDP implies (epsilon, delta)-DP."""
     high = Fraction(1)

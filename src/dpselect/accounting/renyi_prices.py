@@ -36,13 +36,13 @@ def divergence(value: AnyValue, order: int) -> Fraction:
     """
     step = value.unless_it_fails if isinstance(value, ApproxDP) else value
     if isinstance(step, ZCDP):
-        return _up(step.rho * order)
+        return up(step.rho * order)
     if step.epsilon == 0:
         return Fraction(0)
     if step.epsilon < SMALL:  # the curve of its zCDP is the same, and does not cancel
-        return min(step.epsilon, _up(step.rho * order))
+        return min(step.epsilon, up(step.rho * order))
     with ctx.workprec(GUARD + 2 * order.bit_length()):
-        return min(step.epsilon, _up(upper(log_moment(step, enclose(order - 1)) / (order - 1))))
+        return min(step.epsilon, up(upper(log_moment(step, enclose(order - 1)) / (order - 1))))
 
 
 def divergences(steps: Iterable[AnySteps], order: int) -> Fraction:
@@ -50,5 +50,6 @@ def divergences(steps: Iterable[AnySteps], order: int) -> Fraction:
     return sum((divergence(s.value, order) * s.times for s in steps), Fraction(0))
 
 
-def _up(number: Fraction) -> Fraction:
+def up(number: Fraction) -> Fraction:
+    """No less, in few digits."""
     return Fraction((number * GRID).__ceil__(), GRID)

@@ -77,15 +77,3 @@ def of_outcome(privacy: Privacy, taken: Sequence[Steps], order: int | None) -> P
         composition=privacy.delta - privacy.failure,
         added=added,
     )
-
-
-def by_divergence(privacy: Privacy, own: int, spends: Fraction, hidden: Fraction, order: int | None) -> Price:
-    """The price of a call with one divergence: `spends` at its `own` order, but for failures of probability `hidden`.
-
-    A RenyiShaped union is such a call. Its divergence may be above its epsilon, for which more of delta fails.
-    Divergences grow with the order, so one of a smaller order than the account's says nothing, and the call counts by
-    its steps.
-    """
-    if order is None or own < order:
-        return ceiling(privacy, order)
-    return Price(privacy.epsilon, spends, hidden, privacy.delta - hidden)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dpselect.dataset import Dataset
     from dpselect.domain import Domain
     from dpselect.ledger import Account
+    from dpselect.queries.query import Query
     from dpselect.release.release import Release
     from dpselect.texts.text import Text
 
@@ -34,8 +35,15 @@ def dataset_of(args: argparse.Namespace, text: Text | None = None) -> Dataset:
         split=getattr(args, "split", None),
         table=args.table,
         newlines_in_values=args.newlines_in_values,
+        **periods_of(args),
         **payment(args),
     )
+
+
+def periods_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Which periods are meant, in Python's words."""
+    during = None if args.during is None else [name.strip() for name in args.during.split(",")]
+    return {"time": args.time, "period": args.period, "during": during, "timezone": args.timezone}
 
 
 def payment(args: argparse.Namespace) -> dict[str, Any]:
@@ -94,12 +102,28 @@ def _ends(text: str) -> tuple[int, int]:
         raise ParameterError("--domain-range", "be START..STOP, two whole numbers", text, "for example 1..5") from None
 
 
+def tell_price(args: argparse.Namespace, kind: type[Query], *, needed: bool = False, **given: Any) -> None:
+    """Say what the accuracy that was asked for costs; `needed` says that the question needs a delta."""
+    from dpselect.queries.at_price import at_price
+
+    paying = payment(args).get("budget")
+    query = at_price(kind, paying, epsilon=args.epsilon, delta=args.delta, needed=needed, **given)
+    if query.asked is not None:
+        tell(args, f"dpselect: {query.asked.before}")
+
+
 def answer(
-    args: argparse.Namespace, ask: Ask, doing: str = "counting distinct users", *, of_a_set: bool = False
+    args: argparse.Namespace,
+    ask: Ask,
+    doing: str = "counting distinct users",
+    *,
+    of_a_set: bool = False,
+    before: Callable[[], None] | None = None,
 ) -> None:
     """Find the place for the answer, then ask, then write: in this order, since asking costs budget.
 
-    The answer may be lines only where it is `of_a_set`, which loses nothing by that.
+    The answer may be lines only where it is `of_a_set`, which loses nothing by that. `before` tells what is to be known
+    before anything is paid.
     """
     from dpselect.command.output import BY_EXTENSION, SETS_BY_EXTENSION, deliver, destination, format_of
     from dpselect.command.progress import Progress
@@ -116,6 +140,8 @@ def answer(
     here = path is not None and not is_postgres(source) and not is_spark(source)
     place = destination(path, find(args.files).paths if here else ())
     try:
+        if before is not None:
+            before()
         with Progress(doing, quiet=args.quiet) as progress:
             release = ask(progress)
     except BaseException:

@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> None:
         return asking.dataset_of(args).choose(
             domain=asking.domain_of(args),
             epsilon=args.epsilon,
+            share=args.share,
             method=args.method,
             neighbors=args.neighbors,
             fresh=args.fresh,
@@ -68,6 +69,7 @@ def _of_scores(args: argparse.Namespace) -> Release:
     return choose(
         read_candidates(asking.source_of(args), args.label, args.score, table=args.table),
         epsilon=args.epsilon,
+        share=args.share,
         sensitivity="1" if args.sensitivity is None else args.sensitivity,
         monotonic=args.monotonic,
         neighbors=args.neighbors,

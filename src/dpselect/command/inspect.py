@@ -26,6 +26,7 @@ def options(command: shared.Group) -> None:
     shared.users(command, required=False)
     command.add_argument("--item", metavar="COLUMN", help="what is counted")
     shared.rows(command)
+    shared.periods(command)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -39,5 +40,6 @@ def run(args: argparse.Namespace) -> None:
         where=args.where,
         table=args.table,
         newlines_in_values=args.newlines_in_values,
+        **asking.periods_of(args),
     )
     sys.stdout.write(f"{found}\n")

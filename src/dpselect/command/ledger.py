@@ -63,9 +63,13 @@ def options(command: argparse.ArgumentParser) -> None:
     data.add_argument("name", metavar="NAME", help="what the ledger calls the data")
     data.add_argument("--epsilon", required=True, metavar="E", help="for all answers to all analysts together")
     data.add_argument("--delta", required=True, metavar="D", help="the same; half of it is set apart for composing")
+    data.add_argument(
+        "--user", metavar="COLUMN", help="which column holds the users, so that no question takes another"
+    )
     data.add_argument("--unit", metavar="TEXT", help="whom the promise is about (default: one user)")
     data.add_argument("--keep", metavar="SHARE", help="a share that analysts cannot use, such as 0.2 (default: 0)")
     data.add_argument("--period", choices=PERIODS, help="each such period has the whole promise for itself")
+    data.add_argument("--time", metavar="COLUMN", help="which column says in which period a row is")
     data.add_argument("--timezone", metavar="ZONE", help="whose days these are, such as Europe/Berlin (default: UTC)")
     grant = action("grant", "let an analyst use more of what is promised, or set the total")
     _whose(grant, required=True)
@@ -141,9 +145,11 @@ def data(args: argparse.Namespace) -> None:
             args.name,
             args.epsilon,
             args.delta,
-            unit=args.unit,
             keep=args.keep,
+            unit=args.unit,
+            user=args.user,
             period=args.period,
+            time=args.time,
             timezone=args.timezone,
         )
     print(ledger_rows.promised(made))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +68,7 @@ def in_words(row: Mapping[str, Json]) -> dict[str, object]:
         if name.endswith("delta") or (name == "period" and value is None):
             continue
         if name in SHARES and isinstance(value, float):
-            said[name] = percent(Fraction(value), up=name in ("used", "reserved"))
+            said[name] = percent(value, up=name in ("used", "reserved"))
         elif name.endswith("epsilon"):
             delta = row["delta" if name == "epsilon" else f"{stem}_delta"]
             said["promise" if name == "epsilon" else stem] = f"({_brief(value)}, {_brief(delta)})"
@@ -140,9 +139,11 @@ def exported(entry: Entry) -> dict[str, Json]:
         "analyst": entry.account.analyst,
         "epsilon": decimal(entry.charge.epsilon),
         "delta": decimal(entry.charge.delta),
+        "renyi": None if entry.early else decimal(entry.charge.renyi),
         "question": entry.question,
         "refers_to": entry.refers_to,
         "release": entry.release,
+        "terms": entry.terms,
         "at": entry.at,
         "previous": entry.previous,
         "digest": entry.digest,

@@ -26,6 +26,8 @@ examples:
       The same where the items are known, for two mechanisms.
   dpselect plan top --k 10 --counts last-year.json --epsilon 0.2,0.5,1 --plot forecast.svg
       With the noisy counts that an earlier release published, and as a picture too.
+  dpselect plan top --k 10 --users 10000 --items 2000 --within 50
+      What it costs that no item has over 50 users fewer than the tenth best, and what comes back then.
   dpselect plan union --users 20000 --items 5000 --items-per-user 8 --max-items-per-user 20 --format csv -o union.csv
       How many of 5,000 items would come back, into a file.
 
@@ -50,8 +52,9 @@ def options(command: argparse.ArgumentParser) -> None:
     )
     top.add_argument("--k-bar", type=int, metavar="N", help="look at the N items with most users, as in dpselect top")
     top.add_argument("--noisy-counts", action="store_true", help="counts will be asked for too; they share epsilon")
+    _price(top, "--within", "no item has over N users fewer than the k-th, 95 times of 100")
+    _price(union, "--users-for", "an item that N users have, and no other item, is found 95 times of 100")
     for question in (top, union):
-        _price(question)
         _result(question)
 
 
@@ -70,8 +73,10 @@ def _crowd(question: shared.Group) -> None:
     who.add_argument("--max-items-per-user", type=int, metavar="N", help="keep N random items of every user")
 
 
-def _price(question: shared.Group) -> None:
-    question.add_argument("--epsilon", default="0.1,0.3,1,3", metavar="E,E", help="the budgets (default 0.1,0.3,1,3)")
+def _price(question: shared.Group, near: str, what: str) -> None:
+    either = question.add_mutually_exclusive_group()
+    either.add_argument("--epsilon", metavar="E,E", help="the budgets (default 0.1,0.3,1,3)")
+    either.add_argument(near, type=int, metavar="N", help=f"the budget at which {what}")
     question.add_argument("--delta", metavar="D", help="the same for all (default 1e-6; of a known domain, 0)")
     question.add_argument("--methods", metavar="A,B", help="only these mechanisms (default: all that apply)")
 
@@ -118,6 +123,7 @@ def forecast(args: argparse.Namespace, progress: Any) -> Forecast:
     more: dict[str, Any] = {}
     if args.question == "top":
         more = {"k": args.k, "k_bar": args.k_bar, "domain_known": args.domain_known, "noisy_counts": args.noisy_counts}
+    more |= {"within": args.within} if args.question == "top" else {"users_for": args.users_for}
     return plan(
         "top_k" if args.question == "top" else "union",
         users=args.users,
@@ -126,7 +132,7 @@ def forecast(args: argparse.Namespace, progress: Any) -> Forecast:
         skew=args.skew,
         counts=None if args.counts is None else released_counts(Path(args.counts)),
         max_items_per_user=args.max_items_per_user,
-        epsilon=args.epsilon.split(","),
+        epsilon=None if args.epsilon is None else args.epsilon.split(","),
         delta=args.delta,
         methods=None if args.methods is None else args.methods.split(","),
         progress=progress,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpselect.command import asking, shared
 
@@ -17,6 +17,8 @@ examples:
       The median age, in whole years.
   dpselect quantile people.csv --user id --item income --q 0.1,0.5,0.9 --bounds 0 1e6 --epsilon 1 --delta 1e-6
       Three quantiles for one price; a delta makes several of them more accurate.
+  dpselect quantile people.csv --user id --item age --bounds 0 120 --step 1 --within 100
+      The median again, at most 100 people from the true one, 95 times of 100; the price follows, and is said first.
   dpselect quantile visits.parquet --user id --item seconds --per-user max --bounds 0 3600 --epsilon 0.5
       The median of everybody's longest visit.
 
@@ -30,6 +32,7 @@ def options(command: shared.Group) -> None:
     shared.users(command, required=True)
     command.add_argument("--item", required=True, metavar="COLUMN", help="the values")
     shared.rows(command)
+    shared.periods(command)
     command.add_argument(
         "--q", default="0.5", metavar="Q,Q", help="which quantiles, ascending (default 0.5, the median)"
     )
@@ -43,7 +46,7 @@ def options(command: shared.Group) -> None:
         metavar="RULE",
         help="the value of a user with several: random (the default), min, max or mean",
     )
-    shared.price(command)
+    shared.price(command, "--within", "no rank is missed by over N users, 95 times of 100")
     command.add_argument("--delta", default="0", help=shared.DELTA.partition(" (")[0] + " (default 0)")
     shared.budget(command)
     shared.result(command)
@@ -51,17 +54,17 @@ def options(command: shared.Group) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer."""
+    given: dict[str, Any] = {"q": args.q.split(","), "bounds": tuple(args.bounds)}
+    given |= {"step": args.step, "per_user": args.per_user, "within": args.within}
 
     def ask(progress: Callable[[float | None], None]) -> Release:
-        return asking.dataset_of(args).quantile(
-            args.q.split(","),
-            bounds=tuple(args.bounds),
-            epsilon=args.epsilon,
-            delta=args.delta,
-            step=args.step,
-            per_user=args.per_user,
-            fresh=args.fresh,
-            progress=progress,
-        )
+        data = asking.dataset_of(args)
+        price = {"epsilon": args.epsilon, "share": args.share, "delta": args.delta}
+        return data.quantile(**given, **price, fresh=args.fresh, progress=progress)
 
-    asking.answer(args, ask)
+    def before() -> None:
+        from dpselect.queries.quantile import QuantileQuery
+
+        asking.tell_price(args, QuantileQuery, **given)
+
+    asking.answer(args, ask, before=None if args.within is None else before)

@@ -75,12 +75,15 @@ def _summary(found: Mapping[str, Any]) -> str:
     dead = sum(one["state"].startswith("open") for one in asked)
     where = " in the period that is used most" if found["period"] else ""
     said = f"{percent(most, up=True)} of the promise is used{where}. {answered:,} of {len(asked):,} questions were "
-    said += "answered"
-    said += f", {sum(one['repeats'] for one in asked):,} answers were given again for nothing"
-    said += f", and {dead:,} {'reservation is' if dead == 1 else 'reservations are'} open."
+    said += f"answered, {_many(sum(one['repeats'] for one in asked), 'answer was', 'answers were')} given again for "
+    said += f"nothing, and {_many(dead, 'reservation is', 'reservations are')} open."
     problems = found["verification"]["problems"]
     said += " The record is clean." if not problems else f" The record is NOT clean: {len(problems)} problems, below."
     return f"<p>{said}</p>"
+
+
+def _many(number: int, one: str, more: str) -> str:
+    return f"{number:,} {one if number == 1 else more}"
 
 
 def _promise(found: Mapping[str, Any]) -> str:

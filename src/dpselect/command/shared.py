@@ -14,6 +14,7 @@ Group = argparse._ActionsContainer
 FORMS = ("table", "csv", "json", "parquet")
 SOURCE = "CSV, JSON, Parquet, or a database with --table"
 EPSILON = "how much one person's data may change the odds of any answer: at most by the factor e^epsilon; 1 is common"
+SHARE = "or a share of the budget, such as 1%%: the largest epsilon whose question costs no more"
 DELTA = "how likely that promise may fail for somebody, far below 1 / number of users (default 1e-6"
 TERMS = """
 epsilon: what anybody can learn about one person from the answer; smaller is more private and less accurate.
@@ -44,6 +45,7 @@ def users_and_items(group: Group, *, required: bool) -> None:
     users(group, required=required)
     group.add_argument("--item", required=required, metavar="COLUMN", help="what is counted, by distinct users")
     rows(group)
+    periods(group)
     split(group)
     group.add_argument("--max-items-per-user", type=int, metavar="N", help="keep N random items of every user")
 
@@ -66,9 +68,21 @@ def rows(group: Group) -> None:
     )
 
 
-def price(group: Group) -> None:
-    """What may be spent, exactly as typed: 0.1 is one tenth."""
-    group.add_argument("--epsilon", required=True, metavar="E", help=EPSILON)
+def periods(group: Group) -> None:
+    """In which periods the rows lie: the promise is then for one user in one period."""
+    group.add_argument("--time", metavar="COLUMN", help="the time of a row; the promise is then per user and period")
+    group.add_argument("--period", metavar="SORT", help="day, week, month, quarter or year")
+    group.add_argument("--during", metavar="NAME,NAME", help="which: 2026-10, or 2026-09..2026-11, or several of these")
+    group.add_argument("--timezone", default="UTC", metavar="NAME", help="where days begin (default UTC)")
+
+
+def price(group: Group, near: str | None = None, what: str = "") -> None:
+    """What may be spent, exactly as typed: 0.1 is one tenth; or, in its place, how near the answer must be."""
+    either = group.add_mutually_exclusive_group(required=True)
+    either.add_argument("--epsilon", metavar="E", help=EPSILON)
+    either.add_argument("--share", metavar="S", help=SHARE)
+    if near is not None:
+        either.add_argument(near, type=int, metavar="N", help=f"in place of epsilon: {what}; the price follows")
 
 
 def domain(command: Group) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpselect.command import asking, shared
 from dpselect.methods import names
@@ -22,8 +22,12 @@ examples:
       Exactly five of the films listed in another, public file, without any delta.
   dpselect top ratings.parquet --user user --item stars -k 2 --epsilon 1 --domain-range 1..5
       The two most used numbers of stars, one to five.
+  dpselect top plays.parquet --user user --item artist --epsilon 1 --time at --period month --during 2026-10
+      Of October 2026 alone; the promise is for one user in one month.
   dpselect top plays.parquet --user user --item artist --epsilon 1 --budget budget.sqlite --analyst ann
       Paid from ann's budget; refused, before any row is read, when that does not suffice.
+  dpselect top plays.parquet --user user --item artist -k 10 --within 50
+      No artist of the ten has over 50 users fewer than the tenth best, 95 times of 100; that is priced, and said first.
   dpselect top app.duckdb --table events --user user_id --item word --max-items-per-user 20 --epsilon 1 --format json
       A table of a database; of every user at most 20 words, picked at random, which lowers the threshold.
 {shared.TERMS}"""
@@ -34,7 +38,7 @@ def options(command: shared.Group) -> None:
     shared.files(command, "CSV, JSON, Parquet, or a database (DuckDB, postgresql://..., spark:...) with --table")
     shared.users_and_items(command, required=True)
     command.add_argument("-k", "--k", type=int, default=10, help="how many items at most (default 10)")
-    shared.price(command)
+    shared.price(command, "--within", "no item has over N users fewer than the k-th best, 95 times of 100")
     command.add_argument("--delta", help=shared.DELTA + "; with a domain, 0)")
     command.add_argument(
         "--k-bar", type=int, metavar="N", help="look at the N items with most users (default 10 k, at least 1000)"
@@ -56,19 +60,21 @@ def options(command: shared.Group) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer."""
+    given: dict[str, Any] = {
+        name: getattr(args, name) for name in ("k", "counts", "k_bar", "method", "ranked", "within")
+    }
 
     def ask(progress: Callable[[float | None], None]) -> Release:
-        return asking.dataset_of(args).top_k(
-            args.k,
-            epsilon=args.epsilon,
-            delta=args.delta,
-            domain=asking.domain_of(args),
-            counts=args.counts,
-            k_bar=args.k_bar,
-            method=args.method,
-            ranked=args.ranked,
-            fresh=args.fresh,
-            progress=progress,
-        )
+        data = asking.dataset_of(args)
+        price = {"epsilon": args.epsilon, "share": args.share, "delta": args.delta}
+        domain = asking.domain_of(args)
+        return data.top_k(**given, **price, domain=domain, fresh=args.fresh, progress=progress)
 
-    asking.answer(args, ask)
+    def before() -> None:
+        from dpselect.queries.top_k import TopKQuery
+
+        domain, most = asking.domain_of(args), args.max_items_per_user
+        needed = domain is None
+        asking.tell_price(args, TopKQuery, needed=needed, domain=domain, max_items_per_user=most, **given)
+
+    asking.answer(args, ask, before=None if args.within is None else before)

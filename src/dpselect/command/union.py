@@ -21,8 +21,9 @@ examples:
       Every artist that enough users played, of a catalogue that nobody has to know.
   dpselect union logs/*.csv --user uid --item page --epsilon 1 --delta 1e-8 --counts -o pages.csv
       The pages with noisy numbers of users, a quarter of the price, into a file.
-  dpselect union plays.parquet --user user --item artist --epsilon 1 --max-items-per-user 50 --format lines
-      One artist a line; the statement goes to standard error. At most 50 random artists of every user take part.
+  dpselect union plays.parquet --user user --item artist --users-for 100 --max-items-per-user 50 --format lines
+      At the price at which an artist is found, 95 times of 100, whom 100 users played and who played no other. One
+      artist a line; the statement goes to standard error. At most 50 random artists of every user take part.
   dpselect union posts.csv --user author --item tags --split ";" --epsilon 1 --method policy-gaussian
       Of a column that holds several tags in a row, by a method of your own choice.
   dpselect union mail.parquet --user sender --text body --epsilon 1 -o words.txt
@@ -44,6 +45,7 @@ def options(command: shared.Group) -> None:
     either.add_argument("--item", metavar="COLUMN", help="the items")
     either.add_argument("--text", metavar="COLUMN", help="a text, whose tokens are the items")
     shared.rows(command)
+    shared.periods(command)
     shared.split(command)
     text = command.add_argument_group("how a text is cut")
     text.add_argument("--ngrams", metavar="N|M-N", help="how many tokens in a row: 2, or 1-3 (default 1)")
@@ -56,8 +58,8 @@ def options(command: shared.Group) -> None:
     text.add_argument(
         "--shares", metavar="S,S", help="the part of the budget for 1, 2, ... tokens (default for three: 1/2,1/3,1/6)"
     )
-    shared.price(command)
-    command.add_argument("--delta", default="1e-6", help=shared.DELTA + ")")
+    shared.price(command, "--users-for", "an item that N users have, and no other item, is found 95 times of 100")
+    command.add_argument("--delta", help=shared.DELTA + ")")
     command.add_argument(
         "--max-items-per-user",
         dest="most",
@@ -87,22 +89,22 @@ def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer, which may be lines: a set loses nothing by that."""
     most, popular, text = most_items(args.most), listed(args.popular), text_of(args)
 
-    def ask(progress: Callable[[float | None], None]) -> Release:
-        return asking.dataset_of(args, text).union(
-            epsilon=args.epsilon,
-            delta=args.delta,
-            max_items_per_user=most,
-            method=args.method,
-            counts=args.counts,
-            shares=None if args.shares is None else args.shares.split(","),
-            popular=popular,
-            in_engine=args.in_engine,
-            fresh=args.fresh,
-            progress=progress,
-        )
+    given: dict[str, Any] = {"max_items_per_user": most, "method": args.method, "counts": args.counts}
+    given |= {"shares": None if args.shares is None else args.shares.split(","), "popular": popular}
+    given |= {"in_engine": args.in_engine, "users_for": args.users_for}
 
-    what = "items" if args.text is None else "n-grams"
-    asking.answer(args, ask, f"finding the {what} that enough users share", of_a_set=True)
+    def ask(progress: Callable[[float | None], None]) -> Release:
+        data = asking.dataset_of(args, text)
+        price = {"epsilon": args.epsilon, "share": args.share, "delta": args.delta}
+        return data.union(**given, **price, fresh=args.fresh, progress=progress)
+
+    def before() -> None:
+        from dpselect.queries.union import UnionQuery
+
+        asking.tell_price(args, UnionQuery, needed=True, words=None if text is None else text.words, **given)
+
+    what = f"finding the {'items' if args.text is None else 'n-grams'} that enough users share"
+    asking.answer(args, ask, what, of_a_set=True, before=None if args.users_for is None else before)
 
 
 def text_of(args: argparse.Namespace) -> Text | None:

@@ -76,7 +76,10 @@ class RowPeriods:
         return Operation(sign, (self._time, self._constant(day)))
 
     def _constant(self, day: datetime.date) -> Constant:
-        return Constant(day if self.value.kind == "date" else self.periods.midnight(day, in_utc=self.in_utc))
+        if self.value.kind == "date":
+            return Constant(day)
+        begins = self.periods.midnight(day, in_utc=self.in_utc)
+        return Constant(begins.replace(tzinfo=datetime.UTC) if self.value.type_name == self.spelling.zoned else begins)
 
     def _writer(self, value: Value) -> Writer:
         return Writer({TIME: value}, self.spelling)
@@ -94,8 +97,10 @@ def row_periods(periods: Periods, sql: str, sql_type: SqlType, spelling: Spellin
         must = "be a column of dates or timestamps" + (", or of text" if "text" in kinds else "")
         hint = "give a view or a frame in which it is one"
         raise ParameterError("time", must, f"a column of {sql_type.name}", hint)
-    zoned = "ZONE" in (sql_type.duckdb or "") or not spelling.functions
-    return RowPeriods(periods, spelling, value, in_utc=zoned)
+    zoned = "ZONE" in (sql_type.duckdb or "")
+    if zoned:  # as it is: whoever reads the rows may look the column up, or leave parts of a file out
+        value = replace(value, sql=f"({sql})", safe="", type_name=spelling.zoned)
+    return RowPeriods(periods, spelling, value, in_utc=zoned or not spelling.functions)
 
 
 def known(periods: Periods | None, names: Sequence[str]) -> list[str]:

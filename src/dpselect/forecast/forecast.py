@@ -28,7 +28,7 @@ class ForecastRow:
     `smallest_count` is how many users an item needs to have half a chance, None where no imagined item has it.
     `error` is the part of the best possible answer that is lost, from 0 to 1, with its `error_spread`. `threshold` is
     what a count (of a top k) or a weight (of a union) must pass, where the mechanism has one. `within` is by how many
-    users an item that comes back is below the k-th largest count at most, 95 times of 100, where that is proved.
+    users an item of a top k is below the k-th largest count at most, 95 times of 100.
     """
 
     method: str
@@ -39,7 +39,7 @@ class ForecastRow:
     error: float
     error_spread: float
     threshold: float | None = None
-    within: float | None = None
+    within: int | None = None
 
     def to_dict(self) -> dict[str, Json]:
         """JSON types only."""

@@ -20,6 +20,7 @@ from dpselect.forecast.union import UnionForecast
 from dpselect.mechanisms.port import check_call, secure
 from dpselect.methods import names
 from dpselect.parameters import Number, Progress
+from dpselect.queries.within import asked_for
 from dpselect.release import formatting
 from dpselect.release.release import Release
 
@@ -42,7 +43,9 @@ def plan(
     skew: Number | None = None,
     counts: object = None,
     max_items_per_user: int | None = None,
-    epsilon: Number | Iterable[Number] = EPSILONS,
+    epsilon: Number | Iterable[Number] | None = None,
+    within: int | None = None,
+    users_for: int | None = None,
     delta: Number | None = None,
     methods: str | Iterable[str] | None = None,
     domain_known: bool = False,
@@ -56,7 +59,8 @@ def plan(
     No data is read. Imagined are `users` (10,000) with `items_per_user` (10) of `items` (2,000) items on average, of
     which the r-th is liked as r^-skew (1.1); or give `counts`, a Release with counts or the counts of users that
     an earlier release published. `max_items_per_user` bounds users as in a Dataset, `epsilon` is one value or
-    several, `methods` all that apply unless named.
+    several (0.1, 0.3, 1 and 3), `methods` all that apply unless named. In place of epsilon a top k takes `within` and a
+    union `users_for`, as in a Dataset: each mechanism is then shown at the price that follows (docs/within.md).
 
     A top k (10) takes `k`, `k_bar`, `domain_known`, which is `domain=` of the real question with `items` items, and
     `noisy_counts`, its `counts=`. Each mechanism is run some times on the imagined counts, planned and priced as for
@@ -72,7 +76,8 @@ def plan(
     """
     check_call(draws, progress)
     asked = _question(question)
-    epsilons = _epsilons(epsilon)
+    near = _accuracy(asked, epsilon, within, users_for)
+    epsilons: list[Fraction | None] = [None] if near else [*_epsilons(EPSILONS if epsilon is None else epsilon)]
     share = parameters.delta_or_default(delta, needed=asked == "union" or domain_known is not True)
     most = None if max_items_per_user is None else parameters.whole("max_items_per_user", max_items_per_user, least=1)
     population = _population(users, items, items_per_user, skew, counts, most)
@@ -85,13 +90,13 @@ def plan(
             max_items_per_user=most,
             k_bar=k_bar,
             noisy_counts=parameters.flag("noisy_counts", noisy_counts),
+            within=within,
         )
         found = _top(terms, population, methods, epsilons, secure(draws), tell)
     else:
         _only_of_a_top_k(k=k, k_bar=k_bar, domain_known=domain_known or None, noisy_counts=noisy_counts or None)
-        found = _union(
-            UnionForecast(delta=share, max_items_per_user=most), population, methods, epsilons, secure(draws), tell
-        )
+        wanted = UnionForecast(delta=share, max_items_per_user=most, users_for=users_for)
+        found = _union(wanted, population, methods, epsilons, secure(draws), tell)
     tell(1.0)
     return found
 
@@ -100,13 +105,17 @@ def _top(
     terms: TopKForecast,
     population: Population,
     methods: object,
-    epsilons: Sequence[Fraction],
+    epsilons: Sequence[Fraction | None],
     draws: Draws,
     tell: Callable[[float], None],
 ) -> Forecast:
     chosen = _methods(methods, top_k.applying(known=terms.known, bounded=terms.max_items_per_user is not None))
-    rows = tuple(top_k.top_k_rows(terms, population, chosen, epsilons, draws, tell))
+    said: list[str] = []
+    rows = tuple(top_k.top_k_rows(terms, population, chosen, epsilons, draws, tell, said))
+    if not rows:
+        raise ParameterError("within", f"be larger for {', '.join(chosen)}", terms.within)
     sentences = [
+        *said,
         population.sentence(),
         *_bound(terms.max_items_per_user),
         f"Each mechanism was run {_runs(chosen)}, planned and priced as for real data; ± is the standard "
@@ -117,7 +126,7 @@ def _top(
     if any(row.threshold is not None for row in rows):
         sentences.append("Threshold: where bottom stands; items that are not above it are rarely told.")
     if any(row.within is not None for row in rows):
-        sentences.append("Within: 95 times of 100 no item has so many users fewer than the k-th.")
+        sentences.append("Within: 95 times of 100 no item has over so many users fewer than the k-th best.")
     return Forecast(question="top_k", rows=rows, assumed=_assumed(vars(terms), population), sentences=tuple(sentences))
 
 
@@ -125,7 +134,7 @@ def _union(
     terms: UnionForecast,
     population: Population,
     methods: object,
-    epsilons: Sequence[Fraction],
+    epsilons: Sequence[Fraction | None],
     draws: Draws,
     tell: Callable[[float], None],
 ) -> Forecast:
@@ -134,13 +143,20 @@ def _union(
     chosen = _methods(methods, union.applying(most, users=sets is not None), _why(most, sets is not None))
     world = union.Averages(population) if sets is None else union.Sample(sets, draws)
     refused: dict[str, list[Fraction]] = {}
-    rows = tuple(union.union_rows(terms, world, chosen, epsilons, tell, refused))
+    said: list[str] = []
+    rows = tuple(union.union_rows(terms, world, chosen, epsilons, tell, refused, said))
+    if not rows and said:
+        raise ParameterError("users_for", f"be larger for {', '.join(chosen)}", terms.users_for)
     if not rows:
         raise ParameterError("epsilon", f"be large enough for {', '.join(chosen)}", "smaller values")
+    if terms.users_for is not None:
+        near = f"{terms.users_for:,} users have it and no other item"
+        said.insert(0, f"Epsilon is what it costs to find an item, 95 times of 100, if {near}.")
     by = "for one draw of invented users" if sets else "at the expected weights"
     if any(name in union.POLICIES for name in chosen):
         by += f" (policies: in {union.ORDERS} orders of users and items)"
     sentences = [
+        *said,
         population.sentence(),
         *_bound(most),
         f"Items are sums of exact release probabilities {by}; ± is the standard deviation from one answer to the next.",
@@ -162,6 +178,18 @@ def _union(
 
 def _question(question: object) -> str:
     return parameters.one_of("question", question, ("top_k", "union"))
+
+
+def _accuracy(asked: str, epsilon: object, within: object, users_for: object) -> bool:
+    """Is an accuracy named in place of epsilons? Each is for one question, and stands alone."""
+    name, other = ("within", "users_for") if asked == "top_k" else ("users_for", "within")
+    named = {"within": within, "users_for": users_for}
+    if named[other] is not None:
+        raise ParameterError(other, f"be left out for {asked}", came(named[other]), f"it takes {name}")
+    if named[name] is None:
+        return False
+    asked_for(name, named[name], epsilon=epsilon)
+    return True
 
 
 @parameters.unquoted("epsilon", "be a positive number or several")

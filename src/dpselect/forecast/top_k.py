@@ -21,7 +21,6 @@ from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian
 from dpselect.methods import Bound
 from dpselect.queries.top_k import DISCOVER, TopKQuery
 from dpselect.queries.top_k_plan import Plan
-from dpselect.release.accuracy import BETA
 
 RUNS = 20
 RUNS_OF_NOISE = 5  # each of them draws a noise for every one of k_bar + 1 counts
@@ -37,11 +36,12 @@ class TopKForecast:
     max_items_per_user: int | None
     k_bar: int | None
     noisy_counts: bool
+    within: int | None = None
 
-    def plan(self, method: str, epsilon: Fraction, items: int) -> Plan:
-        """As a Dataset would plan it."""
+    def query(self, method: str, epsilon: Fraction | None, items: int) -> TopKQuery:
+        """As a Dataset would ask it, at an epsilon or at what follows from `within`."""
         row = methods.named("top_k", method)
-        query = TopKQuery(
+        return TopKQuery(
             k=self.k,
             epsilon=epsilon,
             delta=self.delta,
@@ -51,8 +51,8 @@ class TopKForecast:
             max_items_per_user=self.max_items_per_user,
             method=method,
             ranked=row.ordered,
+            within=self.within,
         )
-        return query.plan
 
 
 def applying(*, known: bool, bounded: bool) -> list[str]:
@@ -65,11 +65,12 @@ def top_k_rows(
     terms: TopKForecast,
     population: Population,
     chosen: Sequence[str],
-    epsilons: Sequence[Fraction],
+    epsilons: Sequence[Fraction | None],
     draws: Draws,
     tell: Callable[[float], None],
+    said: list[str],
 ) -> Iterator[ForecastRow]:
-    """A row for each method and epsilon."""
+    """A row for each method and epsilon, None for what follows from `within`; what that costs is `said`."""
     counts = np.rint(expected_counts(population, terms.max_items_per_user)).astype(np.int64)
     counts = -np.sort(-counts)
     if not terms.known and not counts.any():
@@ -79,11 +80,21 @@ def top_k_rows(
     for place, method in enumerate(chosen):
         for step, epsilon in enumerate(epsilons):
             tell((place * len(epsilons) + step) / total)
-            plan = terms.plan(method, epsilon, population.items)
-            yield tried(method, epsilon, plan, counts, histogram, draws)
+            try:
+                query = terms.query(method, epsilon, population.items)
+            except ParameterError as error:
+                if error.parameter != "within" or len(chosen) == 1:
+                    raise
+                said.append(f"{method} is left out: within must {error.must}.")
+                continue
+            said += [] if query.asked is None else [f"By {method}: {query.asked.before}."]
+            candidates = population.items if terms.known else None
+            yield tried(method, query.plan, counts, candidates, histogram, draws)
 
 
-def tried(method: str, epsilon: Fraction, plan: Plan, counts: Int64, histogram: Histogram, draws: Draws) -> ForecastRow:
+def tried(
+    method: str, plan: Plan, counts: Int64, candidates: int | None, histogram: Histogram, draws: Draws
+) -> ForecastRow:
     """Mean and spread of some answers."""
     runs = runs_of(method)
     best = int(counts[: plan.selector.k].sum())
@@ -95,17 +106,16 @@ def tried(method: str, epsilon: Fraction, plan: Plan, counts: Int64, histogram: 
         seen[places] += 1 / runs
         found.append(len(places))
         lost.append(1 - int(counts[places].sum()) / best if best else 0.0)
-    threshold, within = promised(plan, counts)
     return ForecastRow(
         method=method,
-        epsilon=epsilon,
+        epsilon=plan.privacy.epsilon,
         items=float(np.mean(found)),
         items_spread=float(np.std(found, ddof=1)),
         smallest_count=smallest_likely(counts, seen),
         error=float(np.mean(lost)),
         error_spread=float(np.std(lost, ddof=1)),
-        threshold=threshold,
-        within=within,
+        threshold=threshold(plan, counts),
+        within=plan.shortfall(candidates),
     )
 
 
@@ -114,14 +124,14 @@ def runs_of(method: str) -> int:
     return RUNS_OF_NOISE if methods.named("top_k", method).bound is Bound.REQUIRED else RUNS
 
 
-def promised(plan: Plan, counts: Int64) -> tuple[float | None, float | None]:
-    """Where bottom stands, and what is proved about an item's count."""
+def threshold(plan: Plan, counts: Int64) -> float | None:
+    """Where bottom stands, if there is one."""
     s = plan.selector
     if isinstance(s, LimitedDomain):
-        return after(counts, s.terms.k_bar) + s.height, float(s.terms.gap(BETA))
+        return after(counts, s.terms.k_bar) + s.height
     if isinstance(s, LimitedDomainLaplace | LimitedDomainGaussian):
-        return float(after(counts, k_bar_of(s)) + s.height), None
-    return None, None
+        return float(after(counts, k_bar_of(s)) + s.height)
+    return None
 
 
 def after(counts: Int64, k_bar: int) -> int:

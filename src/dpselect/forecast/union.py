@@ -22,6 +22,7 @@ from dpselect.mechanisms import SetUnion, TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order
 from dpselect.methods import Bound, Weights
+from dpselect.queries.union import UnionQuery
 
 RUNS = 5  # of mechanisms with rounds, whose chances have no formula
 ORDERS = 3  # of users and items, for policies, whose weights depend on them
@@ -41,13 +42,22 @@ class UnionForecast:
 
     delta: Fraction
     max_items_per_user: int | None
+    users_for: int | None = None
+
+    def bound(self, method: str) -> dict[str, Any]:
+        """The bound on the items of a user, for a method that takes one."""
+        most = self.max_items_per_user
+        needless = most is None or methods.named("union", method).bound is Bound.NONE
+        return {} if needless else {"max_items_per_user": most}
 
     def make(self, method: str, epsilon: Fraction) -> Any:
         """The mechanism, as a caller would make it."""
-        most = self.max_items_per_user
-        row = methods.named("union", method)
-        bound = {"max_items_per_user": most} if most is not None and row.bound is not Bound.NONE else {}
-        return row.make(epsilon=epsilon, delta=self.delta, **bound)
+        return methods.named("union", method).make(epsilon=epsilon, delta=self.delta, **self.bound(method))
+
+    def price(self, method: str) -> Fraction:
+        """The epsilon that follows from `users_for`."""
+        given: dict[str, Any] = {"users_for": self.users_for, "delta": self.delta, "method": method}
+        return UnionQuery(**given, **self.bound(method)).price.epsilon
 
 
 def applying(most: int | None, *, users: bool) -> list[str]:
@@ -113,16 +123,27 @@ def union_rows(
     terms: UnionForecast,
     world: Sample | Averages,
     chosen: Sequence[str],
-    epsilons: Sequence[Fraction],
+    epsilons: Sequence[Fraction | None],
     tell: Callable[[float], None],
     refused: dict[str, list[Fraction]],
+    said: list[str],
 ) -> Iterator[ForecastRow]:
-    """A row for each method and epsilon; a method that cannot be had at some epsilon is noted in `refused`."""
+    """A row for each method and epsilon, None for what follows from `users_for`.
+
+    A method that cannot be had at some epsilon is noted in `refused`, one that cannot promise `users_for` is `said`.
+    """
     total = len(chosen) * len(epsilons)
     for place, method in enumerate(chosen):
-        for step, epsilon in enumerate(epsilons):
+        for step, given in enumerate(epsilons):
             tell((place * len(epsilons) + step) / total)
             mechanism = None
+            try:
+                epsilon = given or terms.price(method)
+            except ParameterError as error:
+                if error.parameter != "users_for" or len(chosen) == 1:
+                    raise
+                said.append(f"{method} is left out: users_for must {error.must}.")
+                continue
             with contextlib.suppress(ParameterError):
                 mechanism = terms.make(method, epsilon) if quick(method, epsilon, terms) else None
             if mechanism is None:

@@ -27,6 +27,7 @@ from dpselect.ledger.rows import (
     used_from,
 )
 from dpselect.ledger.standing import DataAccount, Standing, Used
+from dpselect.ledger.terms import data_text, total_of
 
 MOST = 100  # problems that are told one by one
 
@@ -161,7 +162,7 @@ def _told(found: object) -> str:
         case Used():
             return f"{found.spent} spent and {found.reserved} reserved"
         case DataAccount():
-            return f"({found.promise.epsilon}, {found.promise.delta}) for {found.unit!r}"
+            return f"{total_of(found)}, {data_text(found)}"
         case _:
             return "nothing" if found is None else str(found)
 
@@ -225,11 +226,7 @@ class Sums:
             begun, promised = before.promise, data.promise
             if begun.order is not None and (begun.order, begun.apart) != (promised.order, promised.apart):
                 yield "changes how an account composes, which is settled when it is made"
-            if name in self._asked and (before.unit, before.period, before.timezone) != (
-                data.unit,
-                data.period,
-                data.timezone,
-            ):
+            if name in self._asked and before.fixed != data.fixed:
                 yield "changes whom a promise is about after questions were asked"
         self.data[name] = data
         self.used.setdefault(

@@ -20,6 +20,7 @@ from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger import ZERO, Account, Charge, Ledger
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.question import Question
+from dpselect.ledger.sharing import Shares, Sharing
 from dpselect.ledger.standing import Standing, check_one_period
 from dpselect.parameters import Number, percent, rounded_down, rounded_up
 from dpselect.periods import periods_of
@@ -95,6 +96,7 @@ class Budget:
         self._answers: dict[str, str] = {}  # archived, since whoever has a release may alter it
         self._lock = threading.Lock()
         self._home = here()
+        self._payer = object()  # by which it knows the releases that it paid
 
     @staticmethod
     def open(
@@ -113,10 +115,18 @@ class Budget:
         """The part of the budget that no question has taken, from 0 to 1."""
         return rounded_part(1 - self._promise.part(self._taken.total))
 
-    def left_for(self, query: Priced) -> int:
-        """How many more questions like this one can be asked, if each costs its ceiling."""
-        self.check(privacy_of(query).neighbors)
-        price, taken = query.price_at(self._promise.order), self._taken
+    def left_for(self, query: Priced | Release) -> int:
+        """How many more questions like this one can be asked, if each costs its ceiling.
+
+        It may also be a release that this budget paid: then questions like the one that it answers are meant.
+        """
+        if isinstance(query, Release):
+            return self._left_at(price_paid(query, self._payer))
+        self.check(priced(query).price.neighbors)
+        return self._left_at(query.price_at(self._promise.order))
+
+    def _left_at(self, price: Price) -> int:
+        taken = self._taken
         return how_many(self._promise, price, settled=taken.settled, pending=taken.pending)
 
     def __repr__(self) -> str:
@@ -133,6 +143,11 @@ class Budget:
         if delta is None and needed and epsilon is not None and self._promise.delta:
             delta = self._usual_delta
         return parameters.price(epsilon, delta)
+
+    @property
+    def sharing(self) -> Shares:
+        """What a share of it is."""
+        return Sharing(self._promise.order, (self._promise.limits,))
 
     @property
     def _usual_delta(self) -> Fraction:
@@ -208,20 +223,30 @@ class Budget:
         )
 
     def _receipt(self, asked: Priced, spent: Spent, *, repeated: bool = False) -> Receipt:
-        cost, left, more = self._promise.part(spent), self.left, self.left_for(asked)
+        price = asked.price_at(self._promise.order)
+        cost, left, more = self._promise.part(spent), self.left, self._left_at(price)
         has = f"{percent(left)} left, enough for {more:,} more {'question' if more == 1 else 'questions'} like this one"
         sentence = f"{REPEATED}; {has}" if repeated else f"{percent(cost, up=True)} of the budget; {has}"
         numbers: dict[str, object] = {"share": cost, "left": left, "questions_left": more}
         amounts = {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.failure, "repeated": repeated}
-        return Receipt(sentence, numbers | amounts)
+        return Receipt(sentence, numbers | amounts, price, self._payer)
 
 
-def privacy_of(query: Priced) -> Privacy:
-    """The price of a question; ParameterError for what is none."""
-    price = getattr(query, "price", None)
-    if not isinstance(price, Privacy):
+def price_paid(release: Release, payer: object) -> Price:
+    """The price of the question that a release answers, as a budget keeps it in the receipt."""
+    receipt = release.charged
+    if receipt is None or receipt.price is None or receipt.payer != payer:
+        hint = "one that was stored, copied or paid by another does not say; give the Query"
+        raise ParameterError("query", "be a Query, or a release that this budget paid", "another release", hint)
+    return receipt.price
+
+
+def priced(query: Any) -> Priced:
+    """The question that was given; ParameterError for what is none."""
+    if not isinstance(getattr(query, "price", None), Privacy):
         raise ParameterError("query", "be a Query", came(query), "Query.from_dict makes one of a dict")
-    return price
+    found: Priced = query
+    return found
 
 
 def rounded_part(part: Fraction) -> float:
@@ -251,13 +276,18 @@ class LedgerBudget(Budget):
         """The part of the quota that is left, or of what the data promise if that is less; the ledger is asked."""
         return rounded_part(min(one.left for one in self._standings()))
 
-    def left_for(self, query: Priced, *, during: str | Sequence[str] | None = None) -> int:
+    def left_for(self, query: Priced | Release, *, during: str | Sequence[str] | None = None) -> int:
         """How many more questions like this one can be asked, if each costs its ceiling; the ledger is asked.
 
-        Of data that have periods: `during` those, or in each in which anything was asked.
+        Of data that have periods: `during` those, or in each in which anything was asked. A release that this account
+        paid stands for the question that it answers.
         """
-        self.check(privacy_of(query).neighbors)
-        return min(one.left_for(query.price_at(one.order)) for one in self._standings(during))
+        standings = self._standings(during)
+        if isinstance(query, Release):
+            return min(one.left_for(price_paid(query, (one.account, one.order))) for one in standings)
+        asked = priced(query)
+        self.check(asked.price.neighbors)
+        return min(one.left_for(asked.price_at(one.order)) for one in standings)
 
     @property
     def _usual_delta(self) -> Fraction:
@@ -271,6 +301,12 @@ class LedgerBudget(Budget):
         if delta is None and needed and epsilon is not None:
             delta = self._usual_delta
         return parameters.price(epsilon, delta)
+
+    @property
+    def sharing(self) -> Sharing:
+        """Of the quota, or of what is promised of the data if that is less, in any period; the ledger is asked."""
+        one = next(iter(self._standings()))
+        return Sharing(one.order, [limits for limits, _ in one.limits])
 
     def _standings(self, during: str | Sequence[str] | None = None) -> Collection[Standing]:
         with self.ledger() as ledger:
@@ -317,7 +353,9 @@ class LedgerBudget(Budget):
                 order, during = standing.order, question.periods
                 ceiling = asked.price_at(order)
                 try:
-                    reservation = ledger.reserve(self.account, ceiling, question.text, order=order, during=during)
+                    reservation = ledger.reserve(
+                        self.account, ceiling, question.text, order=order, user=question.user, during=during
+                    )
                     ledger.start(reservation)
                 except BaseException:
                     if reservation is not None:
@@ -360,11 +398,11 @@ REPEATED = "nothing: this is the stored answer to the same question"
 def _receipt(asked: Payable, spent: Charge, standing: Standing, *, repeated: bool = False) -> Receipt:
     """What it cost, and what the analyst may still use: of the quota, or of the account if that is less."""
     cost, left = standing.part(spent), rounded_part(standing.left)
-    more = standing.left_for(asked.price_at(standing.order))
-    account = standing.account
+    price, account = asked.price_at(standing.order), standing.account
+    more = standing.left_for(price)
     has = f"{percent(left)} left, enough for {more:,} more {'question' if more == 1 else 'questions'} like this one"
     took = REPEATED if repeated else f"{percent(cost, up=True)} of the budget of {account.analyst}"
     numbers: dict[str, object] = {"analyst": account.analyst, "dataset": account.dataset, "share": cost}
     numbers |= {"left": left, "questions_left": more}
     numbers |= {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.delta, "repeated": repeated}
-    return Receipt(f"{took}; {has}", numbers)
+    return Receipt(f"{took}; {has}", numbers, price, (standing.account, standing.order))

@@ -23,7 +23,7 @@ from dpselect.ledger.port import Store
 from dpselect.ledger.postgres_store import open_postgres
 from dpselect.ledger.rows import Meta
 from dpselect.ledger.sqlite_store import create_sqlite, open_sqlite
-from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods
+from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods, check_user
 from dpselect.ledger.terms import data_text
 from dpselect.parameters import Number, flag
 from dpselect.periods import Periods
@@ -74,23 +74,27 @@ class Ledger:
         epsilon: Number,
         delta: Number,
         *,
-        unit: str | None = None,
         keep: Number | None = None,
+        unit: str | None = None,
+        user: str | None = None,
         period: str | None = None,
+        time: str | None = None,
         timezone: str | None = None,
     ) -> DataAccount:
         """Promise (epsilon, delta) for all answers about the data, to all analysts together; or change the total.
 
-        `unit` says whom the promise is about (default: one user), `keep` is a share that analysts cannot use. With a
-        `period` ("day", "week", "month", "quarter" or "year" of `timezone`, by default UTC) the promise is for each
-        period by itself. What is left out stays as it is. Unit and period cannot change once a question was asked.
+        `keep` is a share that analysts cannot use. `unit` says whom the promise is about (default: one user), and
+        `user` which column holds them, so that no question takes another. With a `period` ("day", "week", "month",
+        "quarter" or "year" of `timezone`, by default UTC) the promise is for each period by itself; `time` names the
+        column that says in which one a row is. What is left out stays as it is. All but `keep` and the total cannot
+        change once a question was asked.
 
         The total may be changed at any time, also by an owner who saw answers: up, or down to what is used. How the
         account composes is settled when it is made (docs/composing.md); one of an earlier version, which added up,
         begins to compose now if its delta has room for that.
         """
         total, everybody = amount_granted(epsilon, delta), Account.everybody(dataset)
-        given = Given.read(unit, keep, period, timezone)
+        given = Given.read(keep, unit=unit, user=user, period=period, time=time, timezone=timezone)
         with self._writing() as (journal, end):
             before = journal.find_data(everybody.dataset)
             used = [one for (who, _), one in journal.all_used().items() if who == everybody]
@@ -137,12 +141,13 @@ class Ledger:
         question: str,
         *,
         order: int | None = None,
+        user: str | None = None,
         during: Periods | None = None,
     ) -> Reservation:
         """Set aside the most that a question may cost, or record that it was refused and raise BudgetError.
 
         It must fit into the analyst's quota and into the account of the data, in each period that it is about. A
-        `price` is one at the `order` of that account; an amount is one at every order.
+        `price` is one at the `order` of that account; an amount is one at every order. `user` is the column of users.
 
         No row may be read before `start`. So this entry need not be on the disk yet: it is, when `start` returns.
         """
@@ -152,8 +157,12 @@ class Ledger:
         try:
             with self._writing(durable=False) as (journal, end):
                 found = journal.standings(account, lambda data: charged_periods(data, during))
+                check_user(next(iter(found.values())).data, user)
                 if isinstance(price, Price) and any(standing.order != order for standing in found.values()):
                     raise LedgerError(f"the account of {account.dataset!r} was changed meanwhile", "ask again")
+                added = offered.without_composition
+                if any(standing.order is None for standing in found.values()) and added.renyi < added.epsilon:
+                    raise ValueError("a divergence counts by its epsilon where epsilons add up")
                 parts = {period: standing.ceiling(offered) for period, standing in found.items()}
                 refusal = next((s.refusal(parts[p], p) for p, s in found.items() if not s.admits(parts[p])), None)
                 if refusal is None:

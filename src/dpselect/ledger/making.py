@@ -21,13 +21,17 @@ SHARE = "be a share from 0 to 1, 1 excluded"
 class Given:
     """What was said; None for what was left out."""
 
-    unit: str | None
     keep: Fraction | None
+    unit: str | None
+    user: str | None
     period: str | None
+    time: str | None
     timezone: str | None
 
     @staticmethod
-    def read(unit: object, keep: Number | None, period: object, timezone: object) -> Given:
+    def read(
+        keep: Number | None, *, unit: object, user: object, period: object, time: object, timezone: object
+    ) -> Given:
         """Checked, each by itself and together."""
         if period is not None:
             period = one_of("period", period, SORTS)
@@ -36,7 +40,12 @@ class Given:
         kept = None if keep is None else rational("keep", keep, SHARE)
         if kept is not None and not 0 <= kept < 1:
             raise ParameterError("keep", SHARE, came(keep))
-        return Given(None if unit is None else clean_name("unit", unit), kept, period, timezone)
+        columns = {"user": user, "time": time}
+        for name, column in columns.items():
+            if column is not None and not (isinstance(column, str) and column.strip()):
+                raise ParameterError(name, "be the name of a column", came(column))
+        unit = None if unit is None else clean_name("unit", unit)
+        return Given(kept, unit, user, period, time, timezone)  # type: ignore[arg-type] # texts, as was looked at
 
     def account(
         self, dataset: str, total: Charge, before: DataAccount | None, used: Sequence[Used], *, asked: bool
@@ -48,18 +57,23 @@ class Given:
             made = DataAccount(dataset, Promise.of(total.epsilon, total.delta))
         else:
             made = replace(before, promise=changed(before.promise, total, used))
-        period = self.period or made.period
-        if period is None and self.timezone is not None:
-            raise ParameterError("timezone", "be left out where there is no period", self.timezone)
+        period, time = self.period or made.period, self.time or made.time
+        for name, value in (("time", time), ("timezone", self.timezone)):
+            if period is None and value is not None:
+                raise ParameterError(name, "be left out where there is no period", came(value))
+        if period is not None and time is None:
+            raise ParameterError("time", "name the column that says when, where there is a period", "nothing")
         zone = None if period is None else self.timezone or made.timezone or UTC
         unit = self.unit or (made.unit if before and period == made.period else usual_unit(period))
-        made = replace(made, unit=unit, period=period, timezone=zone)
+        made = replace(made, unit=unit, user=self.user or made.user, period=period, time=time, timezone=zone)
         made = made if self.keep is None else replace(made, keep=self.keep)
         if asked and before is not None:
-            for name in ("unit", "period", "timezone"):
-                if getattr(made, name) != getattr(before, name):
-                    must = f"stay {getattr(before, name) or 'left out'!r}, since questions were asked under it"
-                    raise ParameterError(name, must, came(getattr(made, name)), "make an account of another name")
+            for name, was in before.fixed.items():
+                now = made.fixed[name]
+                if now != was:
+                    must = f"stay {was!r}" if was else "stay left out"
+                    hint = "make an account of another name"
+                    raise ParameterError(name, f"{must}, since questions were asked under it", came(now), hint)
         return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +21,7 @@ from dpselect.ledger.budget import (
     Priced,
     Where,
     budget_of,
-    privacy_of,
+    priced,
     rounded_part,
 )
 from dpselect.ledger.charge import Charge
@@ -134,6 +134,11 @@ class PickBudget(Budget):
         self._store(question, release)
         return release
 
+    @property
+    def sharing(self) -> PickSharing:
+        """Of its picks; queries are counted for themselves."""
+        return PickSharing(self._accountant)
+
     def _cost(self, asked: Priced) -> Cost:
         """The steps of a question, and as many queries as cover the delta with which it may fail."""
         return Cost(asked.price.steps, -(-asked.price.failure // self.terms.delta_per_query))
@@ -158,10 +163,11 @@ class PickBudget(Budget):
         """Picks and queries that no question has taken."""
         return self._accountant.left
 
-    def left_for(self, query: Priced) -> int:
+    def left_for(self, query: Priced | Release) -> int:
         """How many more questions like this one can be asked, if each costs its ceiling."""
-        self.check(privacy_of(query).neighbors)
-        cost = self._cost(query)
+        asked = priced(query)
+        self.check(asked.price.neighbors)
+        cost = self._cost(asked)
         return self._accountant.questions_left(cost, cost).at_least
 
     def what_if(self, k: int = 10, *, counts: bool = False, known_domain: bool = False) -> QuestionsLeft:
@@ -211,6 +217,31 @@ class PickBudget(Budget):
         return f"PickBudget({price}, {self.remaining} left)"
 
 
+@dataclass(frozen=True)
+class PickSharing:
+    """Shares of the picks of a budget."""
+
+    accountant: PickAccountant
+
+    def part(self, query: Priced) -> Fraction | None:
+        """The part of the picks that a question takes at most; None where a step is larger than this budget counts."""
+        try:
+            return self.accountant.picks(query.price.steps) / self.accountant.terms.k_star
+        except ParameterError:
+            return None
+
+    def delta(self, share: Fraction) -> Fraction:  # noqa: ARG002
+        """That of one query."""
+        return self.accountant.terms.delta_per_query
+
+    def start(self, share: Fraction) -> Fraction:
+        """The epsilon of so many picks."""
+        return self.accountant.terms.epsilon_per_pick * self.accountant.terms.k_star * share
+
+    def check_failure(self, query: Priced, share: Fraction) -> None:
+        """A larger delta takes more queries."""
+
+
 class Deposit:
     """The total, set aside in a ledger when it is made; started before the first row is read; closed once.
 
@@ -226,7 +257,8 @@ class Deposit:
         asked = {"epsilon": terms.epsilon, "delta": terms.delta, "k_star": terms.k_star, "l_star": terms.l_star}
         with budget.ledger() as ledger:
             total, what = Charge.up(terms.epsilon, terms.delta), question("picks", asked, {}, False)
-            self._reservation = ledger.reserve(budget.account, total, what.text)
+            column = ledger.data_account(budget.account.dataset).user  # which each question is asked for again
+            self._reservation = ledger.reserve(budget.account, total, what.text, user=column)
 
     def start(self) -> None:
         """The ledger knows from now on that rows may be read, so that the total can no longer go back whole."""

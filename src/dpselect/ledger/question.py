@@ -24,6 +24,7 @@ class Question:
 
     text: str
     repeatable: bool
+    user: str | None = None  # the column that says whose a row is
     periods: Periods | None = None  # that it is about
 
 
@@ -32,6 +33,8 @@ def question(
     asked: Mapping[str, object],
     data: Mapping[str, object],
     pinned: bool,
+    *,
+    user: str | None = None,
     periods: Periods | None = None,
 ) -> Question:
     """The canonical text: keys in order, numbers as exact fractions."""
@@ -39,7 +42,7 @@ def question(
     known = not isinstance(domain, Column) or is_fixed(domain.source)
     body = {"form": FORM, "verb": verb, "asked": _canonical(asked), "data": _canonical(data)}
     text = json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return Question(text, pinned and known, periods)
+    return Question(text, pinned and known, user, periods)
 
 
 def _canonical(value: object) -> Json:

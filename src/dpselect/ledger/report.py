@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpselect.errors import LedgerError
-from dpselect.ledger.account import EVERYBODY, Account, seen
+from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, seen
 from dpselect.ledger.audit import Sums
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Entry, Kind
@@ -93,13 +93,19 @@ class _Record:
         data = self.sums.data.get(self.dataset)
         if data is None or entry.kind in (Kind.GRANT, Kind.READ, Kind.REFUSED, Kind.REPEAT):
             return
-        for period in question.parts if entry.kind is not Kind.DATA else self._periods():
+        for period in question.parts if entry.kind is not Kind.DATA else self.periods():
             used = self.sums.used.get((Account.kept(self.dataset, EVERYBODY), period), Used())
             part = data.promise.limits.part(used.total.sums)
             self.used.append({"when": entry.at, "number": entry.number, "period": period, "used": float(part)})
 
-    def _periods(self) -> list[str]:
-        return [period for (who, period) in self.sums.used if who == Account.kept(self.dataset, EVERYBODY)]
+    def periods(self) -> dict[str, Used]:
+        """What all analysts used, in each period in which something was asked; or ever, of data without periods."""
+        data, everybody = self.sums.data[self.dataset], Account.kept(self.dataset, EVERYBODY)
+        of_all = sorted(
+            ((period, used) for (who, period), used in self.sums.used.items() if who == everybody),
+            key=lambda one: one[0],
+        )
+        return {period: used for period, used in of_all if (period != ALWAYS) == (data.period is not None)}
 
 
 def report(ledger: Ledger, dataset: str) -> dict[str, Json]:
@@ -132,11 +138,9 @@ def report(ledger: Ledger, dataset: str) -> dict[str, Json]:
 
 
 def _periods(data: DataAccount, record: _Record) -> list[Json]:
-    everybody, limits = Account.kept(data.dataset, EVERYBODY), data.promise.limits
-    found = {period: used for (who, period), used in sorted(record.sums.used.items(), key=lambda one: one[0][1])
-             if who == everybody}  # fmt: skip
+    limits = data.promise.limits
     rows: list[Json] = []
-    for period, used in found.items():
+    for period, used in record.periods().items():
         total = used.total
         row: Mapping[str, Json] = {
             "period": period or None,

@@ -15,22 +15,31 @@ from dpselect.parameters import percent, rounded_down, rounded_up
 from dpselect.periods import Periods
 
 USER = "one user"
+FIXED = ("unit", "user", "period", "time", "timezone")
 
 
 @dataclass(frozen=True)
 class DataAccount:
     """What is promised about the data of one name, to every unit: all answers to all analysts, in each period.
 
-    `unit` is whom the promise is about. `keep` is the share that analysts cannot use for now. With a `period` the unit
-    is one user in one such period of `timezone`, and each has the whole promise for itself.
+    `unit` is whom the promise is about, and `user` the column that says whose a row is, if that is fixed. `keep` is
+    the share that analysts cannot use for now. With a `period` the unit is one user in one such period of `timezone`
+    by the column `time`, and each has the whole promise for itself.
     """
 
     dataset: str
     promise: Promise
     unit: str = USER
     keep: Fraction = Fraction(0)
+    user: str | None = None
     period: str | None = None
+    time: str | None = None
     timezone: str | None = None
+
+    @property
+    def fixed(self) -> dict[str, str | None]:
+        """What cannot change once a question was asked."""
+        return {name: getattr(self, name) for name in FIXED}
 
     @property
     def open_to_analysts(self) -> Limits:
@@ -127,7 +136,7 @@ class Standing:
 
 def _refusal(who: str, limits: Limits, used: Charge, ceiling: Charge) -> BudgetError:
     room = max(Fraction(0), limits.failure - used.delta)
-    if ceiling.delta > room:
+    if ceiling.delta > room or used.delta > limits.failure:
         return BudgetError(
             f"the question may fail with a delta of {rounded_up(ceiling.delta)}, and {who} has {rounded_down(room)} "
             "left for that",
@@ -147,14 +156,21 @@ def charged_periods(data: DataAccount, during: Periods | None) -> tuple[str, ...
     if data.period is None:
         check_one_period(during)
         return (ALWAYS,)
-    said = {"period": data.period, "timezone": data.timezone}
-    for name, wanted in said.items():
+    for name in ("period", "time", "timezone"):
+        wanted = getattr(data, name)
         given = None if during is None else during.said[name]
         if given != wanted:
-            hint = f"say time=, period={data.period!r}, timezone={data.timezone!r} and during="
+            hint = f"say time={data.time!r}, period={data.period!r}, timezone={data.timezone!r} and during="
             must = f"be {wanted} as in the account of {data.dataset!r}"
             raise ParameterError(name, must, "nothing" if given is None else came(given), hint)
     return during.names if during is not None else ()
+
+
+def check_user(data: DataAccount, user: str | None) -> None:
+    """Where an account says which column holds its users, no other may be taken for them."""
+    if data.user is not None and user != data.user:
+        must = f"be {data.user!r}, which the account of {data.dataset!r} is about"
+        raise ParameterError("user", must, "nothing" if user is None else came(user))
 
 
 def check_one_period(during: Periods | None) -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpselect.accounting.promise import Promise
 from dpselect.ledger.charge import Charge
-from dpselect.ledger.standing import DataAccount
+from dpselect.ledger.standing import FIXED, DataAccount
 
 
 def total_of(data: DataAccount) -> Charge:
@@ -23,7 +23,9 @@ def data_text(data: DataAccount) -> str:
         "order": promise.order,
         "apart": str(promise.apart),
         "keep": str(data.keep),
+        "user": data.user,
         "period": data.period,
+        "time": data.time,
         "timezone": data.timezone,
     }
     return json.dumps(says, ensure_ascii=True, separators=(",", ":"))
@@ -33,13 +35,13 @@ def data_from(dataset: str, total: Charge, text: str) -> DataAccount:
     """What was written; ValueError for what cannot have been."""
     try:
         says = json.loads(text)
-        order, unit, period, timezone = (says[name] for name in ("order", "unit", "period", "timezone"))
+        order, fixed = says["order"], {name: says[name] for name in FIXED}
         apart, keep = Fraction(says["apart"]), Fraction(says["keep"])
     except (TypeError, KeyError, ArithmeticError):
         raise ValueError("no terms") from None
-    sound = isinstance(unit, str) and all(one is None or isinstance(one, str) for one in (period, timezone))
+    sound = isinstance(fixed["unit"], str) and all(one is None or isinstance(one, str) for one in fixed.values())
     if not sound or not (order is None or (type(order) is int and order >= 2)):
         raise ValueError("no terms")
     if not 0 <= keep <= 1 or not 0 <= apart <= total.delta or (order is None and apart):
         raise ValueError("no terms")
-    return DataAccount(dataset, Promise(total.epsilon, total.delta, order, apart), unit, keep, period, timezone)
+    return DataAccount(dataset, Promise(total.epsilon, total.delta, order, apart), keep=keep, **fixed)

@@ -16,6 +16,7 @@ import numpy as np
 
 NONE = -math.inf
 OUTWARD = 1 + 1e-12  # far more than the rounding of a few logarithms
+FACTORS = 1000  # of a product over k picks that are taken as they are
 
 
 def each(beta: float, times: int) -> float:
@@ -23,9 +24,9 @@ def each(beta: float, times: int) -> float:
     return -math.expm1(math.log1p(-beta) / times)
 
 
-def others(candidates: int) -> float:
-    """ln of (the number of candidates - 1)."""
-    return math.log(candidates - 1) if candidates > 1 else NONE
+def others(candidates: int, k: int = 1) -> float:
+    """ln of (the number of candidates - k)."""
+    return math.log(candidates - k) if candidates > k else NONE
 
 
 def log_sets(items: int, k: int) -> float:
@@ -46,6 +47,21 @@ def _but_one(logarithm: float) -> float:
 def exponential(rate: Fraction, many: float, beta: float) -> Fraction:
     """The gap of one choice by weights exp(rate score): t = ln(many (1 - beta) / beta) / rate."""
     return _over(many + math.log1p(-beta) - math.log(beta), rate)
+
+
+def kth(rate: Fraction, many: float, k: int, beta: float) -> Fraction:
+    """The gap to the k-th best of k such choices, each among what is left: t = (many - ln m) / rate.
+
+    Here m solves (1 + m / 1) ... (1 + m / k) = 1 / (1 - beta), and `many` is ln of (the number of candidates - k).
+    Beyond the first factors, ln(1 + m / i) is taken for m / i, whose sum is at most m times a difference of logarithms.
+    """
+    first, rest = 1 / np.arange(1, min(k, FACTORS) + 1), math.log(k / FACTORS) if k > FACTORS else 0.0
+    whole = -math.log1p(-beta)
+    low, high = whole / (1 + math.log(k)), math.expm1(whole)
+    while high - low > 1e-13 * high:
+        m = (low + high) / 2
+        low, high = (m, high) if math.fsum(np.log1p(m * first)) + m * rest <= whole else (low, m)
+    return _over(many - math.log(low), rate)
 
 
 def flipped(rate: Fraction, many: float, beta: float) -> Fraction:

@@ -102,9 +102,13 @@ class Quantile:
         return Near.rank(places, self.grid.points, q, reach.__ceil__())
 
     def gap(self, beta: float) -> Fraction:
-        """No quantile misses its rank by more users than this, but with probability beta. Some point has miss 0."""
+        """No quantile misses its rank by more users than this, but with probability beta. Some point has miss 0.
+
+        A miss is a multiple of 1 / b, where q = a / b: one that is below t is at most the largest of them below t.
+        """
         many, miss = gaps.others(self.grid.points), gaps.each(beta, len(self.shares))
-        return max(gaps.exponential(self.rate(q), many, miss) for q in self.shares)
+        below = (gaps.exponential(self.rate(q), many, miss) * q.denominator for q in self.shares)
+        return max(Fraction(max(0, t.__ceil__() - 1), q.denominator) for t, q in zip(below, self.shares, strict=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from dpselect import parameters
+from dpselect.errors import ParameterError, came
 from dpselect.parameters import Number
+from dpselect.queries.by_share import by_share, three_digits
 from dpselect.queries.query import Query
 
+if TYPE_CHECKING:
+    from dpselect.ledger.sharing import Shares
+
 Asked = TypeVar("Asked", bound=Query)
+ACCURACIES = ("within", "users_for")  # in place of epsilon
 
 
 class Paying(Protocol):
@@ -18,6 +25,11 @@ class Paying(Protocol):
         """The price as parameters of the question."""
         ...
 
+    @property
+    def sharing(self) -> Shares:
+        """What a share of it is."""
+        ...
+
 
 def at_price(
     kind: type[Asked],
@@ -25,10 +37,41 @@ def at_price(
     *,
     epsilon: Number | None,
     delta: Number | None = None,
+    share: Number | None = None,
     needed: bool = False,
     **given: Any,
 ) -> Asked:
-    """The question of a verb; `needed` says that it needs a delta, whether or not one was named."""
+    """The question of a verb; `needed` says that it needs a delta, whether or not one was named.
+
+    For a `share` of the budget it has the largest epsilon, of three digits, whose ceiling takes no more. What others
+    took changes nothing, so the same share is the same question. Where an accuracy is named, the epsilon follows from
+    it, and the budget says no more than the delta.
+    """
+    near = next((name for name in ACCURACIES if given.get(name) is not None), None)
+    if share is None:
+        price = parameters.price(epsilon, delta)
+        if near is not None and epsilon is None and paying is not None:
+            return kind(**given, **(paying.price(kind.verb, 1, delta, needed=needed) | {"epsilon": None}))
+        return kind(**given, **(paying.price(kind.verb, epsilon, delta, needed=needed) if paying else price))
+    wanted = parameters.share("share", share)
+    if epsilon is not None:
+        raise ParameterError("share", "be left out where epsilon is given", came(share))
+    if near is not None:
+        raise ParameterError("share", f"be left out where {near} is given", came(share))
     if paying is None:
-        return kind(**given, **parameters.price(epsilon, delta))
-    return kind(**given, **paying.price(kind.verb, epsilon, delta, needed=needed))
+        hint = "budget=dps.Budget(epsilon=, delta=), or --budget FILE; or give epsilon"
+        raise ParameterError("share", "be given with a budget, which it is a share of", came(share), hint)
+    shares = paying.sharing
+    if delta is None and needed:
+        of_share = shares.delta(wanted)
+        if not of_share:
+            hint = "make a budget with a delta, or give a domain where there is one"
+            raise ParameterError("delta", "be in the budget for this question", "0", hint)
+        delta = three_digits(min(parameters.DELTA, of_share))
+
+    def made(each: Fraction) -> Asked:
+        return kind(**given, **parameters.price(each, delta))
+
+    found: Asked = by_share(made, shares.part, wanted, shares.start(wanted))
+    shares.check_failure(found, wanted)
+    return found

@@ -107,6 +107,7 @@ def choose(
     scores: Input,
     *,
     epsilon: Number | None = None,
+    share: Number | None = None,
     sensitivity: Number = 1,
     monotonic: bool = False,
     neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
@@ -122,8 +123,9 @@ def choose(
     `scores` is an array (an index is chosen), a mapping from label to score, a pandas Series (a label of its index
     is chosen), or a Histogram. `method` is
     "exponential", "permute-and-flip" (never worse in expectation at this epsilon, dearer in composition) or
-    "noisy-max". With `budget` it is paid, as for a Dataset; scores have no fingerprint, so a stored answer is found
-    again only where the budget's `snapshot` names their state. Raises ParameterError before any score is looked at.
+    "noisy-max". With `budget` it is paid, as for a Dataset, also by `share`; scores have no fingerprint, so a stored
+    answer is found again only where the budget's `snapshot` names their state. Raises ParameterError before any score
+    is looked at.
 
         >>> choose({"left": 3, "right": 90}, epsilon=1, monotonic=True).labels
         ['right']
@@ -133,6 +135,7 @@ def choose(
         ChooseQuery,
         paying,
         epsilon=epsilon,
+        share=share,
         sensitivity=sensitivity,
         monotonic=monotonic,
         neighbors=neighbors,

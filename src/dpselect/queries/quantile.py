@@ -18,6 +18,7 @@ from dpselect.privacy import Privacy
 from dpselect.queries.at_price import at_price
 from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.query import INNER, Ready
+from dpselect.queries.within import Asked, asked_for, price_for
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA
 from dpselect.release.formatting import Json
@@ -39,7 +40,8 @@ CALLERS = "Every value is the one value of one user."
 class QuantileQuery(OfValues):
     """The values below which shares q of all users' values lie; `per_user` is None where each user has one value.
 
-    The price is (epsilon, delta) for all of them; or, on a budget that counts picks, `epsilon_per_pick` for each.
+    The price is (epsilon, delta) for all of them; or what follows from `within`, the most users by which a rank may be
+    missed; or, on a budget that counts picks, `epsilon_per_pick` for each.
     """
 
     verb: ClassVar[str] = "quantile"
@@ -51,19 +53,16 @@ class QuantileQuery(OfValues):
     delta: Number = 0
     step: Number | None = None
     per_user: PerUser | str | None = PerUser.RANDOM
+    within: int | None = None
     epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
     mechanism: Quantile = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         which = None if self.per_user is None else PerUser(parameters.one_of("per_user", self.per_user, PerUser))
-        mechanism = Quantile(
-            q=self.q,
-            bounds=self.bounds,
-            step=self.step,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            epsilon_per_pick=self.epsilon_per_pick,
-        )
+        if self.within is None:
+            mechanism = self._mechanism(epsilon=self.epsilon, epsilon_per_pick=self.epsilon_per_pick)
+        else:
+            mechanism = self._near_enough()
         grid = mechanism.grid
         settle(self, q=mechanism.shares, bounds=(grid.low, grid.high), step=grid.step, delta=mechanism.delta)
         settle(self, per_user=which, mechanism=mechanism)
@@ -71,6 +70,21 @@ class QuantileQuery(OfValues):
             settle(self, epsilon=mechanism.privacy.epsilon)
         if self.epsilon_per_pick is not None:
             settle(self, epsilon_per_pick=mechanism.epsilon_per_pick)
+
+    def _mechanism(self, **price: Number | None) -> Quantile:
+        return Quantile(q=self.q, bounds=self.bounds, step=self.step, delta=self.delta, **price)
+
+    def _near_enough(self) -> Quantile:
+        """The mechanism whose price follows from what was asked of it."""
+        wanted = asked_for("within", self.within, epsilon=self.epsilon, epsilon_per_pick=self.epsilon_per_pick)
+        cheaper = "; so is a coarser step" + ("" if self.delta else ", and a small delta for several quantiles")
+        epsilon = price_for("within", wanted, lambda one: self._mechanism(epsilon=one).gap(BETA), cheaper)
+        mechanism = self._mechanism(epsilon=epsilon)
+        rank = "rank" if len(mechanism.shares) == 1 else "ranks"
+        whereof = f"within {accuracy.said_users(wanted)} of the {rank}"
+        asked = Asked(name="within", wanted=wanted, epsilon=epsilon, whereof=whereof)
+        settle(self, within=wanted, asked=asked)
+        return mechanism
 
     def to_dict(self) -> dict[str, Json]:
         """The question in JSON types; one about values of the caller's own has no rule for users with several."""
@@ -92,6 +106,7 @@ class QuantileQuery(OfValues):
             "epsilon": self.mechanism.privacy.epsilon,
             "delta": self.delta,
             "per_user": None if self.per_user is None else str(self.per_user),
+            **({} if self.within is None else {"within": self.within}),
         }
 
     def ready(self, engine: Engine) -> Ready:
@@ -106,7 +121,8 @@ class QuantileQuery(OfValues):
         items = tuple(Item(value, i + 1, None) for i, value in enumerate(found))
         good = accuracy.ranks(self.mechanism.gap(BETA), several=len(items) > 1)
         privacy, secure = self.statement(), draws.secure
-        return Release(items=items, kind=Kind.VALUES, privacy=privacy, secure=secure, accuracy=good)
+        release = Release(items=items, kind=Kind.VALUES, privacy=privacy, secure=secure, accuracy=good)
+        return release if self.asked is None else self.asked.told(release)
 
     @property
     def sentence(self) -> str:
@@ -135,6 +151,8 @@ def quantile(
     *,
     bounds: Bounds,
     epsilon: Number | None = None,
+    share: Number | None = None,
+    within: int | None = None,
     delta: Number = 0,
     step: Number | None = None,
     budget: Budget | Where | None = None,
@@ -146,15 +164,17 @@ def quantile(
     Guarantee: (epsilon, delta)-DP for one user coming or going, if every user has one value in `values`. `bounds` are
     two numbers chosen without looking at the data; what lies beyond counts as the bound, and what is missing does not
     count. The answer is a point low + i `step`; without a step the points are very dense. Several q share the price,
-    and a small delta makes them more accurate. With `budget` it is paid, as for a Dataset; values
-    have no fingerprint, so a stored answer is found again only where the budget's `snapshot` names their state. Raises
-    ParameterError before any value is looked at.
+    and a small delta makes them more accurate. `within`, in place of epsilon, is the most users by which a rank may be
+    missed, 95 times of 100: the price follows (docs/within.md). With `budget` it is paid, as for a Dataset, also by
+    `share`; values have no fingerprint, so a stored answer is found again only where the budget's `snapshot` names
+    their state. Raises ParameterError before any value is looked at.
 
         >>> quantile([30] * 50 + [40] * 60, bounds=(0, 120), step=1, epsilon=9).labels
         [40]
     """
     paying = budget_of(budget)
-    query = at_price(QuantileQuery, paying, epsilon=epsilon, delta=delta, q=q, bounds=bounds, step=step, per_user=None)
+    asked: dict[str, Any] = {"q": q, "bounds": bounds, "step": step, "per_user": None, "within": within}
+    query = at_price(QuantileQuery, paying, epsilon=epsilon, delta=delta, share=share, **asked)
     return paid(query, "values", values, budget=paying, fresh=fresh, draws=draws)
 
 
@@ -163,6 +183,8 @@ def median(
     *,
     bounds: Bounds,
     epsilon: Number | None = None,
+    share: Number | None = None,
+    within: int | None = None,
     step: Number | None = None,
     budget: Budget | Where | None = None,
     fresh: bool = False,
@@ -174,6 +196,8 @@ def median(
         MEDIAN,
         bounds=bounds,
         epsilon=epsilon,
+        share=share,
+        within=within,
         step=step,
         budget=budget,
         fresh=fresh,

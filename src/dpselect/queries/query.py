@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -24,6 +24,7 @@ from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.release.accuracy import said_items
 
 if TYPE_CHECKING:
+    from dpselect.queries.within import Asked
     from dpselect.release.formatting import Json
     from dpselect.release.release import Release
     from dpselect.texts.text import Words
@@ -66,6 +67,8 @@ class Query(ABC):
 
     verb: ClassVar[str]
     unfit: ClassVar[tuple[str, ...]] = ()  # what the data may not say, because this question has no use for it
+
+    asked: Asked | None = field(init=False, repr=False, compare=False, default=None)  # the accuracy it was priced by
 
     @property
     @abstractmethod

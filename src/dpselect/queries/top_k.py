@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
+from dpselect.accounting.two_prices import Price
 from dpselect.domain import Domain, domain_of, most_items, refuse_more
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
@@ -23,6 +24,7 @@ from dpselect.release.release import Release
 
 if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+    from dpselect.queries.within import Asked
 
 PEELING, LIMITED, DISCOVER, SEQUENCE = "peeling", "limited-domain", "discover", "joint-sequence"
 FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
@@ -48,8 +50,9 @@ UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar 
 class TopKQuery(Query):
     """The k items that most distinct users share.
 
-    The price is (epsilon, delta) for the whole answer; or, on a budget that counts picks,
-    `epsilon_per_pick` for each pick and `delta_threshold` for bottom.
+    The price is (epsilon, delta) for the whole answer; or what follows from `within`, by how many users an item may be
+    below the k-th best; or, on a budget that counts picks, `epsilon_per_pick` for each pick and `delta_threshold` for
+    bottom.
     """
 
     verb: ClassVar[str] = "top_k"
@@ -63,6 +66,7 @@ class TopKQuery(Query):
     method: str = AUTO
     ranked: bool = True
     max_items_per_user: int | None = None
+    within: int | None = None
     epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
     delta_threshold: Number | None = field(default=None, metadata=INNER)
     plan: Plan = field(init=False, repr=False, compare=False)
@@ -77,13 +81,19 @@ class TopKQuery(Query):
         if self.epsilon_per_pick is not None:
             self._settle_pick(domain)
         else:
-            delta = parameters.delta_or_default(self.delta, needed=domain is None)
-            settle(self, epsilon=parameters.epsilon("epsilon", self.epsilon), delta=delta)
+            settle(self, delta=parameters.delta_or_default(self.delta, needed=domain is None))
+            if self.within is None:
+                settle(self, epsilon=parameters.epsilon("epsilon", self.epsilon))
         where = " without a domain" if domain is None else " with a domain"
         method = methods.checked("top_k", self.method, domain=domain is not None, where=where)
         if self.epsilon_per_pick is not None and method not in (AUTO, PEELING, LIMITED):
             raise ParameterError("epsilon", f"be given for {method}, which makes no picks", "nothing")
-        plan = self._of_picks(domain) if self.epsilon_per_pick is not None else self._planned(method, domain)
+        if self.within is not None:
+            plan = self._near_enough(method, domain)
+        elif self.epsilon_per_pick is not None:
+            plan = self._of_picks(domain)
+        else:
+            plan = self._planned(method, domain, Fraction(self.epsilon))  # type: ignore[arg-type]
         settle(self, plan=plan, k=plan.selector.k, k_bar=None if self.k_bar is None else plan.k_bar)
 
     def _settle_pick(self, domain: Domain | None) -> None:
@@ -113,9 +123,15 @@ class TopKQuery(Query):
             "counts": self.counts,
             "k_bar": self.plan.k_bar,
             "method": self.plan.method,
+            **({} if self.within is None else {"within": self.within}),
         }
 
     def ready(self, engine: Engine) -> Ready:
+        """How the engine answers it, and what accuracy was asked for."""
+        answer, asked = self._ready(engine), self.asked
+        return answer if asked is None else lambda draws, progress: asked.told(answer(draws, progress))
+
+    def _ready(self, engine: Engine) -> Ready:
         """By the items of every user, by those of k_bar + 1 items with most users, or by all of a domain that fits."""
         plan, domain = self.plan, self.known
         if plan.of_sets:
@@ -136,6 +152,14 @@ class TopKQuery(Query):
         """The steps that an answer took."""
         return self.plan.steps(len(release))
 
+    def price_at(self, order: int | None) -> Price:
+        """What any answer costs at most an account of this Rényi order."""
+        return self.plan.price_at(order)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        """What an answer cost it."""
+        return self.plan.cost_at(release, order)
+
     @property
     def known(self) -> Domain | None:
         """The domain, where it is known."""
@@ -143,9 +167,9 @@ class TopKQuery(Query):
 
     # ---- planning -------------------------------------------------------------------------------------------
 
-    def _planned(self, method: str, domain: Domain | None) -> Plan:
+    def _planned(self, method: str, domain: Domain | None, epsilon: Fraction) -> Plan:
         """The mechanism, and the price of all of it."""
-        epsilon, delta = Fraction(self.epsilon), Fraction(self.delta)  # type: ignore[arg-type]
+        delta = Fraction(self.delta)  # type: ignore[arg-type]
         bound, why = self.max_items_per_user, ""
         if domain is not None:
             self._check_known(domain)
@@ -174,6 +198,24 @@ class TopKQuery(Query):
         if method in (AUTO, LIMITED):
             return self._limited(epsilon, delta)
         return self._noised(method, epsilon, delta)
+
+    def _near_enough(self, method: str, domain: Domain | None) -> Plan:
+        """The plan whose price follows from what was asked of it; of several the one that costs least."""
+        from dpselect.queries.top_k_within import near_enough
+        from dpselect.queries.within import asked_for
+
+        wanted = asked_for("within", self.within, epsilon=self.epsilon, epsilon_per_pick=self.epsilon_per_pick)
+        names = [method]
+        if method == AUTO:
+            known = [PEELING] if self.ranked else [PEELING, "canonical-set"]
+            names = [LIMITED] if domain is None else known
+
+        def named(name: str) -> tuple[Asked, Plan]:
+            return near_enough(wanted, domain, lambda epsilon: self._planned(name, domain, epsilon))
+
+        asked, plan = min(map(named, names), key=lambda found: found[0].epsilon)
+        settle(self, within=wanted, asked=asked)
+        return plan
 
     def _check_known(self, domain: Domain) -> None:
         if self.k_bar is not None:

@@ -7,6 +7,8 @@ from fractions import Fraction
 
 from dpselect import parameters
 from dpselect.accounting.calibration import COUNT_SHARE
+from dpselect.accounting.renyi_prices import divergence, up
+from dpselect.accounting.two_prices import Price, ceiling
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
@@ -15,9 +17,10 @@ from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.parameters import Number, Progress
-from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
+from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
+from dpselect.queries.found import found_by
 from dpselect.queries.top_k_plan import Plan, fresh_counts, noise
-from dpselect.queries.union import chosen_bound, found_by
+from dpselect.queries.union import chosen_bound
 from dpselect.queries.union_terms import BOUND_SHARE, MOST_ITEMS, bound_chooser, without_curve
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, whole
@@ -69,6 +72,27 @@ class FoundTop(Plan):
 
     selector: Discovery
     ready: DiscoverThenPeel | None
+
+    def price_at(self, order: int | None) -> Price:
+        """What any answer costs at most an account of this Rényi order; that of any bound, where it is chosen."""
+        return self._price(self.ready, order)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        """What an answer cost it: the bound is a part of the answer."""
+        most = release.privacy.parameters.get("max_items_per_user")
+        return self._price(self.ready or (self.selector.mechanism(most) if isinstance(most, int) else None), order)
+
+    def _price(self, made: DiscoverThenPeel | None, order: int | None) -> Price:
+        """The choice of the bound, the union and the ranking: docs/composing.md, "A union"."""
+        if order is None:
+            return ceiling(self.privacy, None)
+        asked = self.selector
+        left = divergence(PureDP(asked.epsilon - asked.for_bound), order)
+        if made is not None:
+            found = made.divergence(order)
+            left = left if found is None else min(left, up(found))
+        renyi = divergence(BoundedRange(asked.for_bound), order) + left
+        return Price(asked.epsilon, renyi, asked.delta, added=asked.epsilon)
 
     @property
     def of_sets(self) -> bool:

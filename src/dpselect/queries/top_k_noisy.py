@@ -28,6 +28,18 @@ class NoisyTop(Plan):
         """How many items with most users are looked at."""
         return k_bar_of(self.selector)
 
+    def shortfall(self, candidates: int | None) -> int:  # noqa: ARG002
+        """By how much an item may be below the k-th best: it is left out then, or stands below."""
+        return noisy_limited_domain.gap(self.selector, BETA)
+
+    def width(self) -> int:
+        """How near all counts are at once."""
+        return self.selector.width(BETA) if self.counts else 0
+
+    def reach(self) -> int:
+        """How far above rank k_bar + 1 nothing is missing."""
+        return noisy_limited_domain.reach(self.selector, BETA)
+
     def select(self, aggregate: Histogram, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
         """The answer for counts."""
         s = self.selector
@@ -38,7 +50,7 @@ class NoisyTop(Plan):
         if self.counts:
             told = Counts.within(noisy, width, accuracy.counts_together(width, s.max_items_per_user))
         good = accuracy.ranking(noisy_limited_domain.gap(s, BETA))
-        good += accuracy.ends_early(noisy_limited_domain.reach(s, BETA), self.k_bar + 1)
+        good += accuracy.ends_early(self.reach(), self.k_bar + 1)
         labels = list(rows.names(picks)) if picks else []
         return Release(
             items=tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels)),

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpselect.accounting.composition import basic
+from dpselect.accounting.two_prices import Price, ceiling, of_outcome
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import candidates
@@ -49,6 +50,18 @@ class Plan(ABC):
         """Does it select by the items of every user? The others need counts only."""
         return False
 
+    def shortfall(self, candidates: int | None) -> int | None:  # noqa: ARG002 - only a known domain has a number of them
+        """No item that comes back has fewer users than the k-th best by more, `TIMES` times of 100; None: not known."""
+        return None
+
+    def width(self) -> int:
+        """All counts that were asked for lie within so many users of the true ones at once, `TIMES` times of 100."""
+        return 0 if self.counter is None else self.counter.width(BETA, self.counter.k)
+
+    def reach(self) -> int | None:
+        """While an item has more users than the one at rank k_bar + 1 by more, the list does not end early."""
+        return None
+
     def stated(self, used: dict[str, object], sentences: Sequence[str]) -> Statement:
         """What is promised, in numbers and in sentences, also of the counts that were asked for."""
         if self.counter is not None:
@@ -69,6 +82,14 @@ class Plan(ABC):
     def spent(self, found: int) -> ApproxDP:  # noqa: ARG002
         """What an answer of `found` items costs."""
         return self.privacy.approx
+
+    def price_at(self, order: int | None) -> Price:
+        """What any answer costs at most an account of this Rényi order."""
+        return ceiling(self.privacy, order)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        """What an answer cost it."""
+        return of_outcome(self.privacy, self.steps(len(release)), order)
 
 
 @dataclass(frozen=True)
@@ -156,6 +177,10 @@ class PeeledTop(Picks):
 
     selector: Peeling
 
+    def shortfall(self, candidates: int | None) -> int | None:
+        """By how much an item may be below the k-th best."""
+        return None if candidates is None else whole(self.selector.shortfall(BETA, candidates))
+
     def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
         """Among all items of the domain."""
         among = candidates(histogram)
@@ -174,11 +199,19 @@ class LimitedTop(Picks):
         """How many items with most users are looked at."""
         return self.selector.terms.k_bar
 
+    def shortfall(self, candidates: int | None) -> int:  # noqa: ARG002
+        """By how much an item may be below the k-th best."""
+        return whole(self.selector.terms.shortfall(BETA))
+
+    def reach(self) -> int:
+        """How far above rank k_bar + 1 nothing is missing."""
+        return whole(self.selector.terms.reach(BETA))
+
     def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
         """Among the first k_bar items."""
-        rows, terms = top_rows(histogram, self.k_bar + 1), self.selector.terms
-        good = accuracy.ranking(whole(terms.gap(BETA)))
-        good += accuracy.ends_early(whole(terms.reach(BETA)), self.k_bar + 1)
+        rows = top_rows(histogram, self.k_bar + 1)
+        good = accuracy.ranking(whole(self.selector.terms.gap(BETA)))
+        good += accuracy.ends_early(self.reach(), self.k_bar + 1)
         return (self.selector.picks(rows, draws), rows.counts, rows.names), good
 
     def said(self) -> tuple[dict[str, object], list[str]]:

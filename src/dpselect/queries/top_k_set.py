@@ -25,6 +25,10 @@ class SetTop(Plan):
 
     selector: JointSet | CanonicalSet | JointPermuteAndFlip | JointSequence
 
+    def shortfall(self, candidates: int | None) -> int | None:
+        """By how much an item may be below the k-th best: no more than by the loss of the set."""
+        return None if candidates is None else whole(self.selector.gap(BETA, candidates))
+
     def select(self, aggregate: Histogram, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
         """The answer for counts. Items of a set come in an order of their own, or by their noisy counts."""
         among = ranked(aggregate, self.selector.k)

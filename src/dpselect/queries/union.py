@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpselect.accounting.two_prices import Price
 from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.port import Engine
-from dpselect.mechanisms import RenyiShaped
 from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
@@ -26,10 +26,12 @@ from dpselect.mechanisms.set_union.rounds import bounded, without
 from dpselect.methods import AUTO
 from dpselect.parameters import Progress
 from dpselect.privacy import weak_points
+from dpselect.queries.found import found_by
 from dpselect.queries.query import Ready
+from dpselect.queries.union_price import union_price
 from dpselect.queries.union_terms import BOUND_SHARE, BOUNDS, UnionTerms, chosen_method
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, TIMES, Accuracy, interval, said_items, said_users
+from dpselect.release.accuracy import BETA, Accuracy, interval
 from dpselect.release.release import Item, Kind, Release, Statement
 from dpselect.texts.token_stream import TokenStream, level_by_level
 
@@ -40,7 +42,21 @@ ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time
 class UnionQuery(UnionTerms):
     """All items that enough distinct users share, or the n-grams of a text."""
 
+    def price_at(self, order: int | None) -> Price:
+        """What any answer costs at most an account of this Rényi order."""
+        return union_price(self, self.most, order)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        """What an answer cost it: a bound that was chosen is a part of the answer."""
+        most = release.privacy.parameters.get("max_items_per_user") if self.chosen else self.most
+        return union_price(self, most if isinstance(most, int) else None, order)
+
     def ready(self, engine: Engine) -> Ready:
+        """How the engine answers it, and what accuracy was asked for."""
+        answer, asked = self._ready(engine), self.asked
+        return answer if asked is None else lambda draws, progress: asked.told(answer(draws, progress))
+
+    def _ready(self, engine: Engine) -> Ready:
         """By the items of every user: the tokens of a text, items that stay in the engine, or items in memory."""
         if self.words is not None:
             cutter = self.words.tokenizer
@@ -257,56 +273,3 @@ def placed(lengths: Int64, users: Int64) -> UsersAt:
     np.add.at(total, at, users)
     places = np.flatnonzero(total)
     return UsersAt(places.astype(np.int64), total[places])
-
-
-FURTHEST = 2**40  # users that an item may need; beyond, there is nothing to say
-
-
-def found_by(mechanism: Any, most: int | None, longest: int = 1) -> Accuracy:
-    """From how many users on an item of a union is found."""
-    what = "an item" if longest == 1 else f"a candidate of {longest} tokens"
-    sure = users_for(mechanism, TIMES / 100, 1)
-    if sure is None:
-        return Accuracy(("How many users an item needs to be found cannot be said beforehand.",))
-    half = users_for(mechanism, 0.5, 1)
-    numbers = {"found_with_users": sure, "half_found_with_users": half}
-    said = f"{what.capitalize()} is found if {said_users(sure)} or more have it and no other item"
-    said += f" (with {half:,} its chance is about one half)"
-    if most is None or looks_at_others(mechanism):
-        more = "What users of several items lend to it depends on others, so of them nothing can be said."
-    else:
-        more = f"A user of more than {said_items(most)} takes part with {most:,} of them, at random."
-        many = None if most == 1 else users_for(mechanism, TIMES / 100, most)
-        if many is not None:
-            said += f", or {said_users(many)} of at most {said_items(most)} each"
-            numbers |= {"found_with_users_of_many": many, "items_of_many": most}
-    return Accuracy((f"{said}. {more} What is missing here is rare or unlucky, not absent.",), numbers)
-
-
-def users_for(mechanism: Any, chance: float, items: int) -> int | None:
-    """How many users of at most so many items each an item needs to be released with this chance; None if none do."""
-    if isinstance(mechanism, RenyiShaped):
-        likely = mechanism.curves[-1].chances[-1] >= chance
-        return max(1, mechanism.users_for(chance, items)) if likely else None
-    law = mechanism.laws[-1] if hasattr(mechanism, "laws") else mechanism.law
-    share, cutoff = mechanism.share(items), getattr(mechanism, "cutoff", None)
-
-    def enough(users: int) -> bool:
-        weight = users * share if cutoff is None else min(users * share, cutoff)
-        return bool(law.at(weight).ball(64) >= chance)
-
-    high = 1
-    while not enough(high):
-        high *= 2
-        if high > FURTHEST:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def looks_at_others(mechanism: Any) -> bool:
-    """Do its users give by what others have given?"""
-    return getattr(mechanism, "cutoff", None) is not None

@@ -20,7 +20,10 @@ from dpselect.mechanisms.set_union.renyi_shaped import has_curve, least_epsilon
 from dpselect.methods import AUTO, Bound, Weights
 from dpselect.parameters import DELTA, MOST_BITS, Number, rounded_up
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
+from dpselect.queries.found import looks_at_others, users_for
 from dpselect.queries.query import Query, Rows
+from dpselect.queries.within import Asked, asked_for, price_for, times
+from dpselect.release.accuracy import TIMES, said_items, said_users
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
 from dpselect.texts.text import Words, level_shares
@@ -48,12 +51,13 @@ class UnionTerms(Query):
     """All items that enough distinct users share.
 
     `max_items_per_user` is a number, or "auto", which chooses it privately; left out it is chosen where the method
-    needs one. `shares` are the parts of the levels of a text; `words` says which n-grams its items are.
+    needs one. `shares` are the parts of the levels of a text; `words` says which n-grams its items are. `users_for`, in
+    place of epsilon, is how many users an item must need to be found: the price follows.
     """
 
     verb: ClassVar[str] = "union"
 
-    epsilon: Number
+    epsilon: Number | None = None
     delta: Number = DELTA
     method: str = AUTO
     max_items_per_user: int | str | None = None
@@ -61,15 +65,14 @@ class UnionTerms(Query):
     shares: Sequence[Number] | None = None
     popular: Any = None
     in_engine: bool = False
+    users_for: int | None = None
     words: Words | None = None
     most: int | None = field(init=False, repr=False)
     chosen: bool = field(init=False, repr=False)
     parts: tuple[Fraction, ...] = field(init=False, repr=False)
+    total: Fraction = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        epsilon = parameters.epsilon("epsilon", self.epsilon)
-        if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
-            raise ParameterError("epsilon", "be between 1e-6 and 1e6 for a union", came(epsilon))
         delta = parameters.probability("delta", self.delta)
         if delta < LEAST_DELTA:
             raise ParameterError("delta", "be at least 1e-100 for a union", "less")
@@ -84,20 +87,39 @@ class UnionTerms(Query):
             raise ParameterError("method", "be greedy-laplace or greedy-geometric where popular is given", came(method))
         most, chosen = _bound(method, self.max_items_per_user, self.counts)
         shares = None if self.shares is None else parts
-        settle(self, epsilon=epsilon, delta=delta, method=method, popular=popular or None, shares=shares)
+        settle(self, delta=delta, method=method, popular=popular or None, shares=shares)
         settle(self, most=most, chosen=chosen, parts=parts)
+        self._settle_epsilon()
         if parameters.flag("in_engine", self.in_engine):
             self._refuse_what_engines_cannot()
         self._refuse_what_cannot_be_made()
+
+    def _settle_epsilon(self) -> None:
+        """The price that was named, or what follows from the accuracy that was."""
+        if self.users_for is not None:
+            wanted = asked_for("users_for", self.users_for, epsilon=self.epsilon)
+            if self.chosen:
+                hint = "the price depends on it and is said before anything is read"
+                raise ParameterError("max_items_per_user", "be given where users_for is", "nothing", hint)
+            settle(self, users_for=wanted)
+            asked = _near_enough(self, _digest(self.popular or ()))
+            settle(self, total=asked.epsilon, asked=asked)
+            return
+        if self.epsilon is None:
+            raise ParameterError("epsilon", "be given for union, or users_for in its place", "nothing")
+        epsilon = parameters.epsilon("epsilon", self.epsilon)
+        if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
+            raise ParameterError("epsilon", "be between 1e-6 and 1e6 for a union", came(epsilon))
+        settle(self, epsilon=epsilon, total=epsilon)
 
     @property
     def price(self) -> Privacy:
         """The price of all of it, by adding up: choosing the bound, the levels, their counts."""
         return Privacy(
-            epsilon=Fraction(self.epsilon),
+            epsilon=self.total,
             delta=Fraction(self.delta),
             neighbors=Neighbors.ADD_REMOVE,
-            steps=(Steps(PureDP(Fraction(self.epsilon)), 1),),
+            steps=(Steps(PureDP(self.total), 1),),
             failure=Fraction(self.delta),
             bound="basic",
         )
@@ -106,7 +128,7 @@ class UnionTerms(Query):
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
         return {
-            "epsilon": self.epsilon,
+            "epsilon": self.total,
             "delta": self.delta,
             "most": self.most,
             "chosen": self.chosen,
@@ -115,6 +137,7 @@ class UnionTerms(Query):
             "shares": self.parts,
             "popular": _digest(self.popular) if self.popular else None,
             **({"in_engine": True} if self.in_engine else {}),
+            **({} if self.users_for is None else {"users_for": self.users_for}),
         }
 
     def of(self, rows: Rows) -> Self:
@@ -163,13 +186,13 @@ class UnionTerms(Query):
     @property
     def for_bound(self) -> Fraction:
         """The epsilon for choosing max_items_per_user."""
-        return Fraction(self.epsilon) * BOUND_SHARE if self.chosen else Fraction(0)
+        return self.total * BOUND_SHARE if self.chosen else Fraction(0)
 
     @property
     def for_counts(self) -> tuple[Fraction, Fraction]:
         """The (epsilon, delta) for counting what was released."""
         return (
-            (Fraction(self.epsilon) * COUNT_SHARE, Fraction(self.delta) * COUNT_SHARE)
+            (self.total * COUNT_SHARE, Fraction(self.delta) * COUNT_SHARE)
             if self.counts
             else (Fraction(0), Fraction(0))
         )
@@ -178,7 +201,7 @@ class UnionTerms(Query):
     def for_union(self) -> tuple[Fraction, Fraction]:
         """The (epsilon, delta) for the items, all levels together."""
         epsilon, delta = self.for_counts
-        return Fraction(self.epsilon) - self.for_bound - epsilon, Fraction(self.delta) - delta
+        return self.total - self.for_bound - epsilon, Fraction(self.delta) - delta
 
     @property
     def chooser(self) -> Quantile:
@@ -213,7 +236,7 @@ class UnionTerms(Query):
             epsilon, delta = self.for_union
             if not has_curve(epsilon, delta, MOST_ITEMS):
                 hint = "give max_items_per_user, or take sips"
-                raise without_curve(Fraction(self.epsilon), epsilon, delta, None, "renyi-shaped", hint)
+                raise without_curve(self.total, epsilon, delta, None, "renyi-shaped", hint)
         elif self.method != AUTO:
             self.mechanisms(1)
             self.mechanisms(MOST_ITEMS)
@@ -245,6 +268,26 @@ def _mechanisms(query: UnionTerms, most: int | None, _popular: str) -> tuple[Any
     if row.weights is Weights.ROUNDS:  # parts of one budget add up, which is less than adding (epsilon, delta)
         return tuple(row.make(epsilon=epsilon, delta=delta, part=part, **given) for part in query.parts)
     return tuple(row.make(epsilon=epsilon * part, delta=delta * part, **given) for part in query.parts)
+
+
+@lru_cache(maxsize=4)
+def _near_enough(query: UnionTerms, _popular: str) -> Asked:
+    """The price that follows from `users_for`. Kept, since some mechanisms take long to make and several are tried."""
+    wanted, most = query.users_for or 1, query.most
+
+    def made(epsilon: Fraction) -> Any:
+        return replace(query, epsilon=epsilon, users_for=None).mechanisms(most)[-1]
+
+    def miss(epsilon: Fraction) -> int | None:
+        return users_for(made(epsilon), TIMES / 100, 1)
+
+    epsilon = price_for("users_for", wanted, miss, "; so is a smaller max_items_per_user")
+    mechanism, more = made(epsilon), ""
+    many = None if most in (None, 1) or looks_at_others(mechanism) else users_for(mechanism, TIMES / 100, most or 1)
+    if many is not None:
+        more = f"; {said_users(many)} of at most {said_items(most or 1)} each will do too"
+    whereof = f"finding an item {times()} if {said_users(wanted)} have it and no other item"
+    return Asked(name="users_for", wanted=wanted, epsilon=epsilon, whereof=whereof, more=more)
 
 
 def _digest(popular: tuple[Any, ...]) -> str:

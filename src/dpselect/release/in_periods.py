@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from dataclasses import replace
 
+from dpselect.accounting.groups import of_group
 from dpselect.parameters import rounded_up
 from dpselect.periods import Periods
 from dpselect.privacy import ApproxDP
@@ -26,7 +27,7 @@ def _whose(said: Statement, periods: Periods) -> tuple[str, ...]:
     times = len(periods.all)
     if times == 1:
         return (f"{rows}; what a user did in any other {periods.sort} has no part in this answer.",)
-    whole = ApproxDP(said.epsilon, said.delta).of_group(times)
+    whole = of_group(ApproxDP(said.epsilon, said.delta), times)
     price = f"({rounded_up(whole.epsilon)}, {rounded_up(whole.delta)})-DP" if whole.delta < 1 else "nothing"
     return (
         f"{rows}, and a user is one user in one {periods.sort}: who is in several counts once in each, in every bound "

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from dpselect.parameters import shown
 from dpselect.privacy import Neighbors, Privacy
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
+
+if TYPE_CHECKING:
+    from dpselect.accounting.two_prices import Price
 
 
 class Kind(StrEnum):
@@ -95,10 +98,15 @@ class Statement:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a budget was charged for a release: one sentence, and the numbers in it."""
+    """What a budget was charged for a release: one sentence, and the numbers in it.
+
+    `price` is what any answer to the question costs at most, at the order of the `payer`'s account; no file has it.
+    """
 
     sentence: str
     numbers: Mapping[str, object]
+    price: Price | None = field(default=None, compare=False, repr=False)
+    payer: object = field(default=None, compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Json]:
         """JSON types only."""

@@ -78,9 +78,8 @@ class DuckDBEngine:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
             self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition, periods)
             self._time = None if periods is None else _time(periods, self._types)
-            kept = [] if condition is None else [_written(condition, self._types)]
-            kept += [] if self._time is None else [self._time.inside]
-            self._where = " AND ".join(f"({one})" for one in kept) or "true"
+            self._where = "true" if condition is None else _written(condition, self._types)
+            self._inside = "true" if self._time is None else self._time.inside
             if split is not None and not has_text(self._types[item]):
                 raise ParameterError(
                     "split", "go with an item column of text", f"a column of {kind(self._types[item])}"
@@ -174,6 +173,7 @@ class DuckDBEngine:
 
         user, item = (present(quoted(name), self._types[name]) for name in (self._user, self._item))
         conditions = {"without a user": user, "without an item": item, "that where leaves out": self._where}
+        conditions |= {} if self._time is None else {"in none of the periods": self._inside}
         return row_findings(self._workspace, self._scan, self._columns, self._select, conditions)
 
     def check_sets(self) -> None:
@@ -264,7 +264,7 @@ class DuckDBEngine:
         forms += "" if several is None else f", {several.column}"
         rows = (
             f"SELECT {forms} FROM (SELECT {', '.join(columns)} FROM {source}) "
-            f"WHERE ({self._where}) AND {present(*user)} AND {nameable(*item)}"
+            f"WHERE ({self._where}) AND ({self._inside}) AND {present(*user)} AND {nameable(*item)}"
         )
         rows = rows if several is None else questions.in_periods(rows, several.place(questions.place_of_period))
         return rows if self._split is None else questions.split(rows, self._split)
@@ -279,7 +279,9 @@ def _schema(
     periods: Periods | None,
 ) -> tuple[list[str], Mapping[str, str]]:
     """The columns that are read and their types; whatever the caller named must be there and fit."""
-    named = {"user": user, "item": item} | ({} if periods is None else {"time": periods.column})
+    named = {"user": user, "item": item}
+    if periods is not None:
+        named["time"] = periods.column
     for parameter, name in named.items():
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)

@@ -24,7 +24,8 @@ _WORDS = rf"[\p{{Han}}\p{{Hiragana}}]\p{{M}}*|{_RUN}(?:['\x{{B7}}\x{{200C}}\x{{2
 _APOSTROPHE, _SOFT_HYPHEN = 0x2019, 0xAD
 # Each match is found in linear time, but a pattern may look at all that is left of a text for each of them.
 MOST_OF_A_PATTERN = 20_000  # characters
-_ENDLESS = literal(r"\p{M}{31}")  # the Unicode rules for streams (UAX 15) allow 30, no language has half of them
+MOST_MARKS = 30  # on one letter: the Unicode rules for streams (UAX 15) allow as many, no language has half of them
+_MARKS = literal(r"\p{M}{4,}")  # all of those in a row, where they are many
 _SHORT = 1000  # bytes
 _WHITE = r"\s\p{Z}\x{0B}\x{85}\x{1C}-\x{1F}"
 _BLANK, _SPACES = f"[{_WHITE}]+", f"[^{_WHITE}]+"
@@ -40,6 +41,8 @@ def check_text(workspace: Workspace, item_type: str, tokenizer: Tokenizer) -> No
     """Refuse a column that is no text, and a pattern that RE2 cannot read; no row is looked at."""
     if not has_text(item_type):
         raise ParameterError("text", "be a column of text", f"a column of {kind(item_type)}")
+    if tokenizer.pattern is None:  # RE2 reads ours
+        return
     problem = ""
     try:
         workspace.rows("SELECT " + tokens_of("''", tokenizer))
@@ -70,9 +73,11 @@ def tokens_of(text: str, tokenizer: Tokenizer) -> str:
 def _normalized(text: str) -> str:
     """The text in normal form C, null where marks without end stand on one letter: ordering them takes quadratic time.
 
-    Only marks are ever put in another order. A short text is not worth the look.
+    Only marks are ever put in another order. A short text is not worth the look. A pattern that counts to 31 itself
+    takes the engine a tenth of a second to compile, in every query of a text.
     """
-    endless = f"strlen({text}) > {_SHORT} AND strlen({text}) > length({text}) AND regexp_matches({text}, {_ENDLESS})"
+    too_many = f"list_filter(regexp_extract_all({text}, {_MARKS}), lambda m: length(m) > {MOST_MARKS})"
+    endless = f"strlen({text}) > {_SHORT} AND strlen({text}) > length({text}) AND len({too_many}) > 0"
     return f"CASE WHEN {endless} THEN NULL ELSE nfc_normalize({text}) END"
 
 

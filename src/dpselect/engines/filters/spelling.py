@@ -32,6 +32,7 @@ class Spelling:
     text: str = "VARCHAR"
     date: str = "DATE"
     timestamp: str = "TIMESTAMP"
+    zoned: str = ""  # the type of a moment with a zone; nothing where none is known
     read: str = "TRY_CAST({} AS [])"  # a text that matched a pattern, as the type []
     collated: str = "{}"  # a text that is compared by its characters
     finite: str = "{}"  # an exact number that is no NaN

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import ctx
 
-from dpselect.reals import Exp, enclose, lower
+from dpselect.reals import Exp, enclose, lower, upper
 
 Floats = npt.NDArray[np.float64]
 
@@ -179,24 +179,51 @@ def _hidden(p: Floats, conditions: Conditions, t: int, share: int) -> bool:
 
 
 def _near(p: Floats, conditions: Conditions, t: int, share: int) -> bool:
-    """Both moments at every weight are at most exp((a - 1) budget / t).
+    """Both moments at every weight are at most exp((a - 1) budget / t); `_rounding` is allowed for."""
+    n = conditions.order - 1
+    with ctx.workprec(128):
+        bound = lower((enclose(n * conditions.budget) / t).exp())
+    return _moment(p, conditions.least(), share, n) <= math.nextafter(float(bound), 0.0) / (1 + _rounding(n))
+
+
+@lru_cache(maxsize=256)
+def spends(curve: Curve, conditions: Conditions, order: int) -> Fraction | None:
+    """What the draws of one user's items spend at most at any other order, rounded up.
+
+    None where floats do not hold the moments, as they may where the order is far above that of the conditions.
+    """
+    n, found = order - 1, Fraction(0)
+    for t, share in conditions.steps:
+        moment = _moment(curve.chances, conditions.least(), share, n)
+        if not math.isfinite(moment):
+            return None
+        with ctx.workprec(128):
+            most = enclose(Fraction(moment) * (1 + Fraction(_rounding(n))))
+            found = max(found, upper(most.log() * t / n))
+    return found
+
+
+def _moment(p: Floats, least: int, share: int, n: int) -> float:
+    """The largest of both moments over all weights, up to `_rounding`; not finite where floats do not hold it."""
+    low = p[least:]
+    high = p[np.minimum(np.arange(least, len(p)) + share, len(p) - 1)]
+    with np.errstate(all="ignore"):
+        forth = high * power(high / low, n) + (1 - high) * power((1 - high) / (1 - low), n)
+        back = low * power(low / high, n) + (1 - low) * power((1 - low) / (1 - high), n)
+    return float(np.max(np.maximum(forth, back), initial=0.0))  # NaN where one of them is
+
+
+def _rounding(n: int) -> float:
+    """How much larger a moment may be than `_moment` says, relative to it.
 
     Each is a sum of two terms x (x / y)^n with n = a - 1, where x and y are p and q or 1 - p and 1 - q. The power is
     that of a rounded quotient of two rounded differences, so 3 n roundings, and `power` adds n - 1; then come x, the
     product and the sum: at most 4 n + 2 roundings of 2^-53 each, so a relative error below twice 4 n + 8 of them.
     Another factor of 2 covers what underflows, which is off by less than 2^-1000 while the sum is never much below 1,
-    and the roundings of `most` itself. What overflows, or divides by a chance of 0, is refused, never accepted.
+    and the roundings of a bound that it is compared with. What overflows, or divides by a chance of 0, is refused,
+    never accepted.
     """
-    n, least = conditions.order - 1, conditions.least()
-    low = p[least:]
-    high = p[np.minimum(np.arange(least, len(p)) + share, len(p) - 1)]
-    with ctx.workprec(128):
-        bound = lower((enclose(n * conditions.budget) / t).exp())
-    most = math.nextafter(float(bound), 0.0) / (1 + (4 * n + 8) * 2.0**-51)
-    with np.errstate(all="ignore"):
-        forth = high * power(high / low, n) + (1 - high) * power((1 - high) / (1 - low), n)
-        back = low * power(low / high, n) + (1 - low) * power((1 - low) / (1 - high), n)
-    return bool(np.all(forth <= most) and np.all(back <= most))
+    return (4 * n + 8) * 2.0**-51
 
 
 def power(x: Floats, n: int) -> Floats:

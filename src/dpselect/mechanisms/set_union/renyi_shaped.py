@@ -15,7 +15,7 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.port import parse
-from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, half_weight, steepest
+from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, half_weight, spends, steepest
 from dpselect.mechanisms.set_union.rounds import in_rounds, parts_of
 from dpselect.parameters import Number, Progress
 from dpselect.privacy import Privacy
@@ -78,6 +78,16 @@ class RenyiShaped:
         """How many users of `items` items each an item needs to be released with this chance in the last round."""
         last = self.conditions[-1]
         return -(-self.curves[-1].reaches(chance) // last.share(min(items, self.max_items_per_user)))
+
+    @property
+    def hidden(self) -> Fraction:
+        """How likely an item is released that only one user has, at most."""
+        return sum((one.delta for one in self.conditions), Fraction(0))
+
+    def divergence(self, order: int) -> Fraction | None:
+        """The Rényi divergence of any order that all rounds spend at most, but for hidden items; None if unknown."""
+        found = [spends(curve, one, order) for curve, one in zip(self.curves, self.conditions, strict=True)]
+        return None if None in found else sum((one for one in found if one is not None), Fraction(0))
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""

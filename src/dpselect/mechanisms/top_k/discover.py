@@ -11,6 +11,7 @@ import numpy as np
 from dpselect import parameters
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of
 from dpselect.accounting.renyi import renyi_budget
+from dpselect.accounting.renyi_prices import divergence
 from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
@@ -37,6 +38,10 @@ class Concentrated:
         """The epsilon of one pick if the budget is shared equally; there is at least one pick or count."""
         return root_down(self.rho / (BoundedRange(Fraction(1)).rho * picks + PureDP(COUNT_SHARE).rho * counts))
 
+    def divergence(self, order: int) -> Fraction:
+        """What all of it is at an order."""
+        return self.rho * order
+
 
 @dataclass(frozen=True)
 class Apart:
@@ -48,6 +53,10 @@ class Apart:
     def epsilon_per_pick(self, picks: int, counts: int) -> Fraction:
         """The largest epsilon of one pick that fits."""
         return largest_epsilon(plan_of(picks, counts), self.epsilon, self.delta)
+
+    def divergence(self, order: int) -> Fraction:
+        """What all of it is at an order, but for its delta."""
+        return divergence(PureDP(self.epsilon), order)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +109,15 @@ class DiscoverThenPeel:
         draws = secure(draws)
         found = self.union(sets, draws=draws, progress=progress)
         return best(self.k, found, users_of(sets, found), self.epsilon_per_pick(picks(self.k, found)), draws)
+
+    def divergence(self, order: int) -> Fraction | None:
+        """The Rényi divergence of any order that union and ranking spend at most, but for delta; None if unknown."""
+        union = self.union
+        if isinstance(union, RenyiShaped):
+            found = union.divergence(order)
+        else:
+            found = divergence(PureDP(union.privacy.epsilon), order)
+        return None if found is None else found + self.rest.divergence(order)
 
     def epsilon_per_pick(self, picks: int, counts: int = 0) -> Fraction:
         """The epsilon of each of `picks` picks, if `counts` noisy counts with half of it each follow."""

@@ -41,6 +41,10 @@ class Terms:
         """No item that is picked later, or never, has more users by more than this, but with probability beta."""
         return gaps.exponential(self.epsilon_per_pick, gaps.others(self.k_bar), gaps.each(beta, self.k))
 
+    def shortfall(self, beta: float) -> Fraction:
+        """No item that is picked has fewer users than the k-th best by so many, or more, but with probability beta."""
+        return gaps.kth(self.epsilon_per_pick, gaps.others(self.k_bar, self.k), self.k, beta)
+
     def reach(self, beta: float) -> Fraction:
         """While an item has more users than the one at rank k_bar + 1 by more than this, the list does not end early.
 

@@ -55,9 +55,9 @@ class NoisyCounts:
         privacy = Privacy(epsilon=total.epsilon, delta=total.delta, neighbors=related, steps=steps, bound=total.bound)
         settle(self, k=k, epsilon_per_count=each, delta=delta, neighbors=related, privacy=privacy)
 
-    def width(self, beta: float) -> int:
-        """The error in users that one count exceeds with probability at most beta."""
-        return laplace_width(Fraction(self.epsilon_per_count), beta)
+    def width(self, beta: float, times: int = 1) -> int:
+        """The error in users that one count, or any of so many, exceeds with probability at most beta."""
+        return laplace_width(Fraction(self.epsilon_per_count), beta, times)
 
     def __call__(self, counts: npt.ArrayLike, *, draws: Draws | None = None) -> list[int]:
         """The noisy counts, in the order given; the noise can make a small count negative."""

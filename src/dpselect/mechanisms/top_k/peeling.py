@@ -57,6 +57,10 @@ class Peeling:
         """No item picked later, or never, has more users by more than this, except with probability beta."""
         return gaps.exponential(self._rate, gaps.others(candidates), gaps.each(beta, self.k))
 
+    def shortfall(self, beta: float, candidates: int) -> Fraction:
+        """No item that is picked has fewer users than the k-th best by so many, or more, but with probability beta."""
+        return gaps.kth(self._rate, gaps.others(candidates, self.k), self.k, beta)
+
     @property
     def _rate(self) -> Fraction:
         """The rate at which a candidate weighs exp(rate count)."""

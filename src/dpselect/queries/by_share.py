@@ -1,0 +1,131 @@
+"""A question for a share of a budget: the largest epsilon, of three digits, at which its ceiling takes no more.
+
+Prices grow with epsilon, by a power between 1 and 2 where they are small, so a search on logarithms needs few of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+from dpselect.errors import ParameterError
+from dpselect.parameters import LARGEST_EPSILON, LEAST, percent
+
+Asked = TypeVar("Asked")
+
+FIRST = 100  # numbers of three digits start here
+PER_DECADE = 900
+LEAST_POWER, USUAL_POWER, LARGEST_POWER = 0.5, 2.0, 4.0  # of epsilon, by which a price may grow
+QUICK = 8  # guesses before the search only halves what is left
+
+
+def number_at(place: int) -> Fraction:
+    """The numbers of three digits in their order; that at place 0 is 1.
+
+    >>> number_at(0), number_at(899), number_at(-1)
+    (Fraction(1, 1), Fraction(999, 100), Fraction(999, 1000))
+    """
+    decade, rest = divmod(place, PER_DECADE)
+    return Fraction(FIRST + rest, FIRST) * Fraction(10) ** decade
+
+
+def place_of(number: Fraction) -> int:
+    """The place of the largest number of three digits that is at most this one."""
+    decade = math.floor(math.log10(number))
+    while number < Fraction(10) ** decade:
+        decade -= 1
+    while number >= Fraction(10) ** (decade + 1):
+        decade += 1
+    return decade * PER_DECADE + math.floor(number / Fraction(10) ** decade * FIRST) - FIRST
+
+
+def three_digits(number: Fraction) -> Fraction:
+    """Rounded down, so that it can be said."""
+    return number_at(place_of(number))
+
+
+LOWEST, HIGHEST = place_of(LEAST), place_of(LARGEST_EPSILON)
+
+
+def by_share(
+    make: Callable[[Fraction], Asked],
+    part: Callable[[Asked], Fraction | None],
+    share: Fraction,
+    start: Fraction,
+) -> Asked:
+    """The question of the largest epsilon whose `part` of a budget is at most the share, and not None: too large.
+
+    An epsilon that is refused as too small counts as one that fits; where the last is such a one, its error is raised.
+    """
+    search = Search(make, part, share)
+    place = min(max(place_of(start), LOWEST), HIGHEST)
+    while not search.done:
+        search.look(place)
+        place = search.next(place)
+    found = search.found
+    if isinstance(found, ParameterError):
+        raise ParameterError(found.parameter, found.must, found.came, "take a larger share")
+    if found is None:
+        hint = "where a delta was named, a smaller one may do"
+        raise ParameterError("share", "be larger for this question", percent(share, up=True), hint)
+    return found
+
+
+@dataclass
+class Search(Generic[Asked]):
+    """What is known so far: the last place that fits, with its question, and the first that does not."""
+
+    make: Callable[[Fraction], Asked]
+    part: Callable[[Asked], Fraction | None]
+    share: Fraction
+    low: int = LOWEST - 1
+    high: int = HIGHEST + 1
+    found: Asked | ParameterError | None = None
+    seen: list[tuple[float, float]] = field(default_factory=list)  # ln epsilon, ln(part / share)
+    looks: int = 0
+
+    @property
+    def done(self) -> bool:
+        """Is nothing left between them?"""
+        return self.high - self.low <= 1
+
+    def look(self, place: int) -> None:
+        """Does this one fit?"""
+        self.looks += 1
+        epsilon = number_at(place)
+        try:
+            asked = self.make(epsilon)
+        except ParameterError as error:
+            if error.parameter != "epsilon":
+                raise
+            self.low, self.found = place, error
+            return
+        part = self.part(asked)
+        if part is None:
+            self.high = place
+            return
+        if part <= self.share:
+            self.low, self.found = place, asked
+        else:
+            self.high = place
+        if part > 0:
+            self.seen.append((math.log(epsilon), math.log(part / self.share)))
+
+    def next(self, place: int) -> int:
+        """Where the line through the last two parts, on logarithms, meets the share; later, halfway."""
+        low, high = self.low, self.high
+        if self.looks > QUICK:
+            wanted = (low + high) // 2
+        elif not self.seen:  # too large to be counted, too small to be asked, or free
+            wanted = place + PER_DECADE // 2 * (-1 if high == place else 1)
+        else:
+            (x, y), power = self.seen[-1], USUAL_POWER
+            if len(self.seen) > 1:
+                (u, v) = self.seen[-2]
+                power = (y - v) / (x - u)
+            aim = x - y / min(max(power, LEAST_POWER), LARGEST_POWER)
+            wanted = place_of(Fraction(math.exp(min(max(aim, math.log(LEAST)), math.log(LARGEST_EPSILON)))))
+        return min(max(wanted, low + 1), high - 1)

@@ -1,0 +1,60 @@
+"""What a set union finds: from how many users on, by the distribution of its mechanism. Proofs: docs/accuracy.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
+from dpselect.release.accuracy import TIMES, Accuracy, said_items, said_users
+
+FURTHEST = 2**40  # users that an item may need; beyond, there is nothing to say
+
+
+def found_by(mechanism: Any, most: int | None, longest: int = 1) -> Accuracy:
+    """From how many users on an item of a union is found."""
+    what = "an item" if longest == 1 else f"a candidate of {longest} tokens"
+    sure = users_for(mechanism, TIMES / 100, 1)
+    if sure is None:
+        return Accuracy(("How many users an item needs to be found cannot be said beforehand.",))
+    half = users_for(mechanism, 0.5, 1)
+    numbers = {"found_with_users": sure, "half_found_with_users": half}
+    said = f"{what.capitalize()} is found if {said_users(sure)} or more have it and no other item"
+    said += f" (with {half:,} its chance is about one half)"
+    if most is None or looks_at_others(mechanism):
+        more = "What users of several items lend to it depends on others, so of them nothing can be said."
+    else:
+        more = f"A user of more than {said_items(most)} takes part with {most:,} of them, at random."
+        many = None if most == 1 else users_for(mechanism, TIMES / 100, most)
+        if many is not None:
+            said += f", or {said_users(many)} of at most {said_items(most)} each"
+            numbers |= {"found_with_users_of_many": many, "items_of_many": most}
+    return Accuracy((f"{said}. {more} What is missing here is rare or unlucky, not absent.",), numbers)
+
+
+def users_for(mechanism: Any, chance: float, items: int) -> int | None:
+    """How many users of at most so many items each an item needs to be released with this chance; None if none do."""
+    if isinstance(mechanism, RenyiShaped):
+        likely = mechanism.curves[-1].chances[-1] >= chance
+        return max(1, mechanism.users_for(chance, items)) if likely else None
+    law = mechanism.laws[-1] if hasattr(mechanism, "laws") else mechanism.law
+    share, cutoff = mechanism.share(items), getattr(mechanism, "cutoff", None)
+
+    def enough(users: int) -> bool:
+        weight = users * share if cutoff is None else min(users * share, cutoff)
+        return bool(law.at(weight).ball(64) >= chance)
+
+    high = 1
+    while not enough(high):
+        high *= 2
+        if high > FURTHEST:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def looks_at_others(mechanism: Any) -> bool:
+    """Do its users give by what others have given?"""
+    return getattr(mechanism, "cutoff", None) is not None

@@ -1,0 +1,71 @@
+"""A top k whose price follows from how near it must be: the plan of least epsilon that is near enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from dpselect.domain import Domain, most_items
+from dpselect.errors import ParameterError
+from dpselect.queries.top_k_plan import Plan
+from dpselect.queries.within import Asked, best, price_for, times
+from dpselect.release.accuracy import Accuracy, said_users
+
+Planned = Callable[[Fraction], Plan]
+"""The plan at an epsilon."""
+
+
+def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[Asked, Plan]:
+    """The cheapest plan whose items and counts are near: no item has over `wanted` users fewer than the k-th best.
+
+    What it says of items and what it says of all counts at once hold 95 times of 100 each.
+    """
+    candidates = None if domain is None else most_items(domain)
+    if domain is not None and candidates is None:
+        hint = "the price depends on it and is said before anything is read: list the items, or say how many"
+        raise ParameterError("domain", "be of a known size where within is given", "a Column", hint)
+
+    def miss(epsilon: Fraction) -> int:
+        plan = planned(epsilon)
+        _refuse_what_is_certain(plan, candidates)
+        short = plan.shortfall(candidates)
+        if short is None:
+            raise ParameterError("method", "know how near items will be where within is given", plan.method)
+        return max(short, plan.width())
+
+    epsilon = price_for("within", wanted, miss, "; so is a smaller k")
+    plan = planned(epsilon)
+    return _asked(wanted, epsilon, plan), plan
+
+
+def _refuse_what_is_certain(plan: Plan, candidates: int | None) -> None:
+    """Where no other item can come back, any price would do."""
+    k = plan.selector.k
+    if candidates is not None and candidates <= k:
+        raise ParameterError("k", f"be below {candidates:,}, the number of items, where within is given", k)
+    if plan.k_bar is not None and plan.k_bar <= k:
+        raise ParameterError("k_bar", f"be above k = {k:,} where within is given", plan.k_bar)
+
+
+def _asked(wanted: int, epsilon: Fraction, plan: Plan) -> Asked:
+    """What is said of it before, and with the answer."""
+    k, reach, counted = plan.selector.k, plan.reach(), plan.width() > 0
+    near = f"within {said_users(wanted)} of {best(k)}"
+    said = [f"No item here has over {said_users(wanted)} fewer than {best(k)}, as was asked."]
+    if counted:
+        said.append(f"All counts are within {said_users(wanted)} of the true ones at once, as was asked.")
+    more = ""
+    if reach is not None:
+        all_of = "it comes back" if k == 1 else f"all {k:,} come back"
+        more = (
+            f"; {all_of} {times()} if {best(k)} has over {said_users(reach)} more than the item at rank "
+            f"{(plan.k_bar or 0) + 1:,}"
+        )
+    return Asked(
+        name="within",
+        wanted=wanted,
+        epsilon=epsilon,
+        whereof=f"{near} and of all true counts" if counted else near,
+        more=more,
+        accuracy=Accuracy(tuple(said), {"within": wanted}),
+    )

@@ -1,0 +1,132 @@
+"""`--within` and `--users-for`: the price is said before anything is read, and the answer is that of the price."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpselect.queries.top_k import TopKQuery
+from tests.end_to_end.conftest import Command
+
+TOP = "--user user --item animal -k 2 --domain ant,bee,cat,dog --within 20".split()
+
+
+def shown(**given: object) -> str:
+    """The price as the command says it."""
+    return str(float(TopKQuery(**given).price.epsilon)).removesuffix(".0")  # type: ignore[arg-type]
+
+
+def test_a_top_k_says_its_price_first(events: Path, dpselect: Command) -> None:
+    ended = dpselect("top", events, *TOP)
+    price = shown(k=2, within=20, domain=4)
+    assert ended.status == 0
+    assert ended.err == f"dpselect: within 20 users of the 2nd best costs epsilon {price}\n"
+    assert f"spent: ({price}, 0)-DP per user, add-remove neighbours" in ended.out
+    assert "No item here has over 20 users fewer than the 2nd best, as was asked." in ended.out
+    assert dpselect("top", events, *TOP, "--quiet").err == ""
+
+
+def test_what_an_unknown_domain_does_not_promise_is_said_too(events: Path, dpselect: Command) -> None:
+    ended = dpselect("top", events, *"--user user --item animal -k 2 --within 30 --counts --format json".split())
+    reach = TopKQuery(k=2, within=30, counts=True).plan.reach()
+    assert "within 30 users of the 2nd best and of all true counts costs epsilon" in ended.err
+    far = f"; all 2 come back 95 times of 100 if the 2nd best has over {reach} users more than the item at rank 1,001\n"
+    assert ended.err.endswith(far)
+    assert json.loads(ended.out)["privacy"]["parameters"]["within"] == 30
+    assert json.loads(ended.out)["accuracy"]["within"] == 30
+
+
+def test_quantiles_and_unions_say_theirs(events: Path, dpselect: Command) -> None:
+    asked = "--user user --item size --bounds 0 20 --step 1 --within 10".split()
+    ended = dpselect("quantile", events, *asked)
+    assert ended.status == 0, ended.err
+    assert ended.err.startswith("dpselect: within 10 users of the rank costs epsilon ")
+    ended = dpselect("union", events, *"--user user --item animal --users-for 90 --max-items-per-user 3".split())
+    assert ended.err.startswith("dpselect: finding an item 95 times of 100 if 90 users have it and no other item costs")
+    assert " users of at most 3 items each will do too\n" in ended.err
+    assert "Asked for: finding an item 95 times of 100" in " ".join(ended.out.split())
+
+
+def test_it_is_said_before_a_budget_refuses_and_with_its_delta(events: Path, tmp_path: Path, dpselect: Command) -> None:
+    ledger = tmp_path / "budget.sqlite"
+    assert dpselect("ledger", "init", ledger).status == 0
+    total = ["--epsilon", "0.3", "--delta", "1e-6"]
+    assert dpselect("ledger", "data", ledger, "x", *total).status == 0
+    assert dpselect("ledger", "grant", ledger, "--data", "x", "--analyst", "ann", *total).status == 0
+    budget = ["--budget", ledger, "--data", "x", "--analyst", "ann"]
+    ended = dpselect("top", events, *TOP, *budget)
+    price = shown(k=2, within=20, domain=4)
+    assert ended.status == 5
+    assert ended.err.startswith(f"dpselect: within 20 users of the 2nd best costs epsilon {price}\n")
+    assert ended.out == ""
+    ended = dpselect("top", events, *TOP[:-1], 300, *budget)
+    assert ended.status == 0, ended.err
+    assert f"costs epsilon {shown(k=2, within=300, domain=4)}" in ended.err
+
+
+BAD = [
+    ("--within 0", "within must be a whole number of at least 1, got 0"),
+    ("--within -3", "within must be a whole number of at least 1, got -3"),
+    ("--within x", "argument --within: invalid int value: 'x'"),
+    ("--within 5 --epsilon 1", "argument --epsilon: not allowed with argument --within"),
+    ("--within 5 --share 1%", "argument --share: not allowed with argument --within"),
+    ("", "one of the arguments --epsilon --share --within is required"),
+    ("--within 1 -k 50", "within must be at least 3, which costs epsilon 100, got 1"),
+    ("--within 5 --method discover", "method must know how near items will be where within is given"),
+    ("--within 5 --domain-from none.csv:a", "domain must be of a known size where within is given"),
+]
+
+
+@pytest.mark.parametrize(("said", "message"), BAD, ids=[said for said, _ in BAD])
+def test_what_cannot_be_asked_for_is_refused_and_leaves_no_file(
+    said: str, message: str, events: Path, tmp_path: Path, dpselect: Command
+) -> None:
+    ended = dpselect("top", events, "--user", "user", "--item", "animal", *said.split(), "-o", tmp_path / "out.csv")
+    assert ended.status == 2
+    assert message in ended.err
+    assert "costs epsilon 0" not in ended.err
+    assert not (tmp_path / "out.csv").exists()
+
+
+# ---- dpselect plan ----------------------------------------------------------------------------------------
+
+
+def test_plan_shows_each_method_at_the_price_that_follows(dpselect: Command) -> None:
+    ended = dpselect(*"plan top --k 3 --users 500 --items 60 --domain-known --within 20 --quiet --format json".split())
+    told = json.loads(ended.out)
+    rows = {row["method"]: row for row in told["rows"]}
+    assert len(rows) == 6
+    assert all(row["within"] <= 20 for row in rows.values())
+    assert rows["peeling"]["epsilon"] == float(TopKQuery(k=3, within=20, domain=60).price.epsilon)
+    price = shown(k=3, within=20, domain=60)
+    assert f"By peeling: within 20 users of the 3rd best costs epsilon {price}." in told["notes"]
+    asked = "plan union --users 500 --items 60 --max-items-per-user 10 --users-for 3 --quiet --format json"
+    told = json.loads(dpselect(*asked.split(), "--methods", "sips,count-gaussian").out)
+    assert [row["method"] for row in told["rows"]] == ["sips"]
+    assert "count-gaussian is left out: users_for must be at least 4, which costs epsilon 100." in told["notes"]
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("top --within 0", "within must be a whole number of at least 1"),
+        ("top --within 5 --epsilon 1", "not allowed with argument"),
+        ("top --within 1 --k 50 --methods limited-domain", "within must be at least 3, which costs epsilon 100"),
+        (
+            "top --within 1 --k 1000 --domain-known --methods peeling,joint-set",
+            "within must be larger for peeling, joint-",
+        ),
+        (
+            "union --users-for 1 --max-items-per-user 3 --methods sips,count-laplace",
+            "users_for must be larger for sips, c",
+        ),
+        ("union --users-for 0", "users_for must be a whole number of at least 1"),
+        ("union --within 3", "--within belongs to"),
+    ],
+)
+def test_plan_refuses(said: str, message: str, dpselect: Command) -> None:
+    ended = dpselect("plan", *said.split(), "--quiet")
+    assert ended.status == 2
+    assert message in ended.err

@@ -1,0 +1,317 @@
+"""Accuracy first: how the price is found, what is said of it, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import dpselect as dps
+from dpselect.queries.by_share import number_at
+from dpselect.queries.quantile import QuantileQuery
+from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.union import UnionQuery
+from dpselect.queries.within import LOWEST, TOP, best, place, price_for
+
+ROWS = {
+    "user": [*range(300), *range(200), *range(100)],
+    "item": ["ant"] * 300 + ["bee"] * 200 + ["cat"] * 100,
+}
+
+
+@pytest.fixture
+def votes() -> dps.Dataset:
+    return dps.Dataset(ROWS, user="user", item="item")
+
+
+# ---- the search -------------------------------------------------------------------------------------------
+
+
+PLACES = range(LOWEST, TOP + 1)
+
+
+def test_the_place_of_an_epsilon_is_rounded_up() -> None:
+    assert (number_at(LOWEST), number_at(TOP)) == (Fraction(1, 10**6), 100)
+    assert [place(number_at(at)) for at in PLACES] == list(PLACES)
+    assert number_at(place(Fraction("1.8201"))) == Fraction("1.83")
+    assert number_at(place(Fraction("0.09999"))) == Fraction("0.1")
+    assert place(Fraction(1, 10**9)) == LOWEST
+
+
+SHAPES: dict[str, Callable[[Fraction], Fraction | int | None]] = {
+    "1 / epsilon": lambda epsilon: 50 / epsilon,
+    "in whole users": lambda epsilon: (73 / epsilon).__ceil__(),
+    "steep": lambda epsilon: 1 / epsilon**3,
+    "flat": lambda epsilon: (20 / epsilon ** Fraction(1)).__ceil__() // 7 + 1,
+    "one step": lambda epsilon: 3 if epsilon >= Fraction("0.0377") else 10**6,
+    "nothing below": lambda epsilon: None if epsilon < Fraction("2.35") else (9 / epsilon).__ceil__(),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("wanted", [5, 50, 4999])
+def test_the_price_is_the_least_that_is_enough(name: str, wanted: int) -> None:
+    tried = []
+
+    def miss(epsilon: Fraction) -> Fraction | int | None:
+        tried.append(epsilon)
+        return SHAPES[name](epsilon)
+
+    def enough(at: int) -> bool:
+        least = SHAPES[name](number_at(at))
+        return least is not None and least <= wanted
+
+    found = price_for("within", wanted, miss, "")
+    assert place(found) == next(at for at in PLACES if enough(at))
+    assert len(tried) <= 25
+    if name == "1 / epsilon":
+        assert len(tried) <= 7
+
+
+def test_a_method_that_needs_more_is_given_more_and_other_mistakes_are_told() -> None:
+    def miss(epsilon: Fraction) -> int:
+        if epsilon < 3:
+            raise dps.ParameterError("epsilon", "be at least 3", epsilon)
+        return 1
+
+    assert price_for("within", 50, miss, "") == 3
+    for name, least in (("delta", 0), ("epsilon", 1000)):
+
+        def refuse(epsilon: Fraction, name: str = name, least: int = least) -> int:
+            raise dps.ParameterError(name, f"be more than {least}", epsilon)
+
+        with pytest.raises(dps.ParameterError, match=f"{name} must be more than {least}"):
+            price_for("within", 50, refuse, "")
+
+
+def test_what_costs_too_much_is_refused_with_what_is_possible() -> None:
+    with pytest.raises(dps.ParameterError, match="within must be at least 3, which costs epsilon 100, got 1") as told:
+        TopKQuery(k=50, within=1)
+    assert "a larger within is cheaper; so is a smaller k" in str(told.value)
+    assert TopKQuery(k=50, within=3).price.epsilon <= 100
+    with pytest.raises(dps.ParameterError, match="users_for must be left out here, got 1"):
+        price_for("users_for", 1, lambda _: None, "")
+
+
+# ---- what is said -----------------------------------------------------------------------------------------
+
+
+def test_how_the_kth_best_is_called() -> None:
+    words = {1: "the best", 2: "the 2nd best", 3: "the 3rd best", 4: "the 4th best", 10: "the 10th best"}
+    words |= {11: "the 11th best", 12: "the 12th best", 13: "the 13th best", 21: "the 21st best"}
+    words |= {111: "the 111th best", 122: "the 122nd best", 1003: "the 1,003rd best"}
+    assert {k: best(k) for k in words} == words
+
+
+def test_a_release_says_what_was_asked_for_and_what_it_cost(votes: dps.Dataset) -> None:
+    release = votes.top_k(2, within=40)
+    price = TopKQuery(k=2, within=40).price
+    assert (release.privacy.epsilon, release.privacy.delta) == (price.epsilon, price.delta)
+    assert release.privacy.parameters["within"] == 40
+    shown = str(float(price.epsilon))
+    told = f"Asked for: within 40 users of the 2nd best. Epsilon {shown} is what that costs, whatever the data."
+    assert release.privacy.sentences[-1] == told
+    assert "No item here has over 40 users fewer than the 2nd best, as was asked." in release.accuracy.sentences
+    assert release.accuracy.numbers["within"] == 40
+    counted = votes.top_k(2, within=40, counts=True, domain=["ant", "bee", "cat"])
+    assert counted.accuracy.sentences[-1] == "All counts are within 40 users of the true ones at once, as was asked."
+    assert "within 40 users of the 2nd best and of all true counts" in counted.privacy.sentences[-1]
+    plain = votes.top_k(2, epsilon=price.epsilon)
+    assert not any(
+        "as was asked" in one or "Asked for" in one for one in (*plain.privacy.sentences, *plain.accuracy.sentences)
+    )
+    assert "within" not in plain.privacy.parameters
+
+
+def test_quantiles_and_unions_say_it_too(votes: dps.Dataset) -> None:
+    numbers = dps.Dataset({"user": range(900), "item": range(900)}, user="user", item="item")
+    for release in (
+        numbers.median(bounds=(0, 1000), within=30, step=1),
+        numbers.quantile([0.2, 0.5], bounds=(0, 1000), within=30, step=1, delta="1e-6"),
+        dps.median(range(900), bounds=(0, 1000), within=30, step=1),
+        dps.quantile(range(900), 0.2, bounds=(0, 1000), within=30, step=1),
+    ):
+        assert "Asked for: within 30 users of the rank" in release.privacy.sentences[-1]
+        assert release.accuracy.numbers["gap"] <= 30  # type: ignore[operator]
+    found = votes.union(users_for=60, max_items_per_user=2)
+    assert found.labels == ["ant", "bee", "cat"]
+    assert "finding an item 95 times of 100 if 60 users have it and no other item." in found.privacy.sentences[-1]
+    assert found.privacy.parameters["users_for"] == 60
+    assert found.accuracy.numbers["found_with_users"] <= 60  # type: ignore[operator]
+    assert found.privacy.epsilon == UnionQuery(users_for=60, max_items_per_user=2).price.epsilon
+
+
+def test_an_answer_is_that_of_the_price_which_follows() -> None:
+    """Method, mechanism and price are those of the question that names this epsilon."""
+    for given in ({"k": 3}, {"k": 3, "domain": 9, "counts": True}, {"k": 3, "max_items_per_user": 2, "counts": True}):
+        near = TopKQuery(within=40, **given)  # type: ignore[arg-type]
+        same = TopKQuery(epsilon=near.price.epsilon, **given)  # type: ignore[arg-type]
+        assert (near.plan.selector, near.plan.counter) == (same.plan.selector, same.plan.counter)
+        assert (near.plan.method, near.price) == (same.plan.method, same.price)
+
+
+def test_auto_takes_the_cheaper_of_a_set_and_of_peeling() -> None:
+    for k, delta in ((3, 0), (3, "1e-6"), (60, "1e-6")):
+        asked = {"k": k, "within": 50, "domain": 1000, "delta": delta, "ranked": False}
+        prices = {name: TopKQuery(method=name, **asked).price.epsilon for name in ("peeling", "canonical-set")}  # type: ignore[arg-type]
+        auto = TopKQuery(**asked)  # type: ignore[arg-type]
+        assert auto.price.epsilon == min(prices.values())
+        assert prices[auto.plan.method] == auto.price.epsilon
+    assert TopKQuery(k=60, within=50).plan.method == "limited-domain"  # discover knows nothing of what it leaves out
+
+
+@pytest.mark.parametrize("method", ["limited-domain-laplace", "limited-domain-gaussian"])
+def test_noise_on_the_largest_counts_is_priced_too(method: str) -> None:
+    given = {"k": 3, "within": 60, "max_items_per_user": 2, "method": method}
+    query, counted = TopKQuery(**given), TopKQuery(counts=True, **given)  # type: ignore[arg-type]
+    assert query.asked is not None
+    assert "; all 3 come back 95 times of 100 if the 3rd best has over" in query.asked.before
+    assert (query.plan.shortfall(None) or 0) <= 60
+    assert counted.plan.width() <= 60
+    assert counted.price.epsilon >= query.price.epsilon
+
+
+def test_more_users_for_less_and_fewer_for_more() -> None:
+    makers: list[Callable[[int], Any]] = [
+        lambda n: TopKQuery(k=5, within=n),
+        lambda n: QuantileQuery(bounds=(0, 9), within=n, step=1),
+        lambda n: UnionQuery(users_for=n, max_items_per_user=1),
+    ]
+    for make in makers:
+        prices = [make(n).price.epsilon for n in (10, 100, 1000)]
+        assert prices == sorted(prices, reverse=True)
+        assert len(set(prices)) == 3
+
+
+# ---- as a value, and paid ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"verb": "top_k", "k": 3, "within": 50},
+        {
+            "verb": "top_k",
+            "k": 3,
+            "within": 50,
+            "domain": 4,
+            "counts": True,
+            "max_items_per_user": 2,
+        },
+        {"verb": "quantile", "bounds": [0, 9], "step": 1, "within": 50},
+        {"verb": "union", "max_items_per_user": 3, "method": "sips", "users_for": 50},
+    ],
+    ids=str,
+)
+def test_a_question_that_names_an_accuracy_is_written_and_read(found: dict[str, Any]) -> None:
+    query = dps.Query.from_dict(found)
+    again = dps.Query.from_dict(query.to_dict())
+    assert again == query
+    assert again.key == query.key
+    assert again.ceiling == query.ceiling
+    assert "epsilon" not in query.to_dict()
+
+
+def test_a_bound_of_the_data_is_in_the_price_that_follows() -> None:
+    """It lowers the price of counts, so the price is found anew."""
+    data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=1)
+    query = TopKQuery(k=2, within=40, counts=True, domain=["ant", "bee", "cat"])
+    assert data.ask(query).privacy.epsilon < query.price.epsilon
+
+
+def test_a_budget_pays_the_price_that_follows_with_a_delta_of_its_own() -> None:
+    budget = dps.Budget(epsilon=3, delta="1e-5")
+    data = dps.Dataset(ROWS, user="user", item="item", budget=budget)
+    release = data.top_k(2, within=40)
+    assert release.privacy.delta == Fraction(1, 10**8)
+    assert release.privacy.epsilon == TopKQuery(k=2, within=40, delta="1e-8").price.epsilon
+    picks = dps.PickBudget(epsilon=3, delta="1e-6")
+    release = dps.Dataset(ROWS, user="user", item="item", budget=picks).top_k(2, within=400)
+    assert release.privacy.parameters["within"] == 400
+
+
+def test_a_ledger_pays_it_and_knows_the_answer_again(tmp_path: Any) -> None:
+    path = tmp_path / "b.sqlite"
+    events = tmp_path / "events.csv"
+    rows = [f"{u},{i}" for u, i in zip(ROWS["user"], ROWS["item"], strict=True)]
+    events.write_text("\n".join(["user,item", *rows]) + "\n")
+    with dps.Ledger.create(path) as ledger:
+        ledger.data("votes", epsilon=3, delta="1e-5")
+        ledger.grant(dps.Account("votes", "ann"), epsilon=3, delta="1e-5")
+    budget = dps.Budget.open(path, data="votes", analyst="ann")
+    data = dps.Dataset(str(events), user="user", item="item", budget=budget)
+    first, second = (data.top_k(2, within=40) for _ in range(2))
+    assert first.labels == second.labels
+    assert second.charged is not None
+    assert second.accuracy.sentences == first.accuracy.sentences
+    assert second.privacy.sentences == first.privacy.sentences
+    other = data.top_k(2, epsilon=first.privacy.epsilon)
+    assert not any("as was asked" in one for one in other.accuracy.sentences)
+
+
+# ---- what is refused --------------------------------------------------------------------------------------
+
+WHOLE = "must be a whole number of at least 1"
+BAD: list[tuple[dict[str, Any], str]] = [
+    *(({"within": bad}, f"within {WHOLE}") for bad in (0, -1, "x", "50", 2.5, True, [50], Fraction(1, 2))),
+    ({"within": 2**60}, "within must be a whole number from 1"),
+    ({"within": 50, "epsilon": 1}, "within must be left out where epsilon is given"),
+    (
+        {"within": 50, "epsilon_per_pick": 1, "delta_threshold": "1e-6"},
+        "within must be left out where epsilon_per",
+    ),
+    ({"within": 50, "method": "discover"}, "method must know how near items will be where within is given, got disc"),
+    ({"within": 50, "domain": dps.Column("a.csv", "b")}, "domain must be of a known size where within is given"),
+    ({"within": 50, "domain": 10}, "k must be below 10, the number of items, where within is given, got 10"),
+    ({"within": 50, "k_bar": 10}, "k_bar must be above k = 10 where within is given, got 10"),
+    ({"within": 50, "k": 0}, "k must be"),
+    ({"within": 50, "k": 11, "domain": 10}, "k must be at most the number of items in the domain"),
+    ({"within": 50, "delta": 2}, "delta must be"),
+    ({}, "epsilon must be"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), BAD, ids=[str(given) for given, _ in BAD])
+def test_a_top_k_refuses(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(dps.ParameterError, match=message):
+        TopKQuery(**given)
+
+
+@pytest.mark.parametrize("bad", [0, -1, "x", 2.5, True])
+def test_quantiles_and_unions_refuse_the_same(bad: Any, votes: dps.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dps.Dataset, "engine", None)  # whoever opened the data now would fail otherwise
+    for ask in (
+        lambda: votes.quantile(bounds=(0, 9), within=bad),
+        lambda: votes.median(bounds=(0, 9), within=bad),
+        lambda: dps.quantile([1], bounds=(0, 9), within=bad),
+        lambda: dps.median([1], bounds=(0, 9), within=bad),
+        lambda: votes.top_k(1, within=bad),
+    ):
+        with pytest.raises(dps.ParameterError, match=f"within {WHOLE}"):
+            ask()
+    with pytest.raises(dps.ParameterError, match=f"users_for {WHOLE}"):
+        votes.union(users_for=bad, max_items_per_user=1)
+
+
+def test_both_or_what_the_price_depends_on_is_refused(votes: dps.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dps.Dataset, "engine", None)
+    with pytest.raises(dps.ParameterError, match="within must be left out where epsilon is given"):
+        votes.median(bounds=(0, 9), within=5, epsilon=1)
+    with pytest.raises(dps.ParameterError, match="users_for must be left out where epsilon is given"):
+        votes.union(users_for=5, epsilon=1, max_items_per_user=1)
+    paid = dps.Dataset(ROWS, user="user", item="item", budget=dps.Budget(epsilon=1, delta="1e-6"))
+    with pytest.raises(dps.ParameterError, match="share must be left out where within is given"):
+        paid.top_k(2, within=5, share="1%")
+    with pytest.raises(dps.ParameterError, match="share must be left out where users_for is given"):
+        paid.union(users_for=5, share="1%", max_items_per_user=1)
+    for most in (None, "auto"):
+        with pytest.raises(dps.ParameterError, match="max_items_per_user must be given where users_for is"):
+            votes.union(users_for=5, max_items_per_user=most)
+    with pytest.raises(dps.ParameterError, match="epsilon must be given for union, or users_for in its place"):
+        votes.union()
+    with pytest.raises(dps.ParameterError, match="step must cut the bounds"):
+        votes.median(bounds=(0, 9), within=1, step="1e-30")
+    with pytest.raises(dps.ParameterError, match="within must be at least 2, which costs epsilon 100, got 1"):
+        votes.quantile([0.1, 0.2, 0.3, 0.4], bounds=(0, 9), within=1)
