@@ -254,6 +254,14 @@ def test_a_number_that_was_changed_for_people_only_is_found(written):
     assert "1 more places" in str(dps.check(written(found)))
 
 
+def test_whom_a_promise_is_about_is_said_where_it_is_not_a_user(written):
+    assert dps.check(written(RELEASES["replace-one"][0])).promise == "(1, 0) against replace-one neighbours"
+    month = stated(RELEASES["unknown"][0], unit="user in one month\x1b[2J" + "x" * 100)
+    promise = dps.check(written(month)).promise
+    assert promise.startswith("(1, 1e-06) per user in one month\\x1b[2Jxx")
+    assert len(promise) < 90
+
+
 HOSTILE = {
     "nothing": "",
     "text": "hello",

@@ -52,12 +52,14 @@ def confirmed(steps: Sequence[Step], total: Fraction, delta: Fraction) -> arb | 
         return None
     pick = picks[0]
     unit = max((_parts(pick.epsilon, one.epsilon) for one in steps if one.times), default=1)
-    nodes = math.ceil(FIRST / unit) * unit
+    nodes, before = math.ceil(FIRST / unit) * unit, math.inf
     while nodes <= MOST_NODES and (nodes * times) ** 2 <= MOST_WORK:
         found = needed(steps, total, pick.epsilon / nodes)
         if at_most(found, delta):
             return found
-        nodes *= 2
+        if 2 * float(found) - before > delta:  # it falls by a third of the last fall in all, and never so far
+            return None
+        nodes, before = nodes * 2, float(found)
     return None
 
 

@@ -15,7 +15,9 @@ from dpselect.checking.reading import read
 if TYPE_CHECKING:
     from dpselect.ledger import Ledger
     from dpselect.release.formatting import Json
+    from dpselect.release.statement import Statement
 
+LONGEST = 60  # characters of a unit
 WORDS = {
     Verdict.FOLLOWS: "The promise {} follows from what the release says.",
     Verdict.STATED: "NOT CONFIRMED: the promise {} is stated, and the release does not say enough to recompute it.",
@@ -74,8 +76,7 @@ def check(release: str | os.PathLike[str], budget: str | os.PathLike[str] | Ledg
     for a ledger that cannot be read.
     """
     found, findings = read(release)
-    statement = found.privacy
-    promise = f"({told(statement.epsilon)}, {told(statement.delta)})"
+    promise = _promise(found.privacy)
     findings += promised(found)
     if budget is None:
         return Check(promise, findings)
@@ -90,6 +91,16 @@ def check(release: str | os.PathLike[str], budget: str | os.PathLike[str] | Ledg
             return Check(promise, findings, paid(found, ledger))
     except UnfitError as error:
         return Check(promise, findings, (fails(f"{error}, so its cost cannot be recomputed"),))
+
+
+def _promise(statement: Statement) -> str:
+    """Its numbers, and whom it is about where that is not one user coming or going. The file may say anything there."""
+    from dpselect.release import formatting
+
+    unit, neighbors = formatting.text(statement.unit)[:LONGEST], str(statement.neighbors)
+    whom = "" if unit == "user" else f" per {unit}"
+    against = "" if neighbors == "add-remove" else f" against {neighbors} neighbours"
+    return f"({told(statement.epsilon)}, {told(statement.delta)}){whom}{against}"
 
 
 def _said(findings: tuple[Finding, ...]) -> list[str]:
