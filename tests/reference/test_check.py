@@ -5,6 +5,7 @@ The checker shares no code with what planned the answers; here it is compared wi
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import subprocess
@@ -25,14 +26,15 @@ from dpselect.checking.finding import Verdict, worst
 from dpselect.checking.promise import promised
 from dpselect.checking.steps import Kind, Step
 from dpselect.privacy import BoundedRange, Neighbors, PureDP, Steps
+from dpselect.queries.top_k import TopKQuery
 from dpselect.release.statement import Item
 from tests.twins.checking import OnTheGridOnly, concentrated_count
 
 FOLLOWS, STATED, FAILS = Verdict
 DOMAIN = [str(i) for i in range(20)]
 ROWS = {
-    "user": [u for u in range(400) for _ in range(3)],
-    "item": [str((u * j) % (5 + u % 9)) for u in range(400) for j in (1, 2, 5)],
+    "user": [u for u in range(1500) for _ in range(3)],
+    "item": [str((u * j) % (5 + u % 9)) for u in range(1500) for j in (1, 2, 5)],
 }
 WORDS = {"user": list(range(400)), "text": [f"a b c{u % 3}" for u in range(400)]}
 TOP = {
@@ -53,7 +55,7 @@ TOP = {
             "method": "joint-permute-and-flip",
             "k": 19,
             "counts": True,
-            "delta": "1e-2",
+            "delta": "5e-4",
         },
         FOLLOWS,
     ),
@@ -212,13 +214,14 @@ def test_a_lower_bottom_is_found(height):
 
 
 def test_what_cannot_be_true_of_a_release_is_found():
-    release, _ = RELEASES["unknown"]
+    (release, _), (five, _) = RELEASES["unknown"], RELEASES["peeling"]
+    assert len(five) == 5
     assert judged(replace(release, secure=False)) is FAILS
     assert judged(stated(release, neighbors=Neighbors.REPLACE_ONE)) is FAILS
-    assert judged(replace(release, items=tuple(Item(i.item, i.rank, 9) for i in release.items))) is FAILS
+    assert judged(replace(five, items=tuple(Item(i.item, i.rank, 9) for i in five.items))) is FAILS
     assert judged(replace(release, counted=True)) is FAILS
-    assert judged(replace(release, items=release.items * 6)) is FAILS
-    assert judged(with_parameters(release, k=4)) is FAILS
+    assert judged(replace(five, items=five.items * 2)) is FAILS
+    assert judged(with_parameters(five, k=4)) is FAILS
     assert judged(with_parameters(release, delta_threshold=Fraction(0))) is FAILS
     assert judged(stated(release, mechanism="Nothing")) is STATED
     for name in ("policy-gaussian", "greedy-laplace"):
@@ -339,6 +342,21 @@ def test_a_composed_total_follows_and_a_smaller_one_does_not(k, e, counted, delt
         )
         is FAILS
     )
+
+
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("method", ["limited-domain", "limited-domain-laplace", "limited-domain-gaussian", "peeling"])
+def test_no_plan_is_a_false_alarm(method, counts):
+    """Over a grid of prices, without data: what is planned to fit exactly is found to fit."""
+    domain = DOMAIN if method == "peeling" else None
+    for k, epsilon, delta, most in itertools.product((1, 7, 20), ("0.02", "1", "9"), ("1e-4", "1e-12"), (None, 1, 8)):
+        if most is None and method.startswith("limited-domain-"):
+            continue
+        given = {"k": k, "epsilon": epsilon, "delta": delta, "domain": domain, "max_items_per_user": most}
+        plan = TopKQuery(**given, method=method, counts=counts, k_bar=None).plan
+        statement = plan.statement() if hasattr(plan, "statement") else plan.stated(*plan.said())
+        planned = replace(RELEASES["unknown"][0], items=(), counted=False, privacy=statement)
+        assert judged(planned) is FOLLOWS, (k, epsilon, delta, most, promised(planned))
 
 
 @pytest.mark.parametrize("a", [2, 3, 40])
