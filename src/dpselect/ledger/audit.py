@@ -29,6 +29,7 @@ from dpselect.ledger.rows import (
 from dpselect.ledger.standing import DataAccount, Standing, Used
 from dpselect.ledger.terms import data_text, total_of
 
+NOTHING_OPEN: tuple[Account | None, Mapping[str, Charge]] = (None, {})
 MOST = 100  # problems that are told one by one
 
 
@@ -287,18 +288,18 @@ class Sums:
             yield "gives a reservation back and charges for it"
         if not self._is_unread(entry):
             yield "gives back what is no open reservation of this account, or under which rows may have been read"
-        account, parts = self._open.pop(entry.refers_to or 0, (None, {}))
+        account, parts = self._open.pop(entry.refers_to or 0, NOTHING_OPEN)
         if account == entry.account:
             for period, ceiling in parts.items():
                 self._change(entry.account, period, lambda used, ceiling=ceiling: used.returning(ceiling))  # type: ignore[misc]
 
     def _is_unread(self, entry: Entry) -> bool:
         number = entry.refers_to or 0
-        return number in self._unread and self._open.get(number, (None, {}))[0] == entry.account
+        return number in self._unread and self._open.get(number, NOTHING_OPEN)[0] == entry.account
 
     def _settle(self, entry: Entry) -> Iterator[str]:
         self._settles[entry.number] = entry.account.dataset
-        account, parts = self._open.pop(entry.refers_to or 0, (None, {}))
+        account, parts = self._open.pop(entry.refers_to or 0, NOTHING_OPEN)
         costs = entry.parts
         if account is None:
             yield "settles no open reservation"
