@@ -13,6 +13,7 @@ from dpselect.checking.numbers import Parameters
 from dpselect.checking.steps import Kind, Step, Steps, added, pure_delta, renyi_delta
 
 RENYI, PURE, ADAPTIVE = "Renyi", "optimal pure", "adaptive optimum"
+NAMES = {RENYI: "Rényi bound", PURE: "optimum of pure steps", ADAPTIVE: "adaptive optimum"}
 OF_SETS = {
     "JointSet": Kind.PICK,
     "JointSequence": Kind.PICK,
@@ -72,10 +73,10 @@ def _by_bounds(steps: Steps, epsilon: Fraction, left: Fraction, threshold: Fract
         name, needs = _optimum(steps, epsilon, left, bound)
         if needs is None or not at_most(needs, left):
             need = f"by the Rényi bound need delta {told(by_renyi)}"
-            more = "" if name == RENYI else f", and the {name} does not bring it down to {told(left)}"
+            more = "" if name == RENYI else f", and the {NAMES[name]} does not bring it down to {told(left)}"
             return fails(f"{made} {need}{more}; {_left(left, threshold)}")
     assert needs is not None
-    text = f"{made} by the {'Rényi bound' if name == RENYI else name} need delta {told(needs)}"
+    text = f"{made} by the {NAMES[name]} need delta {told(needs)}"
     if threshold:
         with precision():
             text += f"; threshold {told(threshold)}: together {told(needs + ball(threshold))}"
