@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpselect import accounting, mechanisms
+    from dpselect.checking.check import Check, check
     from dpselect.dataset import Dataset
     from dpselect.domain import Column, Listed, Size, Span
     from dpselect.engines.warehouse.source import Warehouse
@@ -40,6 +41,7 @@ _HOMES = {
     "Account": "dpselect.ledger",
     "Budget": "dpselect.ledger.budget",
     "BudgetError": "dpselect.errors",
+    "Check": "dpselect.checking.check",
     "Column": "dpselect.domain",
     "DataError": "dpselect.errors",
     "Dataset": "dpselect.dataset",
@@ -63,6 +65,7 @@ _HOMES = {
     "WeakPromiseWarning": "dpselect.errors",
     "Text": "dpselect.texts.text",
     "Warehouse": "dpselect.engines.warehouse.source",
+    "check": "dpselect.checking.check",
     "choose": "dpselect.queries.choose",
     "inspect": "dpselect.inspection",
     "median": "dpselect.queries.quantile",
@@ -74,6 +77,7 @@ __all__ = [
     "Account",
     "Budget",
     "BudgetError",
+    "Check",
     "Column",
     "DataError",
     "Dataset",
@@ -99,6 +103,7 @@ __all__ = [
     "WeakPromiseWarning",
     "__version__",
     "accounting",
+    "check",
     "choose",
     "inspect",
     "mechanisms",

@@ -125,6 +125,7 @@ def test_there_are_commands_to_document():
         "union",
         "demo",
         "ledger",
+        "check",
         "plan",
     }
 

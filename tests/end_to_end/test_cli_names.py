@@ -22,6 +22,7 @@ PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
     "demo": (write_listening_events,),
     "plan top": (dps.plan,),
     "plan union": (dps.plan,),
+    "check": (dps.check,),
     "inspect": (dps.inspect,),
     "ledger init": (dps.Ledger.create,),
     "ledger data": (dps.Ledger.data,),
@@ -38,7 +39,10 @@ PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
 ASKING = {"top", "choose", "quantile", "union"}
 PLANS = {"plan top", "plan union"}
 EXCEPTIONS: dict[str, tuple[set[str], str]] = {
-    "--format": (ASKING | PLANS | {"ledger show", "ledger history", "ledger pending"}, "methods of what comes back"),
+    "--format": (
+        ASKING | PLANS | {"check", "ledger show", "ledger history", "ledger pending"},
+        "methods of what comes back",
+    ),
     "--output": (ASKING | PLANS | {"ledger export", "ledger report"}, "methods of what comes back"),
     "--plot": (PLANS | {"ledger show", "ledger history"}, "Forecast.plot, plots.spending"),
     "--quiet": (ASKING | PLANS | {"demo"}, "in Python nobody hears of progress without progress="),

@@ -16,10 +16,21 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 # from it stands after that. `testing` stands beside this row, see `may_import`.
 ROOMS = (
     "first_use", "errors", "processes", "temporary", "parameters", "methods", "reals", "privacy", "domain", "periods",
-    "draws", "accounting", "aggregates", "texts", "mechanisms", "engines", "release", "ledger", "queries",
+    "draws", "accounting", "aggregates", "texts", "mechanisms", "engines", "release", "ledger", "checking", "queries",
     "dataset", "forecast", "inspection", "dpselect", "demo", "command", "__main__",
 )  # fmt: skip
-APART = {"engines": {"accounting", "mechanisms"}}  # rooms that never import some earlier ones
+# Rooms that never import some earlier ones. Checking recomputes what planned an answer, so it has numerics of its own.
+APART = {
+    "engines": {"accounting", "mechanisms"},
+    "checking": {
+        *("accounting", "mechanisms", "methods", "reals", "privacy"),
+        *("parameters", "aggregates", "engines", "draws"),
+    },
+}
+WHY_APART = {
+    "engines": "what both need is in aggregates",
+    "checking": "what is checked must not be checked by itself",
+}
 TESTING_SEES_UP_TO = "mechanisms"
 
 AT_RUN_TIME = "(a name computed at run time)"
@@ -165,7 +176,7 @@ def reason(room: str, other: str) -> str:
     if other == "dpselect":
         return "the package root stands after inspection; import from the module that defines the name"
     if other in APART.get(room, ()):
-        return f"{room} and {other} never import each other; what both need is in aggregates"
+        return f"{room} and {other} never import each other; {WHY_APART[room]}"
     return f"{other} stands after {room} (order: {', '.join(ROOMS)})"
 
 

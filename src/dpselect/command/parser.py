@@ -18,6 +18,7 @@ COMMANDS = {
     "union": "all items that enough users share: a vocabulary, the keys of a GROUP BY, n-grams of a text",
     "demo": "a private top ten of invented data, to see it work",
     "ledger": "budgets: who may spend how much, and who spent it on what",
+    "check": "does the promise of a release follow from what it says, and did a ledger pay for it?",
     "plan": "what to expect at each budget, before anything is spent",
     "inspect": "what is wrong with a source, for its owner only: not private",
 }

@@ -134,6 +134,7 @@ class FoundTop(Plan):
             "union_share": mechanism.union_share,
             **({"order": mechanism.union.order} if isinstance(mechanism.union, RenyiShaped) else {}),
             "epsilon_per_pick": each,
+            **({"epsilon_of_bound": asked.for_bound} if asked.most is None else {}),
         }
         sentences = [self.reason, _bound(mechanism.max_items_per_user, asked)]
         ranked = f"the best {asked.k} of them are" if found > asked.k else "all of them are"

@@ -66,6 +66,8 @@ class Plan(ABC):
         """What is promised, in numbers and in sentences, also of the counts that were asked for."""
         if self.counter is not None:
             used["epsilon_per_count"] = self.counter.epsilon_per_count
+            if self.counter.max_items_per_user is not None:  # so many counts are moved by one user
+                used["max_items_per_user"] = self.counter.max_items_per_user
             sentences = [*sentences, noise(Fraction(self.counter.epsilon_per_count))]
         return Statement.of(self.privacy, type(self.selector).__name__, used, tuple(sentences))
 

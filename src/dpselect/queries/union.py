@@ -174,6 +174,8 @@ class Run:
         epsilon, delta = t.for_union
         used |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
         sentences = [_why(name, t), *_levels(t.parts), _bound(self.most, t), NEVER]
+        if t.chosen:
+            used["epsilon_of_bound"] = t.for_bound
         if len(t.parts) > 1:
             used["shares"] = t.parts
         if t.counts and self.most is not None:

@@ -1,0 +1,132 @@
+"""A release's place in a ledger: who paid for it, when, and whether that was enough."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dpselect.checking.balls import ball, precision, told
+from dpselect.checking.finding import Finding, fails, follows, stated
+from dpselect.checking.numbers import Parameters
+from dpselect.checking.picks import failure_of, steps_of
+from dpselect.checking.promise import ONE_DRAW, PICKS
+from dpselect.checking.steps import Kind, Step, added, renyi_divergence
+
+if TYPE_CHECKING:
+    from dpselect.ledger import Ledger
+    from dpselect.ledger.charge import Charge
+    from dpselect.ledger.entry import Entry
+    from dpselect.release.release import Release
+
+BY_PICK = {"LimitedDomain", "Peeling"}  # an answer that ends early took fewer picks
+OWN_CURVE = {"RenyiShaped", "DiscoverThenPeel"}  # whose divergence is not in the release
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an answer costs at least: `epsilon` with all of `delta`, or `added` with `failure` alone."""
+
+    epsilon: Fraction
+    delta: Fraction
+    added: Fraction
+    failure: Fraction
+    steps: tuple[Step, ...] | None
+
+    @classmethod
+    def of(cls, release: Release) -> Cost:
+        """Read from the answer alone (docs/budgets.md, priced by the outcome)."""
+        statement, said = release.privacy, Parameters(release.privacy.parameters)
+        whole, delta, name = statement.epsilon, statement.delta, statement.mechanism
+        if name not in PICKS:
+            kind = Kind.PICK if name == "ExponentialMechanism" else Kind.PURE
+            steps = None if name in OWN_CURVE else (Step(kind, whole, 1),)
+            return cls(whole, delta, whole, Fraction(0) if name in ONE_DRAW else delta, steps)
+        first, *counts = steps_of(name, said)
+        if name in BY_PICK:
+            first = Step(first.kind, first.epsilon, min(first.times, len(release) + 1))
+            counts = [Step(one.kind, one.epsilon, min(one.times, len(release))) for one in counts]
+        taken = (first, *counts)
+        return cls(min(whole, added(taken)), delta, added(taken), failure_of(name, said), taken)
+
+    def covered(self, charge: Charge) -> bool:
+        """Is it paid by one of its two prices?"""
+        by_whole = charge.epsilon >= self.epsilon and charge.delta >= self.delta
+        return by_whole or (charge.epsilon >= self.added and charge.delta >= self.failure)
+
+    def diverges_more(self, charge: Charge, order: int | None) -> bool:
+        """Is its divergence certainly above what was charged?"""
+        if order is None or self.steps is None:
+            return False
+        with precision():
+            needed = sum((one.times * renyi_divergence(one, order) for one in self.steps), ball(0))
+            return bool(ball(charge.renyi) < needed)
+
+
+def paid(release: Release, ledger: Ledger) -> tuple[Finding, ...]:
+    """Everything that was looked at in the ledger."""
+    problems = ledger.verify()
+    if problems:
+        more = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
+        return (fails(f"the ledger is not clean: {problems[0]}{more}"),)
+    places = list(_places(release, ledger))
+    if not places:
+        return (fails("the ledger is clean, and no question in it was answered with exactly this release"),)
+    cost = Cost.of(release)
+    return (
+        follows(f"the chain of {ledger.count:,} entries is whole; its head is {ledger.head}"),
+        *(finding for hold, settle in places for finding in _payment(release, cost, ledger, hold, settle)),
+    )
+
+
+def _places(release: Release, ledger: Ledger) -> Iterator[tuple[Entry, Entry]]:
+    """The question and its answer, wherever this release is the answer."""
+    from dpselect.ledger.entry import Kind as Entered
+    from dpselect.release.archive import archived
+
+    text, asked = archived(release), dict[int, "Entry"]()
+    for entry in ledger.entries():
+        if entry.kind in (Entered.HOLD, Entered.RESERVE):
+            asked[entry.number] = entry
+        elif entry.kind in (Entered.SETTLE, Entered.RETURN):
+            hold = asked.pop(entry.refers_to or 0, None)
+            if hold is not None and entry.release == text:
+                yield hold, entry
+
+
+def _payment(release: Release, cost: Cost, ledger: Ledger, hold: Entry, settle: Entry) -> Iterator[Finding]:
+    from dpselect.ledger.account import seen
+    from dpselect.ledger.charge import ZERO
+
+    who, data = seen(settle.account.analyst), seen(settle.account.dataset)
+    by = f"entry {settle.number:,}: {who} paid for it from the account of {data} on {settle.at}"
+    if all(charge == ZERO for charge in settle.parts.values()) and cost.added:
+        yield stated(f"{by} nothing by itself: a budget of picks, which is reserved apart, must have paid")
+        return
+    order = None if settle.early else ledger.data_account(settle.account.dataset).promise.order
+    for period, charge in settle.parts.items():
+        amount = f"epsilon {told(charge.epsilon)}, delta {told(charge.delta)}{f' in {period}' if period else ''}"
+        needs = f"epsilon {told(cost.epsilon)}, delta {told(cost.delta)}"
+        if not cost.covered(charge):
+            yield fails(f"{by}, {amount}, and it costs {needs}")
+        elif cost.diverges_more(charge, order):
+            yield fails(f"{by}, and a divergence of order {order} below what it costs")
+        elif order is not None and cost.steps is None:
+            yield stated(
+                f"{by}, {amount}: no less than it costs; its divergence of order {order} is not in the release"
+            )
+        else:
+            yield follows(f"{by}, {amount}: no less than it costs")
+    asked = _asked(hold.question)
+    if asked is not None and asked != release.privacy.epsilon:
+        yield fails(f"the question of entry {hold.number:,} asked for epsilon {told(asked)}")
+
+
+def _asked(question: str | None) -> Fraction | None:
+    """The epsilon that a question names, where it does."""
+    try:
+        return Fraction(json.loads(question or "")["asked"]["epsilon"])
+    except (ValueError, KeyError, TypeError, ZeroDivisionError):
+        return None

@@ -1,0 +1,69 @@
+"""The promise of a release, recomputed from the parameters in its statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dpselect.checking import picks, tops, unions
+from dpselect.checking.balls import told
+from dpselect.checking.finding import Finding, fails, stated
+from dpselect.checking.numbers import Parameters, UnfitError
+
+if TYPE_CHECKING:
+    from dpselect.release.release import Release
+
+ONE_DRAW = {"ExponentialMechanism", "PermuteAndFlip", "ReportNoisyMax"}
+PICKS = {"LimitedDomain", "Peeling", "Quantile", *picks.OF_SETS}
+NOISY = {"LimitedDomainLaplace", "LimitedDomainGaussian"}
+DISCOVERED = "DiscoverThenPeel"
+UNIONS = {"RenyiShaped", *unions.THRESHOLDS}
+COUNTED_BY = ("epsilon_per_count", "epsilon_of_counts", "height")  # what says how counts got their noise
+
+
+def promised(release: Release) -> tuple[Finding, ...]:
+    """Everything that was looked at, of which the promise needs each."""
+    try:
+        return tuple(_findings(release))
+    except UnfitError as error:
+        return (fails(f"{error}, so nothing can be recomputed"),)
+
+
+def _findings(release: Release) -> Iterator[Finding]:
+    statement, said = release.privacy, Parameters(release.privacy.parameters)
+    numbers = Parameters({"epsilon": statement.epsilon, "delta": statement.delta})
+    epsilon, delta, name = numbers.epsilon("epsilon"), numbers.delta("delta"), statement.mechanism
+    yield from _form(release, said)
+    if name in ONE_DRAW:
+        yield stated(
+            f"one draw of {name}, whose epsilon is the stated one: the release has no other number from which "
+            f"{told(epsilon)} could be recomputed"
+        )
+    elif name in PICKS:
+        yield picks.composed(name, said, epsilon, delta, statement.bound)
+    elif name in NOISY:
+        yield tops.noisy(name, said, epsilon, delta)
+    elif name == DISCOVERED:
+        yield from tops.discovered(said, epsilon, delta, statement.bound, _has_counts(release))
+    elif name in UNIONS:
+        yield from unions.findings(name, said, epsilon, delta)
+    else:
+        yield stated(f"this version knows no mechanism called {name!r:.60}")
+
+
+def _form(release: Release, said: Parameters) -> Iterator[Finding]:
+    """Is it an answer that such a statement can be about?"""
+    name = release.privacy.mechanism
+    if not release.secure:
+        yield fails("it was made with draws for tests, which anybody can repeat: it is not private at all")
+    if str(release.privacy.neighbors) != "add-remove" and name not in ONE_DRAW:
+        yield fails(f"{name} promises something about add-remove neighbours only")
+    if _has_counts(release) and not any(said.has(one) for one in COUNTED_BY):
+        yield fails("the items have counts, and nothing says how noisy these are")
+    most = 1 if name in ONE_DRAW else said.of.get("k")
+    if name not in UNIONS and name != "Quantile" and not (isinstance(most, int) and len(release) <= most):
+        yield fails("there are more items than the statement speaks of")
+
+
+def _has_counts(release: Release) -> bool:
+    return release.counted or any(item.count is not None for item in release.items)

@@ -1,0 +1,82 @@
+"""Answers that are no plain composition: noise on the largest counts, and a union whose items are then ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dpselect.checking import tails
+from dpselect.checking.balls import at_most, ball, precision, told
+from dpselect.checking.finding import Finding, fails, follows, stated
+from dpselect.checking.numbers import Parameters, UnfitError
+from dpselect.checking.picks import of_steps
+from dpselect.checking.steps import Kind, Step
+from dpselect.checking.unions import FOR_BOUND
+
+COMPOSED = Fraction(3, 4)  # of delta, for the divergence that union and picks share
+MOST_ORDER = 10**6
+
+
+def noisy(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) -> Finding:
+    """Is bottom so high that noise rarely lifts an item that only one data set has above it?"""
+    most, height = said.whole("max_items_per_user"), said.whole("height")
+    swaps = min(most, said.whole("k_bar"))
+    if mechanism == "LimitedDomainLaplace":
+        noise = f"Laplace noise of scale {told(most / epsilon)}"
+        left, lifted = delta, tails.laplace_pair(epsilon / most, height - 1)
+    else:
+        left = delta / 2  # the other half is for the noise itself
+        variance = most / (2 * tails.largest_rho(epsilon, left)) if left else Fraction(0)
+        if not variance:
+            return fails("Gaussian noise needs a delta")
+        lifted = tails.gaussian_pair(variance, height - 1)
+        noise = f"Gaussian noise of variance {told(variance)}"
+    with precision():
+        needs = swaps * lifted
+        text = f"with {noise}, bottom {height:,} users above the last count needs delta {told(needs)}"
+        return follows(text) if at_most(needs, left) else fails(f"{text}, and has {told(left)}")
+
+
+def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, bound: str, counted: bool) -> Iterator[Finding]:
+    """The picks and counts of a ranking take no more than what its union leaves. The union itself is only stated."""
+    k, found, share = said.whole("k"), said.of.get("discovered"), said.number("union_share")
+    most = said.whole("max_items_per_user")
+    if isinstance(found, bool) or not isinstance(found, int) or found < 0 or share >= 1:
+        raise UnfitError("discovered is no number of items, or union_share no part")
+    steps = [
+        Step(Kind.PICK, said.epsilon("epsilon_per_pick"), max(0, min(k, found - 1))),
+        Step(Kind.PURE, said.epsilon("epsilon_per_count"), min(k, found))
+        if counted
+        else Step(Kind.PURE, Fraction(1), 0),
+    ]
+    left = epsilon
+    if said.has("epsilon_of_bound"):
+        left -= said.epsilon("epsilon_of_bound")
+    elif most > 1 and bound == "basic":  # earlier releases say it in a sentence only
+        left = epsilon * (1 - FOR_BOUND)
+    if left <= 0:
+        yield fails("choosing max_items_per_user takes all of epsilon")
+        return
+    if most > 1:
+        yield _ranked(steps, said, left, delta * COMPOSED, share)
+    else:
+        yield of_steps(steps, left * (1 - share), delta * (1 - share), Fraction(0), "")
+    yield stated("how the union found its items cannot be recomputed: its release curve is not in the release")
+
+
+def _ranked(steps: list[Step], said: Parameters, epsilon: Fraction, delta: Fraction, share: Fraction) -> Finding:
+    """In one divergence of one order: a pick of e is e^2/8-zCDP, and a count of e is e^2/2-zCDP."""
+    order = said.whole("order")
+    if not 2 <= order <= MOST_ORDER or delta == 0:
+        raise UnfitError("order is no order, or delta 0")
+    with precision():
+        a = ball(order)
+        whole = ball(epsilon) - (1 - 1 / a).log() + (ball(delta).log() + a.log()) / (a - 1)
+        left = whole * ball(1 - share)
+        rho = sum((one.epsilon**2 / (8 if one.kind is Kind.PICK else 2) * one.times for one in steps), Fraction(0))
+        taken = ball(order * rho)
+        text = (
+            f"{steps[0].times:,} picks and {steps[1].times:,} counts have a divergence of {told(taken)} of order "
+            f"{order:,}, of which the union leaves them {told(left)}"
+        )
+        return follows(text) if taken <= left * (1 + ball(Fraction(1, 2**50))) else fails(text)

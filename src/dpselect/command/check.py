@@ -1,0 +1,47 @@
+"""`dpselect check`: a release that somebody else made, verified without its data."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from dpselect.command import shared
+
+EXAMPLES = """
+examples:
+  dpselect check top.json
+      Does the promise follow from the parameters that the release states?
+  dpselect check top.json --budget budget.sqlite
+      And did this ledger pay for exactly this release, and no less than it costs?
+
+RELEASE is the file that --format json or Release.to_json wrote. Nothing but it and the ledger is read.
+exit status: 0 the promise follows, and the ledger paid for it if one was given, 2 a parameter is wrong, 3 the file
+holds no release, 6 the ledger cannot be used, is not clean or does not bear the release out, 7 the promise does not
+follow, 8 it is stated and cannot be recomputed from the release, 130 interrupted, 1 anything else.
+"""
+
+NOT_PAID, DOES_NOT_FOLLOW, NOT_RECOMPUTED = 6, 7, 8
+
+
+def options(command: shared.Group) -> None:
+    """What it understands."""
+    command.add_argument("release", metavar="RELEASE", help="the JSON of a release")
+    command.add_argument("--budget", metavar="FILE", help="the ledger that should have paid for it")
+    command.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Check it, say what was found, and end with the status that says the same."""
+    from dpselect.checking.check import check
+    from dpselect.checking.finding import Verdict
+
+    found = check(args.release, args.budget)
+    said = json.dumps(found.to_dict(), indent=2) if args.format == "json" else str(found)
+    sys.stdout.write(said + "\n")
+    verdicts = found.verdict, found.paid
+    for verdict, status in ((found.verdict, DOES_NOT_FOLLOW), (found.paid, NOT_PAID)):
+        if verdict is Verdict.FAILS:
+            raise SystemExit(status)
+    if Verdict.STATED in verdicts:
+        raise SystemExit(NOT_RECOMPUTED)

@@ -1,0 +1,498 @@
+"""A release checked: every verb's follows or is stated by name, every tampered one is found, every bound is a bound.
+
+The checker shares no code with what planned the answers; here it is compared with that code, and with brute force.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb
+
+import dpselect as dps
+from dpselect.accounting.composition import compose
+from dpselect.accounting.optimal_adaptive import adaptive_delta
+from dpselect.checking import adaptive, steps, tails
+from dpselect.checking.balls import told
+from dpselect.checking.finding import Verdict, worst
+from dpselect.checking.promise import promised
+from dpselect.checking.steps import Kind, Step
+from dpselect.privacy import BoundedRange, Neighbors, PureDP, Steps
+from dpselect.queries.top_k import TopKQuery
+from dpselect.release.statement import Item
+from tests.twins.checking import OnTheGridOnly, concentrated_count
+
+FOLLOWS, STATED, FAILS = Verdict
+DOMAIN = [str(i) for i in range(20)]
+ROWS = {
+    "user": [u for u in range(1500) for _ in range(3)],
+    "item": [str((u * j) % (5 + u % 9)) for u in range(1500) for j in (1, 2, 5)],
+}
+WORDS = {"user": list(range(400)), "text": [f"a b c{u % 3}" for u in range(400)]}
+TOP = {
+    "unknown": ({}, FOLLOWS),
+    "unknown, k = 15": ({"k": 15}, FOLLOWS),
+    "counts": ({"counts": True}, FOLLOWS),
+    "discover": ({"k": 30, "method": "discover"}, STATED),
+    "peeling": ({"domain": DOMAIN}, FOLLOWS),
+    "peeling, composed": ({"domain": DOMAIN, "k": 15, "delta": "1e-6"}, FOLLOWS),
+    "peeling, counts": ({"domain": DOMAIN, "counts": True}, FOLLOWS),
+    "joint-sequence": ({"domain": DOMAIN, "method": "joint-sequence"}, FOLLOWS),
+    "joint-set": ({"domain": DOMAIN, "ranked": False, "method": "joint-set", "counts": True}, FOLLOWS),
+    "canonical-set": ({"domain": DOMAIN, "ranked": False, "method": "canonical-set"}, FOLLOWS),
+    "joint-permute-and-flip": (
+        {
+            "domain": DOMAIN,
+            "ranked": False,
+            "method": "joint-permute-and-flip",
+            "k": 19,
+            "counts": True,
+            "delta": "5e-4",
+        },
+        FOLLOWS,
+    ),
+}
+BOUNDED = {
+    "bounded, counts": ({"counts": True}, FOLLOWS),
+    "bounded, peeling, counts": ({"domain": DOMAIN, "counts": True, "delta": "1e-6"}, FOLLOWS),
+    "bounded, joint-set, counts": (
+        {"domain": DOMAIN, "ranked": False, "method": "joint-set", "counts": True},
+        FOLLOWS,
+    ),
+    "bounded, discover": ({"k": 30, "method": "discover", "counts": True}, STATED),
+    "limited-domain-laplace": ({"method": "limited-domain-laplace", "counts": True}, FOLLOWS),
+    "limited-domain-gaussian": ({"method": "limited-domain-gaussian"}, FOLLOWS),
+}
+RECOMPUTED = """count-laplace count-gaussian weighted-laplace weighted-gaussian policy-laplace policy-gaussian
+greedy-laplace sips shaped-weighted shaped-policy greedy-geometric""".split()
+UNIONS = {**dict.fromkeys(RECOMPUTED, FOLLOWS), "renyi-shaped": STATED}
+CHOSEN = ("exponential", "permute-and-flip", "noisy-max")
+
+
+def made() -> dict[str, tuple[dps.Release, Verdict]]:
+    """A release of every verb and method, and the verdict on it."""
+    free, bounded = (dps.Dataset(ROWS, user="user", item="item", max_items_per_user=m) for m in (None, 3))
+    ages = dps.Dataset({"user": list(range(50)), "age": list(range(50))}, user="user", item="age")
+    words = dps.Dataset(WORDS, user="user", item=dps.Text("text", ngrams=(1, 2)))
+    picks = dps.Dataset(ROWS, user="user", item="item", budget=dps.PickBudget(epsilon=1, delta="1e-6"))
+    found = {name: (free.top_k(**{"k": 5, **how}, epsilon=1), verdict) for name, (how, verdict) in TOP.items()}
+    found |= {name: (bounded.top_k(**{"k": 5, **how}, epsilon=1), verdict) for name, (how, verdict) in BOUNDED.items()}
+    found |= {name: (bounded.union(epsilon=1, method=name), verdict) for name, verdict in UNIONS.items()}
+    found |= {name: (free.choose(domain=DOMAIN, epsilon=1, method=name), STATED) for name in CHOSEN}
+    one = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=1)
+    return found | {
+        "union of one": (one.union(epsilon=1), FOLLOWS),
+        "discover of one": (one.top_k(30, epsilon=1, method="discover", counts=True), STATED),
+        "discover, chosen bound": (free.top_k(30, epsilon=1, method="discover"), STATED),
+        "union, chosen bound": (free.union(epsilon=1, counts=True), STATED),
+        "union, sips, counts": (bounded.union(epsilon=1, method="sips", counts=True), FOLLOWS),
+        "text": (words.union(epsilon=2, max_items_per_user=3, counts=True), STATED),
+        "text, weighted": (words.union(epsilon=2, max_items_per_user=3, method="weighted-gaussian"), FOLLOWS),
+        "text, sips": (words.union(epsilon=2, max_items_per_user=3, method="sips", counts=True), FOLLOWS),
+        "replace-one": (free.choose(domain=DOMAIN, epsilon=1, neighbors="replace-one"), STATED),
+        "median": (ages.median(bounds=(0, 60), epsilon=1), FOLLOWS),
+        "quantiles": (ages.quantile([0.1, 0.5, 0.9], bounds=(0, 60), epsilon=1, delta="1e-6"), FOLLOWS),
+        "picks": (picks.top_k(5, counts=True), FOLLOWS),
+    }
+
+
+RELEASES = made()
+NAMES = list(RELEASES)
+
+
+def stated(release: dps.Release, **changed: object) -> dps.Release:
+    """The release with another statement."""
+    return replace(release, privacy=replace(release.privacy, **changed))
+
+
+def with_parameters(release: dps.Release, **changed: object) -> dps.Release:
+    """The release with other parameters in its statement."""
+    return stated(release, parameters={**release.privacy.parameters, **changed})
+
+
+def judged(release: dps.Release) -> Verdict:
+    return worst(promised(release))
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A file of a release, or of anything."""
+
+    def write(content: object, name: str = "release.json"):
+        path = tmp_path / name
+        text = content.to_json() if isinstance(content, dps.Release) else content
+        path.write_text(text if isinstance(text, str) else json.dumps(text))
+        return path
+
+    return write
+
+
+# ---- every verb and method --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_released_follows_or_is_stated(name, written):
+    release, verdict = RELEASES[name]
+    found = dps.check(written(release))
+    assert found.verdict is verdict, str(found)
+    assert found.paid is None
+    assert "not checked: how good" in str(found)
+
+
+def test_there_is_a_release_of_every_method():
+    from dpselect.methods import METHODS
+
+    asked = {how.get("method") for how, _ in (TOP | BOUNDED).values()} | {*UNIONS, *CHOSEN}
+    known = {"limited-domain", "peeling", "canonical-permute-and-flip", "truncated-geometric"}  # taken, or as another
+    assert {one.name for one in METHODS} == (asked - {None}) | known
+
+
+# ---- what somebody changed --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in (*CHOSEN, "replace-one")])
+def test_a_lowered_epsilon_is_found(name):
+    release, _ = RELEASES[name]
+    part = Fraction(1, 2) if name.startswith("limited-domain-gaussian") else Fraction(19, 20)
+    assert judged(stated(release, epsilon=release.privacy.epsilon * part)) is FAILS
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "epsilon_per_pick" in RELEASES[name][0].privacy.parameters])
+def test_a_raised_epsilon_of_a_pick_is_found(name):
+    release, _ = RELEASES[name]
+    raised = release.privacy.parameters["epsilon_per_pick"] * Fraction(101, 100)
+    assert judged(with_parameters(release, epsilon_per_pick=raised)) is FAILS
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if "epsilon_per_count" in RELEASES[name][0].privacy.parameters]
+)
+def test_a_raised_epsilon_of_a_count_is_found(name):
+    release, _ = RELEASES[name]
+    raised = release.privacy.parameters["epsilon_per_count"] * Fraction(11, 10)
+    assert judged(with_parameters(release, epsilon_per_count=raised)) is FAILS
+    assert judged(with_parameters(release, epsilon_per_count=None)) is FAILS
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if RELEASES[name][0].privacy.delta])
+def test_a_removed_delta_is_found(name):
+    release, _ = RELEASES[name]
+    assert judged(stated(release, delta=Fraction(0))) is FAILS
+
+
+@pytest.mark.parametrize("name", [*UNIONS, "union of one"])
+def test_a_threshold_too_low_for_a_smaller_price_is_found(name):
+    """Also where whoever changed it changed it everywhere."""
+    release, verdict = RELEASES[name]
+    half = {"epsilon": release.privacy.epsilon / 2}
+    smaller = with_parameters(stated(release, **half), epsilon_of_items=half["epsilon"])
+    assert judged(smaller) is (FAILS if verdict is FOLLOWS else STATED)
+
+
+def test_a_threshold_is_paid_beside_the_composition():
+    release, _ = RELEASES["unknown"]
+    said = release.privacy.parameters
+    needed = steps.renyi_delta([Step(Kind.PICK, said["epsilon_per_pick"], 5)], Fraction(1))
+    alone = max(said["delta_threshold"], Fraction(float(needed)) * Fraction(101, 100))
+    assert alone < release.privacy.delta
+    assert judged(stated(release, delta=alone)) is FAILS  # a twin: each of the two is within it
+
+
+@pytest.mark.parametrize("height", ["limited-domain-laplace", "limited-domain-gaussian"])
+def test_a_lower_bottom_is_found(height):
+    release, _ = RELEASES[height]
+    lower = release.privacy.parameters["height"] - 1
+    assert judged(with_parameters(release, height=lower)) is FAILS
+
+
+def test_what_cannot_be_true_of_a_release_is_found():
+    (release, _), (five, _) = RELEASES["unknown"], RELEASES["peeling"]
+    assert len(five) == 5
+    assert judged(replace(release, secure=False)) is FAILS
+    assert judged(stated(release, neighbors=Neighbors.REPLACE_ONE)) is FAILS
+    assert judged(replace(five, items=tuple(Item(i.item, i.rank, 9) for i in five.items))) is FAILS
+    assert judged(replace(release, counted=True)) is FAILS
+    assert judged(replace(five, items=five.items * 2)) is FAILS
+    assert judged(with_parameters(five, k=4)) is FAILS
+    assert judged(with_parameters(release, delta_threshold=Fraction(0))) is FAILS
+    assert judged(stated(release, mechanism="Nothing")) is STATED
+    for name in ("policy-gaussian", "greedy-laplace"):
+        union, _ = RELEASES[name]
+        assert judged(with_parameters(union, slack=Fraction(1, 10**9), cutoff=Fraction(33, 2))) is FAILS
+    counted, _ = RELEASES["union, sips, counts"]
+    assert judged(with_parameters(counted, deviation_of_counts=25.0)) is FAILS
+
+
+ODD = (None, True, "1", -1, 0, 10**30, 2**62, Fraction(1, 10**299), Fraction(10**299), math.inf, (), {}, 7, 1.5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_odd_parameter_is_an_error(name):
+    release, _ = RELEASES[name]
+    for parameter in release.privacy.parameters:
+        for odd in ODD:
+            assert isinstance(judged(with_parameters(release, **{parameter: odd})), Verdict)
+    for odd in (Fraction(0), Fraction(1, 10**299), Fraction(10**299), Fraction(2**9000, 3)):
+        assert isinstance(judged(stated(release, epsilon=odd)), Verdict)
+
+
+# ---- the file ---------------------------------------------------------------------------------------------
+
+
+def test_a_number_that_was_changed_for_people_only_is_found(written):
+    found = json.loads(RELEASES["unknown"][0].to_json())
+    found["privacy"]["epsilon"] = 0.1
+    checked = dps.check(written(found))
+    assert checked.verdict is FAILS
+    assert "privacy.epsilon" in str(checked)
+    del found["privacy"]["parameters"]["k"]
+    assert "1 more places" in str(dps.check(written(found)))
+
+
+def test_whom_a_promise_is_about_is_said_where_it_is_not_a_user(written):
+    assert dps.check(written(RELEASES["replace-one"][0])).promise == "(1, 0) against replace-one neighbours"
+    month = stated(RELEASES["unknown"][0], unit="user in one month\x1b[2J" + "x" * 100)
+    promise = dps.check(written(month)).promise
+    assert promise.startswith("(1, 1e-06) per user in one month\\x1b[2Jxx")
+    assert len(promise) < 90
+
+
+HOSTILE = {
+    "nothing": "",
+    "text": "hello",
+    "a path": '"/etc/passwd"',
+    "a list": "[]",
+    "an empty object": "{}",
+    "deep": '{"a":' * 200_000,
+    "deep and whole": '{"a":' + "[" * 100_000 + "]" * 100_000 + "}",
+    "a long number": '{"a": ' + "9" * 100_000 + "}",
+    "no number": '{"a": NaN}',
+    "a name twice": '{"a": 1, "a": 2}',
+    "a release cut": RELEASES["unknown"][0].to_json()[:-9],
+    "epsilon of a power": RELEASES["unknown"][0].to_json().replace('"epsilon": "1"', '"epsilon": "1e999999999"'),
+    "no epsilon": RELEASES["unknown"][0].to_json().replace('"epsilon": "1"', '"epsilon": "-1"'),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_file_that_is_no_release_is_refused(name, written):
+    with pytest.raises(dps.DataError, match="holds no release"):
+        dps.check(written(HOSTILE[name]))
+
+
+def test_what_is_no_file_is_refused(tmp_path, monkeypatch, written):
+    for where, said in (
+        (tmp_path, "must be a file"),
+        (tmp_path / "none", "no such file"),
+        ("a\0b", "no such file|read"),
+    ):
+        with pytest.raises(dps.DataError, match=said):
+            dps.check(where)
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe{}")
+    with pytest.raises(dps.DataError, match="holds no release"):
+        dps.check(tmp_path / "bytes")
+    monkeypatch.setattr("dpselect.checking.reading.MOST_BYTES", 2**10)
+    with pytest.raises(dps.DataError, match="at most"):
+        dps.check(written(RELEASES["unknown"][0]))
+
+
+def test_it_shares_nothing_with_what_planned_the_answer():
+    code = "import sys, dpselect.checking.promise, dpselect.checking.reading; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "dpselect.checking.picks" in loaded
+    apart = ("accounting", "mechanisms", "queries", "engines", "draws")
+    assert not [name for name in loaded if name.startswith(tuple(f"dpselect.{one}" for one in apart))]
+
+
+# ---- the bounds, against the project's own -----------------------------------------------------------------
+
+PLANS = [
+    (5, "0.25", 0, "1e-6"),
+    (10, "0.1", 0, "1e-6"),
+    (10, "0.1", 10, "1e-8"),
+    (40, "0.05", 3, "1e-3"),
+    (3, "2", 3, "1e-2"),
+    (100, "0.1", 0, "1e-6"),
+    (200, "1e-9", 0, "1e-12"),
+]
+
+
+@pytest.mark.parametrize(("k", "e", "counted", "delta"), PLANS)
+def test_a_composed_total_follows_and_a_smaller_one_does_not(k, e, counted, delta):
+    e, delta = Fraction(e), Fraction(delta)
+    theirs = [Steps(BoundedRange(e), k), *([Steps(PureDP(e / 2), counted)] if counted else [])]
+    total = compose(theirs, delta)
+    said = {"k": max(k, 1), "epsilon_per_pick": e, "epsilon_per_count": e / 2 if counted else None}
+    said |= {"max_items_per_user": counted or None}
+    release, _ = RELEASES["peeling, composed"]
+    fitting = stated(release, parameters=said, epsilon=total.epsilon, delta=total.delta, bound=total.bound)
+    fitting = replace(fitting, items=fitting.items[:k])
+    assert judged(fitting) is FOLLOWS
+    assert (
+        judged(
+            stated(fitting, epsilon=total.epsilon * (Fraction(9, 10) if e < Fraction(1, 10**6) else Fraction(99, 100)))
+        )
+        is FAILS
+    )
+
+
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("method", ["limited-domain", "limited-domain-laplace", "limited-domain-gaussian", "peeling"])
+def test_no_plan_is_a_false_alarm(method, counts):
+    """Over a grid of prices, without data: what is planned to fit exactly is found to fit."""
+    domain = DOMAIN if method == "peeling" else None
+    for k, epsilon, delta, most in itertools.product((1, 7, 20), ("0.02", "1", "9"), ("1e-4", "1e-12"), (None, 1, 8)):
+        if most is None and method.startswith("limited-domain-"):
+            continue
+        given = {"k": k, "epsilon": epsilon, "delta": delta, "domain": domain, "max_items_per_user": most}
+        plan = TopKQuery(**given, method=method, counts=counts, k_bar=None).plan
+        statement = plan.statement() if hasattr(plan, "statement") else plan.stated(*plan.said())
+        planned = replace(RELEASES["unknown"][0], items=(), counted=False, privacy=statement)
+        assert judged(planned) is FOLLOWS, (k, epsilon, delta, most, promised(planned))
+
+
+@pytest.mark.parametrize("a", [2, 3, 40])
+@pytest.mark.parametrize("e", [0.01, 0.5, 3.0])
+def test_the_moment_of_a_pick_is_the_largest(a, e):
+    """Over all intervals of length e: two ends x s and x, of mean 1."""
+    s, best = math.exp(-e), 0.0
+    for x in np.linspace(1, 1 / s, 4001):
+        p = (1 - x * s) / (x * (1 - s))
+        best = max(best, x * p * x ** (a - 1) + (1 - x * p) * (x * s) ** (a - 1))
+    found = float(steps.log_moment(Step(Kind.PICK, Fraction(e), 1), arb(a - 1)))
+    assert math.log(best) <= found + 1e-12
+    assert found == pytest.approx(math.log(best), rel=1e-5)
+
+
+def test_the_moment_of_a_count_is_not_that_of_a_pick():
+    count = Step(Kind.PURE, Fraction(1, 2), 1)
+    flip = math.exp(0.5) / (1 + math.exp(0.5))
+    true = math.log(flip * math.exp(0.5 * 3) + (1 - flip) * math.exp(-0.5 * 3))
+    assert float(steps.log_moment(count, arb(3))) == pytest.approx(true, rel=1e-12)
+    assert float(concentrated_count(count, arb(3))) < true / 2  # the twin
+
+
+@pytest.mark.parametrize(("n", "e", "total"), [(1, "1", "0.3"), (3, "0.5", "0.7"), (9, "0.25", "1")])
+def test_pure_steps_against_every_sequence_of_lies(n, e, total):
+    e, total = Fraction(e), Fraction(total)
+    q = 1 / (1 + math.exp(-float(e)))
+    true = 0.0
+    for case in range(2**n):
+        lies = case.bit_count()
+        p, p_ = q ** (n - lies) * (1 - q) ** lies, q**lies * (1 - q) ** (n - lies)
+        true += max(0.0, p - math.exp(float(total)) * p_)
+    assert float(steps.pure_delta([Step(Kind.PURE, e, n)], total)) == pytest.approx(true, rel=1e-9)
+
+
+# ---- the optimum for adaptive picks, against brute force ----------------------------------------------------
+
+
+def brute(kinds: list[tuple[str, float]], z: float, parts: int) -> float:
+    """F(z) of docs/adaptive-optimum.md with t on a grid: an adversary that is there, so never too much."""
+    if not kinds:
+        return max(0.0, 1 - z)
+    (kind, e), rest = kinds[0], kinds[1:]
+    if kind == "count":
+        q = 1 / (1 + math.exp(-e))
+        return q * brute(rest, z * math.exp(-e), parts) + (1 - q) * brute(rest, z * math.exp(e), parts)
+    best = 0.0
+    for t in np.linspace(0, e, parts + 1):
+        w = (1 - math.exp(t - e)) / (1 - math.exp(-e))
+        best = max(
+            best,
+            w * brute(rest, z * math.exp(-t), parts) + (1 - w) * brute(rest, z * math.exp(e - t), parts),
+        )
+    return best
+
+
+@pytest.mark.parametrize("g", [0.0, 0.1, 0.55, 0.9])
+def test_one_pick_in_closed_form(g):
+    e = 1.0
+    true = (math.exp(e / 2) - math.exp(g / 2)) ** 2 / math.expm1(e)
+    found = float(adaptive.needed([Step(Kind.PICK, Fraction(1), 1)], Fraction(g), Fraction(1, 256)))
+    assert true <= found <= true * 1.01
+
+
+SEQUENCES = [
+    [("pick", 0.5), ("pick", 0.5)],
+    [("pick", 1.0), ("pick", 1.0), ("pick", 1.0)],
+    [("pick", 0.5), ("pick", 0.5), ("count", 0.25)],
+    [("pick", 0.5), ("count", 0.25), ("count", 0.25)],
+]
+
+
+@pytest.mark.parametrize("kinds", SEQUENCES)
+@pytest.mark.parametrize("part", [0.2, 0.5, 0.8])
+def test_adaptive_sequences_against_brute_force(kinds, part):
+    own = [Step(Kind.PICK if kind == "pick" else Kind.PURE, Fraction(e), 1) for kind, e in kinds]
+    total = sum(e for _, e in kinds) * part
+    found = float(adaptive.needed(own, Fraction(total), Fraction(kinds[0][1]) / 64))
+    true = brute(kinds, math.exp(total), 24)
+    assert true <= found <= true * 1.05
+
+
+def test_the_adversary_between_the_nodes_is_counted():
+    """The twin that looks at t on the grid alone is below what an adversary attains."""
+    e, total = Fraction(1), Fraction(1, 10)
+    true = (math.exp(0.5) - math.exp(0.05)) ** 2 / math.expm1(1)
+    honest, twin = adaptive._Grid(e / 2), OnTheGridOnly(e / 2)
+    for grid in (honest, twin):
+        grid.pick(2)
+        grid.pick(2)
+    assert float(twin.values[twin.reach]) < brute([("pick", 1.0)] * 2, 1.0, 30) <= float(honest.values[honest.reach])
+    assert float(adaptive.needed([Step(Kind.PICK, e, 1)], total, e / 2)) >= true
+
+
+@pytest.mark.parametrize(("k", "e", "total"), [(10, "0.15", "0.9"), (15, "0.12", "1"), (60, "0.05", "0.9")])
+def test_a_finer_grid_is_tighter_and_agrees_with_the_planner(k, e, total):
+    own = [Step(Kind.PICK, Fraction(e), k)]
+    found = [float(adaptive.needed(own, Fraction(total), Fraction(e) / nodes)) for nodes in (24, 48, 96)]
+    assert found[0] > found[1] > found[2]
+    theirs = float(adaptive_delta([Steps(BoundedRange(Fraction(e)), k)], Fraction(total)))
+    assert found[2] == pytest.approx(theirs, rel=0.01)
+
+
+# ---- tails --------------------------------------------------------------------------------------------------
+
+
+def whole_noise(weight, reach: int) -> dict[int, float]:
+    total = sum(weight(z) for z in range(-reach, reach + 1))
+    return {z: weight(z) / total for z in range(-reach, reach + 1)}
+
+
+def pair_tail(law: dict[int, float], above: int) -> float:
+    return sum(p * q for z, p in law.items() for other, q in law.items() if z - other > above)
+
+
+@pytest.mark.parametrize("above", [0, 3, 11])
+def test_tails_of_two_whole_noises_against_sums(above):
+    laplace = pair_tail(whole_noise(lambda z: math.exp(-0.5 * abs(z)), 80), above)
+    assert float(tails.laplace_pair(Fraction(1, 2), above)) == pytest.approx(laplace, rel=1e-9)
+    gaussian = pair_tail(whole_noise(lambda z: math.exp(-(z**2) / 72), 60), above)
+    assert gaussian <= float(tails.gaussian_pair(Fraction(36), above)) <= 1.6 * gaussian
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.1", "1e-4"), ("6", "1e-6")])
+def test_truncated_geometric_selection_against_its_recursion(epsilon, delta):
+    p, e, d = 0.0, math.exp(float(epsilon)), float(delta)
+    for users in range(1, 200):
+        p = min(e * p + d, 1 - (1 - p - d) / e, 1)
+        bound = float(tails.geometric_chance(Fraction(epsilon), Fraction(delta), users))
+        assert bound >= p * (1 - 1e-9)
+        if p < 0.5:
+            assert bound == pytest.approx(p, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0.1, "0.1"), (1, "1"), (1.00001, "1.001"), (0.22772, "0.2278"), (0, "0")]
+)
+def test_numbers_are_told_rounded_up(number, text):
+    assert told(Fraction(number) if isinstance(number, int) else number) == text
