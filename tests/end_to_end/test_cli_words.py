@@ -62,7 +62,7 @@ def test_examples_are_understood(text: str) -> None:
         ("top x.csv --user u --item i --eps=1", "did you mean --epsilon?"),
         ("top x.csv --user u --item i --epsilon 1 --eps 1", "did you mean --epsilon?"),
         ("top x.csv -k10 --usr u --item i --epsilon -1", "did you mean --user?"),
-        ("union x.csv --user u --epsilon 1 --itme i", "did you mean --item?"),
+        ("union x.csv --user u --epsilon 1 --itme i", "did you mean --time or --item?"),
         ("ledger grant b.sqlite --analyst ann --epsilon 1 --dleta 1", "did you mean --delta or --data?"),
         ("top x.csv -- --eps", "dpselect top --help shows examples"),
         ("top x.csv", "dpselect top --help shows examples"),
