@@ -306,6 +306,20 @@ def test_periods_must_be_those_of_the_account(ledger: Ledger) -> None:
         ledger.grant(Account("sales", "ann"), 1, 0, every="month")
 
 
+def test_what_is_left_for_a_question_in_the_periods_that_it_is_about(ledger: Ledger) -> None:
+    ledger.data("plays", 1, 0, period="month", time="day")
+    ledger.grant(ANN, 1, 0)
+    budget = dps.Budget.open(ledger, data="plays", analyst="ann")
+    query = dps.Query.from_dict({"verb": "choose", "domain": ["a", "b"], "epsilon": "0.2"})
+    ledger.reserve(ANN, charge("0.5"), "{}", during=months("2026-09", "UTC"))
+    found = {names: budget.left_for(query, during=names) for names in ("2026-09", "2026-10", "2026-09..2026-10")}
+    assert found == {"2026-09": 2, "2026-10": 5, "2026-09..2026-10": 2}
+    ledger.data("sales", 1, 0)
+    ledger.grant(Account("sales", "ann"), 1, 0)
+    with pytest.raises(ParameterError, match="during must be left out where data have no periods, got '2026-09'"):
+        dps.Budget.open(ledger, data="sales", analyst="ann").left_for(query, during="2026-09")
+
+
 def test_a_promise_to_whole_users_pays_for_one_period_and_not_for_several(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "y") as ledger:
         ledger.data("plays", 1, "1e-6")

@@ -311,7 +311,9 @@ class LedgerBudget(Budget):
     def _standings(self, during: str | Sequence[str] | None = None) -> Collection[Standing]:
         with self.ledger() as ledger:
             data = ledger.data_account(self.account.dataset)
-            meant = None if during is None else periods_of("time", data.period, during, data.timezone)
+            if during is not None and data.period is None:
+                raise ParameterError("during", "be left out where data have no periods", came(during))
+            meant = None if during is None else periods_of(data.time, data.period, during, data.timezone)
             return ledger.standings(self.account, meant).values()
 
     def __repr__(self) -> str:
