@@ -353,3 +353,20 @@ def test_every_verb_takes_periods(hold: Hold) -> None:
         assert found[0].privacy == found[1].privacy
         assert found[0].privacy.unit == "user in one month"
         assert any("Rows of 2026-03..2026-11 count" in sentence for sentence in found[0].privacy.sentences)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"time": "at", "period": "month", "during": "2026-09..2026-10"}, {"where": "at > '2026-01-01'"}]
+)
+@pytest.mark.parametrize("odd", [-(2**63), -(2**63) + 2, -9223372022400000001, -9223372022400000000, -(2**63) + 1])
+def test_a_moment_before_the_first_that_the_engine_converts_makes_no_question_fail(
+    tmp_path: Path, odd: int, asked: dict[str, str]
+) -> None:
+    """Parquet holds any number of microseconds; the last one here is -infinity."""
+    moments = pa.array([odd, 1788566400000000], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    pq.write_table(pa.table({"user": ["odd", "ann"], "item": ["tea", "tea"], "at": moments}), tmp_path / "x.parquet")
+    with dps.Dataset(tmp_path / "x.parquet", user="user", item="item", **asked).engine() as engine:
+        assert engine.top(2).counts.tolist() == [1]
+    with dps.Dataset(tmp_path / "x.parquet", user="user", item="item", where="at < '2026-01-01'").engine() as engine:
+        before = engine.top(2).counts.tolist()
+    assert before == ([1] if odd in (-9223372022400000000, -(2**63) + 1) else [])

@@ -121,4 +121,7 @@ def test_what_cannot_be_known_again_is_not_repeatable(tmp_path):
 def test_a_question_for_a_person():
     assert summary(text()) == "top_k k=3 epsilon=0.5 delta=1e-06 from user=user item=item"
     long = text(ASKED | {"counts": True, "domain": Size(3)}, DATA | {"where": "a" * 60})
+    for own in ("free words", "1e999999999", '"{}"', "[]", "{}", '{"asked":1,"data":{},"verb":"top_k"}'):
+        assert summary(own) == own
+    assert summary("5" * 10_000) == "5" * 39 + "…"
     assert summary(long).endswith(f"counts of a known domain from user=user item=item where={'a' * 39}…")

@@ -226,3 +226,27 @@ def test_a_ledger_that_cannot_take_the_mark_gives_back_in_time(
     with Ledger(path) as ledger:
         assert ledger.balance(ann).used == ZERO
         assert ledger.verify() == []
+
+
+@pytest.mark.parametrize("inside", ["change", "append"])
+def test_what_comes_in_the_middle_of_a_change_leaves_no_half_of_it(
+    ledger: Ledger, ann: Account, monkeypatch: pytest.MonkeyPatch, inside: str
+) -> None:
+    """A signal handler runs in the thread that it interrupts, and a generator is collected where memory is wanted."""
+    grant(ledger, ann, 1, "1e-6")
+    reservation, step = started(ledger, ann, HALF), getattr(Journal, inside)
+
+    def interrupted(*given: Any) -> Any:
+        with pytest.raises(LedgerError):
+            ledger.standing(ann)
+        return step(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, inside, interrupted)
+        with pytest.raises(LedgerError, match="used in the middle of a change, which was not made"):
+            ledger.settle(reservation, ZERO, None)
+    assert ledger.verify() == []
+    assert ledger.balance(ann).reserved == HALF
+    ledger.settle(reservation, ZERO, None)
+    assert ledger.verify() == []
+    assert ledger.balance(ann).reserved == ZERO

@@ -320,6 +320,38 @@ def test_periods_must_be_those_of_the_account(ledger: Ledger) -> None:
         ledger.grant(Account("sales", "ann"), 1, 0, every="month")
 
 
+def test_what_is_left_for_a_question_in_the_periods_that_it_is_about(ledger: Ledger) -> None:
+    ledger.data("plays", 1, 0, period="month", time="day")
+    ledger.grant(ANN, 1, 0)
+    budget = dps.Budget.open(ledger, data="plays", analyst="ann")
+    query = dps.Query.from_dict({"verb": "choose", "domain": ["a", "b"], "epsilon": "0.2"})
+    ledger.reserve(ANN, charge("0.5"), "{}", during=months("2026-09", "UTC"))
+    found = {names: budget.left_for(query, during=names) for names in ("2026-09", "2026-10", "2026-09..2026-10")}
+    assert found == {"2026-09": 2, "2026-10": 5, "2026-09..2026-10": 2}
+    ledger.data("sales", 1, 0)
+    ledger.grant(Account("sales", "ann"), 1, 0)
+    with pytest.raises(ParameterError, match="during must be left out where data have no periods, got '2026-09'"):
+        dps.Budget.open(ledger, data="sales", analyst="ann").left_for(query, during="2026-09")
+
+
+def test_a_receipt_says_what_fits_in_all_periods_of_its_question(ledger: Ledger) -> None:
+    """In September most of delta is gone, in October half of the epsilon: a pure question needs none of the former."""
+    ledger.data("plays", 1, "1e-6", period="month", time="day")
+    ledger.grant(ANN, 1, "5e-7")
+    for names, amount in (("2026-09", charge("0.01", "4e-7")), ("2026-10", charge("0.5"))):
+        ledger.reserve(ANN, amount, "{}", during=months(names, "UTC"))
+    budget = dps.Budget.open(ledger, data="plays", analyst="ann")
+    rows = {"user": [1, 2, 3], "item": ["a", "a", "b"], "day": ["2026-10-01", "2026-09-01", "2026-10-05"]}
+    data = dps.Dataset(
+        rows, user="user", item="item", time="day", period="month", during="2026-09..2026-10", budget=budget
+    )
+    release = data.choose(domain=["a", "b"], epsilon="0.2")
+    assert release.charged is not None
+    assert budget.left_for(release, during="2026-09") > budget.left_for(release, during="2026-10")
+    assert release.charged.numbers["questions_left"] == budget.left_for(release, during="2026-10")
+    assert release.charged.numbers["left"] == budget.left
+
+
 def test_a_promise_to_whole_users_pays_for_one_period_and_not_for_several(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "y") as ledger:
         ledger.data("plays", 1, "1e-6")

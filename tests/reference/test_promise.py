@@ -73,6 +73,18 @@ def test_a_grant_keeps_the_order_and_what_is_apart():
         first.granting(Fraction(1), Fraction(1, 10**7))
 
 
+def test_an_account_that_was_lowered_below_its_order_adds_up_until_it_is_raised():
+    first = promise(1, "1e-6")
+    less = first.granting(Fraction(2, 5), first.delta)
+    assert (less.order, less.renyi) == (first.order, None)
+    some = Spent(Fraction(1, 5), Fraction(1, 100))
+    assert less.part(some) == Fraction(1, 2)
+    assert less.keeps(some)
+    assert not less.keeps(Spent(Fraction(1, 2)))
+    assert less.cap(Fraction(1, 5), first.delta).part(some) == 1
+    assert less.granting(first.epsilon, first.delta) == first
+
+
 # ---- the rule ---------------------------------------------------------------------------------------------
 
 

@@ -54,8 +54,12 @@ class Promise:
 
     @cached_property
     def renyi(self) -> Fraction | None:
-        """The most divergence of the order that keeps the promise; None for an account that only adds up."""
-        return None if self.order is None else renyi_budget(self.order, self.epsilon, self.apart)
+        """The most divergence of the order that keeps the promise; None for an account that only adds up.
+
+        So does one whose total was lowered so far that no divergence of its order would keep it.
+        """
+        found = 0 if self.order is None else renyi_budget(self.order, self.epsilon, self.apart)
+        return Fraction(found) if found > 0 else None
 
     @cached_property
     def limits(self) -> Limits:

@@ -311,7 +311,9 @@ class LedgerBudget(Budget):
     def _standings(self, during: str | Sequence[str] | None = None) -> Collection[Standing]:
         with self.ledger() as ledger:
             data = ledger.data_account(self.account.dataset)
-            meant = None if during is None else periods_of("time", data.period, during, data.timezone)
+            if during is not None and data.period is None:
+                raise ParameterError("during", "be left out where data have no periods", came(during))
+            meant = None if during is None else periods_of(data.time, data.period, during, data.timezone)
             return ledger.standings(self.account, meant).values()
 
     def __repr__(self) -> str:
@@ -343,14 +345,14 @@ class LedgerBudget(Budget):
         within `agree`, which may refuse it before anything is reserved.
         """
         with self.ledger() as ledger:
-            standing = min(ledger.standings(self.account, question.periods).values(), key=lambda one: one.left)
+            standings = ledger.standings(self.account, question.periods).values()
             if question.repeatable and not fresh:
                 stored = ledger.repeat(self.account, question.text)
                 if stored is not None:
-                    return replace(restored(stored), charged=_receipt(asked, ZERO, standing, repeated=True))
+                    return replace(restored(stored), charged=_receipt(asked, ZERO, standings, repeated=True))
             with agree or nullcontext():
                 reservation = None
-                order, during = standing.order, question.periods
+                order, during = next(iter(standings)).order, question.periods
                 ceiling = asked.price_at(order)
                 try:
                     reservation = ledger.reserve(
@@ -363,7 +365,9 @@ class LedgerBudget(Budget):
                     raise
                 release = ask()
                 cost = asked.cost_at(release, order)
-                after = ledger.settle(reservation, cost, archived(release))
+                after: Collection[Standing] = [ledger.settle(reservation, cost, archived(release))]
+                if len(reservation.parts) > 1:
+                    after = ledger.standings(self.account, during).values()
         spent = Ceiling.of(cost).held_as(reservation.ceiling)
         return replace(release, charged=release.charged or _receipt(asked, spent, after))
 
@@ -395,11 +399,15 @@ def _account(data: str, analyst: str) -> Account:
 REPEATED = "nothing: this is the stored answer to the same question"
 
 
-def _receipt(asked: Payable, spent: Charge, standing: Standing, *, repeated: bool = False) -> Receipt:
-    """What it cost, and what the analyst may still use: of the quota, or of the account if that is less."""
+def _receipt(asked: Payable, spent: Charge, standings: Collection[Standing], *, repeated: bool = False) -> Receipt:
+    """What it cost, and what the analyst may still use: of the quota, or of the account if that is less.
+
+    In several periods it is the least of each: where most is used need not be where fewest such questions fit.
+    """
+    standing = min(standings, key=lambda one: one.left)
     cost, left = standing.part(spent), rounded_part(standing.left)
     price, account = asked.price_at(standing.order), standing.account
-    more = standing.left_for(price)
+    more = min(one.left_for(price) for one in standings)
     has = f"{percent(left)} left, enough for {more:,} more {'question' if more == 1 else 'questions'} like this one"
     took = REPEATED if repeated else f"{percent(cost, up=True)} of the budget of {account.analyst}"
     numbers: dict[str, object] = {"analyst": account.analyst, "dataset": account.dataset, "share": cost}

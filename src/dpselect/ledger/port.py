@@ -7,11 +7,23 @@ from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import Protocol
 
+from dpselect.errors import LedgerError
+
 Cell = str | int | None
 Row = tuple[object, ...]
 """What a place gave back: a damaged one may give anything, so every cell is checked."""
 
 PATIENCE = 60  # seconds: how long a writer waits for the others
+WRITES = ("INSERT ", "UPDATE ")  # how statements that change rows begin
+
+
+def cut_short(place: str) -> LedgerError:
+    """The error where a statement changes rows outside of a transaction.
+
+    A signal handler, or a generator that is collected, may use a ledger in the middle of a change in its own thread.
+    That ends the transaction; what is still to be written would be half of a change.
+    """
+    return LedgerError(f"the ledger at {place} was used in the middle of a change, which was not made", "ask again")
 
 
 class Dialect(StrEnum):

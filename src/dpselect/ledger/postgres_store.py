@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dpselect.errors import LedgerError
-from dpselect.ledger.port import PATIENCE, Cell, Dialect, Row
+from dpselect.ledger.port import PATIENCE, WRITES, Cell, Dialect, Row, cut_short
 from dpselect.processes import leave_to_parent
 
 if TYPE_CHECKING:
@@ -66,7 +66,10 @@ class PostgresStore:
     def run(self, sql: str, values: Sequence[Cell] = ()) -> list[Row]:
         """All rows of one statement."""
         import psycopg
+        from psycopg.pq import TransactionStatus
 
+        if sql.startswith(WRITES) and self._connection.info.transaction_status == TransactionStatus.IDLE:
+            raise cut_short(self.place)
         try:
             cursor = self._connection.execute(sql.replace("?", "%s").encode(), values or None)
             return cursor.fetchall() if cursor.description else []

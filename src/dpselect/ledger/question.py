@@ -77,20 +77,29 @@ def _domain(domain: Domain) -> Json:
 
 
 def summary(text: str) -> str:
-    """A question for a person: the verb, what matters most of what was asked, and of which columns."""
-    body = json.loads(text)
-    asked, data = body["asked"], body["data"]
+    """A question for a person: the verb, what matters most of what was asked, and of which columns.
+
+    What a caller of `Ledger.reserve` called a question in words of their own stays as it is, if it is short.
+    """
+    try:
+        body = json.loads(text)
+        asked, data, verb = dict(body["asked"]), dict(body["data"]), str(body["verb"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return _cut(text)
     names = ("k", "q", "k_star", "l_star", "epsilon", "delta", "epsilon_per_pick", "delta_per_query")
     said = [f"{name}={_short(asked[name])}" for name in names if asked.get(name) is not None]
     said += ["counts"] if asked.get("counts") is True else []
     said += ["of a known domain"] if asked.get("domain") is not None else []
     of = [f"{name}={_short(data[name])}" for name in ("user", "item", "text", "where") if data.get(name) is not None]
-    return " ".join([body["verb"], *said, *(["from", *of] if of else [])])
+    return " ".join([verb, *said, *(["from", *of] if of else [])])
 
 
 def _short(value: Json) -> str:
     try:
         return rounded_up(Fraction(str(value)))
     except ValueError:
-        text = str(value)
-        return text if len(text) <= 40 else text[:39] + "…"
+        return _cut(str(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 40 else text[:39] + "…"

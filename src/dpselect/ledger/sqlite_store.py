@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpselect.errors import LedgerError, LedgerWarning
-from dpselect.ledger.port import PATIENCE, Cell, Dialect, Row
+from dpselect.ledger.port import PATIENCE, WRITES, Cell, Dialect, Row, cut_short
 from dpselect.processes import leave_to_parent
 
 _SETTINGS = (
@@ -46,6 +46,8 @@ class SqliteStore:
 
     def run(self, sql: str, values: Sequence[Cell] = ()) -> list[Row]:
         """All rows of one statement."""
+        if sql.startswith(WRITES) and not self._connection.in_transaction:
+            raise cut_short(self.place)
         with said_plainly(self.place):
             return self._connection.execute(sql, values).fetchall()
 

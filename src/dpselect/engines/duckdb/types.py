@@ -51,6 +51,11 @@ _YEARS = {
 }
 
 
+# Parquet files may hold moments of the day before the first of DuckDB, which it reads and then fails to convert.
+_MOMENT = (
+    "CASE WHEN {} = '-infinity'::TIMESTAMPTZ OR {} >= '290309-12-22 (BC) 00:00:00+00'::TIMESTAMPTZ "
+    "THEN ({}) AT TIME ZONE 'UTC' END"
+)
 _ENDS = {object_marks.INFINITY: "'inf'", object_marks.LESS_INFINITY: "'-inf'"}
 
 
@@ -171,7 +176,7 @@ def filter_type(sql_type: str) -> SqlType:
     if name in ("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
         return SqlType(name, "timestamp", "TRY_CAST({} AS TIMESTAMP)", "TIMESTAMP", "TIMESTAMP")
     if name == ZONED:
-        return SqlType(name, "timestamp", "(({}) AT TIME ZONE 'UTC')", "TIMESTAMP", ZONED)
+        return SqlType(name, "timestamp", _MOMENT, "TIMESTAMP", ZONED)
     return SqlType(name, "other", "{}", name, None)
 
 
