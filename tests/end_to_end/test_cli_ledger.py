@@ -65,6 +65,20 @@ def test_a_question_is_paid_repeated_and_refused(dpselect, events, book):
     assert "hint: " in refused.err
 
 
+@pytest.mark.parametrize("with_periods", ["a", "z"])
+def test_show_tells_of_data_with_and_without_periods_together(dpselect, book, with_periods):
+    dpselect(
+        "ledger", "data", book, with_periods, "--epsilon", "1", "--delta", "0", "--period", "month", "--time", "at"
+    )
+    dpselect("ledger", "grant", book, "--analyst", "ann", "--data", with_periods, "--epsilon", "1", "--delta", "0")
+    told = dpselect("ledger", "show", book)
+    assert (told.status, told.err) == (0, "")
+    of_data, of_analysts = (part.splitlines() for part in told.out.split("\n\n"))
+    assert of_data[0].split()[:3] == ["dataset", "period", "unit"]
+    assert of_analysts[0].split()[:3] == ["analyst", "dataset", "period"]
+    assert sum("month" in line.split()[1:3] for line in (*of_data, *of_analysts)) == 2
+
+
 def test_show_in_json_has_every_account_and_every_analyst(dpselect, events, book):
     dpselect("ledger", "data", book, "other", "--epsilon", "1", "--delta", "0", "--keep", "0.2", "--unit", "one device")
     dpselect("ledger", "grant", book, "--analyst", "ann", "--data", "other", "--epsilon", "1", "--delta", "1e-6")
