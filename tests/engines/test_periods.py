@@ -370,3 +370,21 @@ def test_a_moment_before_the_first_that_the_engine_converts_makes_no_question_fa
     with dps.Dataset(tmp_path / "x.parquet", user="user", item="item", where="at < '2026-01-01'").engine() as engine:
         before = engine.top(2).counts.tolist()
     assert before == ([1] if odd in (-9223372022400000000, -(2**63) + 1) else [])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_moments_of_nanoseconds_with_a_zone(kind: str) -> None:
+    """As pandas and polars make them: to the nearest microsecond, and the ends of their range make nothing fail."""
+    nanoseconds = [-(2**63) + 1, 1790805600000000000, 1790805599999999000, 1793487600000000000, 2**63 - 1]
+    table = pa.table(
+        {
+            "user": ["before", "first", "late", "next", "after"],
+            "item": ["tea"] * 5,
+            "at": pa.array(nanoseconds, pa.int64()).cast(pa.timestamp("ns", "UTC")),
+        }
+    )
+    source = {"pandas": table.to_pandas, "polars": lambda: pl.from_arrow(table), "arrow": lambda: table}[kind]()
+    for during, users in (("2026-10", 1), ("2026-09..2026-10", 2), ("2026-09, 2026-11".split(", "), 2)):
+        times = {"time": "at", "period": "month", "during": during, "timezone": BERLIN}
+        with dps.Dataset(source, user="user", item="item", **times).engine() as engine:
+            assert engine.top(2).counts.tolist() == [users]

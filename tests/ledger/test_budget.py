@@ -111,7 +111,7 @@ def test_ten_tenths_fit_into_one(ledger: Ledger, ann: Account) -> None:
 def test_the_last_digit_counts(ledger: Ledger, ann: Account) -> None:
     grant(ledger, ann, 1, 0)
     least = Charge(Fraction(1, 10**30), Fraction(0))
-    with pytest.raises(BudgetError, match=r"up to 100\.1 % of the quota of 'ann' on 'plays', of which 100 % is left"):
+    with pytest.raises(BudgetError, match=r"more than all of the quota of 'ann' on 'plays', of which 100 % is left"):
         ledger.reserve(ann, charge("1") + least, "{}")
     ask(ledger, ann, charge("1") - least)
     ask(ledger, ann, least)

@@ -19,15 +19,23 @@ from dpselect.ledger.rows import Meta
 from tests.ledger import crowd
 from tests.ledger.amounts import charge, grant
 
-PROCESSES, QUESTIONS, AFFORDABLE = 8, 1_000, 5_000
+PROCESSES, QUESTIONS, AFFORDABLE, OF_ONE = 12, 400, 3_000, 1_200
+ANALYSTS = ("ann", "bob", "eve")
 
 
 @pytest.mark.slow
-def test_eight_processes(where: str, ann: Account) -> None:
+def test_twelve_processes(where: str) -> None:
+    """Of three analysts, whose quotas are together more than the account: nobody has more than theirs."""
+    price = crowd.PRICE.epsilon
     with Ledger.create(where) as ledger:
-        grant(ledger, ann, AFFORDABLE * crowd.PRICE.epsilon, "0.5")
+        ledger.data("plays", AFFORDABLE * price, "1e-5")
+        for name in ANALYSTS:
+            ledger.grant(Account("plays", name), OF_ONE * price, "1e-5")
     script = [sys.executable, crowd.__file__, where, str(QUESTIONS)]
-    crowd_ = [subprocess.Popen(script, stdout=subprocess.PIPE, text=True) for _ in range(PROCESSES)]
+    crowd_ = [
+        subprocess.Popen([*script, ANALYSTS[number % 3]], stdout=subprocess.PIPE, text=True)
+        for number in range(PROCESSES)
+    ]
     told: Counter[str] = Counter()
     for process in crowd_:
         output, _ = process.communicate(timeout=1200)
@@ -35,12 +43,15 @@ def test_eight_processes(where: str, ann: Account) -> None:
         told.update(json.loads(output))
     assert told == {"answered": AFFORDABLE, "refused": PROCESSES * QUESTIONS - AFFORDABLE}
     with Ledger(where) as ledger:
-        balance = ledger.balance(ann)
-        assert (balance.reserved, balance.left.epsilon) == (ZERO, 0)
+        used = [ledger.balance(Account("plays", name)).used for name in ANALYSTS]
+        assert all(one.epsilon <= OF_ONE * price for one in used)
+        assert sum(one.epsilon for one in used) == AFFORDABLE * price
+        ((_, of_all),) = ledger.data_accounts()
+        assert (of_all[""].reserved, of_all[""].spent.epsilon) == (ZERO, AFFORDABLE * price)
         kinds = Counter(entry.kind for entry in ledger.entries())
         assert kinds == {
             Kind.DATA: 1,
-            Kind.GRANT: 1,
+            Kind.GRANT: 3,
             Kind.HOLD: AFFORDABLE,
             Kind.READ: AFFORDABLE,
             Kind.SETTLE: AFFORDABLE,

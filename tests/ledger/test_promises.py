@@ -218,7 +218,7 @@ def test_a_total_changes_and_the_way_it_composes_stays(ledger: Ledger) -> None:
     with pytest.raises(ParameterError, match=r"delta must be at least the 0\.000000505 that is used or set apart"):
         ledger.data("plays", 3, "5.04e-7")
     ledger.data("plays", "0.5", "1e-6")  # five tenths, by adding
-    with pytest.raises(ParameterError, match=r"epsilon must be at least the 0\.5 that is used or set apart, got 0\.4"):
+    with pytest.raises(ParameterError, match=r"epsilon must cover what is used, by adding or by its order, got 0\.4"):
         ledger.data("plays", "0.4", "1e-6")
     assert [kind for kind in (entry.kind for entry in ledger.entries()) if kind is Kind.DATA] == [Kind.DATA] * 3
     assert ledger.verify() == []

@@ -264,7 +264,8 @@ def test_the_tables_of_postgres_are_checked_too(new_database: Callable[[], str],
         with pytest.raises(LedgerError, match="refused a change"):
             run("TRUNCATE entry CASCADE")
         run("ALTER TABLE entry DISABLE TRIGGER entry_kept")
-        run("UPDATE entry SET epsilon = '2.000000000000000000000000000000'")
+        with ledger._opened().transaction():
+            run("UPDATE entry SET epsilon = '2.000000000000000000000000000000'")
         assert "entry 1 was changed" in "\n".join(ledger.verify())
 
 

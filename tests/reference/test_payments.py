@@ -144,7 +144,9 @@ def test_a_short_answer_is_charged_for_its_picks_only(ledger):
 
 def test_what_does_not_fit_is_refused_before_a_row_is_read(votes, ledger, monkeypatch):
     monkeypatch.setattr(DuckDBEngine, "top", None)  # whoever asked for data now would fail otherwise
-    with pytest.raises(dps.BudgetError, match=r"costs up to 110 % of the quota of 'ann' on 'default', of which 100 %"):
+    with pytest.raises(
+        dps.BudgetError, match=r"costs more than all of the quota of 'ann' on 'default', of which 100 %"
+    ):
         votes.top_k(1, epsilon=11, delta="1e-6")
     with pytest.raises(
         dps.BudgetError, match=r"fail with a delta of 0\.001, and the quota of 'ann' .* has 0\.0001 left"

@@ -132,7 +132,8 @@ def test_a_record_that_does_not_add_up_says_so_first(path: Path) -> None:
     with Ledger(path) as ledger:
         store = ledger._opened()
         store.run("DROP TRIGGER entry_UPDATE")
-        store.run("UPDATE entry SET analyst = 'eve' WHERE number = 4")
+        with store.transaction():
+            store.run("UPDATE entry SET analyst = 'eve' WHERE number = 4")
         found: Any = report(ledger, "plays")
     assert found["verification"]["problems"]
     assert "The record is NOT clean" in page(found)

@@ -131,7 +131,7 @@ def row_periods(periods: Periods, sql: str, sql_type: SqlType, spelling: Spellin
         hint = "give a view or a frame in which it is one"
         raise ParameterError("time", must, f"a column of {sql_type.name}", hint)
     zoned = "ZONE" in (sql_type.duckdb or "")
-    if zoned:  # as it is: whoever reads the rows may look the column up, or leave parts of a file out
+    if zoned and not sql_type.name.endswith("_NS"):  # as it is: who reads may leave parts of a file out
         value = replace(value, sql=f"({sql})", safe="", type_name=spelling.zoned)
     return RowPeriods(periods, spelling, value, in_utc=zoned or not spelling.functions)
 

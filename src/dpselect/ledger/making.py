@@ -64,7 +64,8 @@ class Given:
         if period is not None and time is None:
             raise ParameterError("time", "name the column that says when, where there is a period", "nothing")
         zone = None if period is None else self.timezone or made.timezone or UTC
-        unit = self.unit or (made.unit if before and period == made.period else usual_unit(period))
+        usual = usual_unit(period) if made.unit == usual_unit(made.period) else made.unit
+        unit = self.unit or usual
         made = replace(made, unit=unit, user=self.user or made.user, period=period, time=time, timezone=zone)
         made = made if self.keep is None else replace(made, keep=self.keep)
         if asked and before is not None:
@@ -94,9 +95,9 @@ def changed(promise: Promise, total: Charge, used: Sequence[Used]) -> Promise:
             return begun
     made = promise.granting(total.epsilon, total.delta)
     for one in sums:
+        if one.failure > made.limits.failure:
+            least, got = short(one.failure + made.apart), short(total.delta)
+            raise ParameterError("delta", f"be at least the {least} that is used or set apart", got)
         if not made.keeps(one):
-            epsilon, failure = one.epsilon, one.failure + made.apart
-            name, least, got = ("delta", failure, total.delta) if one.failure > made.limits.failure else (
-                "epsilon", epsilon, total.epsilon)  # fmt: skip
-            raise ParameterError(name, f"be at least the {short(least)} that is used or set apart", short(got))
+            raise ParameterError("epsilon", "cover what is used, by adding or by its order", short(total.epsilon))
     return made

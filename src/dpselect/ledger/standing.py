@@ -145,8 +145,9 @@ def _refusal(who: str, limits: Limits, used: Charge, ceiling: Charge) -> BudgetE
     used_part = limits.part(used.sums)
     cost = limits.part((used + ceiling).sums) - used_part
     left = percent(max(Fraction(0), 1 - used_part))
+    much = f"up to {percent(cost, up=True)} of" if cost <= 1 else "more than all of"
     return BudgetError(
-        f"the question costs up to {percent(cost, up=True)} of {who}, of which {left} is left",
+        f"the question costs {much} {who}, of which {left} is left",
         "ask for less, or ask who keeps the ledger for a larger budget",
     )
 

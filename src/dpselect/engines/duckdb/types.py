@@ -177,6 +177,8 @@ def filter_type(sql_type: str) -> SqlType:
         return SqlType(name, "timestamp", "TRY_CAST({} AS TIMESTAMP)", "TIMESTAMP", "TIMESTAMP")
     if name == ZONED:
         return SqlType(name, "timestamp", _MOMENT, "TIMESTAMP", ZONED)
+    if name == "TIMESTAMPTZ_NS":  # frames of nanoseconds with a zone
+        return SqlType(name, "timestamp", _MOMENT.replace("{}", f"TRY_CAST({{}} AS {ZONED})"), "TIMESTAMP", ZONED)
     return SqlType(name, "other", "{}", name, None)
 
 
