@@ -12,7 +12,7 @@ import pytest
 import dpselect as dps
 
 SCRIPT = Path(__file__).with_name("killed.py")
-STEP = 41  # a prime, so that no rhythm of the code hides a line; tests/ledger kills at every line of the ledger itself
+STEP = 13  # a prime, so that no rhythm of the code hides a line; tests/ledger kills at every line of the ledger itself
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL and fork")

@@ -367,7 +367,7 @@ def test_a_total_below_what_was_used_is_refused(where: str) -> None:
         used = ledger.standing(ANN).all.total
         for total in ((used.epsilon - LEAST.epsilon, "0.5e-5"), (3, used.delta - LEAST.epsilon)):
             with pytest.raises(
-                ParameterError, match="be at least the .* that is used or set apart|cover what is used, by adding"
+                ParameterError, match=r"be at least the .* that is used or set apart|cover what is used, by adding"
             ):
                 ledger.data("plays", *total)
         promise = ledger.data("plays", used.epsilon, used.delta).promise

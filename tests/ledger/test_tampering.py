@@ -252,7 +252,10 @@ def test_entries_cannot_be_changed_by_accident(where: str, ann: Account) -> None
         grant(ledger, ann, 1, 0)
         run = ledger._opened().run
         for statement in ("UPDATE entry SET at = ''", "DELETE FROM entry"):
-            with pytest.raises(LedgerError, match="refused a change that no ledger makes"):
+            with (
+                pytest.raises(LedgerError, match="refused a change that no ledger makes"),
+                ledger._opened().transaction(),
+            ):
                 run(statement)
         assert ledger.verify() == []
 
