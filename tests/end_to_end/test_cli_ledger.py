@@ -308,7 +308,7 @@ def test_a_total_can_be_lowered_and_nothing_more_fits(dpselect, events, book, ep
 BAD_PROMISES = [
     (["--epsilon", "nan", "--delta", "1e-6"], "epsilon must be"),
     (["--epsilon", "1", "--delta", "1"], "delta must be"),
-    (["--epsilon", "20", "--delta", "2e-5"], "epsilon must be at least the 30 that is used or set apart, got 20"),
+    (["--epsilon", "20", "--delta", "2e-5"], "epsilon must cover what is used, by adding or by its order, got 20"),
     (["--epsilon", "70", "--delta", "1e-6"], "delta must be at least 1e-05, set aside for good"),
     (["--epsilon", "70", "--delta", "1.001e-5"], "delta must be at least the 0.00001002 that is used or set apart"),
     (["--epsilon", "70", "--delta", "2e-5", "--unit", "one device"], "unit must stay 'one user', since questions"),

@@ -245,3 +245,22 @@ def test_of_no_other_release():
     ):
         with pytest.raises(ParameterError, match=r"^query must be a Query"):
             payer.left_for(release)
+
+
+def test_the_share_of_a_question_is_what_its_ceiling_takes(tmp_path):
+    """Before it is asked; and as much is gone while it is open."""
+    query = dps.Query.from_dict({"verb": "top_k", "k": 10, "epsilon": "0.1", "delta": "1e-9"})
+    memory = dps.Budget(epsilon=1, delta="1e-6")
+    assert memory.share_of(query) == pytest.approx(1 / 111.0, rel=0.01)
+    assert memory.left_for(query) == 111
+    with dps.Ledger.create(tmp_path / "x") as ledger:
+        ledger.data("plays", 1, "1e-6")
+        ledger.grant(dps.Account("plays", "ann"), "0.25", "1e-6")
+    quota = dps.Budget.open(tmp_path / "x", data="plays", analyst="ann")
+    assert quota.share_of(query) == pytest.approx(4 * memory.share_of(query))
+    picks = dps.PickBudget(epsilon=1, delta="1e-6", k_star=40)
+    one = dps.Query.from_dict({"verb": "choose", "domain": ["a", "b"], "epsilon": str(picks.terms.epsilon_per_pick)})
+    assert picks.share_of(one) == 1 / 40
+    for budget in (memory, quota, picks):
+        with pytest.raises(dps.ParameterError, match="query must be a Query, got 3"):
+            budget.share_of(3)

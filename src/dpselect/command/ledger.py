@@ -305,6 +305,5 @@ def _known(args: argparse.Namespace, found: Sequence[object]) -> None:
 
 def _plot(args: argparse.Namespace, ledger: Ledger) -> None:
     """The part of each budget that is used after every entry."""
-    told = ((row, entry) for row, entry in ledger_rows.told(ledger) if _meant(args, entry.account))
-    ledger_rows.draw(told, Path(args.plot))
+    ledger_rows.draw(ledger, lambda account: _meant(args, account), Path(args.plot))
     print(f"the picture is {args.plot}", file=sys.stderr)

@@ -125,6 +125,12 @@ class Budget:
         self.check(priced(query).price.neighbors)
         return self._left_at(query.price_at(self._promise.order))
 
+    def share_of(self, query: Priced) -> float:
+        """Which part of the budget a question costs at most, from 0 to 1: 0.012 are 1.2 percent."""
+        self.check(priced(query).price.neighbors)
+        promise = self._promise
+        return float(promise.part(promise.charge(self._taken.settled, query.price_at(promise.order))))
+
     def _left_at(self, price: Price) -> int:
         taken = self._taken
         return how_many(self._promise, price, settled=taken.settled, pending=taken.pending)
@@ -275,6 +281,12 @@ class LedgerBudget(Budget):
     def left(self) -> float:
         """The part of the quota that is left, or of what the data promise if that is less; the ledger is asked."""
         return rounded_part(min(one.left for one in self._standings()))
+
+    def share_of(self, query: Priced, *, during: str | Sequence[str] | None = None) -> float:
+        """Which part of the quota a question costs at most, or of what all may use if that is more, from 0 to 1."""
+        self.check(priced(query).price.neighbors)
+        standings = self._standings(during)
+        return float(max(one.part(one.ceiling(Ceiling.of(query.price_at(one.order)))) for one in standings))
 
     def left_for(self, query: Priced | Release, *, during: str | Sequence[str] | None = None) -> int:
         """How many more questions like this one can be asked, if each costs its ceiling; the ledger is asked.

@@ -163,6 +163,11 @@ class PickBudget(Budget):
         """Picks and queries that no question has taken."""
         return self._accountant.left
 
+    def share_of(self, query: Priced) -> float:
+        """Which part of the picks a question takes at most, from 0 to 1."""
+        self.check(priced(query).price.neighbors)
+        return float(self._accountant.picks(self._cost(query).steps) / self.terms.k_star)
+
     def left_for(self, query: Priced | Release) -> int:
         """How many more questions like this one can be asked, if each costs its ceiling."""
         asked = priced(query)
