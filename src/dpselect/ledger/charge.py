@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import ParameterError
@@ -56,7 +57,11 @@ class Charge:
         return Spent(self.epsilon, self.renyi, self.delta)
 
     def __add__(self, other: Charge) -> Charge:
-        return Charge(self.epsilon + other.epsilon, self.delta + other.delta, self.renyi + other.renyi)
+        """Sums of what lies on the grid lie on it, and are not looked at again."""
+        total = object.__new__(Charge)
+        for part in ("epsilon", "delta", "renyi"):
+            object.__setattr__(total, part, getattr(self, part) + getattr(other, part))
+        return total
 
     def __sub__(self, other: Charge) -> Charge:
         """What is left of this after `other`; ValueError where `other` does not fit."""
@@ -109,6 +114,7 @@ def decimal(number: Fraction) -> str:
     return f"{whole}.{part:0{PLACES}d}"
 
 
+@lru_cache(maxsize=1024)  # most amounts are read many times
 def undecimal(text: str) -> Fraction:
     """The number that was stored; ValueError for any other text."""
     if not _DECIMAL.fullmatch(text):

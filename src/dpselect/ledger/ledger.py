@@ -229,7 +229,7 @@ class Ledger:
             own, of_all = (change(used, period, held) for used in (standing.own, standing.all))
             journal.change(account, period, own, of_all)
             changed.append(replace(standing, own=own, all=of_all))
-        return min(changed, key=lambda standing: standing.left)
+        return changed[0] if len(changed) == 1 else min(changed, key=lambda standing: standing.left)
 
     def pending(self) -> Iterator[Pending]:
         """Every reservation that nobody has closed, oldest first: of questions at work, and of those that died."""

@@ -104,6 +104,7 @@ def data_account_row(data: DataAccount) -> list[Cell]:
     return _sealed(data.dataset, *_amounts(total_of(data))[:2], data_text(data))
 
 
+@lru_cache(maxsize=256)
 def quota_from(row: Row) -> tuple[Account, Charge]:
     """A row of the table quota: who was granted what in total."""
     _check_seal(row)
