@@ -19,7 +19,7 @@ from dpselect.ledger.rows import Meta
 from tests.ledger import crowd
 from tests.ledger.amounts import charge, grant
 
-PROCESSES, QUESTIONS, AFFORDABLE, OF_ONE = 12, 400, 3_000, 1_200
+PROCESSES, QUESTIONS, AFFORDABLE, OF_ONE = 12, 250, 1_800, 750
 ANALYSTS = ("ann", "bob", "eve")
 
 
