@@ -164,14 +164,24 @@ def share(name: str, value: object) -> Fraction:
     Fraction(1, 200)
     """
     must = 'be a share above 0, such as "1%", 0.01 or "1/100"; all of it is "100%"'
-    text = value.strip() if isinstance(value, str) else ""
-    try:
-        number = rational(name, text[:-1], must) / 100 if text.endswith("%") else rational(name, value, must)
-    except ParameterError:
-        raise ParameterError(name, must, came(value)) from None
-    if number <= 0 or number > 1 or (number == 1 and not text.endswith("%")):
+    number = part(name, value, must)
+    in_percent = isinstance(value, str) and value.strip().endswith("%")
+    if number <= 0 or number > 1 or (number == 1 and not in_percent):
         raise ParameterError(name, must, came(value))
     return number
+
+
+def part(name: str, value: object, must: str) -> Fraction:
+    """A rational, or so many percent.
+
+    >>> part("keep", "20%", "be a share")
+    Fraction(1, 5)
+    """
+    text = value.strip() if isinstance(value, str) else ""
+    try:
+        return rational(name, text[:-1], must) / 100 if text.endswith("%") else rational(name, value, must)
+    except ParameterError:
+        raise ParameterError(name, must, came(value)) from None
 
 
 def price(epsilon: object, delta: object) -> dict[str, Any]:

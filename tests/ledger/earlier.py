@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 
 from dpselect.ledger import Account
-from dpselect.ledger.ledger import create_store
+from dpselect.ledger.places import create_store
 from dpselect.ledger.port import Cell, Dialect, Row, Store
 
 ONE = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -21,7 +22,7 @@ from dpselect.ledger.audit import Sums
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Draft, chained, parts_text
 from dpselect.ledger.standing import Standing, Used
-from dpselect.ledger.terms import data_text
+from dpselect.ledger.terms import data_from, data_text
 from dpselect.periods import Periods, periods_of
 from dpselect.queries.top_k import TopKQuery
 from tests.house.pace import examples
@@ -111,7 +112,7 @@ def test_a_quota_is_a_share_in_both_currencies(ledger: Ledger) -> None:
 
 
 def test_quotas_may_add_up_to_more_and_a_share_is_kept_back(ledger: Ledger) -> None:
-    ledger.data("plays", 1, "1e-6", keep="0.5")
+    ledger.data("plays", 1, "1e-6", keep="50%")
     for who in (ANN, BOB, EVE):
         ledger.grant(who, "0.4", "1e-6")
     # four tenths of the divergence, then what is left of half of it
@@ -252,6 +253,8 @@ def test_whom_a_promise_is_about_is_settled_by_the_first_question(
         ({"delta": 1}, "delta must be at least 0 and less than 1"),
         ({"keep": 1}, "keep must be a share from 0 to 1, 1 excluded"),
         ({"keep": -0.5}, "keep must be a share"),
+        ({"keep": "100%"}, "keep must be a share"),
+        ({"keep": "a fifth"}, "keep must be a share"),
         ({"period": "monthly"}, "period must be one of day, week, month, quarter, year"),
         ({"timezone": "UTC"}, "timezone must be left out where there is no period"),
         ({"time": "day"}, "time must be left out where there is no period"),
@@ -394,6 +397,15 @@ def test_a_question_takes_no_other_column_for_the_users(tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="user must be 'user'"):
             dps.Dataset(rows, user="row", item="item", budget=picks).choose(domain=["a", "b"])
         assert dps.Dataset(rows, user="user", item="item", budget=picks).choose(domain=["a", "b"]).labels
+
+
+@pytest.mark.parametrize("written", ["1e999999999", "-1/2", "1/0", "0.5", "", "9" * 5000, None])
+def test_terms_that_nobody_wrote_are_damage_and_take_no_time(written: str | None) -> None:
+    said = {"unit": "one user", "order": 23, "apart": written, "keep": "0"} | dict.fromkeys(
+        ("user", "period", "time", "timezone")
+    )
+    with pytest.raises(ValueError, match=r"no terms|no fraction"):
+        data_from("plays", charge("1", "1e-6"), json.dumps(said))
 
 
 # ---- any life, against the rule itself --------------------------------------------------------------------

@@ -67,7 +67,7 @@ def options(command: argparse.ArgumentParser) -> None:
         "--user", metavar="COLUMN", help="which column holds the users, so that no question takes another"
     )
     data.add_argument("--unit", metavar="TEXT", help="whom the promise is about (default: one user)")
-    data.add_argument("--keep", metavar="SHARE", help="a share that analysts cannot use, such as 0.2 (default: 0)")
+    data.add_argument("--keep", metavar="SHARE", help="a share that analysts cannot use, such as 20%% (default: 0)")
     data.add_argument("--period", choices=PERIODS, help="each such period has the whole promise for itself")
     data.add_argument("--time", metavar="COLUMN", help="which column says in which period a row is")
     data.add_argument("--timezone", metavar="ZONE", help="whose days these are, such as Europe/Berlin (default: UTC)")

@@ -7,7 +7,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from dpselect import parameters
 from dpselect.accounting.promise import SET_ASIDE, Promise, how_many
 from dpselect.accounting.taken import Taken
 from dpselect.accounting.two_prices import Price, Spent
-from dpselect.errors import BudgetError, ParameterError, came
+from dpselect.errors import BudgetError, LedgerError, ParameterError, came
 from dpselect.ledger import ZERO, Account, Charge, Ledger
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.question import Question
@@ -106,7 +106,8 @@ class Budget:
 
         `data` is what the ledger calls the data; `analyst` is this computer's name for the user unless it is given.
         `snapshot` names the state of data that are no files, so that the answer to the same question can be found
-        again. Nothing is opened yet; LedgerError where the ledger cannot be used, when a question is asked.
+        again, by all analysts of the data: agree on the names. Nothing is opened yet; LedgerError where the ledger
+        cannot be used, when a question is asked.
         """
         return LedgerBudget(where, data=data, analyst=analyst, snapshot=snapshot)
 
@@ -379,7 +380,8 @@ class LedgerBudget(Budget):
                 cost = asked.cost_at(release, order)
                 after: Collection[Standing] = [ledger.settle(reservation, cost, archived(release))]
                 if len(reservation.parts) > 1:
-                    after = ledger.standings(self.account, during).values()
+                    with suppress(LedgerError):  # the answer is paid and kept: it comes out with a lesser receipt
+                        after = ledger.standings(self.account, during).values()
         spent = Ceiling.of(cost).held_as(reservation.ceiling)
         return replace(release, charged=release.charged or _receipt(asked, spent, after))
 

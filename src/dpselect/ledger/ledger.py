@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 
 from dpselect.accounting.two_prices import Price
@@ -19,10 +17,9 @@ from dpselect.ledger.entry import Draft, Entry, Kind, Pending, Reservation, larg
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.making import Given
 from dpselect.ledger.migrations import bring_up, build
+from dpselect.ledger.places import Where, create_store, open_store
 from dpselect.ledger.port import Store
-from dpselect.ledger.postgres_store import open_postgres
 from dpselect.ledger.rows import Meta
-from dpselect.ledger.sqlite_store import create_sqlite, open_sqlite
 from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods, check_user
 from dpselect.ledger.terms import data_text
 from dpselect.parameters import Number, flag
@@ -429,30 +426,3 @@ class Ledger:
                 raise LedgerError(f"the ledger at {self._place} may not be written by this user", _FOR_RIGHTS)
             with store.transaction(durable=durable):
                 yield self._journal, self._journal.end()
-
-
-Where = str | os.PathLike[str]
-_POSTGRES = ("postgresql://", "postgres://")
-
-
-def open_store(where: Where) -> Store:
-    """The store of an existing ledger."""
-    return open_postgres(str(where)) if _is_postgres(where) else open_sqlite(_path(where))
-
-
-def create_store(where: Where) -> Store:
-    """The store of a ledger that is about to be made."""
-    return open_postgres(str(where)) if _is_postgres(where) else create_sqlite(_path(where))
-
-
-def _is_postgres(where: Where) -> bool:
-    return isinstance(where, str) and where.startswith(_POSTGRES)
-
-
-def _path(where: Where) -> Path:
-    if isinstance(where, str) and "://" in where:
-        raise LedgerError(
-            f"a ledger cannot be at an address that starts with {where.partition('://')[0]}://",
-            "give the path of a file, or postgresql://HOST/DATABASE",
-        )
-    return Path(where)

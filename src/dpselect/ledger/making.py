@@ -11,7 +11,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.ledger.account import clean_name
 from dpselect.ledger.charge import Charge, short
 from dpselect.ledger.standing import USER, DataAccount, Used
-from dpselect.parameters import Number, one_of, rational
+from dpselect.parameters import Number, one_of, part
 from dpselect.periods import SORTS, UTC, zone_of
 
 SHARE = "be a share from 0 to 1, 1 excluded"
@@ -37,7 +37,7 @@ class Given:
             period = one_of("period", period, SORTS)
         if timezone is not None:
             timezone = zone_of(timezone)
-        kept = None if keep is None else rational("keep", keep, SHARE)
+        kept = None if keep is None else part("keep", keep, SHARE)
         if kept is not None and not 0 <= kept < 1:
             raise ParameterError("keep", SHARE, came(keep))
         columns = {"user": user, "time": time}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 
 from dpselect.accounting.promise import Promise
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.standing import FIXED, DataAccount
+
+_FRACTION = re.compile(r"[0-9]{1,2000}(/[0-9]{1,2000})?", re.ASCII)
 
 
 def total_of(data: DataAccount) -> Charge:
@@ -31,12 +34,19 @@ def data_text(data: DataAccount) -> str:
     return json.dumps(says, ensure_ascii=True, separators=(",", ":"))
 
 
+def _fraction(text: str) -> Fraction:
+    """What `str` makes of a fraction, and nothing that would take long to read."""
+    if not _FRACTION.fullmatch(text):
+        raise ValueError("no fraction")
+    return Fraction(text)
+
+
 def data_from(dataset: str, total: Charge, text: str) -> DataAccount:
     """What was written; ValueError for what cannot have been."""
     try:
         says = json.loads(text)
         order, fixed = says["order"], {name: says[name] for name in FIXED}
-        apart, keep = Fraction(says["apart"]), Fraction(says["keep"])
+        apart, keep = (_fraction(says[name]) for name in ("apart", "keep"))
     except (TypeError, KeyError, ArithmeticError):
         raise ValueError("no terms") from None
     sound = isinstance(fixed["unit"], str) and all(one is None or isinstance(one, str) for one in fixed.values())

@@ -1,0 +1,37 @@
+"""Where a ledger is: a file, or an address of PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from dpselect.errors import LedgerError
+from dpselect.ledger.port import Store
+from dpselect.ledger.postgres_store import open_postgres
+from dpselect.ledger.sqlite_store import create_sqlite, open_sqlite
+
+Where = str | os.PathLike[str]
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def open_store(where: Where) -> Store:
+    """The store of an existing ledger."""
+    return open_postgres(str(where)) if _is_postgres(where) else open_sqlite(_path(where))
+
+
+def create_store(where: Where) -> Store:
+    """The store of a ledger that is about to be made."""
+    return open_postgres(str(where)) if _is_postgres(where) else create_sqlite(_path(where))
+
+
+def _is_postgres(where: Where) -> bool:
+    return isinstance(where, str) and where.startswith(_POSTGRES)
+
+
+def _path(where: Where) -> Path:
+    if isinstance(where, str) and "://" in where:
+        raise LedgerError(
+            f"a ledger cannot be at an address that starts with {where.partition('://')[0]}://",
+            "give the path of a file, or postgresql://HOST/DATABASE",
+        )
+    return Path(where)
