@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from dpselect.aggregates.histogram import Histogram
 from dpselect.domain import Column, Domain, Listed, Span, refuse_more
 from dpselect.engines.duckdb import questions
+from dpselect.engines.duckdb.keys import Key
 from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import (
@@ -35,6 +36,7 @@ from dpselect.errors import DataError, ParameterError
 from dpselect.parameters import Progress, whole
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.grouped_counts import GroupedCounts
     from dpselect.aggregates.user_sets import UserSets
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.engines.duckdb.weights import DuckDBPairs
@@ -63,6 +65,7 @@ class DuckDBEngine:
         table: str | None = None,
         newlines_in_values: bool = False,
         periods: Periods | None = None,
+        by: Sequence[str] = (),
         key: bytes,
     ) -> None:
         condition = None
@@ -76,7 +79,9 @@ class DuckDBEngine:
         self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
         try:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
-            self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition, periods)
+            self._columns, self._types = _schema(
+                self._workspace, self._scan, user, item, condition, periods, by
+            )
             self._time = None if periods is None else _time(periods, self._types)
             self._where = "true" if condition is None else _written(condition, self._types)
             self._inside = "true" if self._time is None else self._time.inside
@@ -88,7 +93,8 @@ class DuckDBEngine:
         except BaseException:
             self._workspace.close()
             raise
-        self._user, self._item, self._split = user, item, split
+        self._user, self._item, self._split, self._by = user, item, split, tuple(by)
+        self._most = max_items_per_user
         self._every_row = where is None and split is None and max_items_per_user is None and periods is None
 
     def __enter__(self) -> DuckDBEngine:
@@ -124,6 +130,43 @@ class DuckDBEngine:
             if domain not in self._domains:
                 self._domains[domain] = keep_domain(self._workspace, domain, item_type, untyped=self._scan.untyped)
             refuse_more(k, self._workspace.fetch(f"SELECT count(*) FROM {self._domains[domain]}")[0][0])
+
+    def check_groups(self, groups: Domain) -> None:
+        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
+        from dpselect.engines.duckdb.by_group import keep_groups
+
+        if groups not in self._domains:
+            self._domains[groups] = keep_groups(self._workspace, groups, self._group, untyped=self._scan.untyped)
+
+    def top_by(
+        self,
+        rows: int,
+        max_groups_per_user: int,
+        groups: Domain | None = None,
+        *,
+        users: bool = False,  # noqa: ARG002 - they can be counted later
+        progress: Progress | None = None,
+    ) -> GroupedCounts:
+        """The `rows` items with most users of every group, or of listed ones; a user keeps so many groups."""
+        from dpselect.engines.duckdb.by_group import GroupBounds, grouped_counts
+
+        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, key=self._key)
+        if groups is not None:
+            self.check_groups(groups)
+        listed = None if groups is None else self._domains[groups]
+
+        def ask() -> GroupedCounts:
+            return grouped_counts(
+                self._workspace,
+                lambda: self._scan.rows(self._workspace, self._columns, self._select),
+                bounds,
+                rows,
+                listed,
+                self._group.label,
+                lambda item: label(item, self._item_type),
+            )
+
+        return self._workspace.guarded(ask, progress=progress)
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -255,19 +298,30 @@ class DuckDBEngine:
         """The users and items of the rows that count."""
         columns = [filter_form(column, self._types[column]) for column in self._columns]
         # The filter sees objects as plain text, so what stands for the value itself has a name that nothing else has.
-        named = {name: MARK + name if self._types[name] == OBJECT else name for name in (self._user, self._item)}
+        named = {name: MARK + name if self._types[name] == OBJECT else name for name in (self._user, self._item, *self._by)}
         columns += [f"{quoted(name)} AS {quoted(own)}" for name, own in named.items() if own != name]
         user = quoted(named[self._user]), self._types[self._user]
         item = quoted(named[self._item] if self._split is None else self._item), self._item_type
         forms = f"{user_form(*user)} AS u, {item_form(*item)} AS i"
+        group = self._group
+        more = ", g" if self._by else ""
         several = self._time if self._time is not None and self._time.several else None
+        forms += f", {group.item} AS g" if self._by else ""
         forms += "" if several is None else f", {several.column}"
+        there = f" AND {group.nameable}" if self._by else ""
         rows = (
             f"SELECT {forms} FROM (SELECT {', '.join(columns)} FROM {source}) "
-            f"WHERE ({self._where}) AND ({self._inside}) AND {present(*user)} AND {nameable(*item)}"
+            f"WHERE ({self._where}) AND ({self._inside}) AND {present(*user)} AND {nameable(*item)}{there}"
         )
-        rows = rows if several is None else questions.in_periods(rows, several)
-        return rows if self._split is None else questions.split(rows, self._split)
+        rows = rows if several is None else questions.in_periods(rows, several, more)
+        return rows if self._split is None else questions.split(rows, self._split, more)
+
+    @property
+    def _group(self) -> Key:
+        """The columns of groups."""
+        types = [self._types[name] for name in self._by]
+        own = [MARK + name if sql_type == OBJECT else name for name, sql_type in zip(self._by, types, strict=True)]
+        return Key(tuple(map(quoted, own)), tuple(types))
 
 
 def _schema(
@@ -277,16 +331,17 @@ def _schema(
     item: str,
     condition: RowFilter | None,
     periods: Periods | None,
+    by: Sequence[str],
 ) -> tuple[list[str], Mapping[str, str]]:
     """The columns that are read and their types; whatever the caller named must be there and fit."""
-    named = {"user": user, "item": item}
+    named = [("user", user), ("item", item), *(("by", name) for name in by)]
     if periods is not None:
-        named["time"] = periods.column
-    for parameter, name in named.items():
+        named.append(("time", periods.column))
+    for parameter, name in named:
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
     more = [] if condition is None else condition.needs(scan.names or condition.columns, scan.hint)
-    columns = list(dict.fromkeys([*named.values(), *more]))
+    columns = list(dict.fromkeys([*(name for _, name in named), *more]))
     types = scan.types(workspace, columns)
     item_form(quoted(item), types[item])
     return columns, types

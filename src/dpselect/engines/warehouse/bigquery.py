@@ -42,7 +42,7 @@ DIALECT = Dialect(
     integer="INT64",
     double="FLOAT64",
     divided="DIV(({}), {})",
-    parts="SELECT t.u AS u, part AS i FROM {rows} CROSS JOIN UNNEST(SPLIT(t.i, {separator})) AS part",
+    parts="SELECT t.u AS u{more}, part AS i FROM {rows} CROSS JOIN UNNEST(SPLIT(t.i, {separator})) AS part",
     read_whole="SAFE_CAST({} AS NUMERIC)",
     correlated=False,
 )

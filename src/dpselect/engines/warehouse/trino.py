@@ -42,7 +42,7 @@ DIALECT = Dialect(
     whole="DECIMAL(38, 0)",
     double="DOUBLE",
     divided="((({0}) - mod({0}, {1})) / {1})",  # a division of its own would be rounded
-    parts="SELECT t.u AS u, f.part AS i FROM {rows} CROSS JOIN UNNEST(split(t.i, {separator})) AS f (part)",
+    parts="SELECT t.u AS u{more}, f.part AS i FROM {rows} CROSS JOIN UNNEST(split(t.i, {separator})) AS f (part)",
     read_whole="TRY_CAST({} AS DECIMAL(38, 0))",
     correlated=False,
 )

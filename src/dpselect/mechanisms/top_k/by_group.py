@@ -54,13 +54,8 @@ class LimitedDomainByGroup:
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        k = parameters.listed("k", self.k)
-        groups = parameters.whole("max_groups_per_user", self.max_groups_per_user, least=1, most=MOST_GROUPS)
-        delta = parameters.probability("delta", self.delta)
-        k_bar = parse_k_bar(k, default_k_bar(k) if self.k_bar is None else self.k_bar)
-        bound, plan = self.max_items_per_user, plan_of(groups * k)
-        if bound is not None:
-            bound = parameters.whole("max_items_per_user", bound, least=1)
+        k, groups, k_bar, bound = parsed(self.k, self.max_groups_per_user, self.k_bar, self.max_items_per_user)
+        delta, plan = parameters.probability("delta", self.delta), plan_of(groups * k)
         threshold, composition, pick = self._split(plan, delta, groups, swaps=min(bound or k_bar, k_bar))
         failure, related = groups * threshold, Neighbors.ADD_REMOVE
         if pick is None:
@@ -117,6 +112,16 @@ def split_by_group(plan: Plan, epsilon: Fraction, delta: Fraction, groups: int, 
     """The split of delta that makes the threshold of each group lowest; `threshold` is that of one group."""
     found = split_delta(plan, epsilon, delta, swaps * groups)
     return replace(found, threshold=found.threshold / groups)
+
+
+def parsed(k: int, groups: int, k_bar: int | None, most: int | None) -> tuple[int, int, int, int | None]:
+    """The sizes of a question: k, max_groups_per_user, k_bar and max_items_per_user."""
+    k = parameters.listed("k", k)
+    groups = parameters.whole("max_groups_per_user", groups, least=1, most=MOST_GROUPS)
+    k_bar = parse_k_bar(k, default_k_bar(k) if k_bar is None else k_bar)
+    if most is not None:
+        most = parameters.whole("max_items_per_user", most, least=1)
+    return k, groups, k_bar, most
 
 
 def default_k_bar(k: int) -> int:
