@@ -17,7 +17,7 @@ from dpselect.mechanisms.top_k.limited_domain import LimitedDomain, parse_k_bar
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Plan, Privacy
 
-LEAST_K_BAR, PER_K = 100, 5
+LEAST_K_BAR, PER_K = 100, 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,5 +125,5 @@ def parsed(k: int, groups: int, k_bar: int | None, most: int | None) -> tuple[in
 
 
 def default_k_bar(k: int) -> int:
-    """Five times k and at least 100: groups are smaller than all data (docs/by-group.md has the measurement)."""
+    """Ten times k and at least 100: groups are smaller than all data (docs/by-group.md has the measurement)."""
     return max(PER_K * k, LEAST_K_BAR)
