@@ -11,6 +11,7 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
 from dpselect.release.formatting import Json
+from dpselect.release.item_columns import cells_of, names_of
 from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
 from dpselect.release.table import HEAD, Leaflet, Table, Tabular
 
@@ -122,8 +123,12 @@ class Release(Tabular):
         saving.save(path, saving.parquet_bytes(self.to_columns()))
 
     def to_columns(self) -> dict[str, list[object]]:
-        """Columns rank (but of a set), item and, where counts were released, count, low, high; quantiles: q, value."""
-        columns: dict[str, list[object]] = {self._name: formatting.column(self.labels)}
+        """Columns rank (but of a set), item and, where counts were released, count, low, high; quantiles: q, value.
+
+        Items of several columns have one under the name of each.
+        """
+        cells = cells_of(self.labels, self._names)
+        columns: dict[str, list[object]] = {name: formatting.column(values) for name, values in cells.items()}
         if self._asked:
             return {"q": [float(q) for q in self._asked], **columns}
         if self.ranked:
@@ -172,9 +177,10 @@ class Release(Tabular):
             price = [f"spent: {self.privacy.promise}"]
         else:
             price = [f"promise: {self.privacy.promise}", f"charged: {self.charged.sentence}"]
-        names = [formatting.text(label) for label in self.labels]
+        cells = cells_of(self.labels, self._names)
+        names = {name: [formatting.text(value) for value in values] for name, values in cells.items()}
         return Leaflet(
-            table=Table({**self.to_columns(), self._name: names}, left=() if self._asked else (self._name,)),
+            table=Table({**self.to_columns(), **names}, left=() if self._asked else self._names),
             outcome=self._outcome(),
             good=GOOD,
             accuracy=self.accuracy.sentences,
@@ -207,8 +213,8 @@ class Release(Tabular):
         return q if isinstance(q, tuple) else ()
 
     @property
-    def _name(self) -> str:
-        return "value" if self._asked else "item"
+    def _names(self) -> tuple[str, ...]:
+        return ("value",) if self._asked else names_of(self.privacy.parameters)
 
     @property
     def _ends(self) -> tuple[str, ...]:

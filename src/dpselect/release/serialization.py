@@ -19,6 +19,7 @@ from dpselect.privacy import Neighbors
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.formatting import Json
+from dpselect.release.item_columns import check_labels
 from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
 
 MUST = "be the JSON of a release, or the path of a file with it"
@@ -86,6 +87,7 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
     if privacy.epsilon < 0 or not 0 <= privacy.delta < 1:
         raise ValueError("no promise")
     _shares(kind, privacy, len(items))
+    check_labels(privacy.parameters, [item.item for item in items])
     return {
         "items": items,
         "kind": kind,
