@@ -11,6 +11,7 @@ from dpselect.engines.sources.files import refuse_newlines
 from dpselect.engines.sources.narwhals_frames import native
 from dpselect.engines.spark.source import is_spark
 from dpselect.engines.warehouse.source import is_warehouse
+from dpselect.keys import Key
 
 if TYPE_CHECKING:
     from dpselect.periods import Periods
@@ -21,8 +22,8 @@ __all__ = ["Engine", "open_engine"]
 def open_engine(
     source: object,
     *,
-    user: str,
-    item: str,
+    user: Key,
+    item: Key,
     where: str | None = None,
     max_items_per_user: int | None = None,
     split: str | None = None,

@@ -44,12 +44,16 @@ class Groups:
         """A group in JSON types: column by column."""
         return {name: formatting.plain(value) for name, value in zip(self.columns, values, strict=True)}
 
-    def to_columns(self, items: Sequence[Item]) -> dict[str, list[object]]:
+    def to_columns(self, items: Sequence[Item], of_items: Sequence[str]) -> dict[str, list[object]]:
         """The group of every item, a column of a table each; one whose name the table has itself begins with group_."""
-        names = [f"group_{name}" if name in OWN else name for name in self.columns]
-        return {
-            name: formatting.column([item.group[place] for item in items]) for place, name in enumerate(names)
-        }
+        found: dict[str, list[object]] = {}
+        taken = {name.casefold() for name in (*OWN, *of_items)}
+        for place, name in enumerate(self.columns):
+            while name.casefold() in taken:
+                name = f"group_{name}"  # noqa: PLW2901 - until it is free
+            taken.add(name.casefold())
+            found[name] = formatting.column([item.group[place] for item in items])
+        return found
 
     def users_of(self, items: Sequence[Item]) -> list[object]:
         """The noisy number of users of every item's group."""

@@ -13,6 +13,7 @@ from dpselect.release import formatting
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
 from dpselect.release.formatting import Json
 from dpselect.release.groups import Group, Groups
+from dpselect.release.item_columns import cells_of, names_of
 from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
 from dpselect.release.table import HEAD, Leaflet, Table, Tabular
 
@@ -134,9 +135,12 @@ class Release(Tabular):
         saving.save(path, saving.parquet_bytes(self.to_columns()))
 
     def to_columns(self) -> dict[str, list[object]]:
-        """Columns rank (but of a set), item and, where counts were released, count, low, high; quantiles: q, value."""
-        columns: dict[str, list[object]] = {self._name: formatting.column(self.labels)}
-        groups = self.groups
+        """Columns rank (but of a set), item and, where counts were released, count, low, high; quantiles: q, value.
+
+        Items of several columns have one under the name of each. By group, the columns of groups come first.
+        """
+        groups, cells = self.groups, cells_of(self.labels, self._names)
+        columns: dict[str, list[object]] = {name: formatting.column(values) for name, values in cells.items()}
         if self._asked:
             return {"q": [float(q) for q in self._asked], **columns}
         if self.ranked:
@@ -147,7 +151,7 @@ class Release(Tabular):
         if groups is None:
             return columns
         users = {"group_users": groups.users_of(self.items)} if groups.counted else {}
-        return {**groups.to_columns(self.items), **columns, **users}
+        return {**groups.to_columns(self.items, self._names), **columns, **users}
 
     def plot(self, path: Place | None = None) -> Figure:
         """A bar plot of the noisy counts, a matplotlib figure that a notebook shows; saved where a path is given."""
@@ -188,7 +192,8 @@ class Release(Tabular):
             price = [f"spent: {self.privacy.promise}"]
         else:
             price = [f"promise: {self.privacy.promise}", f"charged: {self.charged.sentence}"]
-        names = [formatting.text(label) for label in self.labels]
+        cells = cells_of(self.labels, self._names)
+        names = {name: [formatting.text(value) for value in values] for name, values in cells.items()}
         return Leaflet(
             table=self._table(names),
             outcome=self._outcome(),
@@ -198,18 +203,18 @@ class Release(Tabular):
             how=self.privacy.sentences,
         )
 
-    def _table(self, names: list[str]) -> Table:
+    def _table(self, names: dict[str, list[str]]) -> Table:
         """For a person. A group's values stand beside its first item only."""
-        columns: dict[str, list[object]] = {**self.to_columns(), self._name: list(names)}
+        columns: dict[str, list[Any]] = {**self.to_columns(), **names}
         if self.groups is None:
-            return Table(columns, left=() if self._asked else (self._name,))
-        of = list(self.groups.to_columns(self.items))
+            return Table(columns, left=() if self._asked else self._names)
+        of = list(self.groups.to_columns(self.items, self._names))
         first = [not place or item.group != self.items[place - 1].group for place, item in enumerate(self.items)]
         once = [*of, "group_users"] if self.groups.counted else of
         shown = {
             name: [cell if start else "" for cell, start in zip(columns[name], first, strict=True)] for name in once
         }
-        return Table({**columns, **shown}, left=(*of, self._name))
+        return Table({**columns, **shown}, left=(*of, *self._names))
 
     def _outcome(self) -> list[str]:
         """What the reader must know beside the table. It depends on how many items came back, and on nothing else."""
@@ -239,8 +244,8 @@ class Release(Tabular):
         return q if isinstance(q, tuple) else ()
 
     @property
-    def _name(self) -> str:
-        return "value" if self._asked else "item"
+    def _names(self) -> tuple[str, ...]:
+        return ("value",) if self._asked else names_of(self.privacy.parameters)
 
     @property
     def _ends(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from dpselect.release.accuracy import Accuracy
 from dpselect.release.formatting import Json
 from dpselect.release.groups import Groups, exact_group, values_of
 from dpselect.release.groups import parsed as parsed_groups
+from dpselect.release.item_columns import check_labels
 from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
 
 MUST = "be the JSON of a release, or the path of a file with it"
@@ -96,6 +97,7 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
     if privacy.epsilon < 0 or not 0 <= privacy.delta < 1:
         raise ValueError("no promise")
     _shares(kind, privacy, len(items))
+    check_labels(privacy.parameters, [item.item for item in items])
     return {
         "items": items,
         "kind": kind,

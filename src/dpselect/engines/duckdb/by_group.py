@@ -5,26 +5,26 @@ Rows come in as u (user), g (group) and i (item), and are read once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dpselect.aggregates.grouped_counts import GroupedCounts, Int64
-from dpselect.domain import Column, Domain, Listed
-from dpselect.engines.duckdb.domain import keep_domain
-from dpselect.engines.duckdb.keys import Key
+from dpselect.domain import Column, Domain, Listed, refuse_width
 from dpselect.engines.duckdb.questions import keyed_hash
+from dpselect.engines.duckdb.tuples import keep_items
 from dpselect.engines.duckdb.workspace import Rows, Workspace
 from dpselect.errors import ParameterError, came, naming
 
 
-def keep_groups(workspace: Workspace, groups: Domain, key: Key, *, untyped: bool) -> str:
+def keep_groups(workspace: Workspace, groups: Domain, types: Sequence[str], *, untyped: bool) -> str:
     """Listed groups as a table of one column i; refused where they do not fit the columns."""
     with naming("groups"):
+        refuse_width(groups, len(types))
         if not isinstance(groups, (Listed, Column)):
             raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))
-        return keep_domain(workspace, groups, key.types[0], untyped=untyped)
+        return keep_items(workspace, groups, types, untyped=untyped)
 
 
 @dataclass(frozen=True, kw_only=True)

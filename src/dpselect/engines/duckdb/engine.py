@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import Column, Domain, Listed, Span, refuse_more
+from dpselect.domain import Column, Domain, Listed, Span, refuse_more, refuse_width
 from dpselect.engines.duckdb import questions
-from dpselect.engines.duckdb.keys import Key
+from dpselect.engines.duckdb.keys import STRUCT, Key
 from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import (
@@ -21,18 +21,16 @@ from dpselect.engines.duckdb.types import (
     is_text,
     item_form,
     kind,
-    label,
-    nameable,
     number_form,
     plain_form,
     plain_type,
-    present,
-    user_form,
 )
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import DataError, ParameterError
+from dpselect.keys import Key as Names
+from dpselect.keys import names
 from dpselect.parameters import Progress, whole
 
 if TYPE_CHECKING:
@@ -57,8 +55,8 @@ class DuckDBEngine:
         self,
         source: object,
         *,
-        user: str,
-        item: str,
+        user: Names,
+        item: Names,
         where: str | None = None,
         max_items_per_user: int | None = None,
         split: str | None = None,
@@ -79,21 +77,24 @@ class DuckDBEngine:
         self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
         try:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
+            self._user, self._item, self._split, self._by = names(user), names(item), split, tuple(by)
             self._columns, self._types = _schema(
-                self._workspace, self._scan, user, item, condition, periods, by
+                self._workspace, self._scan, user, item, condition, periods, self._by
             )
             self._time = None if periods is None else _time(periods, self._types)
             self._where = "true" if condition is None else _written(condition, self._types)
             self._inside = "true" if self._time is None else self._time.inside
-            if split is not None and not has_text(self._types[item]):
-                raise ParameterError(
-                    "split", "go with an item column of text", f"a column of {kind(self._types[item])}"
-                )
-            self._item_type = plain_type(self._types[item]) if split is not None else self._types[item]
+            self._keys = self._named(self._user), self._named(self._item, plain=split is not None)
+            self._group = self._named(self._by) if self._by else None
+            self._forms = f"{self._keys[0].user} AS u, {self._keys[1].item} AS i"
+            self._forms += f", {self._group.item} AS g" if self._group else ""
+            if split is not None and not has_text(self._keys[1].type):
+                must, came = "go with an item column of text", f"a column of {kind(self._keys[1].type)}"
+                raise ParameterError("split", must, came)
+            self._item_type = self._keys[1].type
         except BaseException:
             self._workspace.close()
             raise
-        self._user, self._item, self._split, self._by = user, item, split, tuple(by)
         self._most = max_items_per_user
         self._every_row = where is None and split is None and max_items_per_user is None and periods is None
 
@@ -116,27 +117,31 @@ class DuckDBEngine:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
         most = whole("rows", rows, least=0)
         found = self._ask_counts(None, lambda counted: questions.top(counted, most), progress, most)
-        items = [label(item, self._item_type) for item, _ in found]
+        items = [self._keys[1].label(item) for item, _ in found]
         return Histogram.from_items(items, [count for _, count in found])
 
     def check(self, domain: Domain, *, k: int = 1) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
-        item_type = self._item_type
+        types = self._keys[1].types
+        refuse_width(domain, len(types))
         if isinstance(domain, Span):
-            questions.in_span("", domain, item_type)
+            questions.in_span("", domain, self._item_type)
         elif isinstance(domain, (Listed, Column)):
-            from dpselect.engines.duckdb.domain import keep_domain
+            from dpselect.engines.duckdb.tuples import keep_items
 
             if domain not in self._domains:
-                self._domains[domain] = keep_domain(self._workspace, domain, item_type, untyped=self._scan.untyped)
+                self._domains[domain] = keep_items(self._workspace, domain, types, untyped=self._scan.untyped)
             refuse_more(k, self._workspace.fetch(f"SELECT count(*) FROM {self._domains[domain]}")[0][0])
 
     def check_groups(self, groups: Domain) -> None:
         """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
         from dpselect.engines.duckdb.by_group import keep_groups
 
+        assert self._group is not None
         if groups not in self._domains:
-            self._domains[groups] = keep_groups(self._workspace, groups, self._group, untyped=self._scan.untyped)
+            self._domains[groups] = keep_groups(
+                self._workspace, groups, self._group.types, untyped=self._scan.untyped
+            )
 
     def top_by(
         self,
@@ -150,6 +155,8 @@ class DuckDBEngine:
         """The `rows` items with most users of every group, or of listed ones; a user keeps so many groups."""
         from dpselect.engines.duckdb.by_group import GroupBounds, grouped_counts
 
+        assert self._group is not None
+        of_group, of_item = self._group.label, self._keys[1].label
         bounds = GroupBounds(groups=max_groups_per_user, items=self._most, key=self._key)
         if groups is not None:
             self.check_groups(groups)
@@ -162,8 +169,8 @@ class DuckDBEngine:
                 bounds,
                 rows,
                 listed,
-                self._group.label,
-                lambda item: label(item, self._item_type),
+                of_group,
+                of_item,
             )
 
         return self._workspace.guarded(ask, progress=progress)
@@ -180,7 +187,7 @@ class DuckDBEngine:
         item_type = self._item_type
 
         def item(place: int) -> object:
-            return label(self._workspace.fetch(questions.item_at(table), [place])[0][0], item_type)
+            return self._keys[1].label(self._workspace.fetch(questions.item_at(table), [place])[0][0])
 
         def seen_before(start: int, unseen: int) -> int:
             gaps = f"{table}_gaps"
@@ -214,7 +221,7 @@ class DuckDBEngine:
         """What the owner of the rows should know of them. Nothing of it is private."""
         from dpselect.engines.duckdb.inspect import row_findings
 
-        user, item = (present(quoted(name), self._types[name]) for name in (self._user, self._item))
+        user, item = (Key(tuple(map(quoted, key)), self._types_of(key)).present for key in (self._user, self._item))
         conditions = {"without a user": user, "without an item": item, "that where leaves out": self._where}
         conditions |= {} if self._time is None else {"in none of the periods": self._time.all}
         return row_findings(self._workspace, self._scan, self._columns, self._select, conditions)
@@ -227,11 +234,14 @@ class DuckDBEngine:
         from dpselect.engines.duckdb.pairs import user_sets
 
         pairs = self._time is not None and self._time.several
-        types = "STRUCT" if pairs else self._types[self._user], self._item_type
+        user_type = STRUCT if pairs else self._keys[0].type
 
         def ask() -> UserSets:
             return user_sets(
-                self._workspace, lambda: self._scan.rows(self._workspace, self._columns, self._select), *types
+                self._workspace,
+                lambda: self._scan.rows(self._workspace, self._columns, self._select),
+                user_type,
+                self._keys[1].label,
             )
 
         return self._workspace.guarded(ask, progress=progress)
@@ -243,7 +253,7 @@ class DuckDBEngine:
         return DuckDBPairs(
             self._workspace,
             lambda: self._scan.rows(self._workspace, self._columns, self._select),
-            self._item_type,
+            self._keys[1].label,
             progress,
         )
 
@@ -282,11 +292,12 @@ class DuckDBEngine:
         self, domain: Domain | None, question: Callable[[str], str], progress: Progress | None, most: int | None = None
     ) -> list[Row]:
         """Run one question over the counts of what the domain asks for, or over those of `most` items or more."""
-        all_rows = self._every_row and not isinstance(domain, (Span, Listed, Column))
+        single = len(self._user) == len(self._item) == 1
+        all_rows = self._every_row and single and not isinstance(domain, (Span, Listed, Column))
 
         def ask() -> list[Row]:
             if all_rows:
-                with self._scan.counts(self._workspace, (self._user, self._item), most) as counted:
+                with self._scan.counts(self._workspace, (*self._user, *self._item), most) as counted:
                     if counted is not None:
                         return self._workspace.rows(question(counted))
             with self._scan.rows(self._workspace, self._columns, self._select) as source:
@@ -294,47 +305,48 @@ class DuckDBEngine:
 
         return self._workspace.guarded(ask, progress=progress)
 
+    def _named(self, columns: tuple[str, ...], *, plain: bool = False) -> Key:
+        """Columns as `_select` reads them; those without a declared type by their values, or as plain text.
+
+        The filter sees objects as plain text, so what stands for the value itself has a name that nothing else has.
+        """
+        own = [MARK + name if self._types[name] == OBJECT and not plain else name for name in columns]
+        types = self._types_of(columns)
+        return Key(tuple(map(quoted, own)), tuple(map(plain_type, types)) if plain else types)
+
+    def _types_of(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self._types[name] for name in columns)
+
     def _select(self, source: str) -> str:
         """The users and items of the rows that count."""
         columns = [filter_form(column, self._types[column]) for column in self._columns]
-        # The filter sees objects as plain text, so what stands for the value itself has a name that nothing else has.
-        named = {name: MARK + name if self._types[name] == OBJECT else name for name in (self._user, self._item, *self._by)}
-        columns += [f"{quoted(name)} AS {quoted(own)}" for name, own in named.items() if own != name]
-        user = quoted(named[self._user]), self._types[self._user]
-        item = quoted(named[self._item] if self._split is None else self._item), self._item_type
-        forms = f"{user_form(*user)} AS u, {item_form(*item)} AS i"
-        group = self._group
-        more = ", g" if self._by else ""
+        objects = [name for name in dict.fromkeys((*self._user, *self._item, *self._by)) if self._types[name] == OBJECT]
+        columns += [f"{quoted(name)} AS {quoted(MARK + name)}" for name in objects]
+        user, item = self._keys
         several = self._time if self._time is not None and self._time.several else None
-        forms += f", {group.item} AS g" if self._by else ""
-        forms += "" if several is None else f", {several.column}"
-        there = f" AND {group.nameable}" if self._by else ""
+        forms = self._forms if several is None else f"{self._forms}, {several.column}"
+        there = f" AND {self._group.nameable}" if self._group else ""
+        more = ", g" if self._group else ""
         rows = (
             f"SELECT {forms} FROM (SELECT {', '.join(columns)} FROM {source}) "
-            f"WHERE ({self._where}) AND ({self._inside}) AND {present(*user)} AND {nameable(*item)}{there}"
+            f"WHERE ({self._where}) AND ({self._inside}) AND {user.present} AND {item.nameable}{there}"
         )
         rows = rows if several is None else questions.in_periods(rows, several, more)
         return rows if self._split is None else questions.split(rows, self._split, more)
-
-    @property
-    def _group(self) -> Key:
-        """The columns of groups."""
-        types = [self._types[name] for name in self._by]
-        own = [MARK + name if sql_type == OBJECT else name for name, sql_type in zip(self._by, types, strict=True)]
-        return Key(tuple(map(quoted, own)), tuple(types))
 
 
 def _schema(
     workspace: Workspace,
     scan: Scan,
-    user: str,
-    item: str,
+    user: Names,
+    item: Names,
     condition: RowFilter | None,
     periods: Periods | None,
     by: Sequence[str],
 ) -> tuple[list[str], Mapping[str, str]]:
     """The columns that are read and their types; whatever the caller named must be there and fit."""
-    named = [("user", user), ("item", item), *(("by", name) for name in by)]
+    named = [("user", name) for name in names(user)] + [("item", name) for name in names(item)]
+    named += [("by", name) for name in by]
     if periods is not None:
         named.append(("time", periods.column))
     for parameter, name in named:
@@ -343,7 +355,8 @@ def _schema(
     more = [] if condition is None else condition.needs(scan.names or condition.columns, scan.hint)
     columns = list(dict.fromkeys([*(name for _, name in named), *more]))
     types = scan.types(workspace, columns)
-    item_form(quoted(item), types[item])
+    for name in names(item):
+        item_form(quoted(name), types[name])
     return columns, types
 
 
