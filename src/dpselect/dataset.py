@@ -14,7 +14,7 @@ from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.errors import ParameterError, came
-from dpselect.keys import Key, columns_of, key_of, refuse_shared, names, text_of
+from dpselect.keys import Key, columns_of, key_of, names, refuse_shared, text_of
 from dpselect.mechanisms.port import check_call, secure
 from dpselect.methods import AUTO
 from dpselect.parameters import Number, Progress, whole

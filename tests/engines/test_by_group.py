@@ -1,4 +1,4 @@
-"""Counts by group, on every engine: as plain Python counts them; a user's groups are told from their own rows and a key."""
+"""Counts by group, on every engine, as plain Python counts them; which groups a user keeps, their own rows tell."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_no_user_changes_what_another_keeps(hold):
 
 
 def test_every_group_of_a_user_is_as_likely_to_stay():
-    """The key is fixed, so this never fails by chance: 40,000 users keep 2 of 8 groups, within 6 standard deviations."""
+    """The key is fixed, so this never fails by chance: 40,000 users keep 2 of 8, within 6 standard deviations."""
     users, groups, most = 40_000, 8, 2
     rows = {
         "user": np.repeat(np.arange(users), groups),
@@ -175,7 +175,8 @@ def test_every_group_of_a_user_is_as_likely_to_stay():
     with DuckDBEngine(rows, user="user", item="item", by=("group",), key=b"key") as engine:
         found = engine.top_by(1, most).counts
     share = most / groups
-    assert len(found) == groups and found.sum() == users * most
+    assert len(found) == groups
+    assert found.sum() == users * most
     assert max(abs(found - users * share)) < 6 * (users * share * (1 - share)) ** 0.5
 
 

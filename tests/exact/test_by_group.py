@@ -14,7 +14,7 @@ from dpselect.mechanisms import LimitedDomainByGroup
 from dpselect.mechanisms.top_k import group_draws
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.testing import law
-from tests.exact.laws import BITS, at_most, cached_laws, delta_between, law_of, same
+from tests.exact.laws import BITS, at_most, delta_between, law_of, same
 from tests.twins import by_group as broken
 
 Table = tuple[tuple[int, ...], ...]  # the counts of every group
@@ -24,7 +24,7 @@ def answered(mechanism):
     """From counts to the law of what is shown: for each group that has any, its picked places."""
 
     def run(table: Table):
-        found = GroupedCounts.of({g: {i: c for i, c in enumerate(counts)} for g, counts in enumerate(table)})
+        found = GroupedCounts.of({g: dict(enumerate(counts)) for g, counts in enumerate(table)})
         return law(lambda draws: tuple(shown(mechanism, found, draws)))
 
     return run
@@ -36,7 +36,12 @@ def shown(mechanism, found, draws):
 
 
 def by_group(**settings) -> LimitedDomainByGroup:
-    settings = {"k": 1, "max_groups_per_user": 1, "delta": Fraction(1, 5), "epsilon_per_pick": Fraction(1, 2)} | settings
+    settings = {
+        "k": 1,
+        "max_groups_per_user": 1,
+        "delta": Fraction(1, 5),
+        "epsilon_per_pick": Fraction(1, 2),
+    } | settings
     groups = settings["max_groups_per_user"]
     return LimitedDomainByGroup(**{"k_bar": 2, "delta_threshold": settings["delta"] / groups} | settings)
 
@@ -65,9 +70,7 @@ def neighbours(groups: int, items: int, largest: int, touched: int, most: int) -
 def test_the_law_is_the_product_of_those_of_the_groups(rate, k, delta):
     """Whichever way groups are drawn, one by one or all from a bound."""
     mechanism = by_group(k=k, epsilon_per_pick=rate, delta=delta, max_items_per_user=2)
-    each = LimitedDomain(
-        k=k, k_bar=2, epsilon_per_pick=rate, delta=delta, delta_threshold=delta, max_items_per_user=2
-    )
+    each = LimitedDomain(k=k, k_bar=2, epsilon_per_pick=rate, delta=delta, delta_threshold=delta, max_items_per_user=2)
     for table in [((0, 0),), ((2, 1), (0, 1)), ((3, 3, 1), (1, 0)), ((6, 1, 0), (0, 2), (1, 1, 1))]:
         expected = {(): arb(1)}
         with ctx.workprec(BITS):
@@ -79,7 +82,7 @@ def test_the_law_is_the_product_of_those_of_the_groups(rate, k, delta):
                     for picks, q in one.items()
                 }
         found = answered(mechanism)(table)
-        assert same({o: p for o, p in found.items() if not p == 0}, expected)
+        assert same({o: p for o, p in found.items() if p != 0}, expected)
 
 
 def test_both_ways_of_drawing_are_taken(monkeypatch):
@@ -128,8 +131,7 @@ def test_a_claim_is_nearly_reached():
     mechanism = by_group(max_groups_per_user=2, k_bar=1, epsilon_per_pick=Fraction(1, 20), delta=Fraction(1, 50))
     laws = memoized(answered(mechanism))
     worst = max(
-        float(delta_between(laws(a), laws(b), mechanism.privacy.epsilon).mid())
-        for a, b in neighbours(2, 1, 1, 2, 1)
+        float(delta_between(laws(a), laws(b), mechanism.privacy.epsilon).mid()) for a, b in neighbours(2, 1, 1, 2, 1)
     )
     assert worst > 0.9 / 50
 

@@ -31,7 +31,9 @@ class GroupedCounts:
         return "GroupedCounts(private)"
 
     @classmethod
-    def of(cls, found: Mapping[object, Mapping[object, int]], users: Mapping[object, int] | None = None) -> GroupedCounts:
+    def of(
+        cls, found: Mapping[object, Mapping[object, int]], users: Mapping[object, int] | None = None
+    ) -> GroupedCounts:
         """From {group: {item: count}}, groups and items in an order of their own that the data do not decide."""
         names = sorted(found, key=_fixed)
         rows = [

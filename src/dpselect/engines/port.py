@@ -69,7 +69,10 @@ class Engine(Protocol):
         ...
 
     def check_groups(self, groups: Domain) -> None:
-        """Refuse listed groups that do not fit the columns of groups, before a row is read and before anything is paid."""
+        """Refuse listed groups that do not fit the columns of groups.
+
+        That is before a row is read and before anything is paid.
+        """
         ...
 
     def top_by(
@@ -86,7 +89,8 @@ class Engine(Protocol):
         A group is a value, or a combination of values, of the columns `by` with which the engine was opened; a row that
         has a null (or NaN) there does not count. Every user keeps at most so many of their groups, those with the
         smallest keyed hash of (key, user, group), and then, with a contribution bound D, at most D items in each of
-        them. Where groups are listed only they count, and each of them is there, with no rows if it has none. `users` says whether numbers of users will be asked for.
+        them. Where groups are listed only they count, and each of them is there, with no rows if it has none. `users`
+        says whether numbers of users will be asked for.
         """
         ...
 

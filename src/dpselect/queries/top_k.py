@@ -171,7 +171,7 @@ class TopKQuery(Query):
     def _ready(self, engine: Engine) -> Ready:
         """By the items of every user, by those of k_bar + 1 items with most users, or by all of a domain that fits."""
         plan, domain = self.plan, self.known
-        own = plan.ready(engine)
+        own = plan.asked_of(engine)
         if own is not None:
             return own
         if plan.of_sets:

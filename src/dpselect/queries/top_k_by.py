@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpselect import methods, parameters
 from dpselect.accounting.calibration import COUNT_SHARE, plan_of, priced
 from dpselect.accounting.composition import basic
 from dpselect.aggregates.grouped_counts import GroupedCounts
@@ -58,7 +57,7 @@ class TopByGroup(Plan):
         """How many items with most users are looked at, of each group."""
         return self.selector.each.terms.k_bar
 
-    def ready(self, engine: Engine) -> Ready:
+    def asked_of(self, engine: Engine) -> Ready:
         """How an engine answers it; listed groups that do not fit are refused now."""
         most, listed = self.selector.max_groups_per_user, self.asked.groups
         if listed is not None:

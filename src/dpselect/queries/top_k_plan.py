@@ -27,9 +27,9 @@ from dpselect.release.release import Ended, Item, Release, Statement
 
 if TYPE_CHECKING:
     from dpselect.engines.port import Engine
-    from dpselect.queries.query import Ready
     from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
     from dpselect.mechanisms.top_k.peeling import Peeling
+    from dpselect.queries.query import Ready
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class Plan(ABC):
     def select(self, aggregate: Any, draws: Draws, progress: Progress | None = None) -> Release:
         """The answer for counts, or for the items of every user."""
 
-    def ready(self, engine: Engine) -> Ready | None:  # noqa: ARG002 - most ask what the data of all methods have
+    def asked_of(self, engine: Engine) -> Ready | None:  # noqa: ARG002 - most ask what the data of all methods have
         """How an engine answers it, where that is a question of its own."""
         return None
 

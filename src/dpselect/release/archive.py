@@ -75,8 +75,8 @@ def _row(item: Item) -> list[Json]:
 
 
 def _item(row: list[Any]) -> Item:
-    item, *rest = row[:5]
-    return Item(typed.read(item), *rest, tuple(map(typed.read, row[5])) if len(row) > 5 else ())
+    label, rank, count, low, high, *group = row
+    return Item(typed.read(label), rank, count, low, high, tuple(map(typed.read, *group)) if group else ())
 
 
 def _groups(groups: Groups) -> dict[str, Json]:

@@ -10,6 +10,7 @@ from dpselect.release import formatting, typed
 from dpselect.release.formatting import Json
 from dpselect.release.statement import Ended, Item
 
+NAMED = 10  # groups without items that a line names
 OWN = ("rank", "item", "count", "low", "high", "group_users")  # columns of a table that are not the caller's
 
 
@@ -71,15 +72,20 @@ class Groups:
             found.append(row | exact_group(group.values))
         return found
 
-    def outcome(self, found: Sequence[int]) -> str:
-        """Which groups are shown, in a line; `found` are the items of each that has any."""
-        shown, empty = len(self.shown), len(self.shown) - len(found)
+    def outcome(self, items: Sequence[Item]) -> str:
+        """Which groups are shown, in a line."""
+        some = {item.group for item in items}
+        without = [group for group in self.shown if group.values not in some]
+        shown, empty = len(self.shown), len(without)
         said = f"{shown:,} group{'' if shown == 1 else 's'}"
         short = sum(not group.complete for group in self.shown) - empty
         if short:
             said += f", {short:,} of them with fewer items than asked for: no other has enough users to tell"
         if empty:
-            said += f"{'; ' if short else ', '}{empty:,} without items"
+            names = [", ".join(map(formatting.text, group.values)) for group in without[:NAMED]]
+            more = f", and {empty - NAMED:,} more" if empty > NAMED else ""
+            between = "; " if len(self.columns) > 1 else ", "
+            said += f"{'; ' if short else ', '}{empty:,} without items: {between.join(names)}{more}"
         return said
 
 
@@ -100,10 +106,14 @@ def values_of(row: Mapping[str, Any], columns: Sequence[str]) -> tuple[object, .
     return tuple(map(typed.read, values))
 
 
-def parsed(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], whole: Callable[[object], int | None], *, counted: bool) -> Groups:
+def parsed(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], whole: Callable[[object], int | None], *, counted: bool
+) -> Groups:
     """What `to_dict` wrote."""
     shown = tuple(
-        Group(values_of(row, columns), Ended(row["ended"]), *(whole(row.get(name)) for name in ("users", "low", "high")))
+        Group(
+            values_of(row, columns), Ended(row["ended"]), *(whole(row.get(name)) for name in ("users", "low", "high"))
+        )
         for row in rows
     )
     if any(group.complete is not row["complete"] for group, row in zip(shown, rows, strict=True)):

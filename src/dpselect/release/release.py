@@ -33,8 +33,8 @@ class Release(Tabular):
 
     `kind` says what the items are to each other, `counted` whether noisy counts were asked for (also where no item was
     found), and `ended` why there are no more. `secure` is False where the draws were made for tests. `charged` is the
-    receipt of a budget, which may be less than the statement's price. Asked by group, `groups` has those that are shown,
-    and the items come group after group. A release is a sequence of its items.
+    receipt of a budget, which may be less than the statement's price. Asked by group, `groups` has those that are
+    shown, and the items come group after group. A release is a sequence of its items.
     """
 
     items: tuple[Item, ...]
@@ -219,7 +219,7 @@ class Release(Tabular):
     def _outcome(self) -> list[str]:
         """What the reader must know beside the table. It depends on how many items came back, and on nothing else."""
         if self.groups is not None:
-            lines = [self.groups.outcome(self.found)]
+            lines = [self.groups.outcome(self.items)]
             return lines if self.secure else [*lines, NOT_SECURE]
         lines = []
         wanted = self.privacy.parameters.get("k")

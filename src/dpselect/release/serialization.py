@@ -145,8 +145,8 @@ def _row(item: Item, q: float | None, groups: Groups | None) -> dict[str, Json]:
 
 def _item(row: Mapping[str, Any], columns: Sequence[str]) -> Item:
     label = typed.read(row.get("exact", row["item"]))
-    numbers = (_whole(row.get(name)) for name in ("rank", "count", "low", "high"))
-    return Item(label, *numbers, values_of(row, columns) if columns else ())
+    rank, count, low, high = (_whole(row.get(name)) for name in ("rank", "count", "low", "high"))
+    return Item(label, rank, count, low, high, values_of(row, columns) if columns else ())
 
 
 def _whole(number: object) -> int | None:

@@ -75,7 +75,8 @@ def grouped_counts(
     def users(places: Int64) -> Int64:
         wanted = f"SELECT asked, g FROM {{}} JOIN {groups} USING (place)"
         counted = f"SELECT g, count(DISTINCT u) AS n FROM {kept} WHERE g IN (SELECT g FROM wanted) GROUP BY g"
-        sql = f"WITH wanted AS ({wanted}) SELECT coalesce(n, 0) FROM wanted LEFT JOIN ({counted}) USING (g) ORDER BY asked"
+        theirs = f"LEFT JOIN ({counted}) USING (g)"
+        sql = f"WITH wanted AS ({wanted}) SELECT coalesce(n, 0) FROM wanted {theirs} ORDER BY asked"
         return np.array([row[0] for row in _asked(workspace, sql, places)], dtype=np.int64)
 
     return GroupedCounts(

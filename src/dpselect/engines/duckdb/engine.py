@@ -78,9 +78,7 @@ class DuckDBEngine:
         try:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
             self._user, self._item, self._split, self._by = names(user), names(item), split, tuple(by)
-            self._columns, self._types = _schema(
-                self._workspace, self._scan, user, item, condition, periods, self._by
-            )
+            self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition, periods, self._by)
             self._time = None if periods is None else _time(periods, self._types)
             self._where = "true" if condition is None else _written(condition, self._types)
             self._inside = "true" if self._time is None else self._time.inside
@@ -139,9 +137,7 @@ class DuckDBEngine:
 
         assert self._group is not None
         if groups not in self._domains:
-            self._domains[groups] = keep_groups(
-                self._workspace, groups, self._group.types, untyped=self._scan.untyped
-            )
+            self._domains[groups] = keep_groups(self._workspace, groups, self._group.types, untyped=self._scan.untyped)
 
     def top_by(
         self,

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-
 from dpselect.aggregates.grouped_counts import GroupedCounts, Int64
 from dpselect.engines.sql.port import Row, SqlType, int64
 
@@ -60,7 +59,9 @@ def question(kept: str, most: int, listed: str | None, group: SqlType, item: Sql
             f"SELECT f.g AS g, f.i AS i, f.n AS n, f.place AS place, coalesce(s.users, 0) AS users "
             f"FROM ({found}) AS f LEFT JOIN ({theirs}) AS s ON s.g = f.g"
         )
-    of_items = f"SELECT {item.named} AS item, g AS i, n, place, {'users' if users else '0 AS users'} FROM ({found}) AS q"
+    of_items = (
+        f"SELECT {item.named} AS item, g AS i, n, place, {'users' if users else '0 AS users'} FROM ({found}) AS q"
+    )
     return f"SELECT {group.named} AS name, item, n, place, users FROM ({of_items}) AS r ORDER BY i, place"
 
 

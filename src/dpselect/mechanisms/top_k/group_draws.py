@@ -127,7 +127,10 @@ class Group:
         levels, sizes = np.unique(self.counts, return_counts=True)
         with ctx.workprec(bits):
             items = sum(
-                (size * enclose(rate * (level - unit)).exp() for level, size in zip(levels.tolist(), sizes.tolist())),
+                (
+                    size * enclose(rate * (level - unit)).exp()
+                    for level, size in zip(levels.tolist(), sizes.tolist(), strict=True)
+                ),
                 arb(0),
             )
             missing = self.terms.k_bar - len(self.counts)
