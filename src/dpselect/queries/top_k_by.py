@@ -57,6 +57,10 @@ class TopByGroup(Plan):
         """How many items with most users are looked at, of each group."""
         return self.selector.each.terms.k_bar
 
+    def height(self) -> float:
+        """How far bottom stands above the item at rank k_bar + 1 of a group, in users."""
+        return self.selector.each.height
+
     def asked_of(self, engine: Engine) -> Ready:
         """How an engine answers it; listed groups that do not fit are refused now."""
         most, listed = self.selector.max_groups_per_user, self.asked.groups

@@ -35,7 +35,7 @@ class LimitedDomainByGroup:
         every user by a rule that looks at that user's own rows only.
     Exactness: the law is exact: the product of the laws of LimitedDomain.
     Cost: one pass to find k_bar + 1 rows of each group; groups whose lists are certainly short are decided together.
-    Source: ours, on Durfee and Rogers 2019, Algorithm 1; proof on the page of top k by group (docs/by-group.md).
+    Source: ours, on Durfee and Rogers 2019, Algorithm 1; proof on its page.
     Example:
         >>> found = LimitedDomainByGroup(k=1, max_groups_per_user=1, epsilon=4, delta="1e-6")
         >>> found({"DE": {"a": 900, "b": 20}, "FR": {"b": 700}, "LI": {"c": 1}})
@@ -125,5 +125,5 @@ def parsed(k: int, groups: int, k_bar: int | None, most: int | None) -> tuple[in
 
 
 def default_k_bar(k: int) -> int:
-    """Ten times k and at least 100: groups are smaller than all data (docs/by-group.md has the measurement)."""
+    """Ten times k and at least 100: groups are smaller than all data (docs/mechanisms/by-group.md has the measurement)."""
     return max(PER_K * k, LEAST_K_BAR)
