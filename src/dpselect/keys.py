@@ -47,6 +47,11 @@ def names(key: Key) -> tuple[str, ...]:
     return (key,) if isinstance(key, str) else tuple(key)
 
 
+def named(user: Key, item: Key) -> list[tuple[str, str]]:
+    """Each column beside the parameter that names it."""
+    return [("user", name) for name in names(user)] + [("item", name) for name in names(item)]
+
+
 def columns_of(key: Key | None) -> tuple[str, ...] | None:
     """The columns of a key of several; None where it is one column."""
     return key if isinstance(key, tuple) else None

@@ -52,7 +52,7 @@ def counted(rows: dict[str, list]) -> dict[object, list[tuple[object, int]]]:
 def top(held: Held, most: int = 100, groups: int = MOST, listed: Listed | None = None, **more: object):
     """What an engine hands over."""
     users = more.pop("users", False)
-    with held.engine(by=("group",), **more) as engine:
+    with held.engine(**({"by": ("group",)} | more)) as engine:
         found = engine.top_by(most, groups, listed, users=users)
         return told(found), found.users(np.arange(len(found.sizes))).tolist() if users else None
 
@@ -110,6 +110,28 @@ def test_a_filter_a_split_and_periods_come_before(hold):
     found, users = top(held, periods=several, split=" ", users=True)
     assert found == {"p": [("a", 1), ("b", 1), ("c", 1)], "q": [("b", 2), ("c", 1)]}
     assert users == [2, 2]  # a user in one month, and in another
+
+
+def test_groups_of_several_columns(hold):
+    """They do not run into each other, and are in the order of their columns."""
+    rows = pa.table(
+        {
+            "user": [1, 2, 3, 4, 5, 6],
+            "item": [1, 1, 1, 1, 1, 1],
+            "first": ["a", "a,b", "a", "a", None, "a"],
+            "second": ["b,c", "c", "b", "b", "b", ""],
+            "third": [10, 10, 9, 9, 9, 10],
+        }
+    )
+    held = hold(rows)
+    found, users = top(held, by=("first", "second", "third"), users=True)
+    groups = [("a", "", 10), ("a", "b", 9), ("a", "b,c", 10), ("a,b", "c", 10)]
+    assert list(found) == groups
+    assert users == [1, 2, 1, 1]
+    listed = Listed((groups[1], ("a", "b", 10)))
+    assert top(held, by=("first", "second", "third"), listed=listed)[0] == {("a", "b", 9): [(1, 2)], ("a", "b", 10): []}
+    found, _ = top(held, by=("first",), item=["second", "third"])
+    assert found == {"a": [(("b", 9), 2), (("", 10), 1), (("b,c", 10), 1)], "a,b": [(("c", 10), 1)]}
 
 
 def many(users: int = 300, groups: int = 6, items: int = 5) -> dict[str, np.ndarray]:

@@ -30,7 +30,7 @@ from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import DataError, ParameterError
 from dpselect.keys import Key as Names
-from dpselect.keys import names
+from dpselect.keys import named, names
 from dpselect.parameters import Progress, whole
 
 if TYPE_CHECKING:
@@ -341,15 +341,13 @@ def _schema(
     by: Sequence[str],
 ) -> tuple[list[str], Mapping[str, str]]:
     """The columns that are read and their types; whatever the caller named must be there and fit."""
-    named = [("user", name) for name in names(user)] + [("item", name) for name in names(item)]
-    named += [("by", name) for name in by]
-    if periods is not None:
-        named.append(("time", periods.column))
-    for parameter, name in named:
+    asked = [*named(user, item), *(("by", name) for name in by)]
+    asked += [] if periods is None else [("time", periods.column)]
+    for parameter, name in asked:
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
     more = [] if condition is None else condition.needs(scan.names or condition.columns, scan.hint)
-    columns = list(dict.fromkeys([*(name for _, name in named), *more]))
+    columns = list(dict.fromkeys([*(name for _, name in asked), *more]))
     types = scan.types(workspace, columns)
     for name in names(item):
         item_form(quoted(name), types[name])

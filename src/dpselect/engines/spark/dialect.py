@@ -18,6 +18,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dpselect.engines.number_text import LETTERS, NUMBER
+from dpselect.engines.spark.sorted import sorted_text
 from dpselect.engines.sql.port import Dialect, SqlType, read_by
 from dpselect.errors import DataError
 
@@ -68,6 +69,8 @@ SPARK = Dialect(
     double="DOUBLE",
     divided="(({}) div ({}))",
     parts=_parts(),
+    sorted=sorted_text,
+    low="\x01\x00",
 )
 
 

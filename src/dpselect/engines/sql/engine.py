@@ -7,22 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid, UsersAt
-from dpselect.domain import Column, Domain, Listed, Span, refuse_more
+from dpselect.domain import Column, Domain, Listed, Span, refuse_more, refuse_width
 from dpselect.engines import row_filter, row_periods
 from dpselect.engines.count_groups import histogram_of
-from dpselect.engines.duckdb.domain import keep_domain
+from dpselect.engines.duckdb.tuples import keep_items
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters.engines import of_dialect
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions, sets
+from dpselect.engines.sql.keys import Key, key_of, together
 from dpselect.engines.sql.pairs import SqlPairs
 from dpselect.engines.sql.port import Database, SqlType, int64
 from dpselect.errors import DataError, ParameterError, came, naming
+from dpselect.keys import Key as Names
+from dpselect.keys import names
 from dpselect.parameters import Progress, near, whole
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
@@ -43,8 +46,8 @@ class SqlEngine:
         open_database: Callable[..., Database],
         source: object,
         *,
-        user: str,
-        item: str,
+        user: Names,
+        item: Names,
         where: str | None = None,
         max_items_per_user: int | None = None,
         split: str | None = None,
@@ -61,14 +64,15 @@ class SqlEngine:
 
         self._database = database = open_database(source, table, user=user, item=item, needs=needs)
         try:
-            dialect, kind = database.dialect, database.types[item]
-            self._dialect, self._item = dialect, kind
+            dialect = database.dialect
+            whose, what = (self._key_of(key) for key in (user, item))
+            self._dialect, self._item, kind = dialect, what.type, what.type
+            self._types = [database.types[name] for name in names(item)]
             self._key, self._most = key, max_items_per_user
             self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and how many
             self._texts: sets.Texts | None = None
             if split is not None and not kind.is_text:
                 raise ParameterError("split", "go with an item column of text", f"a column of {kind.name}")
-            columns = [(dialect.quote(name), database.types[name]) for name in (user, item)]
             spelling = of_dialect(dialect)
             kept = [] if condition is None else [condition.sql(database.types, dialect.quote, spelling)]
             time = None
@@ -76,9 +80,10 @@ class SqlEngine:
                 time = row_periods.row_periods(
                     periods, dialect.quote(periods.column), database.types[periods.column], spelling
                 )
-            group = None if not by else (dialect.quote(by[0]), database.types[by[0]])
-            rows = questions.rows(database.source, columns[0], columns[1], kept, time, dialect, group)
-            self._group = None if group is None else group[1]
+            self._by = [database.types[name] for name in by]
+            group = self._key_of(tuple(by)) if by else None
+            self._group = None if group is None else group.type
+            rows = questions.rows(database.source, whose, what, kept, time, dialect, group)
             self._rows = rows if split is None else questions.parts(rows, split, dialect, grouped=bool(by))
         except BaseException:
             database.close()
@@ -109,12 +114,13 @@ class SqlEngine:
 
     def check(self, domain: Domain, *, k: int = 1) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
+        refuse_width(domain, len(self._types))
         if isinstance(domain, Span):
             questions.in_span("", domain, self._item, self._dialect)
         elif isinstance(domain, (Listed, Column)):
             if domain not in self._domains:
-                values = domain_values(domain, self._item)
-                self._domains[domain] = self._database.put_items(values, self._item), len(values)
+                values = domain_values(domain, self._types)
+                self._domains[domain] = self._put(values, self._types), len(values)
             refuse_more(k, self._domains[domain][1])
 
     def check_groups(self, groups: Domain) -> None:
@@ -122,10 +128,11 @@ class SqlEngine:
         assert self._group is not None
         if groups not in self._domains:
             with naming("groups"):
+                refuse_width(groups, len(self._by))
                 if not isinstance(groups, (Listed, Column)):
                     raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))
-                values = domain_values(groups, self._group)
-                self._domains[groups] = self._database.put_items(values, self._group), len(values)
+                values = domain_values(groups, self._by)
+                self._domains[groups] = self._put(values, self._by), len(values)
 
     def top_by(
         self,
@@ -203,6 +210,18 @@ class SqlEngine:
         self._texts = sets.Texts(self._database, self._rows, progress)
         return self._texts.tokens(tokenizer, progress)
 
+    def _key_of(self, key: Names) -> Key:
+        database = self._database
+        return key_of([(database.dialect.quote(name), database.types[name]) for name in names(key)], database.dialect)
+
+    def _put(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
+        """A public list of items, or of groups, as SQL."""
+        if len(types) == 1:
+            return self._database.put_items(values, types[0])
+        columns = [f"k{at}" for at in range(len(types))]
+        listed = self._database.put_tuples(values, types)
+        return f"(SELECT DISTINCT {together(columns, types, self._dialect)} AS i FROM {listed} AS d)"
+
     def _counts(self, rows: str) -> str:
         bound = None if self._most is None else (self._most, self._database.secret(self._key))
         return questions.counts(rows, bound, self._dialect)
@@ -225,14 +244,15 @@ def _known(by: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     return by
 
 
-def domain_values(domain: Listed | Column, item_type: SqlType) -> list[object]:
-    """The distinct items of a listed domain, in their order, as the item column would hold them. They are public.
+def domain_values(domain: Listed | Column, types: Sequence[SqlType]) -> list[object]:
+    """The distinct items of a listed domain, in their order, as the item columns would hold them. They are public.
 
     DuckDB reads and checks them, so that a domain means the same wherever the rows are.
     """
     workspace = Workspace()
     try:
-        kept = keep_domain(workspace, domain, item_type.duckdb or "VARCHAR")
-        return [row[0] for row in workspace.fetch(f"SELECT i FROM {kept} ORDER BY i")]
+        kept = keep_items(workspace, domain, [one.duckdb or "VARCHAR" for one in types])
+        found = [row[0] for row in workspace.fetch(f"SELECT i FROM {kept} ORDER BY i")]
+        return found if len(types) == 1 else [tuple(one.values()) for one in found]
     finally:
         workspace.close()

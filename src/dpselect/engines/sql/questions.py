@@ -11,6 +11,7 @@ from dpselect.aggregates.value_counts import Grid
 from dpselect.domain import Span
 from dpselect.engines.port import PerUser
 from dpselect.engines.row_periods import RowPeriods
+from dpselect.engines.sql.keys import Key
 from dpselect.engines.sql.port import Dialect, SqlType
 from dpselect.errors import ParameterError
 
@@ -19,25 +20,23 @@ _WHOLE = "^(0|-?[1-9][0-9]{0,18})$"
 
 def rows(
     source: str,
-    user: tuple[str, SqlType],
-    item: tuple[str, SqlType],
+    user: Key,
+    item: Key,
     where: Sequence[str],
     time: RowPeriods | None,
     dialect: Dialect,
-    group: tuple[str, SqlType] | None = None,
+    group: Key | None = None,
 ) -> str:
-    """The users and items of the rows that count, and their groups g, each in its one form; column names are SQL.
+    """The users and items of the rows that count, and their groups g, each in its one form.
 
     Of several periods a user is a user in one of them, from here on.
     """
-    (u, user_type), (i, item_type) = user, item
-    conditions = [_of(user_type.present, u), _of(item_type.nameable or item_type.present, i)]
+    conditions = [user.present, item.nameable]
     conditions += [f"({one})" for one in (*where, *([] if time is None else [time.inside]))]
-    forms = f"{_of(user_type.form, u)} AS u, {_of(item_type.form, i)} AS i"
+    forms = f"{user.form} AS u, {item.form} AS i"
     if group is not None:
-        g, group_type = group
-        conditions.append(_of(group_type.nameable or group_type.present, g))
-        forms += f", {_of(group_type.form, g)} AS g"
+        conditions.append(group.nameable)
+        forms += f", {group.form} AS g"
     if time is None or not time.several:
         return f"(SELECT {forms} FROM {source} WHERE {' AND '.join(conditions)})"
     timed = f"(SELECT {forms}, {time.column} FROM {source} WHERE {' AND '.join(conditions)})"
