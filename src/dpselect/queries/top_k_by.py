@@ -24,7 +24,8 @@ from dpselect.queries.query import Ready
 from dpselect.queries.top_k_plan import Plan, fresh_counts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, NOTHING, whole
-from dpselect.release.release import Ended, Group, Groups, Item, Release, Statement
+from dpselect.release.groups import Group, Groups
+from dpselect.release.release import Ended, Item, Release, Statement
 
 METHOD = "limited-domain"
 MOST_LISTED = 10**6

@@ -10,7 +10,8 @@ from dpselect.privacy import Neighbors
 from dpselect.release import typed
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.release import Ended, Group, Groups, Item, Kind, Release, Statement
+from dpselect.release.groups import Group, Groups
+from dpselect.release.release import Ended, Item, Kind, Release, Statement
 
 FORM = 3  # 1 had neither accuracy nor intervals of counts, 2 did not say what kind of release it is
 

@@ -12,7 +12,6 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.groups import Group, Groups
 from dpselect.release.item_columns import cells_of, names_of
 from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
 from dpselect.release.table import HEAD, Leaflet, Table, Tabular
@@ -20,7 +19,9 @@ from dpselect.release.table import HEAD, Leaflet, Table, Tabular
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Accuracy", "Ended", "Group", "Groups", "Item", "Kind", "Receipt", "Release", "Statement"]
+    from dpselect.release.groups import Groups
+
+__all__ = ["Accuracy", "Ended", "Item", "Kind", "Receipt", "Release", "Statement"]
 
 GOOD = f"how good it is (each line {TIMES} times of 100):"
 NOT_SECURE = "NOT SECURE: made with draws for tests, do not publish"
