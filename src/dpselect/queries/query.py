@@ -38,6 +38,7 @@ VERBS = {
     "top_k": "top_k:TopKQuery",
     "union": "union:UnionQuery",
     "choose": "choose:ChooseQuery",
+    "histogram": "histogram:HistogramQuery",
     "quantile": "quantile:QuantileQuery",
 }
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import Column, Domain, Listed, Span, refuse_more, refuse_width
+from dpselect.domain import Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
 from dpselect.engines.duckdb import questions
 from dpselect.engines.duckdb.keys import STRUCT, Key
 from dpselect.engines.duckdb.scans import Scan, missing_column
@@ -118,7 +118,7 @@ class DuckDBEngine:
         items = [self._keys[1].label(item) for item, _ in found]
         return Histogram.from_items(items, [count for _, count in found])
 
-    def check(self, domain: Domain, *, k: int = 1) -> None:
+    def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
         types = self._keys[1].types
         refuse_width(domain, len(types))
@@ -129,7 +129,9 @@ class DuckDBEngine:
 
             if domain not in self._domains:
                 self._domains[domain] = keep_items(self._workspace, domain, types, untyped=self._scan.untyped)
-            refuse_more(k, self._workspace.fetch(f"SELECT count(*) FROM {self._domains[domain]}")[0][0])
+            items = self._workspace.fetch(f"SELECT count(*) FROM {self._domains[domain]}")[0][0]
+            refuse_more(k, items)
+            refuse_many(items, most)
 
     def check_groups(self, groups: Domain) -> None:
         """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
@@ -191,6 +193,18 @@ class DuckDBEngine:
             return int(self._workspace.fetch(questions.seen_before(gaps), [unseen])[0][0])
 
         return histogram_of(found, domain, text=is_text(item_type), item=item, seen_before=seen_before)
+
+    def counts_of(self, domain: Known, *, progress: Progress | None = None) -> Histogram:
+        """All items of a domain, those without a row too, one group each, in the domain's own order."""
+        self.check(domain)
+        kept = None if isinstance(domain, Span) else self._domains[domain]
+        found = self._ask_counts(domain, lambda counted: questions.in_order(counted, kept), progress)
+        if isinstance(domain, Span):
+            from dpselect.engines.count_groups import spanned
+
+            return spanned(domain, found, text=is_text(self._item_type))
+        items = [self._keys[1].label(item) for item, _ in found]
+        return Histogram.from_items(items, [count for _, count in found])
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers; text may hold some only where the source has no types."""

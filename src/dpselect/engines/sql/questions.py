@@ -112,6 +112,11 @@ def names(counted: str, named: str) -> tuple[str, str]:
     return f"SELECT {named} AS name, i, n FROM {counted} AS c", "n DESC, i"
 
 
+def in_order(counted: str, named: str) -> str:
+    """The names of all items, in their own order, and their counts."""
+    return f"SELECT name, n FROM (SELECT {named} AS name, i, n FROM ({counted}) AS c) AS o ORDER BY i"
+
+
 def seen_before(counted: str, start: int, unseen: int, dialect: Dialect) -> str:
     """How many seen numbers stand before the r-th unseen one: those with at most r unseen ones before them."""
     gap = f"CAST(i AS {dialect.whole}) - ({start}) - (row_number() OVER (ORDER BY i) - 1) AS gap"
