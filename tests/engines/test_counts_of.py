@@ -96,7 +96,7 @@ def test_a_bound_counts_items_of_the_domain_alone(hold) -> None:
 def test_what_is_too_long_is_refused(hold) -> None:
     held = hold(pa.table(ROWS))
     for domain in (Listed(("a", "b", "c")), Column({"d": ["a", "b", "c"]}, "d")):
-        with held.engine(item="text") as engine, pytest.raises(ParameterError, match="domain must have at most 2 items"):
+        with held.engine(item="text") as engine, pytest.raises(ParameterError, match="must have at most 2 items"):
             engine.check(domain, most=2)
 
 

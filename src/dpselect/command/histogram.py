@@ -15,11 +15,10 @@ EXAMPLES = f"""
 examples:
   dpselect histogram visits.parquet --user visitor --item month --domain-range 1..12 --epsilon 1
       The visitors of each month, one to twelve, those of empty months too.
-  dpselect histogram poll.csv --user voter --item answer --domain yes,no,undecided --max-items-per-user 1 --epsilon 0.5
+  dpselect histogram poll.csv --user voter --item answer --domain yes,no --max-items-per-user 1 --epsilon 0.5
       The voters of each answer, where a voter counts for one of theirs.
-  dpselect histogram plays.parquet --user user --item artist --domain-from artists.csv:name --max-items-per-user 50
-      --epsilon 1 --delta 1e-6 -o plays.csv
-      The listeners of every artist of a public file; for so many items of a user delta makes the noise smaller.
+  dpselect histogram a.csv --user u --item i --domain-from b.csv:i --max-items-per-user 50 --epsilon 1 --delta 1e-6
+      Every item of another, public file; where a user counts for so many, a delta makes the noise smaller.
 {shared.TERMS}"""
 
 

@@ -103,7 +103,8 @@ class PickBudget(Budget):
             return {"epsilon": epsilon, "delta": query if delta is None else delta}
         if epsilon is not None:
             return parameters.price(epsilon, query if delta is None and needed else delta)
-        nothing = verb in ("quantile", "histogram") and parameters.probability("delta", delta, zero=True) == 0  # what it has by itself
+        own = verb in ("quantile", "histogram")  # which have a delta of 0 by themselves
+        nothing = own and parameters.probability("delta", delta, zero=True) == 0
         if delta is not None and not nothing:
             raise ParameterError("epsilon", "be given where delta is", "nothing")
         if verb == "top_k":

@@ -11,10 +11,10 @@ from dpselect import parameters
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import Price, ceiling
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import MOST_COUNTED, Column, Known, Size, domain_of, most_items, refuse_many
+from dpselect.domain import MOST_COUNTED, Known, Size, domain_of, most_items, refuse_many
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
-from dpselect.errors import ParameterError, came
+from dpselect.errors import ParameterError
 from dpselect.mechanisms.histogram import HistogramGaussian, HistogramNoise, nearest
 from dpselect.mechanisms.port import settle
 from dpselect.parameters import Number

@@ -13,7 +13,7 @@ from dpselect.errors import ParameterError
 
 
 def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[str], *, untyped: bool = False) -> str:
-    """The name of a table with the distinct items of a domain that fits so many columns, i, and the places of a list."""
+    """The name of a table with the distinct items of a domain of so many columns, i, and their places in a list."""
     if len(types) == 1 or not isinstance(domain, Listed):
         return keep_domain(workspace, domain, types[0], untyped=untyped)
     items = [item for item in domain.items if isinstance(item, tuple)]
