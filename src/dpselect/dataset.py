@@ -181,6 +181,7 @@ class Dataset:
         groups: object = None,
         max_groups_per_user: int | None = None,
         users: bool = False,
+        exclude: object = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -205,6 +206,7 @@ class Dataset:
         many, chosen at random. Nobody has to know the groups; a group without an item is not shown. `groups` lists
         those that count and are shown in any case. `users=True` adds a noisy number of users of each group that is
         shown (docs/by-group.md).
+        `exclude` lists items that must not come back: their rows do not count at all. Of a domain leave them out.
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -230,6 +232,7 @@ class Dataset:
             groups=groups,
             max_groups_per_user=max_groups_per_user,
             users=users,
+            exclude=exclude,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -246,6 +249,7 @@ class Dataset:
         shares: Sequence[Number] | None = None,
         popular: Sequence[object] | Release | None = None,
         in_engine: bool = False,
+        exclude: object = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -261,7 +265,8 @@ class Dataset:
         `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
         item each ("greedy-geometric", "greedy-laplace") then choose those first. `users_for`, in place of epsilon, says
         of how many users an item is to be found; the price follows (docs/within.md). `in_engine=True` leaves users and
-        their items in the engine, which spills to disk what does not fit into memory (docs/set-union.md).
+        their items in the engine, which spills to disk what does not fit into memory (docs/set-union.md). `exclude`
+        lists items that must not come back: their rows do not count at all.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read or is too large for this machine. No data are an outcome: a release without items.
@@ -281,6 +286,7 @@ class Dataset:
             popular=popular,
             in_engine=in_engine,
             users_for=users_for,
+            exclude=exclude,
             words=self.words,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)

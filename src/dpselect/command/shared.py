@@ -111,6 +111,13 @@ def _names(group: Group) -> None:
     group.add_argument("--domain-range", metavar="START..STOP", help="whole numbers, both ends included")
 
 
+def exclude(command: Group) -> None:
+    """Which items must not come back."""
+    group = command.add_mutually_exclusive_group()
+    group.add_argument("--exclude", metavar="A,B,C", help="items that must not come back: their rows do not count")
+    group.add_argument("--exclude-from", metavar="FILE:COLUMN", help="a public file that lists them")
+
+
 def result(command: Group, forms: Sequence[str] = FORMS) -> None:
     """Where the answer goes."""
     command.add_argument("--format", choices=forms, help="default: what -o says, else a table")

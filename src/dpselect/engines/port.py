@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpselect.aggregates.user_sets import UserSets
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.aggregates.weight_groups import PairsElsewhere
-    from dpselect.domain import Domain, Known
+    from dpselect.domain import Column, Domain, Known, Listed
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
 
@@ -100,6 +100,13 @@ class Engine(Protocol):
         That is before a row is read and before anything is paid.
 
         `grouped` does so too; who reserves a budget in between asks first.
+        """
+        ...
+
+    def leave_out(self, items: Listed | Column) -> None:
+        """From now on the rows of these items do not exist: before any bound, for every question.
+
+        Items that do not fit the item column are refused. No row is read.
         """
         ...
 

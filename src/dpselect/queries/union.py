@@ -53,8 +53,16 @@ class UnionQuery(UnionTerms):
 
     def ready(self, engine: Engine) -> Ready:
         """How the engine answers it, and what accuracy was asked for."""
-        answer, asked = self._ready(engine), self.asked
+        answer, asked = self._without(engine), self.asked
         return answer if asked is None else lambda draws, progress: asked.told(answer(draws, progress))
+
+    def _without(self, engine: Engine) -> Ready:
+        """Of all items but those that shall not come back."""
+        if self.exclude is None:
+            return self._ready(engine)
+        from dpselect.queries.left_out import without
+
+        return without(self.exclude, engine, self._ready)  # type: ignore[arg-type] # __post_init__ has read it
 
     def _ready(self, engine: Engine) -> Ready:
         """By the items of every user: the tokens of a text, items that stay in the engine, or items in memory."""

@@ -28,7 +28,7 @@ from dpselect.engines.duckdb.types import (
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError, ParameterError, naming
 from dpselect.keys import Key as Names
 from dpselect.keys import named, names
 from dpselect.parameters import Progress, whole
@@ -94,6 +94,7 @@ class DuckDBEngine:
             self._workspace.close()
             raise
         self._most = max_items_per_user
+        self._left_out: str | None = None  # a table of items whose rows do not count
         self._every_row = where is None and split is None and max_items_per_user is None and periods is None
 
     def __enter__(self) -> DuckDBEngine:
@@ -132,6 +133,12 @@ class DuckDBEngine:
             items = self._workspace.fetch(f"SELECT count(*) FROM {self._domains[domain]}")[0][0]
             refuse_more(k, items)
             refuse_many(items, most)
+
+    def leave_out(self, items: Listed | Column) -> None:
+        """From now on the rows of these items do not exist."""
+        with naming("exclude"):
+            self.check(items)
+        self._left_out, self._every_row = self._domains[items], False
 
     def check_groups(self, groups: Domain) -> None:
         """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
@@ -342,7 +349,8 @@ class DuckDBEngine:
             f"WHERE ({self._where}) AND ({self._inside}) AND {user.present} AND {item.nameable}{there}"
         )
         rows = rows if several is None else questions.in_periods(rows, several, more)
-        return rows if self._split is None else questions.split(rows, self._split, more)
+        rows = rows if self._split is None else questions.split(rows, self._split, more)
+        return rows if self._left_out is None else questions.without(rows, self._left_out)
 
 
 def _schema(

@@ -58,6 +58,11 @@ def in_periods(rows: str, time: RowPeriods, more: str = "") -> str:
     return f"SELECT struct_pack(u := u, p := {place}) AS u{more}, i FROM ({rows}){time.but}"
 
 
+def without(rows: str, items: str) -> str:
+    """The rows of all other items."""
+    return f"SELECT * FROM ({rows}) WHERE i NOT IN (SELECT i FROM {items})"
+
+
 def counts(rows: str, bound: Bound | None) -> str:
     """i and n, the number of distinct users of every item."""
     if bound is None:

@@ -125,6 +125,12 @@ class SqlEngine:
             refuse_more(k, self._domains[domain][1])
             refuse_many(self._domains[domain][1], most)
 
+    def leave_out(self, items: Listed | Column) -> None:
+        """From now on the rows of these items do not exist."""
+        with naming("exclude"):
+            self.check(items)
+        self._rows = questions.without(self._rows, self._domains[items][0])
+
     def check_groups(self, groups: Domain) -> None:
         """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
         assert self._group is not None

@@ -60,6 +60,11 @@ def parts(rows: str, separator: str, dialect: Dialect, *, grouped: bool = False)
     return f"(SELECT u, {'g, ' if grouped else ''}i FROM ({split}) AS s WHERE i <> '')"
 
 
+def without(rows: str, items: str) -> str:
+    """The rows of all other items."""
+    return f"(SELECT * FROM {rows} AS t WHERE i NOT IN (SELECT i FROM {items} AS d))"
+
+
 def distinct(rows: str, dialect: Dialect) -> str:
     """Every user's distinct items."""
     if dialect.by_user:
