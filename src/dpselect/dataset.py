@@ -423,8 +423,7 @@ class Dataset:
         budget = self.paying
         if budget is not None:
             budget.check(query.price.neighbors)
-        by = self._groups(query)
-        with self.engine(by) as engine:
+        with self.engine(self._groups(query), of_pairs=query.of_pairs) as engine:
             answer = self._said_of_units(query.ready(engine))
             if budget is None:
                 return answer(secure(draws), progress)
@@ -474,15 +473,16 @@ class Dataset:
                 raise ParameterError("by", "be other columns than user and item", came(name))
         return by
 
-    def engine(self, by: Sequence[str] = ()) -> Engine:
+    def engine(self, by: Sequence[str] = (), *, of_pairs: bool = False) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row.
 
-        `by` are the columns of groups, where the question is asked in each of them.
+        `by` are the columns of groups, where the question is asked in each of them; `of_pairs` puts them at the head of
+        those of items, so that an item is a group and an item.
         """
         return open_engine(
             self.source,
             user=self.whose,
-            item=self.column,
+            item=(*by, *names(self.column)) if of_pairs else self.column,
             where=self.where,
             max_items_per_user=self.max_items_per_user,
             split=self.split,

@@ -94,6 +94,16 @@ class Engine(Protocol):
         """
         ...
 
+    def contributions_by(
+        self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
+    ) -> UserSets:
+        """The distinct items of every user, as `contributions` has them, in the groups that `top_by` would keep.
+
+        The engine must have been opened with the columns `by` at the head of those of items, so that an item is a group
+        and an item. No other bound is applied.
+        """
+        ...
+
     def check(self, domain: Domain, *, k: int = 1) -> None:
         """Refuse a domain that does not fit the item column, or has fewer than k items there.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
@@ -128,6 +128,11 @@ class TopKQuery(Query):
             settle(self, groups=groups_of(self.groups))
 
     @property
+    def of_pairs(self) -> bool:
+        """Are pairs of group and item found by a union first?"""
+        return self.by is not None and self.plan.of_sets
+
+    @property
     def listed_groups(self) -> Domain | None:
         """The groups, where they are listed."""
         return self.groups  # type: ignore[return-value] # __post_init__ has read it
@@ -248,17 +253,16 @@ class TopKQuery(Query):
         if domain is not None:
             hint = "groups= lists groups; where='item IN (...)' keeps some items"
             raise ParameterError("domain", "be left out where by is given", came(domain), hint)
-        if method not in (AUTO, LIMITED):
-            raise ParameterError("method", f"be auto or {LIMITED} where by is given", came(method))
-        return plan_by_group(
-            Asked(by=tuple(self.by or ()), groups=self.listed_groups, counts=self.counts, users=self.users),
-            k=self.k,
-            epsilon=epsilon,
-            delta=delta,
-            max_groups_per_user=self.max_groups_per_user or 1,
-            k_bar=self.k_bar,
-            max_items_per_user=self.max_items_per_user,
-        )
+        if method not in (AUTO, LIMITED, DISCOVER):
+            raise ParameterError("method", f"be auto, {LIMITED} or {DISCOVER} where by is given", came(method))
+        asked = Asked(by=tuple(self.by or ()), groups=self.listed_groups, counts=self.counts, users=self.users)
+        terms: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k_bar": self.k_bar}
+        terms |= {"max_groups_per_user": self.max_groups_per_user, "max_items_per_user": self.max_items_per_user}
+        if method == DISCOVER:
+            from dpselect.queries.top_k_found_by import plan_found_by_group
+
+            return plan_found_by_group(asked, self.k, **terms)
+        return plan_by_group(asked, self.k, **terms)
 
     def _near_enough(self, method: str, domain: Domain | None) -> Plan:
         """The plan whose price follows from what was asked of it; of several the one that costs least."""

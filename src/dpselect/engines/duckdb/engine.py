@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from dpselect.engines.duckdb.types import (
     plain_form,
     plain_type,
 )
-from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.duckdb.workspace import Row, Rows, Workspace, quoted
 from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import DataError, ParameterError
@@ -161,7 +162,7 @@ class DuckDBEngine:
         def ask() -> GroupedCounts:
             return grouped_counts(
                 self._workspace,
-                lambda: self._scan.rows(self._workspace, self._columns, self._select),
+                self._rows,
                 bounds,
                 rows,
                 listed,
@@ -227,20 +228,30 @@ class DuckDBEngine:
 
     def contributions(self, *, progress: Progress | None = None) -> UserSets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
+        return self._sets(self._rows, progress)
+
+    def contributions_by(
+        self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
+    ) -> UserSets:
+        """The distinct pairs of group and item of every user, in the groups that they keep."""
+        from dpselect.engines.duckdb.by_group import GroupBounds, kept_rows
+
+        bounds = GroupBounds(groups=max_groups_per_user, items=None, key=self._key)
+        listed = None if groups is None else self._domains[groups]
+        return self._sets(lambda: kept_rows(self._workspace, self._rows, bounds, listed), progress)
+
+    def _rows(self) -> AbstractContextManager[str]:
+        """The rows that count, read anew."""
+        return self._scan.rows(self._workspace, self._columns, self._select)
+
+    def _sets(self, rows: Rows, progress: Progress | None) -> UserSets:
         from dpselect.engines.duckdb.pairs import user_sets
 
         pairs = self._time is not None and self._time.several
         user_type = STRUCT if pairs else self._keys[0].type
-
-        def ask() -> UserSets:
-            return user_sets(
-                self._workspace,
-                lambda: self._scan.rows(self._workspace, self._columns, self._select),
-                user_type,
-                self._keys[1].label,
-            )
-
-        return self._workspace.guarded(ask, progress=progress)
+        return self._workspace.guarded(
+            lambda: user_sets(self._workspace, rows, user_type, self._keys[1].label), progress=progress
+        )
 
     def pairs(self, *, progress: Progress | None = None) -> DuckDBPairs:
         """The distinct items of every user, kept in the workspace: weights are added up there."""

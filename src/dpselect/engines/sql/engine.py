@@ -144,19 +144,29 @@ class SqlEngine:
         progress: Progress | None = None,
     ) -> GroupedCounts:
         """The `rows` items with most users of every group, or of listed ones; a user keeps so many groups."""
-        from dpselect.engines.sql.by_group import GroupBounds, grouped_counts, of_groups, question
+        from dpselect.engines.sql.by_group import grouped_counts, question
 
         assert self._group is not None
-        listed, key = None, self._database.secret(self._key)
         if groups is not None:
             self.check_groups(groups)
-            listed = self._domains[groups][0]
-        bounds = GroupBounds(
-            groups=max_groups_per_user, items=self._most, keyed=lambda u, x: self._dialect.keyed(key, u, x)
-        )
-        kept = bounds.kept(self._rows if listed is None else of_groups(self._rows, listed))
+        listed = None if groups is None else self._domains[groups][0]
+        kept = self._kept(max_groups_per_user, groups, self._most)
         sql = question(kept, rows, listed, self._group, self._item, users=users)
         return grouped_counts(self._database.rows(sql, progress=progress), self._group, self._item)
+
+    def contributions_by(
+        self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
+    ) -> UserSets:
+        """The distinct pairs of group and item of every user, in the groups that they keep."""
+        return sets.user_sets(self._database, self._kept(max_groups_per_user, groups, None), self._item, progress)
+
+    def _kept(self, most: int, groups: Domain | None, items: int | None) -> str:
+        """The rows u, g and i in the groups that users keep."""
+        from dpselect.engines.sql.by_group import GroupBounds, of_groups
+
+        key = self._database.secret(self._key)
+        bounds = GroupBounds(groups=most, items=items, keyed=lambda u, x: self._dialect.keyed(key, u, x))
+        return bounds.kept(self._rows if groups is None else of_groups(self._rows, self._domains[groups][0]))
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
