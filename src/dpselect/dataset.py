@@ -246,6 +246,7 @@ class Dataset:
         shares: Sequence[Number] | None = None,
         popular: Sequence[object] | Release | None = None,
         in_engine: bool = False,
+        by: Sequence[str] | str | None = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -260,8 +261,10 @@ class Dataset:
         level by level, and `shares` says how the levels share the budget: by default three levels 1/2, 1/3 and 1/6.
         `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
         item each ("greedy-geometric", "greedy-laplace") then choose those first. `users_for`, in place of epsilon, says
-        of how many users an item is to be found; the price follows (docs/within.md). `in_engine=True` leaves users and
-        their items in the engine, which spills to disk what does not fit into memory (docs/set-union.md).
+        of how many users an item is to be found; the price follows (docs/within.md). `by` asks for the items of every
+        group, such as every country: for all pairs of group and item that enough users share (docs/by-group.md).
+        `in_engine=True` leaves users and their items in the engine, which spills to disk what does not fit into memory
+        (docs/set-union.md).
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read or is too large for this machine. No data are an outcome: a release without items.
@@ -281,6 +284,7 @@ class Dataset:
             popular=popular,
             in_engine=in_engine,
             users_for=users_for,
+            by=by,
             words=self.words,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
@@ -68,8 +69,8 @@ class Engine(Protocol):
         """
         ...
 
-    def check_groups(self, groups: Domain) -> None:
-        """Refuse listed groups that do not fit the columns of groups.
+    def check_groups(self, groups: Domain) -> Sequence[object]:
+        """Listed groups in their order; refused where they do not fit the columns of groups.
 
         That is before a row is read and before anything is paid.
         """

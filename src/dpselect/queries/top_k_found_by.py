@@ -8,11 +8,15 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpselect import parameters
 from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.domain import most_items
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
+from dpselect.errors import ParameterError
 from dpselect.mechanisms import gaps
+from dpselect.mechanisms.top_k.by_group import MOST_GROUPS
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.parameters import Progress
@@ -54,23 +58,25 @@ class FoundTopByGroup(FoundTop):
         """How an engine answers it: by the pairs of every user, in the groups that they keep."""
         engine.check_sets()
         listed = self.asked.groups
-        if listed is not None:
-            engine.check_groups(listed)
-        return lambda draws, progress: self.select(
-            engine.contributions_by(self.groups, listed, progress=progress), draws, progress
+        names = [] if listed is None else engine.check_groups(listed)
+        return lambda draws, progress: self._select(
+            engine.contributions_by(self.groups, listed, progress=progress), names, draws, progress
         )
 
-    def select(self, aggregate: UserSets, draws: Draws, progress: Progress | None = None) -> Release:
+    def _select(self, sets: UserSets, listed: Sequence[object], draws: Draws, progress: Progress | None) -> Release:
         """The answer for the pairs of every user; the label of a pair has the values of the group, then the item's."""
-        asked, sets = self.selector, aggregate
+        asked = self.selector
         mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound), draws))
         codes = mechanism.union(sets, draws=draws, progress=progress)
         found = self._by_group(codes, sets.labels(codes))
-        each = self._each(mechanism, [len(one.codes) for one in found.values()])
+        shown = [one if isinstance(one, tuple) else (one,) for one in listed] or list(found)
+        sizes = [len(one.codes) for one in found.values()]
+        each = self._each(mechanism, sizes)
         counter = NoisyCounts(k=asked.k, epsilon_per_count=each * COUNT_SHARE) if asked.counted else None
         items: list[Item] = []
         said = NOTHING
-        for group, one in found.items():
+        for group in filter(found.__contains__, shown):
+            one = found[group]
             places = {code: place for place, code in enumerate(one.codes.tolist())}
             ranked = best(asked.k, one.codes, users_of(sets, one.codes), each, draws)
             told = fresh_counts(counter, users_of(sets, ranked).tolist(), draws)
@@ -79,15 +85,15 @@ class FoundTopByGroup(FoundTop):
                 Item(one.items[places[code]], rank, *numbers, group)
                 for rank, (code, numbers) in enumerate(zip(ranked.tolist(), told.of, strict=True), 1)
             ]
-        shown = tuple(self._group(group, len(one.codes)) for group, one in found.items())
+        groups = tuple(self._group(group, len(found[group].codes) if group in found else 0) for group in shown)
         return Release(
             items=tuple(items),
-            ended=Ended.FULL if shown and all(group.complete for group in shown) else Ended.DISCOVERED,
+            ended=Ended.FULL if groups and all(group.complete for group in groups) else Ended.DISCOVERED,
             counted=asked.counted,
-            privacy=self.stated_of(mechanism, [len(one.codes) for one in found.values()], each),
+            privacy=self.stated_of(mechanism, sizes, each),
             secure=draws.secure,
-            accuracy=self._good(mechanism, [len(one.codes) for one in found.values()], each) + said,
-            groups=Groups(self.asked.by, shown),
+            accuracy=self._good(mechanism, sizes, each) + said,
+            groups=Groups(self.asked.by, groups),
         )
 
     def _by_group(self, codes: Int64, labels: Sequence[object]) -> Mapping[Values, Found]:
@@ -148,6 +154,11 @@ def plan_found_by_group(
     why: str = "",
 ) -> FoundTopByGroup:
     """Check every parameter."""
+    if asked.users:
+        raise ParameterError("users", "be left out for discover: it counts users of items only", True)
+    groups = parameters.whole("max_groups_per_user", max_groups_per_user, least=1, most=MOST_GROUPS)
+    if asked.groups is not None and (listed := most_items(asked.groups)) is not None:
+        groups = min(groups, listed)
     plan = plan_discovery(
         k,
         epsilon=epsilon,
@@ -164,5 +175,5 @@ def plan_found_by_group(
         privacy=plan.privacy,
         reason=REASON + why,
         asked=asked,
-        groups=max_groups_per_user,
+        groups=groups,
     )

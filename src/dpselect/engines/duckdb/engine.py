@@ -132,13 +132,15 @@ class DuckDBEngine:
                 self._domains[domain] = keep_items(self._workspace, domain, types, untyped=self._scan.untyped)
             refuse_more(k, self._workspace.fetch(f"SELECT count(*) FROM {self._domains[domain]}")[0][0])
 
-    def check_groups(self, groups: Domain) -> None:
-        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
+    def check_groups(self, groups: Domain) -> Sequence[object]:
+        """Listed groups in their order, refused where they do not fit; they are read here, and only here."""
         from dpselect.engines.duckdb.by_group import keep_groups
 
         assert self._group is not None
         if groups not in self._domains:
             self._domains[groups] = keep_groups(self._workspace, groups, self._group.types, untyped=self._scan.untyped)
+        found = self._workspace.fetch(f"SELECT i FROM {self._domains[groups]} ORDER BY i")
+        return [self._group.label(value) for (value,) in found]
 
     def top_by(
         self,
@@ -237,6 +239,8 @@ class DuckDBEngine:
         from dpselect.engines.duckdb.by_group import GroupBounds, kept_rows
 
         bounds = GroupBounds(groups=max_groups_per_user, items=None, key=self._key)
+        if groups is not None:
+            self.check_groups(groups)
         listed = None if groups is None else self._domains[groups]
         return self._sets(lambda: kept_rows(self._workspace, self._rows, bounds, listed), progress)
 
@@ -352,7 +356,7 @@ def _schema(
     by: Sequence[str],
 ) -> tuple[list[str], Mapping[str, str]]:
     """The columns that are read and their types; whatever the caller named must be there and fit."""
-    asked = [*named(user, item), *(("by", name) for name in by)]
+    asked = [*(("by", name) for name in by), *named(user, item)]
     asked += [] if periods is None else [("time", periods.column)]
     for parameter, name in asked:
         if scan.names and name not in scan.names:
