@@ -474,7 +474,7 @@ def _then(answer: Ready, told: Callable[[Release], Release]) -> Ready:
 
 def _is_text(item: object) -> TypeGuard[Text]:
     """Is it a Text? A name is none, and most items are names."""
-    if isinstance(item, str):
+    if isinstance(item, (str, list, tuple)):
         return False
     from dpselect.texts.text import Text
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from dpselect.errors import ParameterError, came
 
 Key = str | tuple[str, ...]
@@ -65,13 +63,19 @@ def text_of(key: Key) -> str:
     >>> text_of("user"), text_of(("user", "day")), text_of('["user"]')
     ('user', '["user", "day"]', '["[\\"user\\"]"]')
     """
-    return key if isinstance(key, str) and not key.startswith('["') else json.dumps(list(names(key)))
+    if isinstance(key, str) and not key.startswith('["'):
+        return key
+    import json
+
+    return json.dumps(list(names(key)))
 
 
 def key_from(text: str) -> Key:
     """The key that `text_of` wrote; any other text is the name of a column, as earlier versions kept it."""
     if not text.startswith('["'):
         return text
+    import json
+
     try:
         return key_of("user", json.loads(text))
     except (ValueError, RecursionError):  # of which a ParameterError is one
