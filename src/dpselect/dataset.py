@@ -14,7 +14,7 @@ from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.errors import ParameterError, came
-from dpselect.keys import Key, columns_of, key_of, refuse_shared, text_of
+from dpselect.keys import Key, columns_of, key_of, names, refuse_shared, text_of
 from dpselect.mechanisms.port import check_call, secure
 from dpselect.methods import AUTO
 from dpselect.parameters import Number, Progress, whole
@@ -177,6 +177,10 @@ class Dataset:
         k_bar: int | None = None,
         method: str = "auto",
         ranked: bool = True,
+        by: Sequence[str] | str | None = None,
+        groups: object = None,
+        max_groups_per_user: int | None = None,
+        users: bool = False,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -196,6 +200,11 @@ class Dataset:
         `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many
         users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows from it
         (docs/within.md).
+        `by`, a column or several, asks for the k items of every group, such as every country, at the price of
+        `max_groups_per_user` groups (1 where it is left out) however many there are: a user who is in more counts in so
+        many, chosen at random. Nobody has to know the groups; a group without an item is not shown. `groups` lists
+        those that count and are shown in any case. `users=True` adds a noisy number of users of each group that is
+        shown (docs/by-group.md).
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -217,6 +226,10 @@ class Dataset:
             ranked=ranked,
             max_items_per_user=self.max_items_per_user,
             within=within,
+            by=by,
+            groups=groups,
+            max_groups_per_user=max_groups_per_user,
+            users=users,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -410,7 +423,8 @@ class Dataset:
         budget = self.paying
         if budget is not None:
             budget.check(query.price.neighbors)
-        with self.engine() as engine:
+        by = self._groups(query)
+        with self.engine(by) as engine:
             answer = self._said_of_units(query.ready(engine))
             if budget is None:
                 return answer(secure(draws), progress)
@@ -452,8 +466,19 @@ class Dataset:
         found = (pinned and engine.fixed) or snapshot is not None
         return question(verb, asked, data, found, user=text_of(self.whose), periods=self._periods)
 
-    def engine(self) -> Engine:
-        """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""
+    def _groups(self, query: Query) -> tuple[str, ...]:
+        """The columns of groups that a question asks for; none is a column of users or items."""
+        by: tuple[str, ...] = getattr(query, "by", None) or ()
+        for name in by:
+            if name in (*names(self.whose), *names(self.column)):
+                raise ParameterError("by", "be other columns than user and item", came(name))
+        return by
+
+    def engine(self, by: Sequence[str] = ()) -> Engine:
+        """An engine for one question, with a key of its own. Opening it reads the schema, never a row.
+
+        `by` are the columns of groups, where the question is asked in each of them.
+        """
         return open_engine(
             self.source,
             user=self.whose,
@@ -464,6 +489,7 @@ class Dataset:
             table=self.table,
             newlines_in_values=self.newlines_in_values,
             periods=self._periods,
+            by=by,
             key=fresh_key(),
         )
 

@@ -95,6 +95,11 @@ def domain_of(args: argparse.Namespace) -> Domain | None:
     return None if args.domain_size is None else domain.Size(args.domain_size)
 
 
+def listed(text: str | None) -> list[str] | None:
+    """Names between commas, as a line of CSV has them; None where nothing was given."""
+    return None if text is None else next(csv.reader([text], skipinitialspace=True), [])
+
+
 def _tuples(text: str) -> tuple[tuple[object, ...], ...]:
     """Items of several columns, as lists in JSON."""
     found = _json_list(text)

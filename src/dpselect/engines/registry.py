@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpselect.engines.port import Engine
@@ -30,6 +30,7 @@ def open_engine(
     table: str | None = None,
     newlines_in_values: bool = False,
     periods: Periods | None = None,
+    by: Sequence[str] = (),
     key: bytes,
 ) -> Engine:
     """The engine for one question. Opening it reads the schema, never a row."""
@@ -42,6 +43,7 @@ def open_engine(
         "split": split,
         "table": table,
         "periods": periods,
+        "by": tuple(by),
         "key": key,
     }
     database = _database(source)

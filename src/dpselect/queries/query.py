@@ -226,7 +226,7 @@ def _plain(name: str, value: object) -> Json:
 
 
 def _parsed(name: str, value: Json) -> object:
-    if name in ("domain", "popular") and isinstance(value, list):
+    if name in ("domain", "popular", "groups") and isinstance(value, list):
         return [_item(name, one) for one in value]
     if name == "domain" and isinstance(value, dict):
         if set(value) != {"start", "stop"}:

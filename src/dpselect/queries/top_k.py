@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -13,6 +13,7 @@ from dpselect.accounting.two_prices import Price
 from dpselect.domain import Domain, domain_of, most_items, refuse_more
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
+from dpselect.keys import key_of, names
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.methods import AUTO
@@ -32,6 +33,8 @@ LEAST_EPSILON_OF_A_SET = Fraction(3, 10)
 MOST_PER_EPSILON = 30  # k / epsilon up to which a whole set is drawn although delta lets peeling compose
 FEWEST_TO_DISCOVER = 20
 MOST_OF_LIMITED_DOMAIN = 30  # k / epsilon up to which bottom is low enough
+
+OF_GROUPS = ("by", "groups", "max_groups_per_user", "users")
 
 KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
 KNOWN_SET = "The domain is given, and k of its items are chosen all at once; unseen items take part with count 0."
@@ -67,6 +70,10 @@ class TopKQuery(Query):
     ranked: bool = True
     max_items_per_user: int | None = None
     within: int | None = None
+    by: Sequence[str] | str | None = None
+    groups: object = None
+    max_groups_per_user: int | None = None
+    users: bool = False
     epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
     delta_threshold: Number | None = field(default=None, metadata=INNER)
     plan: Plan = field(init=False, repr=False, compare=False)
@@ -74,6 +81,7 @@ class TopKQuery(Query):
     def __post_init__(self) -> None:
         parameters.flag("counts", self.counts)
         parameters.flag("ranked", self.ranked)
+        self._settle_groups()
         domain = None if self.domain is None else domain_of(self.domain)
         settle(self, domain=domain)
         if self.max_items_per_user is not None:
@@ -95,6 +103,34 @@ class TopKQuery(Query):
         else:
             plan = self._planned(method, domain, Fraction(self.epsilon))  # type: ignore[arg-type]
         settle(self, plan=plan, k=plan.selector.k, k_bar=None if self.k_bar is None else plan.k_bar)
+
+    def _settle_groups(self) -> None:
+        """What is asked of groups; nothing where there are none."""
+        parameters.flag("users", self.users)
+        if self.by is None:
+            for name in ("groups", "max_groups_per_user"):
+                if getattr(self, name) is not None:
+                    raise ParameterError("by", f"be given where {name} is", "nothing")
+            if self.users:
+                raise ParameterError("by", "be given where users is: it is the number of users of a group", "nothing")
+            return
+        for name in ("within", "epsilon_per_pick"):
+            if getattr(self, name) is not None:
+                raise ParameterError(name, "be left out where by is given", "both")
+        if not self.ranked:
+            raise ParameterError("ranked", "be left out where by is given: the items of a group come in order", False)
+        most = 1 if self.max_groups_per_user is None else self.max_groups_per_user
+        settle(self, by=names(key_of("by", self.by)))
+        settle(self, max_groups_per_user=parameters.whole("max_groups_per_user", most, least=1))
+        if self.groups is not None:
+            from dpselect.queries.top_k_by import groups_of
+
+            settle(self, groups=groups_of(self.groups))
+
+    @property
+    def listed_groups(self) -> Domain | None:
+        """The groups, where they are listed."""
+        return self.groups  # type: ignore[return-value] # __post_init__ has read it
 
     def _settle_pick(self, domain: Domain | None) -> None:
         """The price of a pick, exact, and nothing else in its place."""
@@ -124,6 +160,7 @@ class TopKQuery(Query):
             "k_bar": self.plan.k_bar,
             "method": self.plan.method,
             **({} if self.within is None else {"within": self.within}),
+            **({} if self.by is None else {name: getattr(self, name) for name in OF_GROUPS}),
         }
 
     def ready(self, engine: Engine) -> Ready:
@@ -134,6 +171,9 @@ class TopKQuery(Query):
     def _ready(self, engine: Engine) -> Ready:
         """By the items of every user, by those of k_bar + 1 items with most users, or by all of a domain that fits."""
         plan, domain = self.plan, self.known
+        own = plan.asked_of(engine)
+        if own is not None:
+            return own
         if plan.of_sets:
             engine.check_sets()
             return lambda draws, progress: plan.select(engine.contributions(progress=progress), draws, progress)
@@ -146,11 +186,11 @@ class TopKQuery(Query):
 
     def spent(self, release: Release) -> ApproxDP:
         """What an answer cost: picks that were not made may be saved."""
-        return self.plan.spent(len(release))
+        return self.plan.spent(release.found)
 
     def steps(self, release: Release) -> tuple[Steps, ...]:
         """The steps that an answer took."""
-        return self.plan.steps(len(release))
+        return self.plan.steps(release.found)
 
     def price_at(self, order: int | None) -> Price:
         """What any answer costs at most an account of this Rényi order."""
@@ -170,6 +210,8 @@ class TopKQuery(Query):
     def _planned(self, method: str, domain: Domain | None, epsilon: Fraction) -> Plan:
         """The mechanism, and the price of all of it."""
         delta = Fraction(self.delta)  # type: ignore[arg-type]
+        if self.by is not None:
+            return self._by_group(method, domain, epsilon, delta)
         bound, why = self.max_items_per_user, ""
         if domain is not None:
             self._check_known(domain)
@@ -198,6 +240,25 @@ class TopKQuery(Query):
         if method in (AUTO, LIMITED):
             return self._limited(epsilon, delta)
         return self._noised(method, epsilon, delta)
+
+    def _by_group(self, method: str, domain: Domain | None, epsilon: Fraction, delta: Fraction) -> Plan:
+        """In every group: by limited domain, at the price of the groups that one user counts in."""
+        from dpselect.queries.top_k_by import Asked, plan_by_group
+
+        if domain is not None:
+            hint = "groups= lists groups; where='item IN (...)' keeps some items"
+            raise ParameterError("domain", "be left out where by is given", came(domain), hint)
+        if method not in (AUTO, LIMITED):
+            raise ParameterError("method", f"be auto or {LIMITED} where by is given", came(method))
+        return plan_by_group(
+            Asked(by=tuple(self.by or ()), groups=self.listed_groups, counts=self.counts, users=self.users),
+            k=self.k,
+            epsilon=epsilon,
+            delta=delta,
+            max_groups_per_user=self.max_groups_per_user or 1,
+            k_bar=self.k_bar,
+            max_items_per_user=self.max_items_per_user,
+        )
 
     def _near_enough(self, method: str, domain: Domain | None) -> Plan:
         """The plan whose price follows from what was asked of it; of several the one that costs least."""

@@ -19,6 +19,8 @@ from dpselect.privacy import Neighbors
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.formatting import Json
+from dpselect.release.groups import Groups, exact_group, values_of
+from dpselect.release.groups import parsed as parsed_groups
 from dpselect.release.item_columns import check_labels
 from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
 
@@ -36,6 +38,7 @@ def to_dict(
     ended: Ended,
     charged: Receipt | None,
     accuracy: Accuracy,
+    groups: Groups | None,
 ) -> dict[str, Json]:
     """The fields of a release in JSON types only."""
     exact: dict[str, Json] = {
@@ -45,7 +48,7 @@ def to_dict(
         "accuracy": typed.named(accuracy.numbers),
     }
     found: dict[str, Json] = {
-        "items": [_row(item, q) for item, q in zip(items, _shares(kind, privacy, len(items)), strict=True)],
+        "items": [_row(item, q, groups) for item, q in zip(items, _shares(kind, privacy, len(items)), strict=True)],
         "kind": str(kind),
         "counted": counted,
         "complete": ended is Ended.FULL,
@@ -54,6 +57,8 @@ def to_dict(
         "privacy": privacy.to_dict(),
         "secure": secure,
     }
+    if groups is not None:
+        found |= {"by": list(groups.columns), "groups": groups.to_dict(), "users": groups.counted}
     if charged is not None:
         found["charged"] = charged.to_dict()
         exact["charged"] = [charged.sentence, typed.named(charged.numbers)]
@@ -71,7 +76,12 @@ def parsed(text: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
     said, exact, charged = found["privacy"], found["exact"], found["exact"].get("charged")
-    kind, ended, items = Kind(found["kind"]), Ended(found["ended"]), tuple(_item(row) for row in found["items"])
+    kind, ended = Kind(found["kind"]), Ended(found["ended"])
+    groups = _groups(found)
+    columns = () if groups is None else groups.columns
+    items = tuple(_item(row, columns) for row in found["items"])
+    if groups is not None and not {item.group for item in items} <= {group.values for group in groups.shown}:
+        raise ValueError("an item of a group that is not shown")
     if flag("complete", found["complete"]) is not (ended is Ended.FULL):
         raise ValueError("it says that it is complete and that it is not")
     privacy = Statement(
@@ -97,7 +107,15 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
         "secure": flag("secure", found["secure"]),
         "charged": None if charged is None else Receipt(_text(charged[0]), typed.names(charged[1])),
         "accuracy": Accuracy(_sentences(found["accuracy"]["statement"]), typed.names(exact["accuracy"])),
+        "groups": groups,
     }
+
+
+def _groups(found: Mapping[str, Any]) -> Groups | None:
+    """The groups that are shown, where the question was asked by group."""
+    if "by" not in found:
+        return None
+    return parsed_groups(found["groups"], _sentences(found["by"]), _whole, counted=flag("users", found["users"]))
 
 
 def _content(text: str | os.PathLike[str]) -> str:
@@ -113,8 +131,9 @@ def _content(text: str | os.PathLike[str]) -> str:
         raise DataError(f"the release cannot be read: {error.strerror}") from None
 
 
-def _row(item: Item, q: float | None) -> dict[str, Json]:
-    row: dict[str, Json] = {"item": formatting.plain(item.item), "rank": item.rank}
+def _row(item: Item, q: float | None, groups: Groups | None) -> dict[str, Json]:
+    row: dict[str, Json] = {} if groups is None else {"group": groups.named(item.group), **exact_group(item.group)}
+    row |= {"item": formatting.plain(item.item), "rank": item.rank}
     label = item.item if item.item is UNSEEN else formatting.scalar(item.item)
     if not typed.plain_is_exact(label):
         row["exact"] = typed.label(label)
@@ -124,9 +143,10 @@ def _row(item: Item, q: float | None) -> dict[str, Json]:
     return row if q is None else {**row, "q": q}
 
 
-def _item(row: Mapping[str, Any]) -> Item:
+def _item(row: Mapping[str, Any], columns: Sequence[str]) -> Item:
     label = typed.read(row.get("exact", row["item"]))
-    return Item(label, *(_whole(row.get(name)) for name in ("rank", "count", "low", "high")))
+    rank, count, low, high = (_whole(row.get(name)) for name in ("rank", "count", "low", "high"))
+    return Item(label, rank, count, low, high, values_of(row, columns) if columns else ())
 
 
 def _whole(number: object) -> int | None:

@@ -37,7 +37,8 @@ class Ended(StrEnum):
 class Item:
     """One released item, its place (1 is the best; None in a set) and its noisy count where counts were asked for.
 
-    The true number of users lies from `low` to `high`, as `Release.accuracy` says.
+    The true number of users lies from `low` to `high`, as `Release.accuracy` says. Where the question was asked by
+    group, `group` has the values of its columns, and the rank is that within the group.
     """
 
     item: object
@@ -45,6 +46,7 @@ class Item:
     count: int | None
     low: int | None = None
     high: int | None = None
+    group: tuple[object, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ from dpselect.keys import named, names
 from dpselect.parameters import Progress, whole
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.grouped_counts import GroupedCounts
     from dpselect.aggregates.user_sets import UserSets
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.engines.duckdb.weights import DuckDBPairs
@@ -62,6 +63,7 @@ class DuckDBEngine:
         table: str | None = None,
         newlines_in_values: bool = False,
         periods: Periods | None = None,
+        by: Sequence[str] = (),
         key: bytes,
     ) -> None:
         condition = None
@@ -75,13 +77,15 @@ class DuckDBEngine:
         self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
         try:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
-            self._user, self._item, self._split = names(user), names(item), split
-            self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition, periods)
+            self._user, self._item, self._split, self._by = names(user), names(item), split, tuple(by)
+            self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition, periods, self._by)
             self._time = None if periods is None else _time(periods, self._types)
             self._where = "true" if condition is None else _written(condition, self._types)
             self._inside = "true" if self._time is None else self._time.inside
             self._keys = self._named(self._user), self._named(self._item, plain=split is not None)
+            self._group = self._named(self._by) if self._by else None
             self._forms = f"{self._keys[0].user} AS u, {self._keys[1].item} AS i"
+            self._forms += f", {self._group.item} AS g" if self._group else ""
             if split is not None and not has_text(self._keys[1].type):
                 must, came = "go with an item column of text", f"a column of {kind(self._keys[1].type)}"
                 raise ParameterError("split", must, came)
@@ -89,6 +93,7 @@ class DuckDBEngine:
         except BaseException:
             self._workspace.close()
             raise
+        self._most = max_items_per_user
         self._every_row = where is None and split is None and max_items_per_user is None and periods is None
 
     def __enter__(self) -> DuckDBEngine:
@@ -125,6 +130,46 @@ class DuckDBEngine:
             if domain not in self._domains:
                 self._domains[domain] = keep_items(self._workspace, domain, types, untyped=self._scan.untyped)
             refuse_more(k, self._workspace.fetch(f"SELECT count(*) FROM {self._domains[domain]}")[0][0])
+
+    def check_groups(self, groups: Domain) -> None:
+        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
+        from dpselect.engines.duckdb.by_group import keep_groups
+
+        assert self._group is not None
+        if groups not in self._domains:
+            self._domains[groups] = keep_groups(self._workspace, groups, self._group.types, untyped=self._scan.untyped)
+
+    def top_by(
+        self,
+        rows: int,
+        max_groups_per_user: int,
+        groups: Domain | None = None,
+        *,
+        users: bool = False,  # noqa: ARG002 - they can be counted later
+        progress: Progress | None = None,
+    ) -> GroupedCounts:
+        """The `rows` items with most users of every group, or of listed ones; a user keeps so many groups."""
+        from dpselect.engines.duckdb.by_group import GroupBounds, grouped_counts
+
+        assert self._group is not None
+        of_group, of_item = self._group.label, self._keys[1].label
+        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, key=self._key)
+        if groups is not None:
+            self.check_groups(groups)
+        listed = None if groups is None else self._domains[groups]
+
+        def ask() -> GroupedCounts:
+            return grouped_counts(
+                self._workspace,
+                lambda: self._scan.rows(self._workspace, self._columns, self._select),
+                bounds,
+                rows,
+                listed,
+                of_group,
+                of_item,
+            )
+
+        return self._workspace.guarded(ask, progress=progress)
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -271,17 +316,19 @@ class DuckDBEngine:
     def _select(self, source: str) -> str:
         """The users and items of the rows that count."""
         columns = [filter_form(column, self._types[column]) for column in self._columns]
-        objects = [name for name in dict.fromkeys((*self._user, *self._item)) if self._types[name] == OBJECT]
+        objects = [name for name in dict.fromkeys((*self._user, *self._item, *self._by)) if self._types[name] == OBJECT]
         columns += [f"{quoted(name)} AS {quoted(MARK + name)}" for name in objects]
         user, item = self._keys
         several = self._time if self._time is not None and self._time.several else None
         forms = self._forms if several is None else f"{self._forms}, {several.column}"
+        there = f" AND {self._group.nameable}" if self._group else ""
+        more = ", g" if self._group else ""
         rows = (
             f"SELECT {forms} FROM (SELECT {', '.join(columns)} FROM {source}) "
-            f"WHERE ({self._where}) AND ({self._inside}) AND {user.present} AND {item.nameable}"
+            f"WHERE ({self._where}) AND ({self._inside}) AND {user.present} AND {item.nameable}{there}"
         )
-        rows = rows if several is None else questions.in_periods(rows, several)
-        return rows if self._split is None else questions.split(rows, self._split)
+        rows = rows if several is None else questions.in_periods(rows, several, more)
+        return rows if self._split is None else questions.split(rows, self._split, more)
 
 
 def _schema(
@@ -291,9 +338,11 @@ def _schema(
     item: Names,
     condition: RowFilter | None,
     periods: Periods | None,
+    by: Sequence[str],
 ) -> tuple[list[str], Mapping[str, str]]:
     """The columns that are read and their types; whatever the caller named must be there and fit."""
-    asked = named(user, item) + ([] if periods is None else [("time", periods.column)])
+    asked = [*named(user, item), *(("by", name) for name in by)]
+    asked += [] if periods is None else [("time", periods.column)]
     for parameter, name in asked:
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)

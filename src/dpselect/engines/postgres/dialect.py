@@ -42,7 +42,7 @@ POSTGRES = Dialect(
     text='({})::text COLLATE "C"',
     keyed=_keyed,
     matches="{text} ~ '{pattern}'",
-    parts='SELECT u, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
+    parts='SELECT t.u AS u{more}, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
     sorted=sorted_text,
     binary='({}) COLLATE "C"',
 )

@@ -48,7 +48,7 @@ def _parts() -> str:
     """Spark cuts at a regular expression; quoted in its way, a text means itself."""
     begin, end, again = (f"CAST(X'{part.encode().hex()}' AS STRING)" for part in ("\\Q", "\\E", "\\E\\\\E\\Q"))
     pattern = f"concat({begin}, replace({{separator}}, {end}, {again}), {end})"
-    return f"SELECT u, explode(split(i, {pattern})) AS i FROM {{rows}}"
+    return f"SELECT t.u AS u{{more}}, explode(split(i, {pattern})) AS i FROM {{rows}}"
 
 
 # Without (?!.) a pattern's $ would also match before a line's end.

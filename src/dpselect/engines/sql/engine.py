@@ -23,14 +23,15 @@ from dpselect.engines.sql import questions, sets
 from dpselect.engines.sql.keys import Key, key_of, together
 from dpselect.engines.sql.pairs import SqlPairs
 from dpselect.engines.sql.port import Database, SqlType, int64
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError, ParameterError, came, naming
 from dpselect.keys import Key as Names
 from dpselect.keys import names
-from dpselect.parameters import Progress, whole
+from dpselect.parameters import Progress, near, whole
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.grouped_counts import GroupedCounts
     from dpselect.periods import Periods
 
 
@@ -52,12 +53,14 @@ class SqlEngine:
         split: str | None = None,
         table: str | None = None,
         periods: Periods | None = None,
+        by: Sequence[str] = (),
         key: bytes,
     ) -> None:
         condition = None if where is None else row_filter.parse(where)
 
         def needs(names: Sequence[str]) -> Sequence[str]:
-            return [*(condition.needs(names) if condition else ()), *row_periods.known(periods, names)]
+            more = condition.needs(names) if condition else ()
+            return [*more, *row_periods.known(periods, names), *_known(by, names)]
 
         self._database = database = open_database(source, table, user=user, item=item, needs=needs)
         try:
@@ -77,8 +80,11 @@ class SqlEngine:
                 time = row_periods.row_periods(
                     periods, dialect.quote(periods.column), database.types[periods.column], spelling
                 )
-            rows = questions.rows(database.source, whose, what, kept, time, dialect)
-            self._rows = rows if split is None else questions.parts(rows, split, dialect)
+            self._by = [database.types[name] for name in by]
+            group = self._key_of(tuple(by)) if by else None
+            self._group = None if group is None else group.type
+            rows = questions.rows(database.source, whose, what, kept, time, dialect, group)
+            self._rows = rows if split is None else questions.parts(rows, split, dialect, grouped=bool(by))
         except BaseException:
             database.close()
             raise
@@ -114,8 +120,43 @@ class SqlEngine:
         elif isinstance(domain, (Listed, Column)):
             if domain not in self._domains:
                 values = domain_values(domain, self._types)
-                self._domains[domain] = self._put(values), len(values)
+                self._domains[domain] = self._put(values, self._types), len(values)
             refuse_more(k, self._domains[domain][1])
+
+    def check_groups(self, groups: Domain) -> None:
+        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
+        assert self._group is not None
+        if groups not in self._domains:
+            with naming("groups"):
+                refuse_width(groups, len(self._by))
+                if not isinstance(groups, (Listed, Column)):
+                    raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))
+                values = domain_values(groups, self._by)
+                self._domains[groups] = self._put(values, self._by), len(values)
+
+    def top_by(
+        self,
+        rows: int,
+        max_groups_per_user: int,
+        groups: Domain | None = None,
+        *,
+        users: bool = False,
+        progress: Progress | None = None,
+    ) -> GroupedCounts:
+        """The `rows` items with most users of every group, or of listed ones; a user keeps so many groups."""
+        from dpselect.engines.sql.by_group import GroupBounds, grouped_counts, of_groups, question
+
+        assert self._group is not None
+        listed, key = None, self._database.secret(self._key)
+        if groups is not None:
+            self.check_groups(groups)
+            listed = self._domains[groups][0]
+        bounds = GroupBounds(
+            groups=max_groups_per_user, items=self._most, keyed=lambda u, x: self._dialect.keyed(key, u, x)
+        )
+        kept = bounds.kept(self._rows if listed is None else of_groups(self._rows, listed))
+        sql = question(kept, rows, listed, self._group, self._item, users=users)
+        return grouped_counts(self._database.rows(sql, progress=progress), self._group, self._item)
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -173,13 +214,13 @@ class SqlEngine:
         database = self._database
         return key_of([(database.dialect.quote(name), database.types[name]) for name in names(key)], database.dialect)
 
-    def _put(self, values: Sequence[Any]) -> str:
-        """A public list of items, as SQL."""
-        if len(self._types) == 1:
-            return self._database.put_items(values, self._item)
-        columns = [f"k{at}" for at in range(len(self._types))]
-        listed = self._database.put_tuples(values, self._types)
-        return f"(SELECT DISTINCT {together(columns, self._types, self._dialect)} AS i FROM {listed} AS d)"
+    def _put(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
+        """A public list of items, or of groups, as SQL."""
+        if len(types) == 1:
+            return self._database.put_items(values, types[0])
+        columns = [f"k{at}" for at in range(len(types))]
+        listed = self._database.put_tuples(values, types)
+        return f"(SELECT DISTINCT {together(columns, types, self._dialect)} AS i FROM {listed} AS d)"
 
     def _counts(self, rows: str) -> str:
         bound = None if self._most is None else (self._most, self._database.secret(self._key))
@@ -193,6 +234,14 @@ class SqlEngine:
             listed, _ = self._domains[domain]
             return questions.of_domain(self._counts(questions.in_domain(self._rows, listed)), listed)
         return self._counts(self._rows)
+
+
+def _known(by: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+    """The columns of groups, which must be some of these."""
+    for name in by:
+        if name not in names:
+            raise ParameterError("by", "be a column of the source", repr(name), near(name, tuple(names)))
+    return by
 
 
 def domain_values(domain: Listed | Column, types: Sequence[SqlType]) -> list[object]:

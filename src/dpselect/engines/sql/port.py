@@ -63,7 +63,7 @@ class Dialect:
     whole: str = "NUMERIC"  # integers of any size, for sums that would not fit
     double: str = "DOUBLE PRECISION"
     divided: str = "div({}, {})"  # of whole numbers that are not negative, rounded down
-    parts: str = ""  # the query of u and i with one row for each part of the text i of {rows}, cut at {separator}
+    parts: str = ""  # the query of u, {more} and i, a row for each part of the text i of {rows}, cut at {separator}
     read_whole: str | None = None  # a text that matched as a whole number, as one; None: a cast to `whole`
     users: str = "count(DISTINCT {})"  # how many different values, exactly
     constant: str | None = None  # the double that Python writes as {}; None: a cast of that text

@@ -25,18 +25,22 @@ def rows(
     where: Sequence[str],
     time: RowPeriods | None,
     dialect: Dialect,
+    group: Key | None = None,
 ) -> str:
-    """The users and items of the rows that count, each in its one form.
+    """The users and items of the rows that count, and their groups g, each in its one form.
 
     Of several periods a user is a user in one of them, from here on.
     """
     conditions = [user.present, item.nameable]
     conditions += [f"({one})" for one in (*where, *([] if time is None else [time.inside]))]
     forms = f"{user.form} AS u, {item.form} AS i"
+    if group is not None:
+        conditions.append(group.nameable)
+        forms += f", {group.form} AS g"
     if time is None or not time.several:
         return f"(SELECT {forms} FROM {source} WHERE {' AND '.join(conditions)})"
     timed = f"(SELECT {forms}, {time.column} FROM {source} WHERE {' AND '.join(conditions)})"
-    return f"(SELECT {_in_period(time, dialect)} AS u, i FROM {timed} AS t{time.but})"
+    return f"(SELECT {_in_period(time, dialect)} AS u, i{'' if group is None else ', g'} FROM {timed} AS t{time.but})"
 
 
 def _in_period(time: RowPeriods, dialect: Dialect) -> str:
@@ -49,10 +53,11 @@ def _of(template: str, expression: str) -> str:
     return template.replace("{}", expression)
 
 
-def parts(rows: str, separator: str, dialect: Dialect) -> str:
+def parts(rows: str, separator: str, dialect: Dialect, *, grouped: bool = False) -> str:
     """The parts of every item as items of their own; the same part twice in a row is one, an empty part is none."""
-    split = dialect.parts.format(rows=f"{rows} AS t", separator=dialect.literal(separator))
-    return f"(SELECT u, i FROM ({split}) AS s WHERE i <> '')"
+    more = ", t.g AS g" if grouped else ""
+    split = dialect.parts.format(rows=f"{rows} AS t", separator=dialect.literal(separator), more=more)
+    return f"(SELECT u, {'g, ' if grouped else ''}i FROM ({split}) AS s WHERE i <> '')"
 
 
 def distinct(rows: str, dialect: Dialect) -> str:
