@@ -13,6 +13,7 @@ from dpselect.engines.spark.source import is_spark
 from dpselect.engines.warehouse.source import is_warehouse
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.totals import Totals
     from dpselect.periods import Periods
 
 __all__ = ["Engine", "open_engine"]
@@ -29,6 +30,7 @@ def open_engine(
     table: str | None = None,
     newlines_in_values: bool = False,
     periods: Periods | None = None,
+    totals: Totals | None = None,
     key: bytes,
 ) -> Engine:
     """The engine for one question. Opening it reads the schema, never a row."""
@@ -41,6 +43,7 @@ def open_engine(
         "split": split,
         "table": table,
         "periods": periods,
+        "totals": totals,
         "key": key,
     }
     database = _database(source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
@@ -303,7 +303,7 @@ class TopKQuery(Query):
             method=method, selector=selector, privacy=selector.privacy, reason=UNKNOWN_NOISE, counts=self.counts
         )
 
-    def _limited_domain(self, **price: Fraction) -> LimitedDomain:
+    def _limited_domain(self, **price: Any) -> LimitedDomain:
         return LimitedDomain(k=self.k, k_bar=self.k_bar, max_items_per_user=self.max_items_per_user, **price)
 
     def _counter(self, each: Fraction) -> NoisyCounts:

@@ -13,7 +13,6 @@ from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import (
     OBJECT,
-    TEXTS,
     filter_form,
     filter_type,
     has_text,
@@ -26,15 +25,17 @@ from dpselect.engines.duckdb.types import (
     plain_form,
     plain_type,
     present,
+    refuse_no_numbers,
     user_form,
 )
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import ParameterError
 from dpselect.parameters import Progress, whole
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.totals import Totals
     from dpselect.aggregates.user_sets import UserSets
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.engines.duckdb.weights import DuckDBPairs
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 class DuckDBEngine:
     """Distinct users per item of one source. Opening it reads the schema and refuses what does not fit.
 
+    With `totals` the score of an item is the sum of its users' totals, in place of their number.
     `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
@@ -63,6 +65,7 @@ class DuckDBEngine:
         table: str | None = None,
         newlines_in_values: bool = False,
         periods: Periods | None = None,
+        totals: Totals | None = None,
         key: bytes,
     ) -> None:
         condition = None
@@ -76,7 +79,8 @@ class DuckDBEngine:
         self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
         try:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
-            self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition, periods)
+            self._totals = totals
+            self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition, periods, totals)
             self._time = None if periods is None else _time(periods, self._types)
             self._where = "true" if condition is None else _written(condition, self._types)
             self._inside = "true" if self._time is None else self._time.inside
@@ -89,7 +93,8 @@ class DuckDBEngine:
             self._workspace.close()
             raise
         self._user, self._item, self._split = user, item, split
-        self._every_row = where is None and split is None and max_items_per_user is None and periods is None
+        plain = where is None and split is None and max_items_per_user is None
+        self._every_row = plain and periods is None and totals is None
 
     def __enter__(self) -> DuckDBEngine:
         return self
@@ -148,10 +153,7 @@ class DuckDBEngine:
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers; text may hold some only where the source has no types."""
-        number_form("i", self._item_type)
-        if kind(self._item_type) in TEXTS and not self._scan.untyped:
-            hint = "cast it to a number in the source, for example in a view or a data frame"
-            raise DataError(f"a column of type {kind(self._item_type)} holds no numbers", hint)
+        refuse_no_numbers(self._item_type, untyped=self._scan.untyped)
 
     def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
@@ -227,13 +229,26 @@ class DuckDBEngine:
         """From the source to the counts of what the domain asks for."""
         if isinstance(domain, Span):
             item_type = self._item_type
-            return lambda source: questions.counts(questions.in_span(source, domain, item_type), self._bound)
+            return lambda source: self._scored(questions.in_span(source, domain, item_type, self._weight))
         if isinstance(domain, (Listed, Column)):
             kept = self._domains[domain]
             return lambda source: questions.of_domain(
-                questions.counts(questions.in_domain(source, kept), self._bound), kept
+                self._scored(questions.in_domain(source, kept, self._weight)), kept
             )
-        return lambda source: questions.counts(source, self._bound)
+        return self._scored
+
+    def _scored(self, rows: str) -> str:
+        """The items and how many users have them, or what these give to them."""
+        if self._totals is None:
+            return questions.counts(rows, self._bound)
+        from dpselect.engines.duckdb import totals
+
+        return totals.scores(rows, self._totals, self._bound)
+
+    @property
+    def _weight(self) -> str:
+        """The column of weights, where rows have one, behind u and i."""
+        return "" if self._totals is None else ", w"
 
     def _ask_counts(
         self, domain: Domain | None, question: Callable[[str], str], progress: Progress | None, most: int | None = None
@@ -255,18 +270,22 @@ class DuckDBEngine:
         """The users and items of the rows that count."""
         columns = [filter_form(column, self._types[column]) for column in self._columns]
         # The filter sees objects as plain text, so what stands for the value itself has a name that nothing else has.
-        named = {name: MARK + name if self._types[name] == OBJECT else name for name in (self._user, self._item)}
+        read = [self._user, self._item, *([] if self._totals is None else [self._totals.column])]
+        named = {name: MARK + name if self._types[name] == OBJECT else name for name in read}
         columns += [f"{quoted(name)} AS {quoted(own)}" for name, own in named.items() if own != name]
         user = quoted(named[self._user]), self._types[self._user]
         item = quoted(named[self._item] if self._split is None else self._item), self._item_type
         forms = f"{user_form(*user)} AS u, {item_form(*item)} AS i"
+        if self._totals is not None:
+            weight = self._totals.column
+            forms += f", {number_form(quoted(named[weight]), self._types[weight])} AS w"
         several = self._time if self._time is not None and self._time.several else None
         forms += "" if several is None else f", {several.column}"
         rows = (
             f"SELECT {forms} FROM (SELECT {', '.join(columns)} FROM {source}) "
             f"WHERE ({self._where}) AND ({self._inside}) AND {present(*user)} AND {nameable(*item)}"
         )
-        rows = rows if several is None else questions.in_periods(rows, several)
+        rows = rows if several is None else questions.in_periods(rows, several, self._weight)
         return rows if self._split is None else questions.split(rows, self._split)
 
 
@@ -277,11 +296,14 @@ def _schema(
     item: str,
     condition: RowFilter | None,
     periods: Periods | None,
+    totals: Totals | None,
 ) -> tuple[list[str], Mapping[str, str]]:
     """The columns that are read and their types; whatever the caller named must be there and fit."""
     named = {"user": user, "item": item}
     if periods is not None:
         named["time"] = periods.column
+    if totals is not None:
+        named["by_weight"] = totals.column
     for parameter, name in named.items():
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
@@ -289,6 +311,8 @@ def _schema(
     columns = list(dict.fromkeys([*named.values(), *more]))
     types = scan.types(workspace, columns)
     item_form(quoted(item), types[item])
+    if totals is not None:
+        refuse_no_numbers(types[totals.column], untyped=scan.untyped)
     return columns, types
 
 

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.domain import Column, Domain, Listed, Span, refuse_more
@@ -20,10 +21,11 @@ from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters.engines import of_dialect
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions, sets
+from dpselect.engines.sql import totals as weighing
 from dpselect.engines.sql.pairs import SqlPairs
 from dpselect.engines.sql.port import Database, SqlType, int64
-from dpselect.errors import DataError, ParameterError
-from dpselect.parameters import Progress, whole
+from dpselect.errors import ParameterError
+from dpselect.parameters import Progress, near, whole
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 class SqlEngine:
     """Distinct users per item of one table of a database, which is opened for it and closed with it.
 
+    With `totals` the score of an item is the sum of its users' totals, in place of their number.
     `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
@@ -49,12 +52,14 @@ class SqlEngine:
         split: str | None = None,
         table: str | None = None,
         periods: Periods | None = None,
+        totals: Totals | None = None,
         key: bytes,
     ) -> None:
         condition = None if where is None else row_filter.parse(where)
 
         def needs(names: Sequence[str]) -> Sequence[str]:
-            return [*(condition.needs(names) if condition else ()), *row_periods.known(periods, names)]
+            filtered = condition.needs(names) if condition else ()
+            return [*filtered, *row_periods.known(periods, names), *_weights(totals, names)]
 
         self._database = database = open_database(source, table, user=user, item=item, needs=needs)
         try:
@@ -73,7 +78,9 @@ class SqlEngine:
                 time = row_periods.row_periods(
                     periods, dialect.quote(periods.column), database.types[periods.column], spelling
                 )
-            rows = questions.rows(database.source, columns[0], columns[1], kept, time, dialect)
+            self._totals = totals
+            more = [] if totals is None else [_weight(totals, database)]
+            rows = questions.rows(database.source, columns[0], columns[1], kept, time, dialect, more)
             self._rows = rows if split is None else questions.parts(rows, split, dialect)
         except BaseException:
             database.close()
@@ -132,9 +139,7 @@ class SqlEngine:
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers, and text, which may hold some, but was not declared as such."""
-        if self._item.number is None or self._item.is_text:
-            hint = "cast it to a number in the source, for example in a view or a data frame"
-            raise DataError(f"a column of type {self._item.name} holds no numbers", hint)
+        weighing.refuse_no_numbers(self._item)
 
     def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
@@ -166,16 +171,34 @@ class SqlEngine:
 
     def _counts(self, rows: str) -> str:
         bound = None if self._most is None else (self._most, self._database.secret(self._key))
+        if self._totals is not None:
+            return weighing.scores(rows, self._totals, bound, self._dialect)
         return questions.counts(rows, bound, self._dialect)
 
     def _counted(self, domain: Domain | None) -> str:
         """The counts of what the domain asks for, as SQL."""
+        weight = "" if self._totals is None else ", w"
         if isinstance(domain, Span):
-            return self._counts(questions.in_span(self._rows, domain, self._item, self._dialect))
+            return self._counts(questions.in_span(self._rows, domain, self._item, self._dialect, weight))
         if isinstance(domain, (Listed, Column)):
             listed, _ = self._domains[domain]
-            return questions.of_domain(self._counts(questions.in_domain(self._rows, listed)), listed)
+            return questions.of_domain(self._counts(questions.in_domain(self._rows, listed, weight)), listed)
         return self._counts(self._rows)
+
+
+def _weights(of: Totals | None, names: Sequence[str]) -> list[str]:
+    """The column of weights, which must be one of these."""
+    if of is None:
+        return []
+    if of.column not in names:
+        raise ParameterError("by_weight", "be a column of the source", repr(of.column), near(of.column, tuple(names)))
+    return [of.column]
+
+
+def _weight(of: Totals, database: Database) -> str:
+    """The weight of a row, of a column that holds numbers."""
+    weighing.refuse_no_numbers(database.types[of.column])
+    return weighing.weight(database.dialect.quote(of.column), database.types[of.column])
 
 
 def domain_values(domain: Listed | Column, item_type: SqlType) -> list[object]:

@@ -212,7 +212,7 @@ MOST_CUTS = 2 * 10**5  # each is weighed, in about 20 microseconds
 class ChosenKBar(PeelingWithBottom):
     """Limited domain whose k_bar, between k and `k_bar`, is first chosen by an exponential mechanism.
 
-    The choice prefers a low threshold: j has the score -(h_(j+1) + ln(min(max_items_per_user, j)) / rate), where rate is
+    The choice prefers a low threshold: j has the score -(h_(j+1) + ln(min(max_items_per_user, j)) / rate), and rate is
     epsilon_per_pick / sensitivity.
 
     Guarantee: (epsilon, delta)-DP as LimitedDomain, for k + 1 picks in place of k.

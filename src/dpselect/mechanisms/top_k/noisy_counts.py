@@ -19,7 +19,7 @@ from dpselect.privacy import Neighbors, Privacy, PureDP, Steps, neighbors
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyCounts:
-    """Release the counts of k selected items with exact discrete Laplace noise of scale sensitivity / epsilon_per_count.
+    """Release the counts of k selected items with discrete Laplace noise of scale sensitivity / epsilon_per_count.
 
     Guarantee: (epsilon, delta)-DP for all k counts together: each is one epsilon_per_count-DP step.
     Neighbors: add-remove, or replace-one (a count still changes by at most `sensitivity`).

@@ -47,7 +47,9 @@ class Peeling:
         related = neighbors(self.neighbors)
         privacy, pick = price(plan_of(k), self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
         settle(self, k=k, epsilon=privacy.epsilon, delta=delta, epsilon_per_pick=pick, neighbors=related)
-        settle(self, privacy=privacy, sensitivity=parameters.whole("sensitivity", self.sensitivity, least=1), _pick=pick)
+        settle(
+            self, privacy=privacy, sensitivity=parameters.whole("sensitivity", self.sensitivity, least=1), _pick=pick
+        )
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices or labels, best first."""
