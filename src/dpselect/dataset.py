@@ -19,6 +19,7 @@ from dpselect.parameters import Number, Progress, whole
 from dpselect.privacy import Neighbors, warn_if_weak
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.totals import Totals
     from dpselect.ledger.budget import Budget, Where
     from dpselect.ledger.question import Question
     from dpselect.periods import Periods
@@ -163,6 +164,9 @@ class Dataset:
         k_bar: int | None = None,
         method: str = "auto",
         ranked: bool = True,
+        by_weight: str | None = None,
+        at_most: Number | None = None,
+        weight_unit: Number | None = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -182,6 +186,9 @@ class Dataset:
         `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many
         users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows from it
         (docs/within.md).
+        `by_weight` names a column of numbers: the best items are then those of the largest sums over users, to which
+        every user gives the total of that column in their rows of the item, rounded to `weight_unit` (1) and cut to
+        `at_most`, which is in the column's own unit and must not be chosen by these data (docs/weights.md).
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -203,6 +210,9 @@ class Dataset:
             ranked=ranked,
             max_items_per_user=self.max_items_per_user,
             within=within,
+            by_weight=by_weight,
+            at_most=at_most,
+            weight_unit=weight_unit,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -396,7 +406,7 @@ class Dataset:
         budget = self.paying
         if budget is not None:
             budget.check(query.price.neighbors)
-        with self.engine() as engine:
+        with self.engine(query.totals) as engine:
             answer = self._said_of_periods(query.ready(engine))
             if budget is None:
                 return answer(secure(draws), progress)
@@ -431,8 +441,10 @@ class Dataset:
         found = (pinned and engine.fixed) or snapshot is not None
         return question(verb, asked, data, found, user=self.user, periods=self._periods)
 
-    def engine(self) -> Engine:
+    def engine(self, totals: Totals | None = None) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""
+        if totals is not None and self.split is not None:
+            raise ParameterError("split", "be left out where by_weight is given", came(self.split))
         return open_engine(
             self.source,
             user=self.user,
@@ -443,6 +455,7 @@ class Dataset:
             table=self.table,
             newlines_in_values=self.newlines_in_values,
             periods=self._periods,
+            totals=totals,
             key=fresh_key(),
         )
 

@@ -7,6 +7,7 @@ beside, under `exact`, as [kind, text].
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
 
 MUST = "be the JSON of a release, or the path of a file with it"
 HINT = "Release.to_json makes it"
+COUNT = "count"
 
 
 def to_dict(
@@ -44,7 +46,9 @@ def to_dict(
         "accuracy": typed.named(accuracy.numbers),
     }
     found: dict[str, Json] = {
-        "items": [_row(item, q) for item, q in zip(items, _shares(kind, privacy, len(items)), strict=True)],
+        "items": [
+            _row(item, q, _counted(privacy)) for item, q in zip(items, _shares(kind, privacy, len(items)), strict=True)
+        ],
         "kind": str(kind),
         "counted": counted,
         "complete": ended is Ended.FULL,
@@ -70,7 +74,7 @@ def parsed(text: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
     said, exact, charged = found["privacy"], found["exact"], found["exact"].get("charged")
-    kind, ended, items = Kind(found["kind"]), Ended(found["ended"]), tuple(_item(row) for row in found["items"])
+    kind, ended = Kind(found["kind"]), Ended(found["ended"])
     if flag("complete", found["complete"]) is not (ended is Ended.FULL):
         raise ValueError("it says that it is complete and that it is not")
     privacy = Statement(
@@ -83,6 +87,7 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
         sentences=_sentences(said["statement"]),
         unit=_text(said["unit"]),
     )
+    items = tuple(_item(row, _counted(privacy)) for row in found["items"])
     if privacy.epsilon < 0 or not 0 <= privacy.delta < 1:
         raise ValueError("no promise")
     _shares(kind, privacy, len(items))
@@ -111,26 +116,36 @@ def _content(text: str | os.PathLike[str]) -> str:
         raise DataError(f"the release cannot be read: {error.strerror}") from None
 
 
-def _row(item: Item, q: float | None) -> dict[str, Json]:
+def _counted(privacy: Statement) -> str:
+    """What the noisy numbers of items are called."""
+    return COUNT if privacy.parameters.get("by_weight") is None else "sum"
+
+
+def _row(item: Item, q: float | None, counted: str) -> dict[str, Json]:
     row: dict[str, Json] = {"item": formatting.plain(item.item), "rank": item.rank}
     label = item.item if item.item is UNSEEN else formatting.scalar(item.item)
     if not typed.plain_is_exact(label):
         row["exact"] = typed.label(label)
-    for name in ("count", "low", "high"):
-        if (number := getattr(item, name)) is not None:
+    for name, number in ((counted, item.count), ("low", item.low), ("high", item.high)):
+        if number is not None:
             row[name] = number
     return row if q is None else {**row, "q": q}
 
 
-def _item(row: Mapping[str, Any]) -> Item:
+def _item(row: Mapping[str, Any], counted: str) -> Item:
     label = typed.read(row.get("exact", row["item"]))
-    return Item(label, *(_whole(row.get(name)) for name in ("rank", "count", "low", "high")))
+    read = _whole if counted == COUNT else _number
+    return Item(label, _whole(row.get("rank")), *(read(row.get(name)) for name in (counted, "low", "high")))
 
 
 def _whole(number: object) -> int | None:
     if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
         raise TypeError("no whole number")
     return number
+
+
+def _number(number: object) -> int | float | None:
+    return number if isinstance(number, float) and math.isfinite(number) else _whole(number)
 
 
 def _text(said: object) -> str:
