@@ -48,6 +48,11 @@ class Totals:
         return cls(column, cap, step)
 
     @property
+    def said(self) -> dict[str, object]:
+        """The parameters of a question that mean it."""
+        return {"by_weight": self.column, "at_most": self.at_most, "weight_unit": self.unit}
+
+    @property
     def most(self) -> int:
         """The most units that one user gives to an item: what a score can move by."""
         return int(self.at_most / self.unit)

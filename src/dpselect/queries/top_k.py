@@ -20,7 +20,6 @@ from dpselect.parameters import Number
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.queries.query import INNER, Query, Ready, sampled
 from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
-from dpselect.queries.top_k_weights import by_weights, check_weights, totals_of
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
@@ -79,9 +78,7 @@ class TopKQuery(Query):
         parameters.flag("counts", self.counts)
         parameters.flag("ranked", self.ranked)
         domain = None if self.domain is None else domain_of(self.domain)
-        settle(self, domain=domain, totals=totals_of(self.by_weight, self.at_most, self.weight_unit))
-        if self.totals is not None:
-            settle(self, at_most=self.totals.at_most, weight_unit=self.totals.unit)
+        settle(self, domain=domain)
         if self.max_items_per_user is not None:
             settle(self, max_items_per_user=parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
         if self.epsilon_per_pick is not None:
@@ -92,8 +89,12 @@ class TopKQuery(Query):
                 settle(self, epsilon=parameters.epsilon("epsilon", self.epsilon))
         where = " without a domain" if domain is None else " with a domain"
         method = methods.checked("top_k", self.method, domain=domain is not None, where=where)
-        if self.totals is not None:
-            check_weights(method, self.within)
+        weights = {name: getattr(self, name) for name in ("by_weight", "at_most", "weight_unit")}
+        if any(value is not None for value in weights.values()):
+            from dpselect.queries.top_k_weights import checked
+
+            totals = checked(weights, method=method, within=self.within)
+            settle(self, totals=totals, **totals.said)
         if self.epsilon_per_pick is not None and method not in (AUTO, PEELING, LIMITED):
             raise ParameterError("epsilon", f"be given for {method}, which makes no picks", "nothing")
         if self.within is not None:
@@ -102,7 +103,10 @@ class TopKQuery(Query):
             plan = self._of_picks(domain)
         else:
             plan = self._planned(method, domain, Fraction(self.epsilon))  # type: ignore[arg-type]
-        plan = by_weights(plan, self.totals)
+        if self.totals is not None:
+            from dpselect.queries.top_k_weights import by_weights
+
+            plan = by_weights(plan, self.totals)
         settle(self, plan=plan, k=plan.selector.k, k_bar=None if self.k_bar is None else plan.k_bar)
 
     def _settle_pick(self, domain: Domain | None) -> None:
@@ -121,7 +125,7 @@ class TopKQuery(Query):
     @property
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
-        weights = {name: getattr(self, name) for name in ("by_weight", "at_most", "weight_unit") if self.totals}
+        weights = {} if self.totals is None else self.totals.said
         if self.epsilon_per_pick is not None:
             of = {"k": self.k, "domain": self.domain, "counts": self.counts, "k_bar": self.plan.k_bar}
             price = {"epsilon_per_pick": self.epsilon_per_pick, "delta_threshold": self.delta_threshold}

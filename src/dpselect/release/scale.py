@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from dpselect.aggregates.totals import Totals
 from dpselect.release import formatting
+
+if TYPE_CHECKING:
+    from dpselect.aggregates.totals import Totals
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,7 @@ class Scale:
     @property
     def parameters(self) -> dict[str, object]:
         """The same as numbers."""
-        if self.totals is None:
-            return {}
-        return {"by_weight": self.totals.column, "at_most": self.totals.at_most, "weight_unit": self.totals.unit}
+        return {} if self.totals is None else self.totals.said
 
 
 USERS = Scale()
