@@ -13,7 +13,8 @@ def of_users(rows: str, totals: Totals) -> str:
     """
     enough = f"NOT isnan(v) AND v >= '{float(totals.least)!r}'::DOUBLE"
     parts = f"SELECT u, i, {place(totals.grid)} AS p FROM (SELECT u, i, w AS v FROM {rows}) WHERE {enough}"
-    units = f"CAST((least(sum(p), {totals.most * PARTS}) + {PARTS // 2}) // {PARTS} AS BIGINT)"
+    # To divide in 64 bits takes a fifth of the time of all this less.
+    units = f"(CAST(least(sum(p), {totals.most * PARTS}) AS BIGINT) + {PARTS // 2}) // {PARTS}"
     return f"(SELECT u, i, s FROM (SELECT u, i, {units} AS s FROM ({parts}) GROUP BY u, i) WHERE s > 0)"
 
 
