@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dpselect import parameters
 from dpselect.draws import Draws, fresh_key
@@ -13,6 +14,7 @@ from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.errors import ParameterError, came
+from dpselect.keys import Key, columns_of, key_of, names, refuse_shared, text_of
 from dpselect.mechanisms.port import check_call, secure
 from dpselect.methods import AUTO
 from dpselect.parameters import Number, Progress, whole
@@ -39,7 +41,8 @@ class Dataset:
     or, with `table=`, a Spark session, a `Warehouse`, a spark: or a postgresql:// address. `user` names the column
     that says whose row it is: the guarantee is for all rows of one user. `item` names the column that is counted, or
     whose quantiles are asked. Rows without a user or an item do not count. It may be a `Text`, for `union`: then
-    the tokens of a column of text are the items.
+    the tokens of a column of text are the items. Each may be a list of columns that say it together: items are then
+    tuples, and with `user=["user", "day"]` the guarantee is for one user on one day (docs/keys.md).
 
     `where` keeps the rows for which a condition holds, as SQL writes it. It is one small language for every source,
     which looks at one row at a time and fails for none (docs/filters.md). `max_items_per_user` keeps that many
@@ -66,8 +69,8 @@ class Dataset:
 
     source: object
     _: KW_ONLY
-    user: str
-    item: str | Text
+    user: str | Sequence[str]
+    item: str | Sequence[str] | Text
     where: str | None = None
     max_items_per_user: int | None = None
     split: str | None = None
@@ -81,14 +84,15 @@ class Dataset:
     _periods: Periods | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        _text("user", self.user, "be the name of a column")
+        object.__setattr__(self, "user", key_of("user", self.user))
         if not _is_text(self.item):
-            _text("item", self.item, "be the name of a column, or a Text")
+            object.__setattr__(self, "item", key_of("item", self.item))
         elif self.split is not None:
             hint = "the tokens of the text are the items; tokenizer= says how it is cut"
             raise ParameterError("split", "be left out where item is a Text", came(self.split), hint)
-        if self.user == self.column:
-            raise ParameterError("item", "be another column than user", came(self.user))
+        refuse_shared(self.whose, self.column)
+        if self.split is not None and self.columns is not None:
+            raise ParameterError("split", "be left out where items have several columns", came(self.split))
         if self.where is not None:
             _text("where", self.where, "be an SQL condition on one row")
         if self.split is not None:
@@ -122,14 +126,24 @@ class Dataset:
         object.__setattr__(self, "budget", budget)
 
     @property
-    def column(self) -> str:
-        """The column of items, or of texts."""
-        return self.item if isinstance(self.item, str) else self.item.column
+    def whose(self) -> Key:
+        """The columns that say whose a row is."""
+        return self.user  # type: ignore[return-value] # __post_init__ has read it
+
+    @property
+    def column(self) -> Key:
+        """The column of items, or of texts; or the columns that say together what an item is."""
+        return self.item.column if _is_text(self.item) else self.item  # type: ignore[return-value] # see whose
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The columns of items, where they have several."""
+        return columns_of(self.column)
 
     @property
     def words(self) -> Words | None:
         """Which n-grams of the text are meant; None where items are."""
-        return None if isinstance(self.item, str) else self.item.words
+        return self.item.words if _is_text(self.item) else None
 
     @property
     def periods(self) -> tuple[str, ...]:
@@ -142,8 +156,8 @@ class Dataset:
         return self.budget  # type: ignore[return-value] # __post_init__ has read it
 
     def __repr__(self) -> str:
-        given = [f"user={self.user!r}"]
-        for name in ("item", "where", "max_items_per_user", "split", "table"):
+        given = []
+        for name in ("user", "item", "where", "max_items_per_user", "split", "table"):
             if getattr(self, name) is not None:
                 given.append(f"{name}={getattr(self, name)!r}")
         given += ["newlines_in_values=True"] if self.newlines_in_values else []
@@ -167,6 +181,10 @@ class Dataset:
         by_weight: str | None = None,
         at_most: Number | None = None,
         weight_unit: Number | None = None,
+        by: Sequence[str] | str | None = None,
+        groups: object = None,
+        max_groups_per_user: int | None = None,
+        users: bool = False,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -189,6 +207,11 @@ class Dataset:
         `by_weight` names a column of numbers: the best items are then those of the largest sums over users, to which
         every user gives the total of that column in their rows of the item, rounded to `weight_unit` (1) and cut to
         `at_most`, which is in the column's own unit and must not be chosen by these data (docs/weights.md).
+        `by`, a column or several, asks for the k items of every group, such as every country, at the price of
+        `max_groups_per_user` groups (1 where it is left out) however many there are: a user who is in more counts in so
+        many, chosen at random. Nobody has to know the groups; a group without an item is not shown. `groups` lists
+        those that count and are shown in any case. `users=True` adds a noisy number of users of each group that is
+        shown (docs/by-group.md).
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -213,6 +236,10 @@ class Dataset:
             by_weight=by_weight,
             at_most=at_most,
             weight_unit=weight_unit,
+            by=by,
+            groups=groups,
+            max_groups_per_user=max_groups_per_user,
+            users=users,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -406,22 +433,30 @@ class Dataset:
         budget = self.paying
         if budget is not None:
             budget.check(query.price.neighbors)
-        with self.engine(query.totals) as engine:
-            answer = self._said_of_periods(query.ready(engine))
+        by = self._groups(query)
+        with self.engine(by, query.totals) as engine:
+            answer = self._said_of_units(query.ready(engine))
             if budget is None:
                 return answer(secure(draws), progress)
             asked = {**query.key, "secure": draws is None or draws.secure}
             what = self.question(query.verb, asked, engine, budget.snapshot)
             return budget.pay(query, what, lambda: answer(secure(draws), progress), fresh=fresh)
 
-    def _said_of_periods(self, answer: Ready) -> Ready:
-        """The same answer, whose statement is about users in one period where periods are asked for."""
-        periods = self._periods
-        if periods is None:
-            return answer
-        from dpselect.release.in_periods import in_periods
+    def _said_of_units(self, answer: Ready) -> Ready:
+        """The same answer, with the names of its columns, and a statement about what a user is here.
 
-        return lambda draws, progress: in_periods(answer(draws, progress), periods)
+        That may be one combination of several columns, or a user in one period.
+        """
+        user, columns, periods = self.whose, self.columns, self._periods
+        if isinstance(user, tuple) or columns is not None:
+            from dpselect.release.of_keys import of_keys
+
+            answer = _then(answer, partial(of_keys, user=user, columns=columns))
+        if periods is not None:
+            from dpselect.release.in_periods import in_periods
+
+            answer = _then(answer, partial(in_periods, periods=periods))
+        return answer
 
     def question(self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None) -> Question:
         """What is asked of which rows, as a budget knows it again; the engine is open for it."""
@@ -431,7 +466,7 @@ class Dataset:
         names = ["user", "where", "split", "table", "max_items_per_user"]
         names += ["newlines_in_values"] if self.newlines_in_values else []
         data = {"source": source, "snapshot": snapshot} | {name: getattr(self, name) for name in names}
-        if not isinstance(self.item, str):
+        if _is_text(self.item):
             data |= {"text": self.item.column} | {name: getattr(self.item, name) for name in ("tokenizer", "lower")}
             data["ngrams"] = [self.item.words.shortest, self.item.words.longest]
         else:
@@ -439,15 +474,27 @@ class Dataset:
         if self._periods is not None:
             data |= self._periods.said
         found = (pinned and engine.fixed) or snapshot is not None
-        return question(verb, asked, data, found, user=self.user, periods=self._periods)
+        return question(verb, asked, data, found, user=text_of(self.whose), periods=self._periods)
 
-    def engine(self, totals: Totals | None = None) -> Engine:
-        """An engine for one question, with a key of its own. Opening it reads the schema, never a row."""
+    def _groups(self, query: Query) -> tuple[str, ...]:
+        """The columns of groups that a question asks for; none is a column of users or items."""
+        by: tuple[str, ...] = getattr(query, "by", None) or ()
+        for name in by:
+            if name in (*names(self.whose), *names(self.column)):
+                raise ParameterError("by", "be other columns than user and item", came(name))
+        return by
+
+    def engine(self, by: Sequence[str] = (), totals: Totals | None = None) -> Engine:
+        """An engine for one question, with a key of its own. Opening it reads the schema, never a row.
+
+        `by` are the columns of groups, where the question is asked in each of them, `totals` the weights that are added
+        up.
+        """
         if totals is not None and self.split is not None:
             raise ParameterError("split", "be left out where by_weight is given", came(self.split))
         return open_engine(
             self.source,
-            user=self.user,
+            user=self.whose,
             item=self.column,
             where=self.where,
             max_items_per_user=self.max_items_per_user,
@@ -456,13 +503,18 @@ class Dataset:
             newlines_in_values=self.newlines_in_values,
             periods=self._periods,
             totals=totals,
+            by=by,
             key=fresh_key(),
         )
 
 
-def _is_text(item: object) -> bool:
+def _then(answer: Ready, told: Callable[[Release], Release]) -> Ready:
+    return lambda draws, progress: told(answer(draws, progress))
+
+
+def _is_text(item: object) -> TypeGuard[Text]:
     """Is it a Text? A name is none, and most items are names."""
-    if isinstance(item, str):
+    if isinstance(item, (str, list, tuple)):
         return False
     from dpselect.texts.text import Text
 

@@ -32,28 +32,46 @@ UNSEEN = Unseen.UNSEEN
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Listed:
-    """The items themselves. A value that comes twice counts once, None is dropped; the order does not matter."""
+    """The items themselves. A value that comes twice counts once, None is dropped; the order does not matter.
+
+    Items of several columns are tuples of values, one for each column; a tuple with None in it is dropped too.
+    """
 
     items: tuple[object, ...]
 
     def __post_init__(self) -> None:
         if not isinstance(self.items, (list, tuple)):
             raise ParameterError("domain", "be a list or a tuple of items", came(self.items))
-        items = tuple(_python(item) for item in self.items)
-        strange = next((item for item in items if item is not None and not isinstance(item, _PLAIN)), None)
-        if strange is not None:
-            raise ParameterError("domain", "hold plain values such as text, numbers or dates", came(strange))
+        items = tuple(_whole(item) for item in self.items)
         for item in items:
-            if isinstance(item, int) and item.bit_length() > MOST_BITS:
-                raise ParameterError("domain", "hold integers of a thousand digits at most", came(item))
-            if isinstance(item, decimal.Decimal) and item.is_snan():
-                raise ParameterError("domain", "hold plain values such as text, numbers or dates", "a signaling NaN")
-        if all(item is None for item in items):
+            for value in item if isinstance(item, tuple) else (item,):
+                _check_plain(value)
+        there = [item for item in items if item is not None]
+        if not there:
             raise ParameterError("domain", "hold at least one item", "none")
+        if len({len(item) if isinstance(item, tuple) else 1 for item in there}) > 1:
+            raise ParameterError("domain", "hold items of the same number of columns", "tuples of different lengths")
         object.__setattr__(self, "items", items)
+
+    @property
+    def width(self) -> int:
+        """How many columns an item has: tuples have as many as values, all else has one."""
+        first = next(item for item in self.items if item is not None)
+        return len(first) if isinstance(first, tuple) else 1
 
     def __repr__(self) -> str:
         return f"Listed({len(self.items)} items)"
+
+
+def _check_plain(value: object) -> None:
+    """Refuse what no column holds."""
+    must = "hold plain values such as text, numbers or dates"
+    if value is not None and not isinstance(value, _PLAIN):
+        raise ParameterError("domain", must, came(value))
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        raise ParameterError("domain", "hold integers of a thousand digits at most", came(value))
+    if isinstance(value, decimal.Decimal) and value.is_snan():
+        raise ParameterError("domain", must, "a signaling NaN")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,6 +152,27 @@ def refuse_more(k: int, items: int) -> None:
     """Refuse k items of a domain that has fewer; a domain is public."""
     if k > items:
         raise ParameterError("k", "be at most the number of items in the domain", k)
+
+
+def refuse_width(domain: Domain, columns: int) -> None:
+    """Refuse a domain whose items have another number of columns than the data's."""
+    if isinstance(domain, Size) or (isinstance(domain, Listed) and domain.width == columns):
+        return
+    if columns > 1:
+        must = f"list tuples of {columns} values, one for each column of item, or say how many items there are"
+        raise ParameterError("domain", must, "something else")
+    if isinstance(domain, Listed):
+        raise ParameterError("domain", "list single values, as item is one column", "tuples")
+
+
+def _whole(item: object) -> object:
+    """An item as Python has it; a tuple with nothing in one of its places is none."""
+    if not isinstance(item, tuple):
+        return _python(item)
+    values = tuple(map(_python, item))
+    if len(values) < 2:
+        raise ParameterError("domain", "hold tuples of two values or more", f"one of {len(values)}")
+    return None if None in values else values
 
 
 def _python(item: object) -> object:

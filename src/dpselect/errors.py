@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 
@@ -91,6 +93,21 @@ class ParameterError(DpselectError, ValueError):
     def __init__(self, parameter: str, must: str, came: object, hint: str | None = None) -> None:
         self.parameter, self.must, self.came = parameter, must, _said(came)
         super().__init__(f"{parameter} must {must}, got {self.came}", hint)
+
+
+@contextmanager
+def naming(parameter: str) -> Iterator[None]:
+    """What is said of a domain within is said of this parameter, which is read as one.
+
+    >>> with naming("groups"):
+    ...     raise ParameterError("domain", "hold at least one item", "none")
+    Traceback (most recent call last):
+    dpselect.errors.ParameterError: groups must hold at least one item, got none
+    """
+    try:
+        yield
+    except ParameterError as error:
+        raise ParameterError(error.parameter.replace("domain", parameter), error.must, error.came, error.hint) from None
 
 
 class WeakPromiseWarning(UserWarning):

@@ -11,6 +11,7 @@ from dpselect.engines.duckdb.inspect import file_findings
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import find
 from dpselect.errors import DataError, ParameterError
+from dpselect.keys import key_of
 from dpselect.parameters import flag
 from dpselect.periods import settled
 
@@ -30,8 +31,8 @@ class Inspection:
 def inspect(
     source: object,
     *,
-    user: str | None = None,
-    item: str | None = None,
+    user: str | Sequence[str] | None = None,
+    item: str | Sequence[str] | None = None,
     where: str | None = None,
     table: str | None = None,
     newlines_in_values: bool = False,
@@ -59,8 +60,8 @@ def inspect(
     if user is not None and item is not None:
         engine = open_engine(
             source,
-            user=user,
-            item=item,
+            user=key_of("user", user),
+            item=key_of("item", item),
             where=where,
             table=table,
             newlines_in_values=newlines_in_values,

@@ -68,6 +68,7 @@ EXAMPLES = {
     "ReportNoisyMax": {"epsilon": 2},
     "NoisyHistogram": {"epsilon": 2},
     "Peeling": {"k": 3, "epsilon": 2, "delta": "1e-6"},
+    "LimitedDomainByGroup": {"k": 3, "max_groups_per_user": 2, "epsilon": 2, "delta": "1e-6"},
     "LimitedDomain": {"k": 3, "epsilon": 2, "delta": "1e-6"},
     "ChosenKBar": {"k": 3, "epsilon": 2, "delta": "1e-6"},
     "JointSet": {"k": 3, "epsilon": 2},

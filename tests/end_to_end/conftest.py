@@ -106,4 +106,5 @@ def typed(events: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ask(events: Path, *more: object) -> list[object]:
     """A question whose answer is all but certain: epsilon is large, the counts are far apart."""
-    return ["top", events, "--user", "user", "--item", "animal", "-k", 3, "--epsilon", 30, *more]
+    item = [] if "--item" in more else ["--item", "animal"]
+    return ["top", events, "--user", "user", *item, "-k", 3, "--epsilon", 30, *more]

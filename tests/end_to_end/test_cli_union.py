@@ -21,7 +21,8 @@ PHRASES = ["quick fox", "the quick"]
 def union(events: Path, *more: object) -> list[object]:
     """A question whose answer is all but certain: epsilon is large, delta small, and rare items have one user each."""
     price = ["--epsilon", 30, "--delta", "1e-9", "--method", "sips"]
-    return ["union", events, "--user", "user", "--item", "animal", *price, *more]
+    item = [] if "--item" in more else ["--item", "animal"]
+    return ["union", events, "--user", "user", *item, *price, *more]
 
 
 def of_text(notes: Path, *more: object) -> list[object]:

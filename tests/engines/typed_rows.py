@@ -68,11 +68,11 @@ NUMBERS = ("whole", "small", "real", "short", "price", "long", "written")
 
 def pairs_of(rows: pa.Table, user: str, item: str) -> set[tuple[object, object]]:
     """Who has what, each once; null and NaN are nothing, and -0.0 is 0.0."""
-    both = zip(*(map(_one_form, rows.column(name).to_pylist()) for name in (user, item)), strict=True)
+    both = zip(*(map(one_form, rows.column(name).to_pylist()) for name in (user, item)), strict=True)
     return {pair for pair in both if None not in pair}
 
 
-def _one_form(value: object) -> object:
+def one_form(value: object) -> object:
     if isinstance(value, float):
         return None if value != value else value + 0.0
     return value

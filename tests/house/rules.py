@@ -15,9 +15,9 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 # ones. `dpselect` is the package root itself: it re-exports everything up to the inspection, so whoever imports
 # from it stands after that. `testing` stands beside this row, see `may_import`.
 ROOMS = (
-    "first_use", "errors", "processes", "temporary", "parameters", "methods", "reals", "privacy", "domain", "periods",
-    "draws", "accounting", "aggregates", "texts", "mechanisms", "engines", "release", "ledger", "checking", "queries",
-    "dataset", "forecast", "inspection", "dpselect", "demo", "command", "__main__",
+    "first_use", "errors", "processes", "temporary", "parameters", "keys", "methods", "reals", "privacy", "domain",
+    "periods", "draws", "accounting", "aggregates", "texts", "mechanisms", "engines", "release", "ledger", "checking",
+    "queries", "dataset", "forecast", "inspection", "dpselect", "demo", "command", "__main__",
 )  # fmt: skip
 # Rooms that never import some earlier ones. Checking recomputes what planned an answer, so it has numerics of its own.
 APART = {

@@ -49,8 +49,8 @@ def test_a_release_comes_back_with_its_types():
 
 
 def test_numpy_values_come_back_as_python_has_them_and_strange_ones_as_text():
-    again = restored(archived(release(np.int64(3), np.str_("x"), ("a", "tuple"))))
-    assert again.labels == [3, "x", '["a", "tuple"]']
+    again = restored(archived(release(np.int64(3), np.str_("x"), ("a", 1, b"\x00"), {"a": "mapping"})))
+    assert again.labels == [3, "x", ("a", 1, b"\x00"), '{"a": "mapping"}']
 
 
 def test_the_receipt_is_not_part_of_what_is_kept():

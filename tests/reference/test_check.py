@@ -37,12 +37,19 @@ ROWS = {
     "user": [u for u in range(1500) for _ in range(3)],
     "item": [str((u * j) % (5 + u % 9)) for u in range(1500) for j in (1, 2, 5)],
     "w": [w for u in range(1500) for w in (1.5, 0.3, u % 4)],
+    "sort": [f"s{u % 4}" for u in range(1500) for _ in range(3)],
 }
 WORDS = {"user": list(range(400)), "text": [f"a b c{u % 3}" for u in range(400)]}
 TOP = {
     "unknown": ({}, FOLLOWS),
     "unknown, k = 15": ({"k": 15}, FOLLOWS),
     "counts": ({"counts": True}, FOLLOWS),
+    "by group": ({"by": "sort"}, FOLLOWS),
+    "by group, counts": (
+        {"by": "sort", "max_groups_per_user": 3, "counts": True, "users": True, "delta": "1e-5"},
+        FOLLOWS,
+    ),
+    "listed groups": ({"by": "sort", "groups": ["s0", "s1"], "users": True}, FOLLOWS),
     "discover": ({"k": 30, "method": "discover"}, STATED),
     "peeling": ({"domain": DOMAIN}, FOLLOWS),
     "peeling, composed": ({"domain": DOMAIN, "k": 15, "delta": "1e-6"}, FOLLOWS),

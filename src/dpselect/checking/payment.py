@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpselect.checking import by_group
 from dpselect.checking.balls import ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.checking.numbers import Parameters
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dpselect.ledger.charge import Charge
     from dpselect.ledger.entry import Entry
     from dpselect.release.release import Release
+    from dpselect.release.statement import Statement
 
 BY_PICK = {"LimitedDomain", "Peeling"}  # an answer that ends early took fewer picks
 OWN_CURVE = {"RenyiShaped", "DiscoverThenPeel"}  # whose divergence is not in the release
@@ -40,6 +42,8 @@ class Cost:
         """Read from the answer alone (docs/budgets.md, priced by the outcome)."""
         statement, said = release.privacy, Parameters(release.privacy.parameters)
         whole, delta, name = statement.epsilon, statement.delta, statement.mechanism
+        if name == by_group.NAME:
+            return cls._by_steps(statement, tuple(by_group.taken(said, release.found)), by_group.failure(said))
         if name not in PICKS:
             kind = Kind.PICK if name == "ExponentialMechanism" else Kind.PURE
             steps = None if name in OWN_CURVE else (Step(kind, whole, 1),)
@@ -48,8 +52,11 @@ class Cost:
         if name in BY_PICK:
             first = Step(first.kind, first.epsilon, min(first.times, len(release) + 1))
             counts = [Step(one.kind, one.epsilon, min(one.times, len(release))) for one in counts]
-        taken = (first, *counts)
-        return cls(min(whole, added(taken)), delta, added(taken), failure_of(name, said), taken)
+        return cls._by_steps(statement, (first, *counts), failure_of(name, said))
+
+    @classmethod
+    def _by_steps(cls, statement: Statement, taken: tuple[Step, ...], failure: Fraction) -> Cost:
+        return cls(min(statement.epsilon, added(taken)), statement.delta, added(taken), failure, taken)
 
     def covered(self, charge: Charge) -> bool:
         """Is it paid by one of its two prices?"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpselect.checking import picks, tops, unions
+from dpselect.checking import by_group, picks, tops, unions
 from dpselect.checking.balls import told
 from dpselect.checking.finding import Finding, fails, stated
 from dpselect.checking.numbers import Parameters, UnfitError
@@ -43,6 +43,8 @@ def _findings(release: Release) -> Iterator[Finding]:
         )
     elif name in PICKS:
         yield picks.composed(name, said, epsilon, delta, statement.bound)
+    elif name == by_group.NAME:
+        yield by_group.composed(said, epsilon, delta, statement.bound)
     elif name in NOISY:
         yield tops.noisy(name, said, epsilon, delta)
     elif name == DISCOVERED:
@@ -60,11 +62,24 @@ def _form(release: Release, said: Parameters) -> Iterator[Finding]:
         yield fails("it was made with draws for tests, which anybody can repeat: it is not private at all")
     if str(release.privacy.neighbors) != "add-remove" and name not in ONE_DRAW:
         yield fails(f"{name} promises something about add-remove neighbours only")
+    if release.groups is not None and name != by_group.NAME:
+        yield fails(f"{name} promises nothing about groups")
+    if _has_users(release) and not said.has("epsilon_per_group"):
+        yield fails("the groups have numbers of users, and nothing says how noisy these are")
     if _has_counts(release) and not any(said.has(one) for one in COUNTED_BY):
         yield fails("the items have counts, and nothing says how noisy these are")
     most = 1 if name in ONE_DRAW else said.of.get("k")
-    if name not in UNIONS and name != "Quantile" and not (isinstance(most, int) and len(release) <= most):
+    if (
+        name not in UNIONS
+        and name != "Quantile"
+        and not (isinstance(most, int) and max(release.found, default=0) <= most)
+    ):
         yield fails("there are more items than the statement speaks of")
+
+
+def _has_users(release: Release) -> bool:
+    groups = release.groups
+    return groups is not None and (groups.counted or any(group.users is not None for group in groups.shown))
 
 
 def _has_counts(release: Release) -> bool:

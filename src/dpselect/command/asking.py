@@ -83,7 +83,8 @@ def domain_of(args: argparse.Namespace) -> Domain | None:
     from dpselect import domain
 
     if args.domain is not None:
-        return domain.Listed(tuple(next(csv.reader([args.domain]), [])))
+        several = args.item is not None and len(args.item) > 1
+        return domain.Listed(_tuples(args.domain) if several else tuple(next(csv.reader([args.domain]), [])))
     if args.domain_from is not None:
         source, colon, column = args.domain_from.rpartition(":")
         if not (source and colon and column):
@@ -92,6 +93,38 @@ def domain_of(args: argparse.Namespace) -> Domain | None:
     if args.domain_range is not None:
         return domain.Span(*_ends(args.domain_range))
     return None if args.domain_size is None else domain.Size(args.domain_size)
+
+
+def listed(text: str | None) -> list[str] | None:
+    """Names between commas, as a line of CSV has them; None where nothing was given."""
+    return None if text is None else next(csv.reader([text], skipinitialspace=True), [])
+
+
+def _tuples(text: str) -> tuple[tuple[object, ...], ...]:
+    """Items of several columns, as lists in JSON."""
+    found = _json_list(text)
+    if found is None or not all(isinstance(item, list) for item in found):
+        must = "be a list of lists in JSON where items have several columns"
+        raise ParameterError("--domain", must, text, '[["DE", "tea"], ["SE", "milk"]]')
+    return tuple(tuple(item) for item in found if isinstance(item, list))
+
+
+def tuple_of(option: str, line: str) -> tuple[object, ...]:
+    """An item of several columns, as a list in JSON."""
+    found = _json_list(line)
+    if found is None:
+        raise ParameterError(option, "have a list in JSON in each line where items have several columns", line)
+    return tuple(found)
+
+
+def _json_list(text: str) -> list[object] | None:
+    import json
+
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None
 
 
 def _ends(text: str) -> tuple[int, int]:

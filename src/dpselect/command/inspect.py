@@ -24,7 +24,7 @@ def options(command: shared.Group) -> None:
     """What it understands."""
     shared.files(command, "CSV, JSON lines, Parquet, or DuckDB with --table")
     shared.users(command, required=False)
-    command.add_argument("--item", metavar="COLUMN", help="what is counted")
+    shared.key(command, "--item", "what is counted")
     shared.rows(command)
     shared.periods(command)
 

@@ -64,7 +64,10 @@ def options(command: argparse.ArgumentParser) -> None:
     data.add_argument("--epsilon", required=True, metavar="E", help="for all answers to all analysts together")
     data.add_argument("--delta", required=True, metavar="D", help="the same; half of it is set apart for composing")
     data.add_argument(
-        "--user", metavar="COLUMN", help="which column holds the users, so that no question takes another"
+        "--user",
+        action="append",
+        metavar="COLUMN",
+        help="which column holds the users, so that no question takes another; of several columns: once for each",
     )
     data.add_argument("--unit", metavar="TEXT", help="whom the promise is about (default: one user)")
     data.add_argument("--keep", metavar="SHARE", help="a share that analysts cannot use, such as 20%% (default: 0)")

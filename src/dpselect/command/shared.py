@@ -37,13 +37,20 @@ def files(command: Group, what: str = SOURCE) -> None:
 
 def users(group: Group, *, required: bool) -> None:
     """Who is protected."""
-    group.add_argument("--user", required=required, metavar="COLUMN", help="who: the unit that is protected")
+    key(group, "--user", "who: the unit that is protected", required=required)
+
+
+def key(group: Group, name: str, what: str, *, required: bool = False) -> None:
+    """One column, or several that say it together. A name may have any characters in it, so none stands between."""
+    group.add_argument(
+        name, action="append", required=required, metavar="COLUMN", help=f"{what}; of several columns: once for each"
+    )
 
 
 def users_and_items(group: Group, *, required: bool) -> None:
     """What a row says, and which rows."""
     users(group, required=required)
-    group.add_argument("--item", required=required, metavar="COLUMN", help="what is counted, by distinct users")
+    key(group, "--item", "what is counted, by distinct users", required=required)
     rows(group)
     periods(group)
     split(group)

@@ -20,6 +20,8 @@ examples:
       German visitors only, with noisy numbers of users, into a file.
   dpselect top films.csv --user user --item film -k 5 --epsilon 1 --delta 0 --domain-from titles.csv:film
       Exactly five of the films listed in another, public file, without any delta.
+  dpselect top plays.parquet --user user --item artist -k 10 --epsilon 1 --by country --counts
+      The ten artists of every country, at the price of one: a user counts in one country.
   dpselect top ratings.parquet --user user --item stars -k 2 --epsilon 1 --domain-range 1..5
       The two most used numbers of stars, one to five.
   dpselect top plays.parquet --user user --item artist --epsilon 1 --time at --period month --during 2026-10
@@ -61,6 +63,13 @@ def options(command: shared.Group) -> None:
     command.add_argument(
         "--weight-unit", metavar="X", help="what a user's total is rounded to (default 1, for a whole --at-most)"
     )
+    groups = command.add_argument_group("the same in every group")
+    groups.add_argument("--by", metavar="COLUMN[,COLUMN]", help="the k items of each value of these columns")
+    groups.add_argument("--groups", metavar="A,B,C", help="only these groups, shown in any case (one column)")
+    groups.add_argument(
+        "--max-groups-per-user", type=int, metavar="N", help="a user counts in N groups at most (default 1): the price"
+    )
+    groups.add_argument("--users", action="store_true", help="release a noisy number of users of each group shown too")
     shared.budget(command)
     shared.result(command)
 
@@ -69,8 +78,10 @@ def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer."""
     given: dict[str, Any] = {
         name: getattr(args, name)
-        for name in ("k", "counts", "k_bar", "method", "ranked", "within", "by_weight", "at_most", "weight_unit")
+        for name in ("k", "counts", "k_bar", "method", "ranked", "within", "max_groups_per_user", "users")
     }
+    given |= {name: getattr(args, name) for name in ("by_weight", "at_most", "weight_unit")}
+    given |= {"by": asking.listed(args.by), "groups": asking.listed(args.groups)}
 
     def ask(progress: Callable[[float | None], None]) -> Release:
         data = asking.dataset_of(args)

@@ -42,7 +42,7 @@ def options(command: shared.Group) -> None:
     shared.files(command)
     shared.users(command, required=True)
     either = command.add_mutually_exclusive_group(required=True)
-    either.add_argument("--item", metavar="COLUMN", help="the items")
+    shared.key(either, "--item", "the items")
     either.add_argument("--text", metavar="COLUMN", help="a text, whose tokens are the items")
     shared.rows(command)
     shared.periods(command)
@@ -71,8 +71,8 @@ def options(command: shared.Group) -> None:
     command.add_argument(
         "--popular",
         metavar="FILE",
-        help="public: items that are likely to be shared, best first, one a line (what stands before a tab); for the "
-        "greedy methods, of which auto then takes one",
+        help="public: items that are likely to be shared, best first, one a line (what stands before a tab; of several "
+        "columns a list in JSON); for the greedy methods, of which auto then takes one",
     )
     command.add_argument("--counts", action="store_true", help="noisy numbers of users too, for 1/4 of the price")
     command.add_argument(
@@ -87,7 +87,7 @@ def options(command: shared.Group) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer, which may be lines: a set loses nothing by that."""
-    most, popular, text = most_items(args.most), listed(args.popular), text_of(args)
+    most, popular, text = most_items(args.most), listed(args), text_of(args)
 
     given: dict[str, Any] = {"max_items_per_user": most, "method": args.method, "counts": args.counts}
     given |= {"shares": None if args.shares is None else args.shares.split(","), "popular": popular}
@@ -120,13 +120,15 @@ def text_of(args: argparse.Namespace) -> Text | None:
     return None
 
 
-def listed(path: str | None) -> list[str] | None:
+def listed(args: argparse.Namespace) -> list[Any] | None:
     """The items of a public file, one a line: what stands before a tab, so that a list of frequencies will do."""
+    path = args.popular
     if path is None:
         return None
     try:
         with open(path, encoding="utf-8") as file:
-            return [line.rstrip("\n").partition("\t")[0] for line in file]
+            lines = [line.rstrip("\n").partition("\t")[0] for line in file]
+            return lines if len(args.item or ()) < 2 else [asking.tuple_of("--popular", line) for line in lines]
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read", getattr(error, "strerror", None) or "it must be UTF-8 text") from None
 

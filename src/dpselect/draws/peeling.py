@@ -81,6 +81,7 @@ class Peel:
         self.reach = Reach.of(weights.candidates)
         self.order = nearest(weights, k, self.reach.exponent)
         self.near = weights if self.order is None else weights.pick(self.order)
+        self.logs = self.near.log_factors(_log)
         self.first = 0  # the best position with a candidate left
         self.taken: dict[int, int] = {}  # position -> how many of its candidates are gone
         self.moved: dict[tuple[int, int], int] = {}  # (position, slot) -> member: a Fisher-Yates shuffle, lazily
@@ -107,8 +108,8 @@ class Peel:
         self.end = self._window_end()
         window = slice(self.first, self.end)
         x = self.near.exponents(window, self.best)
-        if self.near.factors is not None:
-            x = x - np.array([_log(f) for f in self.near.factors[window]])
+        if self.logs is not None:
+            x = x - self.logs[window]
         self.copies = self._copies(window)
         x[self.copies == 0] = np.inf
         self.shift = float(x.min())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -34,7 +34,7 @@ class Weights:
     def __post_init__(self) -> None:
         if not LEAST_RATE < self.rate < LARGEST_RATE:
             raise ParameterError("epsilon / sensitivity", "be between 2^-900 and 2^900", "a value outside")
-        if self.factors is not None and not all(LEAST_RATE < f < LARGEST_RATE for f in self.factors):
+        if self.factors is not None and not all(LEAST_RATE < f < LARGEST_RATE for f in _different(self.factors)):
             raise ParameterError("delta", "be at least 2^-900", "a smaller value")
 
     def __len__(self) -> int:
@@ -53,6 +53,13 @@ class Weights:
         """Return a group's exact score."""
         value = self.scores[group]
         return Fraction(value) if isinstance(value, (float, Fraction)) else int(value)
+
+    def log_factors(self, log: Callable[[Fraction], float]) -> Floats | None:
+        """Compute the logarithm of every factor, of one that stands for many once."""
+        if self.factors is None:
+            return None
+        found = {id(factor): log(factor) for factor in _different(self.factors)}
+        return np.array([found[id(factor)] for factor in self.factors], dtype=np.float64)
 
     def pick(self, groups: npt.NDArray[np.intp]) -> Weights:
         """Keep some groups, in this order."""
@@ -82,6 +89,11 @@ class Weights:
             with np.errstate(over="ignore"):  # infinite means beyond every window
                 return np.asarray((float(reference) - scores) * rate, dtype=np.float64)
         return np.array([_near(self.rate * (reference - s)) for s in scores], dtype=np.float64)
+
+
+def _different(factors: Sequence[Fraction]) -> Iterable[Fraction]:
+    """The factors, one that stands for many candidates once."""
+    return {id(factor): factor for factor in factors}.values()
 
 
 def _near(number: Fraction) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.grouped_counts import GroupedCounts
     from dpselect.aggregates.histogram import Histogram
     from dpselect.aggregates.user_sets import UserSets
     from dpselect.aggregates.value_counts import Grid, UsersAt
@@ -64,6 +65,32 @@ class Engine(Protocol):
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves.
 
         There are fewer where the data hold fewer items; no data, no groups.
+        """
+        ...
+
+    def check_groups(self, groups: Domain) -> None:
+        """Refuse listed groups that do not fit the columns of groups.
+
+        That is before a row is read and before anything is paid.
+        """
+        ...
+
+    def top_by(
+        self,
+        rows: int,
+        max_groups_per_user: int,
+        groups: Domain | None = None,
+        *,
+        users: bool = False,
+        progress: Progress | None = None,
+    ) -> GroupedCounts:
+        """The `rows` items with the most distinct users of every group, as `top` would have them there.
+
+        A group is a value, or a combination of values, of the columns `by` with which the engine was opened; a row that
+        has a null (or NaN) there does not count. Every user keeps at most so many of their groups, those with the
+        smallest keyed hash of (key, user, group), and then, with a contribution bound D, at most D items in each of
+        them. Where groups are listed only they count, and each of them is there, with no rows if it has none. `users`
+        says whether numbers of users will be asked for.
         """
         ...
 

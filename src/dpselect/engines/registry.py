@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpselect.engines.port import Engine
@@ -11,6 +11,7 @@ from dpselect.engines.sources.files import refuse_newlines
 from dpselect.engines.sources.narwhals_frames import native
 from dpselect.engines.spark.source import is_spark
 from dpselect.engines.warehouse.source import is_warehouse
+from dpselect.keys import Key
 
 if TYPE_CHECKING:
     from dpselect.aggregates.totals import Totals
@@ -22,8 +23,8 @@ __all__ = ["Engine", "open_engine"]
 def open_engine(
     source: object,
     *,
-    user: str,
-    item: str,
+    user: Key,
+    item: Key,
     where: str | None = None,
     max_items_per_user: int | None = None,
     split: str | None = None,
@@ -31,6 +32,7 @@ def open_engine(
     newlines_in_values: bool = False,
     periods: Periods | None = None,
     totals: Totals | None = None,
+    by: Sequence[str] = (),
     key: bytes,
 ) -> Engine:
     """The engine for one question. Opening it reads the schema, never a row."""
@@ -44,6 +46,7 @@ def open_engine(
         "table": table,
         "periods": periods,
         "totals": totals,
+        "by": tuple(by),
         "key": key,
     }
     database = _database(source)

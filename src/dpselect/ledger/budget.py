@@ -22,6 +22,7 @@ from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.question import Question
 from dpselect.ledger.sharing import Shares, Sharing
 from dpselect.ledger.standing import Standing, check_one_period
+from dpselect.ledger.units import OneUnit
 from dpselect.parameters import Number, percent, rounded_down, rounded_up
 from dpselect.periods import periods_of
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, Steps
@@ -93,6 +94,7 @@ class Budget:
         epsilon = parameters.epsilon("epsilon", epsilon)
         self._promise = Promise.of(epsilon, parameters.probability("delta", delta, zero=True))
         self._taken = Taken()
+        self._unit = OneUnit()
         self._answers: dict[str, str] = {}  # archived, since whoever has a release may alter it
         self._lock = threading.Lock()
         self._home = here()
@@ -165,6 +167,7 @@ class Budget:
         """The answer, paid. What ends it once it is being asked leaves the ceiling taken: never too little."""
         self._check_process()
         check_one_period(question.periods)
+        self._unit.check(question.user)
         stored = self._stored(question, fresh=fresh)
         if stored is not None:
             return replace(stored, charged=self._receipt(asked, Spent(), repeated=True))

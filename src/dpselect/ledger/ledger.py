@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
@@ -73,7 +73,7 @@ class Ledger:
         *,
         keep: Number | None = None,
         unit: str | None = None,
-        user: str | None = None,
+        user: str | Sequence[str] | None = None,
         period: str | None = None,
         time: str | None = None,
         timezone: str | None = None,
@@ -81,10 +81,10 @@ class Ledger:
         """Promise (epsilon, delta) for all answers about the data, to all analysts together; or change the total.
 
         `keep` is a share that analysts cannot use. `unit` says whom the promise is about (default: one user), and
-        `user` which column holds them, so that no question takes another. With a `period` ("day", "week", "month",
-        "quarter" or "year" of `timezone`, by default UTC) the promise is for each period by itself; `time` names the
-        column that says in which one a row is. What is left out stays as it is. All but `keep` and the total cannot
-        change once a question was asked.
+        `user` which column holds them, or which columns together, so that no question takes another. With a `period`
+        ("day", "week", "month", "quarter" or "year" of `timezone`, by default UTC) the promise is for each period by
+        itself; `time` names the column that says in which one a row is. What is left out stays as it is. All but `keep`
+        and the total cannot change once a question was asked.
 
         The total may be changed at any time, also by an owner who saw answers: up, or down to what is used. How the
         account composes is settled when it is made (docs/composing.md); one of an earlier version, which added up,

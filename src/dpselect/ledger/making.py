@@ -10,7 +10,8 @@ from dpselect.accounting.promise import Promise
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.account import clean_name
 from dpselect.ledger.charge import Charge, short
-from dpselect.ledger.standing import USER, DataAccount, Used
+from dpselect.ledger.standing import DataAccount, Used
+from dpselect.ledger.units import text_given, usual_unit
 from dpselect.parameters import Number, one_of, part
 from dpselect.periods import SORTS, UTC, zone_of
 
@@ -40,12 +41,10 @@ class Given:
         kept = None if keep is None else part("keep", keep, SHARE)
         if kept is not None and not 0 <= kept < 1:
             raise ParameterError("keep", SHARE, came(keep))
-        columns = {"user": user, "time": time}
-        for name, column in columns.items():
-            if column is not None and not (isinstance(column, str) and column.strip()):
-                raise ParameterError(name, "be the name of a column", came(column))
+        if time is not None and not (isinstance(time, str) and time.strip()):
+            raise ParameterError("time", "be the name of a column", came(time))
         unit = None if unit is None else clean_name("unit", unit)
-        return Given(kept, unit, user, period, time, timezone)  # type: ignore[arg-type] # texts, as was looked at
+        return Given(kept, unit, text_given(user), period, time, timezone)
 
     def account(
         self, dataset: str, total: Charge, before: DataAccount | None, used: Sequence[Used], *, asked: bool
@@ -64,9 +63,9 @@ class Given:
         if period is not None and time is None:
             raise ParameterError("time", "name the column that says when, where there is a period", "nothing")
         zone = None if period is None else self.timezone or made.timezone or UTC
-        usual = usual_unit(period) if made.unit == usual_unit(made.period) else made.unit
-        unit = self.unit or usual
-        made = replace(made, unit=unit, user=self.user or made.user, period=period, time=time, timezone=zone)
+        user = self.user or made.user
+        usual = usual_unit(user, period) if made.unit == usual_unit(made.user, made.period) else made.unit
+        made = replace(made, unit=self.unit or usual, user=user, period=period, time=time, timezone=zone)
         made = made if self.keep is None else replace(made, keep=self.keep)
         if asked and before is not None:
             for name, was in before.fixed.items():
@@ -76,11 +75,6 @@ class Given:
                     hint = "make an account of another name"
                     raise ParameterError(name, f"{must}, since questions were asked under it", came(now), hint)
         return made
-
-
-def usual_unit(period: str | None) -> str:
-    """Whom a promise is about that says nothing else."""
-    return USER if period is None else f"{USER} in one {period}"
 
 
 def changed(promise: Promise, total: Charge, used: Sequence[Used]) -> Promise:

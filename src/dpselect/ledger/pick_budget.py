@@ -115,6 +115,8 @@ class PickBudget(Budget):
         check_one_period(question.periods)
         taking = self._accountant.question(self._cost(asked))
         deposit = self._deposit
+        if deposit is None:
+            self._unit.check(question.user)
 
         def answer() -> Release:
             if deposit is not None:

@@ -24,7 +24,7 @@ class Question:
 
     text: str
     repeatable: bool
-    user: str | None = None  # the column that says whose a row is
+    user: str | None = None  # the text of the column, or columns, that say whose a row is
     periods: Periods | None = None  # that it is about
 
 

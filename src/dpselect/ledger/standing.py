@@ -11,10 +11,10 @@ from dpselect.accounting.two_prices import Price
 from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, Account
 from dpselect.ledger.charge import ZERO, Ceiling, Charge
+from dpselect.ledger.units import USER, several, shown
 from dpselect.parameters import percent, rounded_down, rounded_up
 from dpselect.periods import Periods
 
-USER = "one user"
 FIXED = ("unit", "user", "period", "time", "timezone")
 
 
@@ -168,10 +168,16 @@ def charged_periods(data: DataAccount, during: Periods | None) -> tuple[str, ...
 
 
 def check_user(data: DataAccount, user: str | None) -> None:
-    """Where an account says which column holds its users, no other may be taken for them."""
+    """Where an account says which column holds its users, no other may be taken for them.
+
+    Several columns together are a unit of their own, for which only an account pays that names them.
+    """
     if data.user is not None and user != data.user:
-        must = f"be {data.user!r}, which the account of {data.dataset!r} is about"
-        raise ParameterError("user", must, "nothing" if user is None else came(user))
+        must = f"be {shown(data.user)}, which the account of {data.dataset!r} is about"
+        raise ParameterError("user", must, shown(user))
+    if data.user is None and several(user) is not None:
+        hint = "`dpselect ledger data --user A --user B` makes an account that is about their combinations"
+        raise ParameterError("user", f"be one column, as the account of {data.dataset!r} names none", shown(user), hint)
 
 
 def check_one_period(during: Periods | None) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.set_union.shaped import ShapedPolicy, ShapedWeighted
     from dpselect.mechanisms.set_union.sips import SIPS
     from dpselect.mechanisms.set_union.weighted import WeightedGaussian, WeightedLaplace
+    from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup
     from dpselect.mechanisms.top_k.discover import DiscoverThenPeel
     from dpselect.mechanisms.top_k.gamma import GammaMechanism
     from dpselect.mechanisms.top_k.limited_domain import ChosenKBar, LimitedDomain
@@ -48,6 +49,7 @@ _HOMES = {
     "JointSequence": "joint.sequence",
     "JointSet": "joint.set",
     "LimitedDomain": "top_k.limited_domain",
+    "LimitedDomainByGroup": "top_k.by_group",
     "LimitedDomainGaussian": "top_k.noisy_limited_domain",
     "LimitedDomainLaplace": "top_k.noisy_limited_domain",
     "Mechanism": "port",
@@ -86,6 +88,7 @@ __all__ = [
     "JointSequence",
     "JointSet",
     "LimitedDomain",
+    "LimitedDomainByGroup",
     "LimitedDomainGaussian",
     "LimitedDomainLaplace",
     "Mechanism",

@@ -45,7 +45,7 @@ class QuantileQuery(OfValues):
     """
 
     verb: ClassVar[str] = "quantile"
-    unfit: ClassVar[tuple[str, ...]] = ("split", "max_items_per_user")
+    unfit: ClassVar[tuple[str, ...]] = ("columns", "split", "max_items_per_user")
 
     q: Any = MEDIAN
     bounds: Any

@@ -57,6 +57,11 @@ class Rows(Protocol):
         ...
 
     @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The columns of items, where they have several."""
+        ...
+
+    @property
     def words(self) -> Words | None:
         """Which n-grams are the items, where they are those of a text."""
         ...
@@ -115,6 +120,8 @@ class Query(ABC):
         if rows.words is not None:
             hint = "for the words of a message use item= and split=' '"
             raise ParameterError("item", f"be no Text for {self.verb}, which counts items", "a Text", hint)
+        if "columns" in self.unfit and rows.columns is not None:
+            raise ParameterError("item", f"be one column for a {self.verb}", f"{len(rows.columns)} of them")
         for name in self.unfit:
             if getattr(rows, name) is not None:
                 raise ParameterError(name, f"be left out for a {self.verb}", came(getattr(rows, name)))
@@ -207,8 +214,6 @@ def _plain(name: str, value: object) -> Json:
         from dpselect.release import typed
 
         items: tuple[object, ...] = value.items if isinstance(value, Listed) else tuple(value)  # type: ignore[arg-type]
-        if any(isinstance(item, tuple) for item in items):
-            raise ParameterError(name, "hold items of one value each to be written as JSON", "a tuple")
         return [typed.label(item) for item in items]
     if isinstance(value, Span):
         return {"start": value.start, "stop": value.stop}
@@ -223,7 +228,7 @@ def _plain(name: str, value: object) -> Json:
 
 
 def _parsed(name: str, value: Json) -> object:
-    if name in ("domain", "popular") and isinstance(value, list):
+    if name in ("domain", "popular", "groups") and isinstance(value, list):
         return [_item(name, one) for one in value]
     if name == "domain" and isinstance(value, dict):
         if set(value) != {"start", "stop"}:
@@ -237,12 +242,21 @@ def _parsed(name: str, value: Json) -> object:
 
 
 def _item(name: str, value: Json) -> object:
-    """An item as `to_dict` wrote it: what JSON has no type for as [kind, text]."""
+    """An item as `to_dict` wrote it: what JSON has no type for as [kind, text], a tuple as ["tuple", values]."""
+    try:
+        if isinstance(value, list) and len(value) == 2 and value[0] == "tuple" and isinstance(value[1], list):
+            if len(value[1]) < 2:
+                raise ValueError("no tuple of a few columns")
+            return tuple(map(_one, value[1]))
+        return _one(value)
+    except (ValueError, TypeError, KeyError, ArithmeticError):
+        must = 'hold items in JSON types, [kind, text], or ["tuple", [value, ...]]'
+        raise ParameterError(name, must, "something else") from None
+
+
+def _one(value: Json) -> object:
     from dpselect.release import typed
 
-    try:
-        if isinstance(value, list) and (len(value) != 2 or not all(isinstance(part, str) for part in value)):
-            raise TypeError
-        return typed.read(value)
-    except (ValueError, TypeError, KeyError, ArithmeticError):
-        raise ParameterError(name, "hold items in JSON types, or [kind, text]", "something else") from None
+    if isinstance(value, list) and (len(value) != 2 or not all(isinstance(part, str) for part in value)):
+        raise TypeError
+    return typed.read(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,6 +13,7 @@ from dpselect.accounting.two_prices import Price
 from dpselect.domain import Domain, domain_of, most_items, refuse_more
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
+from dpselect.keys import key_of, names
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.methods import AUTO
@@ -32,6 +33,8 @@ LEAST_EPSILON_OF_A_SET = Fraction(3, 10)
 MOST_PER_EPSILON = 30  # k / epsilon up to which a whole set is drawn although delta lets peeling compose
 FEWEST_TO_DISCOVER = 20
 MOST_OF_LIMITED_DOMAIN = 30  # k / epsilon up to which bottom is low enough
+
+OF_GROUPS = ("by", "groups", "max_groups_per_user", "users")
 
 KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
 KNOWN_SET = "The domain is given, and k of its items are chosen all at once; unseen items take part with count 0."
@@ -70,6 +73,10 @@ class TopKQuery(Query):
     by_weight: str | None = None
     at_most: Number | None = None
     weight_unit: Number | None = None
+    by: Sequence[str] | str | None = None
+    groups: object = None
+    max_groups_per_user: int | None = None
+    users: bool = False
     epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
     delta_threshold: Number | None = field(default=None, metadata=INNER)
     plan: Plan = field(init=False, repr=False, compare=False)
@@ -77,6 +84,7 @@ class TopKQuery(Query):
     def __post_init__(self) -> None:
         parameters.flag("counts", self.counts)
         parameters.flag("ranked", self.ranked)
+        self._settle_groups()
         domain = None if self.domain is None else domain_of(self.domain)
         settle(self, domain=domain)
         if self.max_items_per_user is not None:
@@ -93,7 +101,7 @@ class TopKQuery(Query):
         if any(value is not None for value in weights.values()):
             from dpselect.queries.top_k_weights import checked
 
-            totals = checked(weights, method=method, within=self.within)
+            totals = checked(weights, method=method, within=self.within, by=self.by)
             settle(self, totals=totals, **totals.said)
         if self.epsilon_per_pick is not None and method not in (AUTO, PEELING, LIMITED):
             raise ParameterError("epsilon", f"be given for {method}, which makes no picks", "nothing")
@@ -108,6 +116,34 @@ class TopKQuery(Query):
 
             plan = by_weights(plan, self.totals)
         settle(self, plan=plan, k=plan.selector.k, k_bar=None if self.k_bar is None else plan.k_bar)
+
+    def _settle_groups(self) -> None:
+        """What is asked of groups; nothing where there are none."""
+        parameters.flag("users", self.users)
+        if self.by is None:
+            for name in ("groups", "max_groups_per_user"):
+                if getattr(self, name) is not None:
+                    raise ParameterError("by", f"be given where {name} is", "nothing")
+            if self.users:
+                raise ParameterError("by", "be given where users is: it is the number of users of a group", "nothing")
+            return
+        for name in ("within", "epsilon_per_pick"):
+            if getattr(self, name) is not None:
+                raise ParameterError(name, "be left out where by is given", "both")
+        if not self.ranked:
+            raise ParameterError("ranked", "be left out where by is given: the items of a group come in order", False)
+        most = 1 if self.max_groups_per_user is None else self.max_groups_per_user
+        settle(self, by=names(key_of("by", self.by)))
+        settle(self, max_groups_per_user=parameters.whole("max_groups_per_user", most, least=1))
+        if self.groups is not None:
+            from dpselect.queries.top_k_by import groups_of
+
+            settle(self, groups=groups_of(self.groups))
+
+    @property
+    def listed_groups(self) -> Domain | None:
+        """The groups, where they are listed."""
+        return self.groups  # type: ignore[return-value] # __post_init__ has read it
 
     def _settle_pick(self, domain: Domain | None) -> None:
         """The price of a pick, exact, and nothing else in its place."""
@@ -125,7 +161,7 @@ class TopKQuery(Query):
     @property
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
-        weights = {} if self.totals is None else self.totals.said
+        weights: dict[str, object] = {} if self.totals is None else self.totals.said
         if self.epsilon_per_pick is not None:
             of = {"k": self.k, "domain": self.domain, "counts": self.counts, "k_bar": self.plan.k_bar}
             price = {"epsilon_per_pick": self.epsilon_per_pick, "delta_threshold": self.delta_threshold}
@@ -140,6 +176,7 @@ class TopKQuery(Query):
             "method": self.plan.method,
             **({} if self.within is None else {"within": self.within}),
             **weights,
+            **({} if self.by is None else {name: getattr(self, name) for name in OF_GROUPS}),
         }
 
     def ready(self, engine: Engine) -> Ready:
@@ -150,6 +187,9 @@ class TopKQuery(Query):
     def _ready(self, engine: Engine) -> Ready:
         """By the items of every user, by those of k_bar + 1 items with most users, or by all of a domain that fits."""
         plan, domain = self.plan, self.known
+        own = plan.asked_of(engine)
+        if own is not None:
+            return own
         if plan.of_sets:
             engine.check_sets()
             return lambda draws, progress: plan.select(engine.contributions(progress=progress), draws, progress)
@@ -162,11 +202,11 @@ class TopKQuery(Query):
 
     def spent(self, release: Release) -> ApproxDP:
         """What an answer cost: picks that were not made may be saved."""
-        return self.plan.spent(len(release))
+        return self.plan.spent(release.found)
 
     def steps(self, release: Release) -> tuple[Steps, ...]:
         """The steps that an answer took."""
-        return self.plan.steps(len(release))
+        return self.plan.steps(release.found)
 
     def price_at(self, order: int | None) -> Price:
         """What any answer costs at most an account of this Rényi order."""
@@ -186,6 +226,8 @@ class TopKQuery(Query):
     def _planned(self, method: str, domain: Domain | None, epsilon: Fraction) -> Plan:
         """The mechanism, and the price of all of it."""
         delta = Fraction(self.delta)  # type: ignore[arg-type]
+        if self.by is not None:
+            return self._by_group(method, domain, epsilon, delta)
         bound, why = self.max_items_per_user, ""
         if domain is not None:
             self._check_known(domain)
@@ -215,6 +257,25 @@ class TopKQuery(Query):
         if method in (AUTO, LIMITED):
             return self._limited(epsilon, delta)
         return self._noised(method, epsilon, delta)
+
+    def _by_group(self, method: str, domain: Domain | None, epsilon: Fraction, delta: Fraction) -> Plan:
+        """In every group: by limited domain, at the price of the groups that one user counts in."""
+        from dpselect.queries.top_k_by import Asked, plan_by_group
+
+        if domain is not None:
+            hint = "groups= lists groups; where='item IN (...)' keeps some items"
+            raise ParameterError("domain", "be left out where by is given", came(domain), hint)
+        if method not in (AUTO, LIMITED):
+            raise ParameterError("method", f"be auto or {LIMITED} where by is given", came(method))
+        return plan_by_group(
+            Asked(by=tuple(self.by or ()), groups=self.listed_groups, counts=self.counts, users=self.users),
+            k=self.k,
+            epsilon=epsilon,
+            delta=delta,
+            max_groups_per_user=self.max_groups_per_user or 1,
+            k_bar=self.k_bar,
+            max_items_per_user=self.max_items_per_user,
+        )
 
     def _near_enough(self, method: str, domain: Domain | None) -> Plan:
         """The plan whose price follows from what was asked of it; of several the one that costs least."""

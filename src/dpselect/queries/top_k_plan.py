@@ -27,8 +27,10 @@ from dpselect.release.release import Ended, Item, Release, Statement
 from dpselect.release.scale import USERS, Scale
 
 if TYPE_CHECKING:
+    from dpselect.engines.port import Engine
     from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
     from dpselect.mechanisms.top_k.peeling import Peeling
+    from dpselect.queries.query import Ready
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,12 +80,16 @@ class Plan(ABC):
     def select(self, aggregate: Any, draws: Draws, progress: Progress | None = None) -> Release:
         """The answer for counts, or for the items of every user."""
 
-    def steps(self, found: int) -> tuple[Steps, ...]:  # noqa: ARG002 - only picks can be saved
-        """The steps that an answer of `found` items took."""
+    def asked_of(self, engine: Engine) -> Ready | None:  # noqa: ARG002 - most ask what the data of all methods have
+        """How an engine answers it, where that is a question of its own."""
+        return None
+
+    def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:  # noqa: ARG002 - only picks can be saved
+        """The steps that an answer took; `found` are its items, of each group by itself that has any."""
         return self.privacy.steps
 
-    def spent(self, found: int) -> ApproxDP:  # noqa: ARG002
-        """What an answer of `found` items costs."""
+    def spent(self, found: Sequence[int]) -> ApproxDP:  # noqa: ARG002
+        """What such an answer costs."""
         return self.privacy.approx
 
     def price_at(self, order: int | None) -> Price:
@@ -92,7 +98,7 @@ class Plan(ABC):
 
     def cost_at(self, release: Release, order: int | None) -> Price:
         """What an answer cost it."""
-        return of_outcome(self.privacy, self.steps(len(release)), order)
+        return of_outcome(self.privacy, self.steps(release.found), order)
 
 
 @dataclass(frozen=True)
@@ -155,15 +161,16 @@ class Picks(Plan):
             accuracy=good + told.accuracy,
         )
 
-    def steps(self, found: int) -> tuple[Steps, ...]:
-        """The steps that an answer of `found` items took, read from the answer alone. Bottom is a pick like any."""
+    def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:
+        """The steps that an answer took, read from the answer alone. Bottom is a pick like any."""
         picks, *counts = self.privacy.steps
-        missing = max(0, self.selector.k - found - 1)
-        steps = [Steps(picks.value, picks.times - missing), *(Steps(c.value, min(found, c.times)) for c in counts)]
+        items = sum(found)
+        missing = max(0, self.selector.k - items - 1)
+        steps = [Steps(picks.value, picks.times - missing), *(Steps(c.value, min(items, c.times)) for c in counts)]
         return tuple(s for s in steps if s.times)
 
-    def spent(self, found: int) -> ApproxDP:
-        """What an answer of `found` items costs: no more than its steps added up, and never less than the whole delta.
+    def spent(self, found: Sequence[int]) -> ApproxDP:
+        """What an answer costs: no more than its steps added up, and never less than the whole delta.
 
         Why the epsilon of picks that were not made may be kept, and delta may not: docs/budgets.md.
         """

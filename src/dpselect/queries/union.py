@@ -205,6 +205,8 @@ def bound_at(places: Any, chooser: Quantile, draws: Draws) -> int:
 def plainly(label: object) -> tuple[str, bool, Any]:
     """Where a label stands among its like: text by its characters, numbers and times by their size."""
     kind = type(label).__qualname__
+    if isinstance(label, tuple):
+        return kind, False, tuple(map(plainly, label))
     if not isinstance(label, ORDERED) or (isinstance(label, float) and math.isnan(label)):
         return kind, True, repr(label)
     return kind, False, label

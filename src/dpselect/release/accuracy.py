@@ -109,6 +109,12 @@ def counts_apart(width: int, most: int | None, scale: Scale = USERS) -> Accuracy
     return Accuracy((said,), {"width_of_counts": scale.value(width)})
 
 
+def users_of_groups(width: int) -> Accuracy:
+    """Of the noisy numbers of users of groups."""
+    said = f"The number of users that count in a group lies from low to high: group_users and {width:,} less or more."
+    return Accuracy((said,), {"width_of_group_users": width})
+
+
 def counts_together(width: int, most: int | None) -> Accuracy:
     """Of the noisy counts that chose the items: luck has raised them, so the interval must hold for all at once."""
     said = (

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from typing import Any
 
 from dpselect.privacy import Neighbors
 from dpselect.release import typed
 from dpselect.release.accuracy import Accuracy
+from dpselect.release.formatting import Json
+from dpselect.release.groups import Group, Groups
 from dpselect.release.release import Ended, Item, Kind, Release, Statement
 
 FORM = 3  # 1 had neither accuracy nor intervals of counts, 2 did not say what kind of release it is
@@ -19,7 +22,7 @@ def archived(release: Release) -> str:
     return json.dumps(
         {
             "form": FORM,
-            "items": [[typed.label(i.item), i.rank, i.count, i.low, i.high] for i in release.items],
+            "items": [_row(item) for item in release.items],
             "kind": str(release.kind),
             "counted": release.counted,
             "ended": str(release.ended),
@@ -33,6 +36,7 @@ def archived(release: Release) -> str:
             "sentences": list(statement.sentences),
             "unit": statement.unit,
             "accuracy": [list(accuracy.sentences), typed.named(accuracy.numbers)],
+            **({} if release.groups is None else {"groups": _groups(release.groups)}),
         },
         ensure_ascii=False,
         separators=(",", ":"),
@@ -55,11 +59,37 @@ def restored(text: str) -> Release:
     )
     said, numbers = found["accuracy"]
     return Release(
-        items=tuple(Item(typed.read(item), *rest) for item, *rest in found["items"]),
+        items=tuple(_item(row) for row in found["items"]),
         kind=Kind(found["kind"]),
         counted=found["counted"],
         ended=Ended(found["ended"]),
         privacy=statement,
         secure=found["secure"],
         accuracy=Accuracy(tuple(said), typed.names(numbers)),
+        groups=_read_groups(found["groups"]) if "groups" in found else None,
     )
+
+
+def _row(item: Item) -> list[Json]:
+    row: list[Json] = [typed.label(item.item), item.rank, item.count, item.low, item.high]
+    return [*row, [typed.label(one) for one in item.group]] if item.group else row
+
+
+def _item(row: list[Any]) -> Item:
+    label, rank, count, low, high, *group = row
+    return Item(typed.read(label), rank, count, low, high, tuple(map(typed.read, *group)) if group else ())
+
+
+def _groups(groups: Groups) -> dict[str, Json]:
+    shown: list[Json] = [
+        [[typed.label(one) for one in group.values], str(group.ended), group.users, group.low, group.high]
+        for group in groups.shown
+    ]
+    return {"columns": list(groups.columns), "shown": shown, "counted": groups.counted}
+
+
+def _read_groups(found: dict[str, Any]) -> Groups:
+    shown = (
+        Group(tuple(map(typed.read, values)), Ended(ended), *numbers) for values, ended, *numbers in found["shown"]
+    )
+    return Groups(tuple(found["columns"]), tuple(shown), found["counted"])

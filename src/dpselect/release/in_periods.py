@@ -18,7 +18,7 @@ def in_periods(release: Release, periods: Periods, now: datetime.datetime | None
     now = datetime.datetime.now(datetime.UTC) if now is None else now
     said = release.privacy
     sentences = (*said.sentences, *_whose(said, periods), *_open(periods, now))
-    return replace(release, privacy=replace(said, unit=f"user in one {periods.sort}", sentences=sentences))
+    return replace(release, privacy=replace(said, unit=f"{said.unit} in one {periods.sort}", sentences=sentences))
 
 
 def _whose(said: Statement, periods: Periods) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
@@ -11,15 +12,19 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
 from dpselect.release.formatting import Json
+from dpselect.release.item_columns import cells_of, names_of
 from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
 from dpselect.release.table import HEAD, Leaflet, Table, Tabular
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from dpselect.release.groups import Groups
+
 __all__ = ["Accuracy", "Ended", "Item", "Kind", "Receipt", "Release", "Statement"]
 
 GOOD = f"how good it is (each line {TIMES} times of 100):"
+NOT_SECURE = "NOT SECURE: made with draws for tests, do not publish"
 Place = str | os.PathLike[str]
 
 
@@ -29,7 +34,8 @@ class Release(Tabular):
 
     `kind` says what the items are to each other, `counted` whether noisy counts were asked for (also where no item was
     found), and `ended` why there are no more. `secure` is False where the draws were made for tests. `charged` is the
-    receipt of a budget, which may be less than the statement's price. A release is a sequence of its items.
+    receipt of a budget, which may be less than the statement's price. Asked by group, `groups` has those that are
+    shown, and the items come group after group. A release is a sequence of its items.
     """
 
     items: tuple[Item, ...]
@@ -40,6 +46,7 @@ class Release(Tabular):
     ended: Ended = Ended.FULL
     charged: Receipt | None = None
     accuracy: Accuracy = NOTHING
+    groups: Groups | None = None
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self.items)
@@ -68,6 +75,13 @@ class Release(Tabular):
     def complete(self) -> bool:
         """Are there as many items as were asked for? False where bottom, or a lack of discovered items, came first."""
         return self.ended is Ended.FULL
+
+    @property
+    def found(self) -> tuple[int, ...]:
+        """How many items there are, of each group by itself that has any where the question was asked by group."""
+        if self.groups is None:
+            return (len(self.items),)
+        return tuple(Counter(item.group for item in self.items).values())
 
     # ---- other forms --------------------------------------------------------------------------------------
 
@@ -124,9 +138,11 @@ class Release(Tabular):
     def to_columns(self) -> dict[str, list[object]]:
         """Columns rank (but of a set), item and, where counts were released, count, low, high; quantiles: q, value.
 
-        Where items were selected by a weight the counts are sums, and the column is called so.
+        Items of several columns have one under the name of each. By group, the columns of groups come first. Where
+        items were selected by a weight the counts are sums, and the column is called so.
         """
-        columns: dict[str, list[object]] = {self._name: formatting.column(self.labels)}
+        groups, cells = self.groups, cells_of(self.labels, self._names)
+        columns: dict[str, list[object]] = {name: formatting.column(values) for name, values in cells.items()}
         if self._asked:
             return {"q": [float(q) for q in self._asked], **columns}
         if self.ranked:
@@ -134,7 +150,10 @@ class Release(Tabular):
         if self.counted:
             columns[self._count] = [item.count for item in self.items]
             columns |= {name: [getattr(item, name) for item in self.items] for name in self._ends}
-        return columns
+        if groups is None:
+            return columns
+        users = {"group_users": groups.users_of(self.items)} if groups.counted else {}
+        return {**groups.to_columns(self.items, self._names), **columns, **users}
 
     def plot(self, path: Place | None = None) -> Figure:
         """A bar plot of the noisy counts, a matplotlib figure that a notebook shows; saved where a path is given."""
@@ -175,9 +194,10 @@ class Release(Tabular):
             price = [f"spent: {self.privacy.promise}"]
         else:
             price = [f"promise: {self.privacy.promise}", f"charged: {self.charged.sentence}"]
-        names = [formatting.text(label) for label in self.labels]
+        cells = cells_of(self.labels, self._names)
+        names = {name: [formatting.text(value) for value in values] for name, values in cells.items()}
         return Leaflet(
-            table=Table({**self.to_columns(), self._name: names}, left=() if self._asked else (self._name,)),
+            table=self._table(names),
             outcome=self._outcome(),
             good=GOOD,
             accuracy=self.accuracy.sentences,
@@ -185,9 +205,25 @@ class Release(Tabular):
             how=self.privacy.sentences,
         )
 
+    def _table(self, names: dict[str, list[str]]) -> Table:
+        """For a person. A group's values stand beside its first item only."""
+        columns: dict[str, list[Any]] = {**self.to_columns(), **names}
+        if self.groups is None:
+            return Table(columns, left=() if self._asked else self._names)
+        of = list(self.groups.to_columns(self.items, self._names))
+        first = [not place or item.group != self.items[place - 1].group for place, item in enumerate(self.items)]
+        once = [*of, "group_users"] if self.groups.counted else of
+        shown = {
+            name: [cell if start else "" for cell, start in zip(columns[name], first, strict=True)] for name in once
+        }
+        return Table({**columns, **shown}, left=(*of, *self._names))
+
     def _outcome(self) -> list[str]:
         """What the reader must know beside the table. It depends on how many items came back, and on nothing else."""
-        lines: list[str] = []
+        if self.groups is not None:
+            lines = [self.groups.outcome(self.items)]
+            return lines if self.secure else [*lines, NOT_SECURE]
+        lines = []
         wanted = self.privacy.parameters.get("k")
         if not self.complete:
             found = f"{len(self)} items" if wanted is None else f"{len(self)} of at most {wanted} items"
@@ -199,7 +235,7 @@ class Release(Tabular):
             fewer = ", fewer k" if wanted is not None else ""
             lines.append(f"what to look at: the filter and the column of items, a larger epsilon or delta{fewer}")
         if not self.secure:
-            lines.append("NOT SECURE: made with draws for tests, do not publish")
+            lines.append(NOT_SECURE)
         return lines
 
     # ---- what kind of table it is -------------------------------------------------------------------------
@@ -221,8 +257,8 @@ class Release(Tabular):
         return q if isinstance(q, tuple) else ()
 
     @property
-    def _name(self) -> str:
-        return "value" if self._asked else "item"
+    def _names(self) -> tuple[str, ...]:
+        return ("value",) if self._asked else names_of(self.privacy.parameters)
 
     @property
     def _ends(self) -> tuple[str, ...]:

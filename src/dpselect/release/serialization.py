@@ -20,6 +20,9 @@ from dpselect.privacy import Neighbors
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.formatting import Json
+from dpselect.release.groups import Groups, exact_group, values_of
+from dpselect.release.groups import parsed as parsed_groups
+from dpselect.release.item_columns import check_labels
 from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
 
 MUST = "be the JSON of a release, or the path of a file with it"
@@ -37,6 +40,7 @@ def to_dict(
     ended: Ended,
     charged: Receipt | None,
     accuracy: Accuracy,
+    groups: Groups | None,
 ) -> dict[str, Json]:
     """The fields of a release in JSON types only."""
     exact: dict[str, Json] = {
@@ -47,7 +51,8 @@ def to_dict(
     }
     found: dict[str, Json] = {
         "items": [
-            _row(item, q, _counted(privacy)) for item, q in zip(items, _shares(kind, privacy, len(items)), strict=True)
+            _row(item, q, groups, _counted(privacy))
+            for item, q in zip(items, _shares(kind, privacy, len(items)), strict=True)
         ],
         "kind": str(kind),
         "counted": counted,
@@ -57,6 +62,8 @@ def to_dict(
         "privacy": privacy.to_dict(),
         "secure": secure,
     }
+    if groups is not None:
+        found |= {"by": list(groups.columns), "groups": groups.to_dict(), "users": groups.counted}
     if charged is not None:
         found["charged"] = charged.to_dict()
         exact["charged"] = [charged.sentence, typed.named(charged.numbers)]
@@ -75,6 +82,8 @@ def parsed(text: str | os.PathLike[str]) -> dict[str, Any]:
 def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
     said, exact, charged = found["privacy"], found["exact"], found["exact"].get("charged")
     kind, ended = Kind(found["kind"]), Ended(found["ended"])
+    groups = _groups(found)
+    columns = () if groups is None else groups.columns
     if flag("complete", found["complete"]) is not (ended is Ended.FULL):
         raise ValueError("it says that it is complete and that it is not")
     privacy = Statement(
@@ -87,10 +96,13 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
         sentences=_sentences(said["statement"]),
         unit=_text(said["unit"]),
     )
-    items = tuple(_item(row, _counted(privacy)) for row in found["items"])
+    items = tuple(_item(row, columns, _counted(privacy)) for row in found["items"])
+    if groups is not None and not {item.group for item in items} <= {group.values for group in groups.shown}:
+        raise ValueError("an item of a group that is not shown")
     if privacy.epsilon < 0 or not 0 <= privacy.delta < 1:
         raise ValueError("no promise")
     _shares(kind, privacy, len(items))
+    check_labels(privacy.parameters, [item.item for item in items])
     return {
         "items": items,
         "kind": kind,
@@ -100,7 +112,15 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
         "secure": flag("secure", found["secure"]),
         "charged": None if charged is None else Receipt(_text(charged[0]), typed.names(charged[1])),
         "accuracy": Accuracy(_sentences(found["accuracy"]["statement"]), typed.names(exact["accuracy"])),
+        "groups": groups,
     }
+
+
+def _groups(found: Mapping[str, Any]) -> Groups | None:
+    """The groups that are shown, where the question was asked by group."""
+    if "by" not in found:
+        return None
+    return parsed_groups(found["groups"], _sentences(found["by"]), _whole, counted=flag("users", found["users"]))
 
 
 def _content(text: str | os.PathLike[str]) -> str:
@@ -121,8 +141,9 @@ def _counted(privacy: Statement) -> str:
     return COUNT if privacy.parameters.get("by_weight") is None else "sum"
 
 
-def _row(item: Item, q: float | None, counted: str) -> dict[str, Json]:
-    row: dict[str, Json] = {"item": formatting.plain(item.item), "rank": item.rank}
+def _row(item: Item, q: float | None, groups: Groups | None, counted: str) -> dict[str, Json]:
+    row: dict[str, Json] = {} if groups is None else {"group": groups.named(item.group), **exact_group(item.group)}
+    row |= {"item": formatting.plain(item.item), "rank": item.rank}
     label = item.item if item.item is UNSEEN else formatting.scalar(item.item)
     if not typed.plain_is_exact(label):
         row["exact"] = typed.label(label)
@@ -132,10 +153,11 @@ def _row(item: Item, q: float | None, counted: str) -> dict[str, Json]:
     return row if q is None else {**row, "q": q}
 
 
-def _item(row: Mapping[str, Any], counted: str) -> Item:
+def _item(row: Mapping[str, Any], columns: Sequence[str], counted: str) -> Item:
     label = typed.read(row.get("exact", row["item"]))
     read = _whole if counted == COUNT else _number
-    return Item(label, _whole(row.get("rank")), *(read(row.get(name)) for name in (counted, "low", "high")))
+    number, low, high = (read(row.get(name)) for name in (counted, "low", "high"))
+    return Item(label, _whole(row.get("rank")), number, low, high, values_of(row, columns) if columns else ())
 
 
 def _whole(number: object) -> int | None:

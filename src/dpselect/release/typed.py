@@ -48,8 +48,8 @@ def written(value: object) -> Json:
 
 
 def label(value: object) -> Json:
-    """An item as JSON: like `written`, but a tuple is one strange value, not several."""
-    return _one(value)
+    """An item as JSON: like `written`, but of names with values only the text."""
+    return ["tuple", [_one(one) for one in value]] if isinstance(value, tuple) else _one(value)
 
 
 def plain_is_exact(value: object) -> bool:

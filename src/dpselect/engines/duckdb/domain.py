@@ -10,7 +10,7 @@ from dpselect.engines.duckdb.scans import described, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, is_text, item_form, kind, label, nameable
 from dpselect.engines.duckdb.workspace import Workspace, quoted
-from dpselect.engines.sources.objects import written
+from dpselect.engines.sources.objects import Texts, written
 from dpselect.errors import DataError, ParameterError
 
 _NUMBERS = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN"}
@@ -29,13 +29,8 @@ def keep_domain(workspace: Workspace, domain: Listed | Column, item_type: str, *
     if item_type == OBJECT:
         return _keep_objects(workspace, listed or [])
     if listed is not None:
-        _keep_list(workspace, listed, values)
-    value_type = described(workspace, f"FROM {values}")["v"]
-    if is_text(item_type) and not untyped and kind(value_type) in _NUMBERS:
-        hint = "write the items as text, in quotes"
-        raise ParameterError("domain", "hold text, like the item column", f"{kind(value_type)} values", hint)
-    target = "VARCHAR" if is_text(item_type) else item_type
-    _refuse_misfits(workspace, values, value_type, target)
+        keep_list(workspace, listed, values)
+    target = fitting(workspace, values, item_type, untyped=untyped)
     form = item_form("v", target)
     here = nameable("v", target)
     table = workspace.fresh()
@@ -47,9 +42,22 @@ def keep_domain(workspace: Workspace, domain: Listed | Column, item_type: str, *
     return table
 
 
-def _keep_list(workspace: Workspace, items: list[object], values: str) -> None:
+def fitting(workspace: Workspace, values: str, item_type: str, *, untyped: bool) -> str:
+    """The type that the kept values v become, in which each of them is what it was."""
+    value_type = described(workspace, f"FROM {values}")["v"]
+    if is_text(item_type) and not untyped and kind(value_type) in _NUMBERS:
+        hint = "write the items as text, in quotes"
+        raise ParameterError("domain", "hold text, like the item column", f"{kind(value_type)} values", hint)
+    target = "VARCHAR" if is_text(item_type) else item_type
+    _refuse_misfits(workspace, values, value_type, target)
+    return target
+
+
+def keep_list(workspace: Workspace, items: list[object], values: str) -> None:
+    """Keep values of one type as a table of v, each at its place."""
+    both = "SELECT unnest(?) AS v, unnest(range(?)) AS place"
     try:
-        workspace.fetch(f"CREATE TEMP TABLE {values} AS SELECT unnest(?) AS v", [items])
+        workspace.fetch(f"CREATE TEMP TABLE {values} AS {both}", [items, len(items)])
         kept = True
     except DataError:
         kept = False
@@ -59,11 +67,9 @@ def _keep_list(workspace: Workspace, items: list[object], values: str) -> None:
 
 def _keep_objects(workspace: Workspace, items: list[object]) -> str:
     """Items of a column without a declared type, in the form that its values have."""
-    forms = written(item for item in items if item is not None)
+    forms = written_all([item for item in items if item is not None])
     if not len(forms):
         raise ParameterError("domain", "hold at least one item", "none")
-    if any(form is None for form in forms):
-        raise ParameterError("domain", "hold values that a column can hold", "NaN, or text that is no Unicode")
     table = workspace.fresh()
     asked = workspace.register({"i": forms})
     try:
@@ -71,6 +77,14 @@ def _keep_objects(workspace: Workspace, items: list[object]) -> str:
     finally:
         workspace.connection.unregister(asked)
     return table
+
+
+def written_all(items: list[object]) -> Texts:
+    """Public values in the form that those of a column without a declared type have; each must have one."""
+    forms = written(items)
+    if any(form is None for form in forms):
+        raise ParameterError("domain", "hold values that a column can hold", "NaN, or text that is no Unicode")
+    return forms
 
 
 def _keep_column(workspace: Workspace, domain: Column, values: str, *, as_objects: bool) -> list[object] | None:

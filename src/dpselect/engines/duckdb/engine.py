@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import Column, Domain, Listed, Span, refuse_more
+from dpselect.domain import Column, Domain, Listed, Span, refuse_more, refuse_width
 from dpselect.engines.duckdb import questions
+from dpselect.engines.duckdb.keys import STRUCT, Key
 from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import (
@@ -19,22 +20,21 @@ from dpselect.engines.duckdb.types import (
     is_text,
     item_form,
     kind,
-    label,
-    nameable,
     number_form,
     plain_form,
     plain_type,
-    present,
     refuse_no_numbers,
-    user_form,
 )
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import ParameterError
+from dpselect.keys import Key as Names
+from dpselect.keys import named, names
 from dpselect.parameters import Progress, whole
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.grouped_counts import GroupedCounts
     from dpselect.aggregates.totals import Totals
     from dpselect.aggregates.user_sets import UserSets
     from dpselect.aggregates.value_counts import Grid, UsersAt
@@ -57,8 +57,8 @@ class DuckDBEngine:
         self,
         source: object,
         *,
-        user: str,
-        item: str,
+        user: Names,
+        item: Names,
         where: str | None = None,
         max_items_per_user: int | None = None,
         split: str | None = None,
@@ -66,6 +66,7 @@ class DuckDBEngine:
         newlines_in_values: bool = False,
         periods: Periods | None = None,
         totals: Totals | None = None,
+        by: Sequence[str] = (),
         key: bytes,
     ) -> None:
         condition = None
@@ -79,20 +80,30 @@ class DuckDBEngine:
         self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
         try:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
+            self._user, self._item, self._split, self._by = names(user), names(item), split, tuple(by)
             self._totals = totals
-            self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition, periods, totals)
+            asked = [*named(user, item), *(("by", name) for name in self._by)]
+            asked += [] if periods is None else [("time", periods.column)]
+            asked += [] if totals is None else [("by_weight", totals.column)]
+            self._columns, self._types = _schema(self._workspace, self._scan, asked, self._item, condition)
+            if totals is not None:
+                refuse_no_numbers(self._types[totals.column], untyped=self._scan.untyped)
             self._time = None if periods is None else _time(periods, self._types)
             self._where = "true" if condition is None else _written(condition, self._types)
             self._inside = "true" if self._time is None else self._time.inside
-            if split is not None and not has_text(self._types[item]):
-                raise ParameterError(
-                    "split", "go with an item column of text", f"a column of {kind(self._types[item])}"
-                )
-            self._item_type = plain_type(self._types[item]) if split is not None else self._types[item]
+            self._keys = self._named(self._user), self._named(self._item, plain=split is not None)
+            self._group = self._named(self._by) if self._by else None
+            self._forms = f"{self._keys[0].user} AS u, {self._keys[1].item} AS i"
+            self._forms += f", {self._group.item} AS g" if self._group else ""
+            self._forms += "" if totals is None else f", {self._weight_of(totals)} AS w"
+            if split is not None and not has_text(self._keys[1].type):
+                must, came = "go with an item column of text", f"a column of {kind(self._keys[1].type)}"
+                raise ParameterError("split", must, came)
+            self._item_type = self._keys[1].type
         except BaseException:
             self._workspace.close()
             raise
-        self._user, self._item, self._split = user, item, split
+        self._most = max_items_per_user
         plain = where is None and split is None and max_items_per_user is None
         self._every_row = plain and periods is None and totals is None
 
@@ -115,20 +126,61 @@ class DuckDBEngine:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
         most = whole("rows", rows, least=0)
         found = self._ask_counts(None, lambda counted: questions.top(counted, most), progress, most)
-        items = [label(item, self._item_type) for item, _ in found]
+        items = [self._keys[1].label(item) for item, _ in found]
         return Histogram.from_items(items, [count for _, count in found])
 
     def check(self, domain: Domain, *, k: int = 1) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
-        item_type = self._item_type
+        types = self._keys[1].types
+        refuse_width(domain, len(types))
         if isinstance(domain, Span):
-            questions.in_span("", domain, item_type)
+            questions.in_span("", domain, self._item_type)
         elif isinstance(domain, (Listed, Column)):
-            from dpselect.engines.duckdb.domain import keep_domain
+            from dpselect.engines.duckdb.tuples import keep_items
 
             if domain not in self._domains:
-                self._domains[domain] = keep_domain(self._workspace, domain, item_type, untyped=self._scan.untyped)
+                self._domains[domain] = keep_items(self._workspace, domain, types, untyped=self._scan.untyped)
             refuse_more(k, self._workspace.fetch(f"SELECT count(*) FROM {self._domains[domain]}")[0][0])
+
+    def check_groups(self, groups: Domain) -> None:
+        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
+        from dpselect.engines.duckdb.by_group import keep_groups
+
+        assert self._group is not None
+        if groups not in self._domains:
+            self._domains[groups] = keep_groups(self._workspace, groups, self._group.types, untyped=self._scan.untyped)
+
+    def top_by(
+        self,
+        rows: int,
+        max_groups_per_user: int,
+        groups: Domain | None = None,
+        *,
+        users: bool = False,  # noqa: ARG002 - they can be counted later
+        progress: Progress | None = None,
+    ) -> GroupedCounts:
+        """The `rows` items with most users of every group, or of listed ones; a user keeps so many groups."""
+        from dpselect.engines.duckdb.by_group import GroupBounds, grouped_counts
+
+        assert self._group is not None
+        of_group, of_item = self._group.label, self._keys[1].label
+        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, key=self._key)
+        if groups is not None:
+            self.check_groups(groups)
+        listed = None if groups is None else self._domains[groups]
+
+        def ask() -> GroupedCounts:
+            return grouped_counts(
+                self._workspace,
+                lambda: self._scan.rows(self._workspace, self._columns, self._select),
+                bounds,
+                rows,
+                listed,
+                of_group,
+                of_item,
+            )
+
+        return self._workspace.guarded(ask, progress=progress)
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -142,7 +194,7 @@ class DuckDBEngine:
         item_type = self._item_type
 
         def item(place: int) -> object:
-            return label(self._workspace.fetch(questions.item_at(table), [place])[0][0], item_type)
+            return self._keys[1].label(self._workspace.fetch(questions.item_at(table), [place])[0][0])
 
         def seen_before(start: int, unseen: int) -> int:
             gaps = f"{table}_gaps"
@@ -173,7 +225,7 @@ class DuckDBEngine:
         """What the owner of the rows should know of them. Nothing of it is private."""
         from dpselect.engines.duckdb.inspect import row_findings
 
-        user, item = (present(quoted(name), self._types[name]) for name in (self._user, self._item))
+        user, item = (Key(tuple(map(quoted, key)), self._types_of(key)).present for key in (self._user, self._item))
         conditions = {"without a user": user, "without an item": item, "that where leaves out": self._where}
         conditions |= {} if self._time is None else {"in none of the periods": self._time.all}
         return row_findings(self._workspace, self._scan, self._columns, self._select, conditions)
@@ -186,11 +238,14 @@ class DuckDBEngine:
         from dpselect.engines.duckdb.pairs import user_sets
 
         pairs = self._time is not None and self._time.several
-        types = "STRUCT" if pairs else self._types[self._user], self._item_type
+        user_type = STRUCT if pairs else self._keys[0].type
 
         def ask() -> UserSets:
             return user_sets(
-                self._workspace, lambda: self._scan.rows(self._workspace, self._columns, self._select), *types
+                self._workspace,
+                lambda: self._scan.rows(self._workspace, self._columns, self._select),
+                user_type,
+                self._keys[1].label,
             )
 
         return self._workspace.guarded(ask, progress=progress)
@@ -202,7 +257,7 @@ class DuckDBEngine:
         return DuckDBPairs(
             self._workspace,
             lambda: self._scan.rows(self._workspace, self._columns, self._select),
-            self._item_type,
+            self._keys[1].label,
             progress,
         )
 
@@ -250,15 +305,21 @@ class DuckDBEngine:
         """The column of weights, where rows have one, behind u and i."""
         return "" if self._totals is None else ", w"
 
+    def _weight_of(self, totals: Totals) -> str:
+        """The weight of a row, as `_select` reads it."""
+        sql_type = self._types[totals.column]
+        return number_form(quoted(MARK + totals.column if sql_type == OBJECT else totals.column), sql_type)
+
     def _ask_counts(
         self, domain: Domain | None, question: Callable[[str], str], progress: Progress | None, most: int | None = None
     ) -> list[Row]:
         """Run one question over the counts of what the domain asks for, or over those of `most` items or more."""
-        all_rows = self._every_row and not isinstance(domain, (Span, Listed, Column))
+        single = len(self._user) == len(self._item) == 1
+        all_rows = self._every_row and single and not isinstance(domain, (Span, Listed, Column))
 
         def ask() -> list[Row]:
             if all_rows:
-                with self._scan.counts(self._workspace, (self._user, self._item), most) as counted:
+                with self._scan.counts(self._workspace, (*self._user, *self._item), most) as counted:
                     if counted is not None:
                         return self._workspace.rows(question(counted))
             with self._scan.rows(self._workspace, self._columns, self._select) as source:
@@ -266,53 +327,54 @@ class DuckDBEngine:
 
         return self._workspace.guarded(ask, progress=progress)
 
+    def _named(self, columns: tuple[str, ...], *, plain: bool = False) -> Key:
+        """Columns as `_select` reads them; those without a declared type by their values, or as plain text.
+
+        The filter sees objects as plain text, so what stands for the value itself has a name that nothing else has.
+        """
+        own = [MARK + name if self._types[name] == OBJECT and not plain else name for name in columns]
+        types = self._types_of(columns)
+        return Key(tuple(map(quoted, own)), tuple(map(plain_type, types)) if plain else types)
+
+    def _types_of(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self._types[name] for name in columns)
+
     def _select(self, source: str) -> str:
         """The users and items of the rows that count."""
         columns = [filter_form(column, self._types[column]) for column in self._columns]
-        # The filter sees objects as plain text, so what stands for the value itself has a name that nothing else has.
-        read = [self._user, self._item, *([] if self._totals is None else [self._totals.column])]
-        named = {name: MARK + name if self._types[name] == OBJECT else name for name in read}
-        columns += [f"{quoted(name)} AS {quoted(own)}" for name, own in named.items() if own != name]
-        user = quoted(named[self._user]), self._types[self._user]
-        item = quoted(named[self._item] if self._split is None else self._item), self._item_type
-        forms = f"{user_form(*user)} AS u, {item_form(*item)} AS i"
-        if self._totals is not None:
-            weight = self._totals.column
-            forms += f", {number_form(quoted(named[weight]), self._types[weight])} AS w"
+        weights = () if self._totals is None else (self._totals.column,)
+        read = dict.fromkeys((*self._user, *self._item, *self._by, *weights))
+        objects = [name for name in read if self._types[name] == OBJECT]
+        columns += [f"{quoted(name)} AS {quoted(MARK + name)}" for name in objects]
+        user, item = self._keys
         several = self._time if self._time is not None and self._time.several else None
-        forms += "" if several is None else f", {several.column}"
+        forms = self._forms if several is None else f"{self._forms}, {several.column}"
+        there = f" AND {self._group.nameable}" if self._group else ""
+        more = (", g" if self._group else "") + self._weight
         rows = (
             f"SELECT {forms} FROM (SELECT {', '.join(columns)} FROM {source}) "
-            f"WHERE ({self._where}) AND ({self._inside}) AND {present(*user)} AND {nameable(*item)}"
+            f"WHERE ({self._where}) AND ({self._inside}) AND {user.present} AND {item.nameable}{there}"
         )
-        rows = rows if several is None else questions.in_periods(rows, several, self._weight)
-        return rows if self._split is None else questions.split(rows, self._split)
+        rows = rows if several is None else questions.in_periods(rows, several, more)
+        return rows if self._split is None else questions.split(rows, self._split, more)
 
 
 def _schema(
     workspace: Workspace,
     scan: Scan,
-    user: str,
-    item: str,
+    asked: Sequence[tuple[str, str]],
+    item: tuple[str, ...],
     condition: RowFilter | None,
-    periods: Periods | None,
-    totals: Totals | None,
 ) -> tuple[list[str], Mapping[str, str]]:
     """The columns that are read and their types; whatever the caller named must be there and fit."""
-    named = {"user": user, "item": item}
-    if periods is not None:
-        named["time"] = periods.column
-    if totals is not None:
-        named["by_weight"] = totals.column
-    for parameter, name in named.items():
+    for parameter, name in asked:
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
     more = [] if condition is None else condition.needs(scan.names or condition.columns, scan.hint)
-    columns = list(dict.fromkeys([*named.values(), *more]))
+    columns = list(dict.fromkeys([*(name for _, name in asked), *more]))
     types = scan.types(workspace, columns)
-    item_form(quoted(item), types[item])
-    if totals is not None:
-        refuse_no_numbers(types[totals.column], untyped=scan.untyped)
+    for name in item:
+        item_form(quoted(name), types[name])
     return columns, types
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpselect.aggregates.user_sets import LOW, MOST_ROWS, Int64, UserSets, sets_of
-from dpselect.engines.duckdb.types import INTEGERS, kind, label
-from dpselect.engines.duckdb.workspace import Rows, Workspace
+from dpselect.engines.duckdb.types import INTEGERS, kind
+from dpselect.engines.duckdb.workspace import Label, Rows, Workspace
 from dpselect.engines.memory import available, does_not_fit
 from dpselect.errors import DataError
 
@@ -20,7 +20,7 @@ BYTES_PER_ROW = 96  # at the peak: its values in the engine, its pair there and 
 _SMALL = INTEGERS - {"UBIGINT", "HUGEINT", "UHUGEINT"}  # these fit into a BIGINT
 
 
-def user_sets(workspace: Workspace, rows: Rows, user_type: str, item_type: str) -> UserSets:
+def user_sets(workspace: Workspace, rows: Rows, user_type: str, label: Label) -> UserSets:
     """Every user's distinct items, users and items each in their own order; inside guarded work."""
     kept, items = workspace.fresh(), workspace.fresh()
     number = _keep(workspace, rows, kept)
@@ -30,7 +30,7 @@ def user_sets(workspace: Workspace, rows: Rows, user_type: str, item_type: str) 
     if len(pairs) != number:
         raise DataError("the source's values cannot be told apart", "cast users and items to text or to numbers")
     offsets, codes = sets_of(pairs)
-    names = _Names(workspace, items, size, item_type)
+    names = _Names(workspace, items, size, label)
     return UserSets(offsets=offsets, codes=codes, size=size, label=names, label_many=names.many)
 
 
@@ -91,7 +91,7 @@ class _Names:
     workspace: Workspace
     table: str
     size: int
-    item_type: str
+    label: Label
 
     def __call__(self, code: int) -> object:
         return self.many(np.array([code], dtype=np.int64))[0]
@@ -106,6 +106,6 @@ class _Names:
         asked = self.workspace.register(columns)
         try:
             found = self.workspace.rows(f"SELECT i FROM {asked} JOIN {self.table} ON code = i_code ORDER BY place")
-            return [label(item, self.item_type) for (item,) in found]
+            return [self.label(item) for (item,) in found]
         finally:
             self.workspace.connection.unregister(asked)

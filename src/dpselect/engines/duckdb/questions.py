@@ -45,16 +45,19 @@ def keyed_hash(key: bytes, column: str) -> str:
     return f"hash(hash({blob}, u, {column}))"
 
 
-def split(rows: str, separator: str) -> str:
-    """The parts of every item as items of their own; the same part twice in a row is one, an empty part is none."""
-    parts = f"SELECT u, unnest(string_split(i, {literal(separator)})) AS i FROM ({rows})"
-    return f"SELECT u, i FROM ({parts}) WHERE i <> ''"
+def split(rows: str, separator: str, more: str = "") -> str:
+    """The parts of every item as items of their own; the same part twice in a row is one, an empty part is none.
+
+    `more` are the columns beside u and i.
+    """
+    parts = f"SELECT u{more}, unnest(string_split(i, {literal(separator)})) AS i FROM ({rows})"
+    return f"SELECT u{more}, i FROM ({parts}) WHERE i <> ''"
 
 
 def in_periods(rows: str, time: RowPeriods, more: str = "") -> str:
     """Users as users in one of several periods, whose places are small numbers; `more` columns go with them."""
     place = time.place(lambda number: f"{number}::SMALLINT")
-    return f"SELECT struct_pack(u := u, p := {place}) AS u, i{more} FROM ({rows}){time.but}"
+    return f"SELECT struct_pack(u := u, p := {place}) AS u{more}, i FROM ({rows}){time.but}"
 
 
 def counts(rows: str, bound: Bound | None) -> str:

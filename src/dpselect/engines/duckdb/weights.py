@@ -11,8 +11,7 @@ import numpy as np
 from dpselect.aggregates.user_sets import Int64
 from dpselect.aggregates.weight_groups import WeightGroups
 from dpselect.engines.duckdb.questions import keyed_hash
-from dpselect.engines.duckdb.types import label
-from dpselect.engines.duckdb.workspace import Rows, Workspace
+from dpselect.engines.duckdb.workspace import Label, Rows, Workspace
 from dpselect.engines.memory import available
 from dpselect.parameters import Progress
 
@@ -20,8 +19,8 @@ from dpselect.parameters import Progress
 class DuckDBPairs:
     """The distinct pairs of users and items, in tables of a workspace; `mechanisms.set_union.grouped` asks them."""
 
-    def __init__(self, workspace: Workspace, rows: Rows, item_type: str, progress: Progress | None = None) -> None:
-        self._workspace, self._item_type = workspace, item_type
+    def __init__(self, workspace: Workspace, rows: Rows, label: Label, progress: Progress | None = None) -> None:
+        self._workspace, self._label = workspace, label
         self._pairs, self._weights, self._found = (workspace.fresh() for _ in range(3))
 
         def keep() -> None:
@@ -68,7 +67,7 @@ class DuckDBPairs:
     def names(self) -> list[object]:
         """The released items, in their own order."""
         found = self._workspace.fetch(f"SELECT i FROM {self._found} ORDER BY i")
-        return [label(item, self._item_type) for (item,) in found]
+        return [self._label(item) for (item,) in found]
 
     def users(self, most: int, key: bytes) -> Int64:
         """How many users have each of the names, when every user counts for at most `most` of them."""

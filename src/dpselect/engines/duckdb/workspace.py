@@ -20,6 +20,8 @@ from dpselect.temporary import Folder
 Row = tuple[Any, ...]
 Rows = Callable[[], contextlib.AbstractContextManager[str]]
 """The selected rows, columns u and i, as what stands after FROM."""
+Label = Callable[[object], object]
+"""From a counted item to a plain Python value."""
 T = TypeVar("T")
 _numbers = itertools.count()
 

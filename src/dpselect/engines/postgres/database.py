@@ -17,6 +17,7 @@ from dpselect.engines.postgres.dialect import POSTGRES
 from dpselect.engines.postgres.tables import columns_of
 from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
 from dpselect.errors import DataError, ParameterError
+from dpselect.keys import Key
 from dpselect.parameters import Progress
 
 
@@ -25,7 +26,7 @@ class PostgresDatabase:
 
     dialect = POSTGRES
 
-    def __init__(self, address: str, table: str | None, *, user: str, item: str, needs: Needs | None = None) -> None:
+    def __init__(self, address: str, table: str | None, *, user: Key, item: Key, needs: Needs | None = None) -> None:
         self._workspace = Workspace(address)
         self._values: dict[str, object] = {}
         self._cursors: dict[tuple[str, str], str] = {}
@@ -65,18 +66,27 @@ class PostgresDatabase:
 
     def put_items(self, values: Sequence[object], item_type: SqlType) -> str:
         """A public list of items in their one form; the server says whether it can hold them."""
-        here = f"domain_{len(self._values)}"
-        listed = f"unnest(%({here})s::{item_type.counted}[])"
-        form = f'{listed} COLLATE "C"' if item_type.counted == "text" else listed
-        sql = f"(SELECT DISTINCT {form} AS i)"
+        listed = self.put_tuples([(value,) for value in values], [item_type])
+        return f"(SELECT DISTINCT k0 AS i FROM {listed} AS l)"
+
+    def put_tuples(self, values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> str:
+        """A public list of tuples, each value in its one form; the server says whether it can hold them."""
+        here = [f"domain_{len(self._values)}_{at}" for at in range(len(types))]
+        given = {name: [value[at] for value in values] for at, name in enumerate(here)}
+        arrays = ", ".join(f"%({name})s::{one.counted}[]" for name, one in zip(here, types, strict=True))
+        forms = [f'x{at} COLLATE "C"' if one.counted == "text" else f"x{at}" for at, one in enumerate(types)]
+        picked = ", ".join(f"{form} AS k{at}" for at, form in enumerate(forms))
+        names = ", ".join(f"x{at}" for at in range(len(types)))
+        sql = f"(SELECT {picked} FROM unnest({arrays}) AS x ({names}))"
         try:
-            fits = bool(self._workspace.attempt(f"SELECT count(*) FROM {sql} AS d", {here: list(values)}))
+            fits = bool(self._workspace.attempt(f"SELECT count(*) FROM {sql} AS d", given))
         except DataError:
             fits = False
         if not fits:
-            must = f"hold values that are {item_type.name}, like the item column"
+            held = ", ".join(one.name for one in types)
+            must = f"hold values that are {held}, like the item column{'s' * (len(types) > 1)}"
             raise ParameterError("domain", must, "some that are not")
-        self._values[here] = list(values)
+        self._values |= given
         return sql
 
     def secret(self, key: bytes) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 
 from dpselect.engines.number_text import LETTERS, NUMBER
+from dpselect.engines.postgres.sorted import sorted_text
 from dpselect.engines.sql.port import Dialect, SqlType, read_by
 from dpselect.errors import DataError
 
@@ -41,7 +42,9 @@ POSTGRES = Dialect(
     text='({})::text COLLATE "C"',
     keyed=_keyed,
     matches="{text} ~ '{pattern}'",
-    parts='SELECT u, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
+    parts='SELECT t.u AS u{more}, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
+    sorted=sorted_text,
+    binary='({}) COLLATE "C"',
 )
 
 

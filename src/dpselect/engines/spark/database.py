@@ -16,8 +16,9 @@ from dpselect.engines.spark.dialect import SPARK, secret
 from dpselect.engines.spark.jobs import fresh_name
 from dpselect.engines.spark.names import Names
 from dpselect.engines.spark.source import frame_of, work_of
-from dpselect.engines.spark.tables import arrays_of, columns_of, items_of, table_of, view, view_of
+from dpselect.engines.spark.tables import arrays_of, columns_of, items_of, table_of, tuples_of, view, view_of
 from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
+from dpselect.keys import Key
 from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class SparkDatabase:
 
     dialect = SPARK
 
-    def __init__(self, source: object, table: str | None, *, user: str, item: str, needs: Needs | None = None) -> None:
+    def __init__(self, source: object, table: str | None, *, user: Key, item: Key, needs: Needs | None = None) -> None:
         self._work = work_of(source)
         self._kept: dict[str, DataFrame | None] = {}  # our views, and the frames that Spark keeps for them
         self._ordered: dict[tuple[str, str], str] = {}
@@ -92,6 +93,11 @@ class SparkDatabase:
     def put_items(self, values: Sequence[object], item_type: SqlType) -> str:
         """A public list of items in their one form, as a view with column i; DuckDB has checked them."""
         return self._put(items_of(values, item_type), f"CAST(i AS {item_type.counted}) AS i")
+
+    def put_tuples(self, values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> str:
+        """A public list of tuples, each value in its one form; DuckDB has checked them."""
+        casts = (f"CAST(k{at} AS {one.counted}) AS k{at}" for at, one in enumerate(types))
+        return self._put(tuples_of(values, types), *casts)
 
     def _put(self, table: pa.Table, *expressions: str) -> str:
         name = fresh_name()

@@ -18,6 +18,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dpselect.engines.number_text import LETTERS, NUMBER
+from dpselect.engines.spark.sorted import sorted_text
 from dpselect.engines.sql.port import Dialect, SqlType, read_by
 from dpselect.errors import DataError
 
@@ -47,7 +48,7 @@ def _parts() -> str:
     """Spark cuts at a regular expression; quoted in its way, a text means itself."""
     begin, end, again = (f"CAST(X'{part.encode().hex()}' AS STRING)" for part in ("\\Q", "\\E", "\\E\\\\E\\Q"))
     pattern = f"concat({begin}, replace({{separator}}, {end}, {again}), {end})"
-    return f"SELECT u, explode(split(i, {pattern})) AS i FROM {{rows}}"
+    return f"SELECT t.u AS u{{more}}, explode(split(i, {pattern})) AS i FROM {{rows}}"
 
 
 # Without (?!.) a pattern's $ would also match before a line's end.
@@ -68,6 +69,8 @@ SPARK = Dialect(
     double="DOUBLE",
     divided="(({}) div ({}))",
     parts=_parts(),
+    sorted=sorted_text,
+    low="\x01\x00",
 )
 
 

@@ -16,6 +16,7 @@ from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import Work, fresh_name
 from dpselect.engines.sql.port import Needs, SqlType
 from dpselect.errors import ParameterError
+from dpselect.keys import Key, named, said
 from dpselect.parameters import near
 
 if TYPE_CHECKING:
@@ -23,21 +24,22 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def columns_of(work: Work, frame: DataFrame, user: str, item: str, needs: Needs | None) -> dict[str, SqlType]:
+def columns_of(work: Work, frame: DataFrame, user: Key, item: Key, needs: Needs | None) -> dict[str, SqlType]:
     """The types of the columns that are asked for; the schema alone is looked at."""
     fields = work.guarded(lambda: list(frame.schema.fields))
     names = [field.name for field in fields]
-    for parameter, column in (("user", user), ("item", item)):
+    for parameter, column in named(user, item):
         if column not in names:
             raise ParameterError(parameter, "be a column of the source", repr(column), near(column, names))
         _refuse_double(parameter, column, names)
-    others = [] if needs is None else [name for name in needs(names) if name not in (user, item)]
+    ours = [column for _, column in named(user, item)]
+    others = [] if needs is None else [name for name in needs(names) if name not in ours]
     for name in others:
         _refuse_double("where", name, names)
-    asked = list(dict.fromkeys([user, item, *others]))
+    asked = list(dict.fromkeys([*ours, *others]))
     if len({name.lower() for name in asked}) < len(asked):
         must = "name columns that differ in more than letter case"
-        raise ParameterError("item", must, repr(item), "rename one of them")
+        raise ParameterError("item", must, said(item), "rename one of them")
     return {name: spark_type(fields[names.index(name)]) for name in asked}
 
 
@@ -86,16 +88,28 @@ def table_of(columns: Mapping[str, Int64 | Sequence[str]]) -> pa.Table:
 
 def items_of(values: Sequence[object], item_type: SqlType) -> pa.Table:
     """Public items, each once, as Arrow has them; what it has no type of ours for goes as text, which Spark casts."""
+    return tuples_of([(value,) for value in dict.fromkeys(values)], [item_type]).rename_columns(["i"])
+
+
+def tuples_of(values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> pa.Table:
+    """The same of items of several columns: k0, k1, ..."""
     import pyarrow as pa
 
-    types = {"integer": pa.int64(), "boolean": pa.bool_(), "number": pa.float64()}
-    arrow = pa.string() if item_type.counted.startswith("DECIMAL") else None
+    arrow = {"integer": pa.int64(), "boolean": pa.bool_(), "number": pa.float64()}
     try:
-        counted = list(dict.fromkeys(_counted(value, item_type) for value in values))
-        return pa.table({"i": pa.array(counted, arrow or types.get(item_type.kind, pa.string()))})
+        return pa.table(
+            {
+                f"k{at}": pa.array(
+                    [_counted(value[at], one) for value in values],
+                    pa.string() if one.counted.startswith("DECIMAL") else arrow.get(one.kind, pa.string()),
+                )
+                for at, one in enumerate(types)
+            }
+        )
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         pass
-    raise ParameterError("domain", f"hold values that are {item_type.name}, like the item column", "some that are not")
+    must = f"hold values that are {', '.join(one.name for one in types)}, like the item column{'s' * (len(types) > 1)}"
+    raise ParameterError("domain", must, "some that are not")
 
 
 def _counted(value: object, item_type: SqlType) -> object:

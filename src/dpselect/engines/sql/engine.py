@@ -7,29 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid, UsersAt
-from dpselect.domain import Column, Domain, Listed, Span, refuse_more
+from dpselect.domain import Column, Domain, Listed, Span, refuse_more, refuse_width
 from dpselect.engines import row_filter, row_periods
 from dpselect.engines.count_groups import histogram_of
-from dpselect.engines.duckdb.domain import keep_domain
+from dpselect.engines.duckdb.tuples import keep_items
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters.engines import of_dialect
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions, sets
 from dpselect.engines.sql import totals as weighing
+from dpselect.engines.sql.keys import Key, key_of, together
 from dpselect.engines.sql.pairs import SqlPairs
 from dpselect.engines.sql.port import Database, SqlType, int64
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came, naming
+from dpselect.keys import Key as Names
+from dpselect.keys import names
 from dpselect.parameters import Progress, near, whole
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.grouped_counts import GroupedCounts
     from dpselect.periods import Periods
 
 
@@ -45,32 +49,35 @@ class SqlEngine:
         open_database: Callable[..., Database],
         source: object,
         *,
-        user: str,
-        item: str,
+        user: Names,
+        item: Names,
         where: str | None = None,
         max_items_per_user: int | None = None,
         split: str | None = None,
         table: str | None = None,
         periods: Periods | None = None,
         totals: Totals | None = None,
+        by: Sequence[str] = (),
         key: bytes,
     ) -> None:
         condition = None if where is None else row_filter.parse(where)
 
         def needs(names: Sequence[str]) -> Sequence[str]:
-            filtered = condition.needs(names) if condition else ()
-            return [*filtered, *row_periods.known(periods, names), *_weights(totals, names)]
+            more = [*(condition.needs(names) if condition else ()), *row_periods.known(periods, names)]
+            weights = () if totals is None else (totals.column,)
+            return [*more, *_known("by", by, names), *_known("by_weight", weights, names)]
 
         self._database = database = open_database(source, table, user=user, item=item, needs=needs)
         try:
-            dialect, kind = database.dialect, database.types[item]
-            self._dialect, self._item = dialect, kind
+            dialect = database.dialect
+            whose, what = (self._key_of(key) for key in (user, item))
+            self._dialect, self._item, kind = dialect, what.type, what.type
+            self._types = [database.types[name] for name in names(item)]
             self._key, self._most = key, max_items_per_user
             self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and how many
             self._texts: sets.Texts | None = None
             if split is not None and not kind.is_text:
                 raise ParameterError("split", "go with an item column of text", f"a column of {kind.name}")
-            columns = [(dialect.quote(name), database.types[name]) for name in (user, item)]
             spelling = of_dialect(dialect)
             kept = [] if condition is None else [condition.sql(database.types, dialect.quote, spelling)]
             time = None
@@ -78,10 +85,13 @@ class SqlEngine:
                 time = row_periods.row_periods(
                     periods, dialect.quote(periods.column), database.types[periods.column], spelling
                 )
+            self._by = [database.types[name] for name in by]
+            group = self._key_of(tuple(by)) if by else None
+            self._group = None if group is None else group.type
             self._totals = totals
-            more = [] if totals is None else [_weight(totals, database)]
-            rows = questions.rows(database.source, columns[0], columns[1], kept, time, dialect, more)
-            self._rows = rows if split is None else questions.parts(rows, split, dialect)
+            weight = None if totals is None else weighing.weight(database, totals.column)
+            rows = questions.rows(database.source, whose, what, kept, time, dialect, group, weight)
+            self._rows = rows if split is None else questions.parts(rows, split, dialect, grouped=bool(by))
         except BaseException:
             database.close()
             raise
@@ -111,13 +121,49 @@ class SqlEngine:
 
     def check(self, domain: Domain, *, k: int = 1) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
+        refuse_width(domain, len(self._types))
         if isinstance(domain, Span):
             questions.in_span("", domain, self._item, self._dialect)
         elif isinstance(domain, (Listed, Column)):
             if domain not in self._domains:
-                values = domain_values(domain, self._item)
-                self._domains[domain] = self._database.put_items(values, self._item), len(values)
+                values = domain_values(domain, self._types)
+                self._domains[domain] = self._put(values, self._types), len(values)
             refuse_more(k, self._domains[domain][1])
+
+    def check_groups(self, groups: Domain) -> None:
+        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
+        assert self._group is not None
+        if groups not in self._domains:
+            with naming("groups"):
+                refuse_width(groups, len(self._by))
+                if not isinstance(groups, (Listed, Column)):
+                    raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))
+                values = domain_values(groups, self._by)
+                self._domains[groups] = self._put(values, self._by), len(values)
+
+    def top_by(
+        self,
+        rows: int,
+        max_groups_per_user: int,
+        groups: Domain | None = None,
+        *,
+        users: bool = False,
+        progress: Progress | None = None,
+    ) -> GroupedCounts:
+        """The `rows` items with most users of every group, or of listed ones; a user keeps so many groups."""
+        from dpselect.engines.sql.by_group import GroupBounds, grouped_counts, of_groups, question
+
+        assert self._group is not None
+        listed, key = None, self._database.secret(self._key)
+        if groups is not None:
+            self.check_groups(groups)
+            listed = self._domains[groups][0]
+        bounds = GroupBounds(
+            groups=max_groups_per_user, items=self._most, keyed=lambda u, x: self._dialect.keyed(key, u, x)
+        )
+        kept = bounds.kept(self._rows if listed is None else of_groups(self._rows, listed))
+        sql = question(kept, rows, listed, self._group, self._item, users=users)
+        return grouped_counts(self._database.rows(sql, progress=progress), self._group, self._item)
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -169,6 +215,18 @@ class SqlEngine:
         self._texts = sets.Texts(self._database, self._rows, progress)
         return self._texts.tokens(tokenizer, progress)
 
+    def _key_of(self, key: Names) -> Key:
+        database = self._database
+        return key_of([(database.dialect.quote(name), database.types[name]) for name in names(key)], database.dialect)
+
+    def _put(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
+        """A public list of items, or of groups, as SQL."""
+        if len(types) == 1:
+            return self._database.put_items(values, types[0])
+        columns = [f"k{at}" for at in range(len(types))]
+        listed = self._database.put_tuples(values, types)
+        return f"(SELECT DISTINCT {together(columns, types, self._dialect)} AS i FROM {listed} AS d)"
+
     def _counts(self, rows: str) -> str:
         bound = None if self._most is None else (self._most, self._database.secret(self._key))
         if self._totals is not None:
@@ -186,29 +244,23 @@ class SqlEngine:
         return self._counts(self._rows)
 
 
-def _weights(of: Totals | None, names: Sequence[str]) -> list[str]:
-    """The column of weights, which must be one of these."""
-    if of is None:
-        return []
-    if of.column not in names:
-        raise ParameterError("by_weight", "be a column of the source", repr(of.column), near(of.column, tuple(names)))
-    return [of.column]
+def _known(parameter: str, columns: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+    """The columns of groups, or of weights, which must be some of these."""
+    for name in columns:
+        if name not in names:
+            raise ParameterError(parameter, "be a column of the source", repr(name), near(name, tuple(names)))
+    return columns
 
 
-def _weight(of: Totals, database: Database) -> str:
-    """The weight of a row, of a column that holds numbers."""
-    weighing.refuse_no_numbers(database.types[of.column])
-    return weighing.weight(database.dialect.quote(of.column), database.types[of.column])
-
-
-def domain_values(domain: Listed | Column, item_type: SqlType) -> list[object]:
-    """The distinct items of a listed domain, in their order, as the item column would hold them. They are public.
+def domain_values(domain: Listed | Column, types: Sequence[SqlType]) -> list[object]:
+    """The distinct items of a listed domain, in their order, as the item columns would hold them. They are public.
 
     DuckDB reads and checks them, so that a domain means the same wherever the rows are.
     """
     workspace = Workspace()
     try:
-        kept = keep_domain(workspace, domain, item_type.duckdb or "VARCHAR")
-        return [row[0] for row in workspace.fetch(f"SELECT i FROM {kept} ORDER BY i")]
+        kept = keep_items(workspace, domain, [one.duckdb or "VARCHAR" for one in types])
+        found = [row[0] for row in workspace.fetch(f"SELECT i FROM {kept} ORDER BY i")]
+        return found if len(types) == 1 else [tuple(one.values()) for one in found]
     finally:
         workspace.close()

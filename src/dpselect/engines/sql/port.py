@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.aggregates.user_sets import Int64
+from dpselect.engines.sql.sorted_texts import Sorted
 from dpselect.parameters import Progress
 
 Row = tuple[Any, ...]
@@ -62,10 +63,13 @@ class Dialect:
     whole: str = "NUMERIC"  # integers of any size, for sums that would not fit
     double: str = "DOUBLE PRECISION"
     divided: str = "div({}, {})"  # of whole numbers that are not negative, rounded down
-    parts: str = ""  # the query of u and i with one row for each part of the text i of {rows}, cut at {separator}
+    parts: str = ""  # the query of u, {more} and i, a row for each part of the text i of {rows}, cut at {separator}
     read_whole: str | None = None  # a text that matched as a whole number, as one; None: a cast to `whole`
     users: str = "count(DISTINCT {})"  # how many different values, exactly
     constant: str | None = None  # the double that Python writes as {}; None: a cast of that text
+    sorted: Callable[[SqlType], Sorted | None] | None = None  # the texts of values, where keys have several columns
+    binary: str = "{}"  # a text that is compared by its characters
+    low: str = "\x01"  # characters that texts may have and that are not above the border between two of them
     correlated: bool = True  # may a subquery speak of the rows around it? Warehouses do not promise it for every one
 
 
@@ -109,6 +113,10 @@ class Database(Protocol):
 
     def put_items(self, values: Sequence[object], item_type: SqlType) -> str:
         """A public list of items in their one form, column i, each once; an error if they do not fit."""
+        ...
+
+    def put_tuples(self, values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> str:
+        """A public list of items of several columns: k0, k1, ..., each in its one form; an error if they do not fit."""
         ...
 
     def secret(self, key: bytes) -> str:

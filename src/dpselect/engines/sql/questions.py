@@ -11,6 +11,7 @@ from dpselect.aggregates.value_counts import Grid
 from dpselect.domain import Span
 from dpselect.engines.port import PerUser
 from dpselect.engines.row_periods import RowPeriods
+from dpselect.engines.sql.keys import Key
 from dpselect.engines.sql.port import Dialect, SqlType
 from dpselect.errors import ParameterError
 
@@ -19,28 +20,31 @@ _WHOLE = "^(0|-?[1-9][0-9]{0,18})$"
 
 def rows(
     source: str,
-    user: tuple[str, SqlType],
-    item: tuple[str, SqlType],
+    user: Key,
+    item: Key,
     where: Sequence[str],
     time: RowPeriods | None,
     dialect: Dialect,
-    more: Sequence[str] = (),
+    group: Key | None = None,
+    weight: str | None = None,
 ) -> str:
-    """The users and items of the rows that count, each in its one form; column names are SQL already.
+    """The users and items of the rows that count, and their groups g, each in its one form.
 
-    `more` are columns that go with them, such as "x AS w". Of several periods a user is a user in one of them, from
-    here on.
+    `weight` is the SQL of a weight w that goes with them. Of several periods a user is a user in one of them, from here
+    on.
     """
-    (u, user_type), (i, item_type) = user, item
-    conditions = [of(user_type.present, u), of(item_type.nameable or item_type.present, i)]
+    conditions = [user.present, item.nameable]
     conditions += [f"({one})" for one in (*where, *([] if time is None else [time.inside]))]
-    forms = f"{of(user_type.form, u)} AS u, {of(item_type.form, i)} AS i"
-    forms = ", ".join([forms, *more])
+    forms, more = f"{user.form} AS u, {item.form} AS i", ""
+    if group is not None:
+        conditions.append(group.nameable)
+        forms, more = f"{forms}, {group.form} AS g", ", g"
+    if weight is not None:
+        forms, more = f"{forms}, {weight} AS w", f"{more}, w"
     if time is None or not time.several:
         return f"(SELECT {forms} FROM {source} WHERE {' AND '.join(conditions)})"
     timed = f"(SELECT {forms}, {time.column} FROM {source} WHERE {' AND '.join(conditions)})"
-    names = "".join(f", {column.rpartition(' ')[2]}" for column in more)
-    return f"(SELECT {_in_period(time, dialect)} AS u, i{names} FROM {timed} AS t{time.but})"
+    return f"(SELECT {_in_period(time, dialect)} AS u, i{more} FROM {timed} AS t{time.but})"
 
 
 def _in_period(time: RowPeriods, dialect: Dialect) -> str:
@@ -54,10 +58,11 @@ def of(template: str, expression: str) -> str:
     return template.replace("{}", expression)
 
 
-def parts(rows: str, separator: str, dialect: Dialect) -> str:
+def parts(rows: str, separator: str, dialect: Dialect, *, grouped: bool = False) -> str:
     """The parts of every item as items of their own; the same part twice in a row is one, an empty part is none."""
-    split = dialect.parts.format(rows=f"{rows} AS t", separator=dialect.literal(separator))
-    return f"(SELECT u, i FROM ({split}) AS s WHERE i <> '')"
+    more = ", t.g AS g" if grouped else ""
+    split = dialect.parts.format(rows=f"{rows} AS t", separator=dialect.literal(separator), more=more)
+    return f"(SELECT u, {'g, ' if grouped else ''}i FROM ({split}) AS s WHERE i <> '')"
 
 
 def distinct(rows: str, dialect: Dialect) -> str:

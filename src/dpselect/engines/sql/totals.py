@@ -6,15 +6,17 @@ No name is given twice: in some databases a name of a SELECT is known in all of 
 from __future__ import annotations
 
 from dpselect.aggregates.totals import PARTS, Totals
-from dpselect.engines.sql.port import Dialect, SqlType
+from dpselect.engines.sql.port import Database, Dialect, SqlType
 from dpselect.engines.sql.questions import first_kept, number, of, place
 from dpselect.errors import DataError
 
 
-def weight(column: str, sql_type: SqlType) -> str:
-    """A column of weights as a double, NULL where it is none."""
-    value = of(sql_type.form, column)
-    return f"CASE WHEN {of(sql_type.present, column)} THEN {of(sql_type.number or '', value)} END AS w"
+def weight(database: Database, column: str) -> str:
+    """A column of weights as a double, NULL where it is none; refused where it holds no numbers."""
+    sql, sql_type = database.dialect.quote(column), database.types[column]
+    refuse_no_numbers(sql_type)
+    value = of(sql_type.number or "", of(sql_type.form, sql))
+    return f"CASE WHEN {of(sql_type.present, sql)} THEN {value} END"
 
 
 def refuse_no_numbers(sql_type: SqlType) -> None:

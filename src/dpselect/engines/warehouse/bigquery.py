@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dpselect.engines.sql.port import Dialect
 from dpselect.engines.warehouse.flavour import Flavour, Words, kinds
+from dpselect.engines.warehouse.sorted import sorted_by
 
 
 def quoted(name: str) -> str:
@@ -32,19 +33,22 @@ def _table(rows: str, columns: Sequence[tuple[str, bool]]) -> str:
 
 _MATCHES = "REGEXP_CONTAINS({text}, '{pattern}')"
 
+_TEXT = "CAST({} AS STRING)"
+
 DIALECT = Dialect(
     name="bigquery",
     quote=quoted,
     literal=literal,
-    text="CAST({} AS STRING)",
+    text=_TEXT,
     keyed=_keyed,
     matches=_MATCHES,
     integer="INT64",
     double="FLOAT64",
     divided="DIV(({}), {})",
-    parts="SELECT t.u AS u, part AS i FROM {rows} CROSS JOIN UNNEST(SPLIT(t.i, {separator})) AS part",
+    parts="SELECT t.u AS u{more}, part AS i FROM {rows} CROSS JOIN UNNEST(SPLIT(t.i, {separator})) AS part",
     read_whole="SAFE_CAST({} AS NUMERIC)",
     correlated=False,
+    sorted=sorted_by(_TEXT),
 )
 _WORDS = Words(
     text="STRING",

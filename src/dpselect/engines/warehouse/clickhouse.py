@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from dpselect.engines.sql.port import Dialect
 from dpselect.engines.warehouse.flavour import Flavour, Words, kinds
+from dpselect.engines.warehouse.sorted import sorted_by
 
 
 def quoted(name: str) -> str:
@@ -36,22 +37,25 @@ def _table(rows: str, columns: Sequence[tuple[str, bool]]) -> str:
 _INTEGER, _DOUBLE = "Nullable(Int64)", "Nullable(Float64)"
 _MATCHES = "match({text}, '{pattern}')"
 
+_TEXT = "toString({})"
+
 DIALECT = Dialect(
     name="clickhouse",
     quote=quoted,
     literal=literal,
-    text="toString({})",
+    text=_TEXT,
     keyed=_keyed,
     matches=_MATCHES,
     integer=_INTEGER,
     whole="Nullable(Int128)",
     double=_DOUBLE,
     divided="intDiv({}, {})",
-    parts="SELECT t.u AS u, arrayJoin(splitByString({separator}, assumeNotNull(t.i))) AS i FROM {rows}",
+    parts="SELECT t.u AS u{more}, arrayJoin(splitByString({separator}, assumeNotNull(t.i))) AS i FROM {rows}",
     read_whole="toInt128OrNull({})",
     users="uniqExact({})",  # what count(DISTINCT u) means there is a setting
     constant="({})",  # CAST of a text may be off by the last bit there
     correlated=False,
+    sorted=sorted_by(_TEXT),
 )
 _WORDS = Words(
     text="Nullable(String)",

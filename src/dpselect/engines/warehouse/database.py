@@ -17,6 +17,7 @@ from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
 from dpselect.engines.warehouse.flavour import as_text
 from dpselect.engines.warehouse.source import Warehouse
 from dpselect.errors import DataError, ParameterError
+from dpselect.keys import Key, named
 from dpselect.parameters import Progress, near
 
 PLACES = 1000  # names that are asked for at once
@@ -25,17 +26,17 @@ PLACES = 1000  # names that are asked for at once
 class WarehouseDatabase:
     """A table or view of a warehouse, whose types the caller has said."""
 
-    def __init__(self, warehouse: Warehouse, table: str | None, *, user: str, item: str, needs: Needs | None) -> None:
+    def __init__(self, warehouse: Warehouse, table: str | None, *, user: Key, item: Key, needs: Needs | None) -> None:
         self._warehouse, self._kinds = warehouse, warehouse.flavour.kinds
         self.dialect = warehouse.flavour.dialect
         self.source = self._meant(table)
         known = warehouse.types
-        for parameter, column in (("user", user), ("item", item)):
+        for parameter, column in named(user, item):
             if column not in known:
                 must = "be a column whose type the warehouse was told"
                 raise ParameterError(parameter, must, repr(column), near(column, tuple(known)))
         types = {column: self._kinds[known[column]].compared for column in (needs(tuple(known)) if needs else ())}
-        types |= {column: self._kinds[known[column]].counted for column in (user, item)}
+        types |= {column: self._kinds[known[column]].counted for _, column in named(user, item)}
         self.types: Mapping[str, SqlType] = types
         self._check()
 
@@ -65,9 +66,18 @@ class WarehouseDatabase:
 
     def put_items(self, values: Sequence[object], item_type: SqlType) -> str:
         """A public list of items in their one form."""
-        read = next(kind.read for kind in self._kinds.values() if kind.counted is item_type)
         listed = self.put({"x": [as_text(value) for value in values]})
-        return f"(SELECT DISTINCT {read.replace('{}', 'd.x')} AS i FROM {listed} AS d)"
+        return f"(SELECT DISTINCT {self._read(item_type).replace('{}', 'd.x')} AS i FROM {listed} AS d)"
+
+    def put_tuples(self, values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> str:
+        """A public list of tuples, each value in its one form."""
+        listed = self.put({f"x{at}": [as_text(value[at]) for value in values] for at in range(len(types))})
+        picked = ", ".join(f"{self._read(one).replace('{}', f'd.x{at}')} AS k{at}" for at, one in enumerate(types))
+        return f"(SELECT {picked} FROM {listed} AS d)"
+
+    def _read(self, item_type: SqlType) -> str:
+        """The SQL of a value in its one form from its text."""
+        return next(kind.read for kind in self._kinds.values() if kind.counted is item_type)
 
     def secret(self, key: bytes) -> str:
         """A key as its hexadecimal digits."""

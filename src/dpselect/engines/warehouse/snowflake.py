@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from dpselect.engines.sql.port import Dialect
 from dpselect.engines.warehouse.flavour import Flavour, Words, kinds
+from dpselect.engines.warehouse.sorted import sorted_by
 
 _PLAIN = re.compile("[a-z_][a-z0-9_$]*")
 
@@ -36,21 +37,24 @@ _INTEGER = "NUMBER(38, 0)"
 # A $ before the end of a last line must not do.
 _MATCHES = "(REGEXP_LIKE({text}, '{pattern}') AND NOT CONTAINS({text}, CHR(10)))"
 
+_TEXT = "CAST({} AS VARCHAR)"
+
 DIALECT = Dialect(
     name="snowflake",
     quote=quoted,
     literal=literal,
-    text="CAST({} AS VARCHAR)",
+    text=_TEXT,
     keyed=_keyed,
     matches=_MATCHES,
     integer=_INTEGER,
     whole=_INTEGER,
     double="DOUBLE",
     divided="CAST((({0}) - MOD({0}, {1})) / {1} AS NUMBER(38, 0))",  # a division of its own would be rounded
-    parts="SELECT t.u AS u, CAST(f.value AS VARCHAR) AS i "
+    parts="SELECT t.u AS u{more}, CAST(f.value AS VARCHAR) AS i "
     "FROM {rows}, LATERAL FLATTEN(INPUT => SPLIT(t.i, {separator})) AS f",
     read_whole="TRY_CAST({} AS NUMBER(38, 0))",
     correlated=False,
+    sorted=sorted_by(_TEXT),
 )
 _WORDS = Words(
     text="VARCHAR",

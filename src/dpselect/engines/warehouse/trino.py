@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dpselect.engines.sql.port import Dialect
 from dpselect.engines.warehouse.flavour import Flavour, Words, kinds
+from dpselect.engines.warehouse.sorted import sorted_by
 
 
 def quoted(name: str) -> str:
@@ -32,19 +33,22 @@ def _table(rows: str, columns: Sequence[tuple[str, bool]]) -> str:
 # Whether $ also matches before a line's end hangs on which library the server uses.
 _MATCHES = "(regexp_like({text}, '{pattern}') AND strpos({text}, chr(10)) = 0)"
 
+_TEXT = "CAST({} AS VARCHAR)"
+
 DIALECT = Dialect(
     name="trino",
     quote=quoted,
     literal=literal,
-    text="CAST({} AS VARCHAR)",
+    text=_TEXT,
     keyed=_keyed,
     matches=_MATCHES,
     whole="DECIMAL(38, 0)",
     double="DOUBLE",
     divided="((({0}) - mod({0}, {1})) / {1})",  # a division of its own would be rounded
-    parts="SELECT t.u AS u, f.part AS i FROM {rows} CROSS JOIN UNNEST(split(t.i, {separator})) AS f (part)",
+    parts="SELECT t.u AS u{more}, f.part AS i FROM {rows} CROSS JOIN UNNEST(split(t.i, {separator})) AS f (part)",
     read_whole="TRY_CAST({} AS DECIMAL(38, 0))",
     correlated=False,
+    sorted=sorted_by(_TEXT),
 )
 _WORDS = Words(
     text="VARCHAR",

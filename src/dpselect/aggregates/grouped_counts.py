@@ -1,0 +1,58 @@
+"""GroupedCounts: what an engine hands over where the same is asked in every group: counts of each, and names later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Int64 = npt.NDArray[np.int64]
+Names = Callable[[Int64], Sequence[object]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class GroupedCounts:
+    """Counts of distinct users per item in every group, groups in their own order, most first in each.
+
+    `sizes[g]` is how many rows group g has in `counts`, which holds those of the first group, then of the second.
+    `groups(places)` names groups, `items(places)` the items of rows of `counts`, `users(places)` tells how many
+    distinct users groups have: ask for released ones only. The repr shows nothing: the counts are private.
+    """
+
+    sizes: Int64
+    counts: Int64
+    groups: Names
+    items: Names
+    users: Callable[[Int64], Int64]
+
+    def __repr__(self) -> str:
+        return "GroupedCounts(private)"
+
+    @classmethod
+    def of(
+        cls, found: Mapping[object, Mapping[object, int]], users: Mapping[object, int] | None = None
+    ) -> GroupedCounts:
+        """From {group: {item: count}}, groups and items in an order of their own that the data do not decide."""
+        names = sorted(found, key=_fixed)
+        rows = [
+            (item, count)
+            for group in names
+            for item, count in sorted(found[group].items(), key=lambda row: (-row[1], _fixed(row[0])))
+            if count > 0
+        ]
+        sizes = [sum(count > 0 for count in found[group].values()) for group in names]
+        of_groups = [] if users is None else [users[group] for group in names]
+        return cls(
+            sizes=np.array(sizes, dtype=np.int64),
+            counts=np.array([count for _, count in rows], dtype=np.int64),
+            groups=lambda places: [names[place] for place in places],
+            items=lambda places: [rows[place][0] for place in places],
+            users=lambda places: np.array([of_groups[place] for place in places], dtype=np.int64),
+        )
+
+
+def _fixed(label: object) -> tuple[str, str]:
+    """An order of any values, told from the values alone."""
+    return type(label).__name__, repr(label)

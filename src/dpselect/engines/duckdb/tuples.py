@@ -1,0 +1,44 @@
+"""Listed items as a table, those of several columns too: each column's values in that column's type and form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpselect.domain import Column, Listed
+from dpselect.engines.duckdb.domain import fitting, keep_domain, keep_list, written_all
+from dpselect.engines.duckdb.keys import Key
+from dpselect.engines.duckdb.types import OBJECT
+from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.errors import ParameterError
+
+
+def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[str], *, untyped: bool = False) -> str:
+    """The name of a table with one column i: the distinct items of a domain that fits so many columns."""
+    if len(types) == 1 or not isinstance(domain, Listed):
+        return keep_domain(workspace, domain, types[0], untyped=untyped)
+    items = [item for item in domain.items if isinstance(item, tuple)]
+    values = [workspace.fresh() for _ in types]
+    targets = tuple(
+        _kept(workspace, [item[at] for item in items], values[at], sql_type, untyped=untyped)
+        for at, sql_type in enumerate(types)
+    )
+    casts = ", ".join(f"TRY_CAST({values[at]}.v AS {target}) AS v{at}" for at, target in enumerate(targets))
+    joined = " ".join([values[0], *(f"JOIN {other} USING (place)" for other in values[1:])])
+    key = Key(tuple(f"v{at}" for at in range(len(types))), targets)
+    table = workspace.fresh()
+    typed = f"(SELECT {casts} FROM {joined})"
+    workspace.fetch(f"CREATE TEMP TABLE {table} AS SELECT DISTINCT {key.item} AS i FROM {typed} WHERE {key.nameable}")
+    if not workspace.fetch(f"FROM {table} LIMIT 1"):
+        raise ParameterError("domain", "hold at least one item", "none")
+    for name in values:
+        workspace.fetch(f"DROP TABLE {name}")
+    return table
+
+
+def _kept(workspace: Workspace, column: list[object], values: str, sql_type: str, *, untyped: bool) -> str:
+    """Keep one column's values, each at the place of its item; the type that they become."""
+    if sql_type == OBJECT:
+        keep_list(workspace, list(written_all(column)), values)
+        return "VARCHAR"
+    keep_list(workspace, column, values)
+    return fitting(workspace, values, sql_type, untyped=untyped)

@@ -1,0 +1,47 @@
+"""PostgreSQL's values as texts that sort as they do, where keys have several columns."""
+
+from __future__ import annotations
+
+import struct
+from decimal import Decimal
+
+from dpselect.engines.sql.port import SqlType
+from dpselect.engines.sql.sorted_texts import Sorted, decimals, number, whole_numbers
+
+_TEXT = "({})::text"
+_HEX, _TURNED = "0123456789abcdef", "fedcba9876543210"
+_TURN = str.maketrans(_TURNED, _HEX)
+# The bits of floats above 0 are in their order; those below 0 are turned round.
+_BITS = "encode(float8send({}), 'hex')"
+_FLOAT = f"CASE WHEN {{}} < 0 THEN concat('0', translate({_BITS}, '{_HEX}', '{_TURNED}')) ELSE concat('1', {_BITS}) END"
+_WIDTH = 6  # a numeric has at most 131072 digits before its point
+_LEAST, _MOST = "/", "2"  # of the infinities, below and above all signs
+_FINITE = number(_TEXT, f"split_part({_TEXT}, '.', 1)", _WIDTH, text=_TEXT)
+_NUMERIC = f"CASE {_TEXT} WHEN 'Infinity' THEN '{_MOST}' WHEN '-Infinity' THEN '{_LEAST}' ELSE {_FINITE} END"
+_INFINITE = {_LEAST: Decimal("-Infinity"), _MOST: Decimal("Infinity")}
+_decimal = decimals(_WIDTH)
+
+
+def sorted_text(one: SqlType) -> Sorted:
+    """The texts of a type; `label` reads those of dates and times already."""
+    return _OWN.get(one.counted) or Sorted(_TEXT, one.label)
+
+
+def _float(text: str) -> float:
+    bits = text[1:] if text.startswith("1") else text[1:].translate(_TURN)
+    return float(struct.unpack(">d", bytes.fromhex(bits))[0])
+
+
+def _numeric(text: str) -> Decimal:
+    return _INFINITE[text] if text in _INFINITE else _decimal(text)
+
+
+_WHOLE = whole_numbers(2, text=_TEXT)
+_OWN: dict[str, Sorted] = {
+    "text": Sorted("{}", str),
+    **dict.fromkeys(("int2", "int4", "int8"), _WHOLE),
+    "float8": Sorted(_FLOAT, _float),
+    "numeric": Sorted(_NUMERIC, _numeric),
+    "bool": Sorted(_TEXT, lambda text: text == "true"),
+    "bytea": Sorted("encode({}, 'hex')", bytes.fromhex),
+}

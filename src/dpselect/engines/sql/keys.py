@@ -1,0 +1,91 @@
+r"""Keys in SQL: one column, or several together, as one expression with one type.
+
+Several columns are one text: each of them as a text that tells which value it is, U+0001 twice between two of them.
+Inside a text U+0001 is followed by another character, so no value holds what stands between values, and a text is read
+back in one way only. Since U+0001 is also below all other characters, such texts sort by the first column in which
+they differ, each as its own texts do (`sorted_texts`). So all questions stay as they are for one column of text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dpselect.engines.sql.port import Dialect, SqlType, read_by
+from dpselect.engines.sql.sorted_texts import Sorted
+from dpselect.errors import DataError
+
+BORDER = "\x01\x01"
+LOW = {"\x01": "\x01\x03", "\x00": "\x01\x02"}  # what is written for what is not above the border
+_WRITTEN = re.compile("\x01([\x02\x03])")
+Column = tuple[str, SqlType]
+"""The SQL of a column, and its type."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a user, an item or a group is: the SQL of its one form, when it is there, and its type."""
+
+    form: str
+    present: str
+    nameable: str
+    type: SqlType
+
+
+def key_of(columns: Sequence[Column], dialect: Dialect) -> Key:
+    """The key of one column, or of several."""
+    present = " AND ".join(_of(one.present, sql) for sql, one in columns)
+    nameable = " AND ".join(_of(one.nameable or one.present, sql) for sql, one in columns)
+    types = [one for _, one in columns]
+    if len(columns) == 1:
+        return Key(_of(types[0].form, columns[0][0]), present, nameable, types[0])
+    form = together([_of(one.form, sql) for sql, one in columns], types, dialect)
+    return Key(form, present, nameable, type_of(types, dialect))
+
+
+def together(forms: Sequence[str], types: Sequence[SqlType], dialect: Dialect) -> str:
+    """The SQL of several values in their one form as one text."""
+    texts = [_text(form, one, dialect) for form, one in zip(forms, types, strict=True)]
+    border = dialect.literal(BORDER)
+    return dialect.binary.replace("{}", f"concat({f', {border}, '.join(texts)})")
+
+
+def type_of(types: Sequence[SqlType], dialect: Dialect) -> SqlType:
+    """The type of several columns together."""
+    labels = [_sorted(one, dialect).label for one in types]
+    return SqlType("several columns", "other", "{}", "", None, label=_reader(labels))
+
+
+def _reader(labels: Sequence[Callable[[str], object]]) -> Callable[[object], object]:
+    def read(text: str) -> object:
+        texts = text.split(BORDER)
+        return tuple(label(_WRITTEN.sub(_plain, one)) for label, one in zip(labels, texts, strict=True))
+
+    return read_by(read)
+
+
+def _text(form: str, one: SqlType, dialect: Dialect) -> str:
+    """The text of one value, without what stands between values."""
+    text = _of(_sorted(one, dialect).sql, form)
+    if not one.is_text:
+        return text
+    for low in dialect.low:
+        text = f"replace({text}, {dialect.literal(low)}, {dialect.literal(LOW[low])})"
+    return text
+
+
+def _plain(written: re.Match[str]) -> str:
+    return "\x01" if written[1] == "\x03" else "\x00"
+
+
+def _sorted(one: SqlType, dialect: Dialect) -> Sorted:
+    found = None if dialect.sorted is None else dialect.sorted(one)
+    if found is None:
+        hint = "cast it to text or to a whole number in a view, and name the view as the table"
+        raise DataError(f"a column of type {one.name} cannot be one of several columns of a user or an item", hint)
+    return found
+
+
+def _of(template: str, expression: str) -> str:
+    return template.replace("{}", expression)

@@ -1,0 +1,129 @@
+"""Limited domain in every group at once: at most k items of each, of groups and items that nobody has to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from dpselect import parameters
+from dpselect.accounting.calibration import Split, one_price, plan_of, price, priced, split_delta
+from dpselect.aggregates.grouped_counts import GroupedCounts
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError
+from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.top_k.group_draws import Picked, picked
+from dpselect.mechanisms.top_k.limited_domain import LimitedDomain, parse_k_bar
+from dpselect.parameters import Number
+from dpselect.privacy import Neighbors, Plan, Privacy
+
+LEAST_K_BAR, PER_K = 100, 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitedDomainByGroup:
+    """Select at most k items of every group, each user counting in at most `max_groups_per_user` groups.
+
+    Every group runs LimitedDomain by itself, with fresh randomness. A group without users, or with too few to tell,
+    has an empty answer, so nobody has to know which groups there are.
+
+    Guarantee: (epsilon, delta)-DP for the answers of all groups together, however many there are: the price is that of
+        `max_groups_per_user` groups, k epsilon_per_pick-bounded-range steps and `delta_threshold` each.
+    Neighbors: add-remove.
+    Sensitivity: one user moves counts in at most `max_groups_per_user` groups, by at most 1 each, of at most
+        `max_items_per_user` items in each of these groups where that is given. The data must have been bounded so, for
+        every user by a rule that looks at that user's own rows only.
+    Exactness: the law is exact: the product of the laws of LimitedDomain.
+    Cost: one pass to find k_bar + 1 rows of each group; groups whose lists are certainly short are decided together.
+    Source: ours, on Durfee and Rogers 2019, Algorithm 1; proof on its page.
+    Example:
+        >>> found = LimitedDomainByGroup(k=1, max_groups_per_user=1, epsilon=4, delta="1e-6")
+        >>> found({"DE": {"a": 900, "b": 20}, "FR": {"b": 700}, "LI": {"c": 1}})
+        {'DE': ['a'], 'FR': ['b']}
+    """
+
+    k: int
+    max_groups_per_user: int
+    delta: Number
+    k_bar: int | None = None
+    epsilon: Number | None = None
+    epsilon_per_pick: Number | None = None
+    delta_threshold: Number | None = None
+    max_items_per_user: int | None = None
+    each: LimitedDomain = field(init=False, repr=False)
+    privacy: Privacy = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        k, groups, k_bar, bound = parsed(self.k, self.max_groups_per_user, self.k_bar, self.max_items_per_user)
+        delta, plan = parameters.probability("delta", self.delta), plan_of(groups * k)
+        threshold, composition, pick = self._split(plan, delta, groups, swaps=min(bound or k_bar, k_bar))
+        failure, related = groups * threshold, Neighbors.ADD_REMOVE
+        if pick is None:
+            privacy, pick = price(
+                plan, self.epsilon, self.epsilon_per_pick, composition, failure=failure, neighbors=related
+            )
+        else:
+            wanted = parameters.epsilon("epsilon", self.epsilon)
+            privacy = priced(plan(pick), wanted, composition, failure=failure, neighbors=related)
+        each = LimitedDomain(
+            k=k,
+            k_bar=k_bar,
+            delta=threshold,
+            delta_threshold=threshold,
+            epsilon_per_pick=pick,
+            max_items_per_user=self.max_items_per_user,
+        )
+        settle(self, k=k, max_groups_per_user=groups, delta=delta, epsilon=privacy.epsilon, epsilon_per_pick=pick)
+        settle(self, k_bar=each.k_bar, delta_threshold=threshold, max_items_per_user=each.max_items_per_user)
+        settle(self, each=each, privacy=privacy)
+
+    def _split(
+        self, plan: Plan, delta: Fraction, groups: int, swaps: int
+    ) -> tuple[Fraction, Fraction, Fraction | None]:
+        """The delta of one group's threshold, that of composing picks, and the epsilon of one where it is found so."""
+        one_price(self.epsilon, self.epsilon_per_pick)
+        if self.delta_threshold is not None:
+            threshold = parameters.probability("delta_threshold", self.delta_threshold)
+            if threshold * groups > delta:
+                raise ParameterError("delta_threshold", "be at most delta / max_groups_per_user", self.delta_threshold)
+            return threshold, delta - threshold * groups, None
+        if self.epsilon is None:
+            return delta / (2 * groups), delta / 2, None
+        split = split_by_group(plan, parameters.epsilon("epsilon", self.epsilon), delta, groups, swaps)
+        return split.threshold, split.composition, split.epsilon_per_pick
+
+    def __call__(
+        self, counts: Mapping[object, Mapping[object, int]], *, draws: Draws | None = None
+    ) -> dict[object, list[object]]:
+        """Of {group: {item: count}} the items picked, best first, for every group that has any."""
+        found = GroupedCounts.of(counts)
+        answers = self.picks(found, secure(draws))
+        return {group: list(found.items(one.rows)) for one in answers for group in found.groups(one.groups)}
+
+    def picks(self, found: GroupedCounts, draws: Draws) -> list[Picked]:
+        """The picked rows of every group that has any."""
+        return picked(found, self.each.terms, draws)
+
+
+MOST_GROUPS = 10**4
+
+
+def split_by_group(plan: Plan, epsilon: Fraction, delta: Fraction, groups: int, swaps: int) -> Split:
+    """The split of delta that makes the threshold of each group lowest; `threshold` is that of one group."""
+    found = split_delta(plan, epsilon, delta, swaps * groups)
+    return replace(found, threshold=found.threshold / groups)
+
+
+def parsed(k: int, groups: int, k_bar: int | None, most: int | None) -> tuple[int, int, int, int | None]:
+    """The sizes of a question: k, max_groups_per_user, k_bar and max_items_per_user."""
+    k = parameters.listed("k", k)
+    groups = parameters.whole("max_groups_per_user", groups, least=1, most=MOST_GROUPS)
+    k_bar = parse_k_bar(k, default_k_bar(k) if k_bar is None else k_bar)
+    if most is not None:
+        most = parameters.whole("max_items_per_user", most, least=1)
+    return k, groups, k_bar, most
+
+
+def default_k_bar(k: int) -> int:
+    """Ten times k and at least 100: groups are smaller than all data (docs/mechanisms/by-group.md has the measurement)."""
+    return max(PER_K * k, LEAST_K_BAR)

@@ -1,0 +1,180 @@
+"""Limited domain in many groups at once: which have any pick is decided together, and then each that has is picked.
+
+Most groups of a long tail come out empty. Whether the first pick of a group is an item needs one Bernoulli draw of the
+probability W / (W + B): W weighs its items, B bottom and the items of count 0. All groups are drawn at once from an
+upper bound of it that takes one number of each group; the few that succeed are thinned to the exact probability
+(docs/mechanisms/by-group.md). Groups for which the bound is no small one are peeled as they are. Both have the same law, so which
+way a group goes decides how long it takes and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb, ctx
+
+from dpselect.aggregates.grouped_counts import GroupedCounts, Int64
+from dpselect.draws import Draws, Weights
+from dpselect.mechanisms.top_k.limited_domain import Terms, until_bottom
+from dpselect.mechanisms.top_k.top_rows import TopRows
+from dpselect.reals import Real, enclose
+
+RARE = Fraction(1, 4)  # up to here the bound is worth a draw
+FARTHEST = 2**50  # a bound of more units than this takes the other way
+SURE = 1 + 1e-9  # more than the rounding of a logarithm
+
+
+@dataclass(frozen=True, repr=False)
+class Picked:
+    """One group and its picked rows, best first, as places of `GroupedCounts`."""
+
+    group: int
+    rows: Int64
+
+    @property
+    def groups(self) -> Int64:
+        """The group as the one place to be named."""
+        return np.array([self.group], dtype=np.int64)
+
+
+def picked(found: GroupedCounts, terms: Terms, draws: Draws) -> list[Picked]:
+    """The groups with any pick, in their order; each group is independent of the others."""
+    starts = np.cumsum(found.sizes) - found.sizes
+    some = np.flatnonzero(found.sizes)
+    units = _units(found, starts, some, terms)
+    rare = units > 0
+    answers = {int(g): _peeled(found, int(starts[g]), int(g), terms, draws) for g in some[~rare]}
+    begun = draws.bernoullis(units[rare], 1, Bound(terms.epsilon_per_pick, terms.bottom(terms.k_bar)))
+    for g, u in zip(some[rare][begun].tolist(), units[rare][begun].tolist(), strict=True):
+        group = Group.of(found, int(starts[g]), g, terms)
+        if draws.bernoulli(Thinned(group, u)):
+            answers[g] = group.begun(draws)
+    return [Picked(g, starts[g] + np.array(answers[g], dtype=np.int64)) for g in sorted(answers) if answers[g]]
+
+
+def _peeled(found: GroupedCounts, start: int, group: int, terms: Terms, draws: Draws) -> list[int]:
+    rows = TopRows(found.counts[start : start + int(found.sizes[group])], lambda picks: [row for row, _ in picks])
+    return [row for row, _ in until_bottom(rows, draws, terms, terms.k_bar)]
+
+
+def _units(found: GroupedCounts, starts: Int64, some: npt.NDArray[np.intp], terms: Terms) -> Int64:
+    """For each group the whole u of its bound; 0 where that is no small probability.
+
+    W <= n exp(rate h) for n items of at most h users, and B >= bottom exp(rate (after + 1)), so that W / B is at most
+    exp(rate (u - 1)) / bottom for u = h - after + ceil(ln n / rate).
+    """
+    rate, bottom = float(terms.epsilon_per_pick), terms.bottom(terms.k_bar)
+    inside = np.minimum(found.sizes[some], terms.k_bar)
+    longer = found.sizes[some] > terms.k_bar
+    after = np.zeros(len(some), dtype=np.int64)
+    after[longer] = found.counts[starts[some][longer] + terms.k_bar]
+    more = np.ceil(np.log(inside) * SURE / rate) if rate > 0 else np.full(len(some), np.inf)
+    lead = (found.counts[starts[some]] - after).astype(np.float64) + more
+    log_bottom = math.log(bottom.numerator) - math.log(bottom.denominator)
+    most = 1 + (log_bottom + math.log(RARE / (1 - RARE))) / rate if rate > 0 else 0.0
+    rare = lead <= min(most, FARTHEST)
+    units = np.zeros(len(some), dtype=np.int64)
+    units[rare] = np.maximum(1, lead[rare]).astype(np.int64)
+    return units
+
+
+@dataclass(frozen=True)
+class Bound:
+    """1 / (1 + bottom exp(-rate (u - 1))): at least the probability that the first pick of a group is an item."""
+
+    rate: Fraction
+    bottom: Fraction
+
+    def at(self, weight: Fraction) -> Real:
+        """The probability at u."""
+        return _Odds(self.rate * (1 - weight), self.bottom)
+
+
+@dataclass(frozen=True)
+class _Odds:
+    """1 / (1 + factor exp(exponent))."""
+
+    exponent: Fraction
+    factor: Fraction
+
+    def ball(self, bits: int) -> arb:
+        with ctx.workprec(bits):
+            return 1 / (1 + enclose(self.factor) * enclose(self.exponent).exp())
+
+
+@dataclass(frozen=True, repr=False)
+class Group:
+    """The items of one group, what may end it, and the price of a pick."""
+
+    counts: Int64  # of at most k_bar items, most first
+    after: int
+    terms: Terms
+
+    @classmethod
+    def of(cls, found: GroupedCounts, start: int, group: int, terms: Terms) -> Group:
+        """Of all that was counted."""
+        rows = TopRows(found.counts[start : start + int(found.sizes[group])], lambda picks: [row for row, _ in picks])
+        return cls(rows.inside(terms.k_bar), rows.after(terms.k_bar), terms)
+
+    def weights(self, bits: int) -> tuple[arb, arb]:
+        """W and B, both divided by exp(rate (after + 1))."""
+        rate, unit = self.terms.epsilon_per_pick, self.after + 1
+        levels, sizes = np.unique(self.counts, return_counts=True)
+        with ctx.workprec(bits):
+            items = sum(
+                (
+                    size * enclose(rate * (level - unit)).exp()
+                    for level, size in zip(levels.tolist(), sizes.tolist(), strict=True)
+                ),
+                arb(0),
+            )
+            missing = self.terms.k_bar - len(self.counts)
+            ends = enclose(self.terms.bottom(self.terms.k_bar)) + missing * enclose(-rate * unit).exp()
+        return items, ends
+
+    def begun(self, draws: Draws) -> list[int]:
+        """The picks, where the first is known to be an item: that one, and then until bottom."""
+        rate, k_bar = self.terms.epsilon_per_pick, self.terms.k_bar
+        first, _ = draws.categorical(Weights(self.counts, rate))
+        left = np.delete(self.counts, first)
+        missing = k_bar - len(self.counts)
+        fillers = [missing] if missing else []
+        most = min(self.terms.k - 1, len(left) + 1)
+        if not most:
+            return [first]
+        weights = Weights(
+            scores=np.array([*left, self.after + 1, *(0 for _ in fillers)], dtype=np.int64),
+            rate=rate,
+            sizes=np.array([1] * (len(left) + 1) + fillers, dtype=np.int64),
+            factors=[Fraction(1)] * len(left) + [self.terms.bottom(k_bar)] + [Fraction(1)] * len(fillers),
+        )
+        return [first, *(row + (row >= first) for row in _items(draws.peel(weights, most), len(left)))]
+
+
+def _items(picks: list[tuple[int, int]], items: int) -> Iterator[int]:
+    """The picks before the first that is no item."""
+    for row, _ in picks:
+        if row >= items:
+            return
+        yield row
+
+
+@dataclass(frozen=True)
+class Thinned:
+    """W / (W + B), the probability that the first pick is an item, over the bound that was drawn from."""
+
+    group: Group
+    units: int
+
+    def ball(self, bits: int) -> arb:
+        """The quotient's ball."""
+        items, ends = self.group.weights(bits)
+        terms = self.group.terms
+        bound = Bound(terms.epsilon_per_pick, terms.bottom(terms.k_bar)).at(Fraction(self.units)).ball(bits)
+        with ctx.workprec(bits):
+            return (items / (items + ends) / bound).min(arb(1))

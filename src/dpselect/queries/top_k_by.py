@@ -1,0 +1,242 @@
+"""A top k in every group: what is planned before data is touched, what is said of the answer, what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpselect.accounting.calibration import COUNT_SHARE, plan_of, priced
+from dpselect.accounting.composition import basic
+from dpselect.aggregates.grouped_counts import GroupedCounts
+from dpselect.domain import Column, Domain, Listed, Size, Span, domain_of, most_items
+from dpselect.draws import Draws
+from dpselect.engines.port import Engine
+from dpselect.errors import ParameterError, came, naming
+from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parsed, split_by_group
+from dpselect.mechanisms.top_k.group_draws import Picked
+from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+from dpselect.parameters import Progress
+from dpselect.privacy import ApproxDP, Neighbors, Steps
+from dpselect.queries.query import Ready
+from dpselect.queries.top_k_plan import Plan, fresh_counts
+from dpselect.release import accuracy
+from dpselect.release.accuracy import BETA, NOTHING, whole
+from dpselect.release.groups import Group, Groups
+from dpselect.release.release import Ended, Item, Release, Statement
+
+METHOD = "limited-domain"
+MOST_LISTED = 10**6
+REASON = (
+    "The same is asked in every group, and nobody has to know which groups there are: limited domain looks only at the "
+    "k_bar + 1 items with most users of each, and a group without an item is not shown."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """By which columns, of which groups, and what is asked beside the items."""
+
+    by: tuple[str, ...]
+    groups: Domain | None
+    counts: bool
+    users: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopByGroup(Plan):
+    """At most k items of each group, at the price of the groups that one user counts in."""
+
+    selector: LimitedDomainByGroup
+    asked: Asked
+    of_groups: NoisyCounts | None  # what counts the users of a group
+
+    @property
+    def k_bar(self) -> int:
+        """How many items with most users are looked at, of each group."""
+        return self.selector.each.terms.k_bar
+
+    def height(self) -> float:
+        """How far bottom stands above the item at rank k_bar + 1 of a group, in users."""
+        return self.selector.each.height
+
+    def asked_of(self, engine: Engine) -> Ready:
+        """How an engine answers it; listed groups that do not fit are refused now."""
+        most, listed = self.selector.max_groups_per_user, self.asked.groups
+        if listed is not None:
+            engine.check_groups(listed)
+        rows = self.k_bar + 1  # no more of a group leave the engine
+        users = self.of_groups is not None
+        return lambda draws, progress: self.select(
+            engine.top_by(rows, most, listed, users=users, progress=progress), draws
+        )
+
+    def select(self, aggregate: GroupedCounts, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
+        """The answer for counts."""
+        picked = self.selector.picks(aggregate, draws)
+        places = np.concatenate([one.rows for one in picked]) if picked else np.zeros(0, dtype=np.int64)
+        told = fresh_counts(self.counter, aggregate.counts[places].tolist(), draws)
+        groups = self._shown(aggregate, picked, draws)
+        values = {place: group.values for place, group in groups.items()}
+        of = [(values[one.group], rank) for one in picked for rank in range(1, len(one.rows) + 1)]
+        labels = aggregate.items(places)
+        items = tuple(
+            Item(label, rank, *numbers, group)
+            for label, numbers, (group, rank) in zip(labels, told.of, of, strict=True)
+        )
+        shown = Groups(self.asked.by, tuple(groups.values()), self.of_groups is not None)
+        return Release(
+            items=items,
+            ended=Ended.FULL if groups and all(group.complete for group in shown.shown) else Ended.BOTTOM,
+            counted=self.counter is not None,
+            privacy=self.statement(),
+            secure=draws.secure,
+            accuracy=self._good() + told.accuracy + self._good_of_groups(),
+            groups=shown,
+        )
+
+    def _shown(self, found: GroupedCounts, picked: Sequence[Picked], draws: Draws) -> dict[int, Group]:
+        """The groups with an item, in their order; of listed groups all. Their numbers of users where asked for."""
+        sizes = {one.group: len(one.rows) for one in picked}
+        shown = sorted(sizes) if self.asked.groups is None else range(len(found.sizes))
+        places = np.array(shown, dtype=np.int64)
+        names = [name if isinstance(name, tuple) else (name,) for name in found.groups(places)]
+        told: Sequence[Any] = fresh_counts(self.of_groups, self._users(found, places), draws).of
+        if self.of_groups is None:
+            told = [(None, None, None)] * len(names)
+        return {
+            place: Group(name, Ended.FULL if sizes.get(place) == self.selector.k else Ended.BOTTOM, *numbers)
+            for place, name, numbers in zip(places.tolist(), names, told, strict=True)
+        }
+
+    def _users(self, found: GroupedCounts, places: np.ndarray) -> list[int]:
+        return [] if self.of_groups is None else found.users(places).tolist()
+
+    def _good(self) -> accuracy.Accuracy:
+        """How good the items of a group are."""
+        terms = self.selector.each.terms
+        good = accuracy.ranking(whole(terms.gap(BETA)))
+        good += accuracy.ends_early(whole(terms.reach(BETA)), self.k_bar + 1)
+        return replace(good, sentences=tuple(f"In a group: {said}" for said in good.sentences))
+
+    def _good_of_groups(self) -> accuracy.Accuracy:
+        return NOTHING if self.of_groups is None else accuracy.users_of_groups(self.of_groups.width(BETA))
+
+    def statement(self) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        s = self.selector
+        groups, each = s.max_groups_per_user, s.each
+        used: dict[str, object] = {
+            "k": s.k,
+            "max_groups_per_user": groups,
+            "epsilon_per_pick": s.epsilon_per_pick,
+            "k_bar": self.k_bar,
+            "delta_threshold": s.delta_threshold,
+            "max_items_per_user": s.max_items_per_user,
+            **({"groups_listed": True} if self.asked.groups is not None else {}),
+        }
+        if self.of_groups is not None:
+            used["epsilon_per_group"] = self.of_groups.epsilon_per_count
+        sentences = [self.reason, counts_in(groups), *self._in_a_group()]
+        sentences.append(
+            f"An item comes out only if it beats bottom, which stands {each.height:.4g} users above the count of rank "
+            f"k_bar + 1 = {self.k_bar + 1:,} of its group."
+        )
+        return self.stated(used, sentences)
+
+    def _in_a_group(self) -> list[str]:
+        most = self.selector.max_items_per_user
+        return [] if most is None else [f"In each of them a user counts for at most {accuracy.said_items(most)}."]
+
+    def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:
+        """The steps that an answer took: those of the groups with most, as many as one user may count in.
+
+        A group that is not shown took one pick: bottom.
+        """
+        s = self.selector
+        most = s.max_groups_per_user
+        largest = sorted(found, reverse=True)[:most]
+        picks = sum(min(s.k, items + 1) for items in largest) + most - len(largest)
+        counted = sum(min(items, self._moved) for items in largest) if self.counter is not None else 0
+        groups = self._groups_counted(len(largest)) if self.of_groups is not None else 0
+        first, *counts = self.privacy.steps
+        steps = [Steps(first.value, picks), *(Steps(one.value, counted + groups) for one in counts)]
+        return tuple(one for one in steps if one.times)
+
+    def _groups_counted(self, with_items: int) -> int:
+        """How many numbers of users one user may have moved: those of listed groups are told in any case."""
+        return with_items if self.asked.groups is None else self.selector.max_groups_per_user
+
+    @property
+    def _moved(self) -> int:
+        """How many counts of one group a user can move."""
+        return moved(self.selector.k, self.selector.max_items_per_user)
+
+    def spent(self, found: Sequence[int]) -> ApproxDP:
+        """What an answer costs: no more than its steps added up, and never less than the whole delta."""
+        return ApproxDP(min(self.privacy.epsilon, basic(self.steps(found))), self.privacy.delta)
+
+
+def groups_of(given: object) -> Listed | Column:
+    """The groups that a caller lists."""
+    with naming("groups"):
+        found = domain_of(list(given) if isinstance(given, range) and len(given) <= MOST_LISTED else given)
+    if isinstance(found, (Span, Size)):
+        raise ParameterError("groups", "list the groups, or be a Column of a public source", came(given))
+    return found
+
+
+def plan_by_group(
+    asked: Asked,
+    *,
+    k: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    max_groups_per_user: int,
+    k_bar: int | None,
+    max_items_per_user: int | None,
+) -> TopByGroup:
+    """Check every parameter, and find the largest epsilon of one pick that fits."""
+    k, groups, k_bar, most = parsed(k, max_groups_per_user, k_bar, max_items_per_user)
+    if asked.groups is not None and (listed := most_items(asked.groups)) is not None:
+        groups = min(groups, listed)
+    counted = groups * (moved(k, most) * asked.counts + asked.users)
+    plan = plan_of(groups * k, counted)
+    split = split_by_group(plan, epsilon, delta, groups, k_bar if most is None else min(most, k_bar))
+    pick, failure = split.epsilon_per_pick, groups * split.threshold
+    privacy = priced(plan(pick), epsilon, split.composition, failure=failure, neighbors=Neighbors.ADD_REMOVE)
+    selector = LimitedDomainByGroup(
+        k=k,
+        max_groups_per_user=groups,
+        k_bar=k_bar,
+        epsilon_per_pick=pick,
+        delta=delta,
+        delta_threshold=split.threshold,
+        max_items_per_user=most,
+    )
+    each = pick * COUNT_SHARE
+    counter = NoisyCounts(k=k, epsilon_per_count=each, max_items_per_user=most) if asked.counts else None
+    return TopByGroup(
+        method=METHOD,
+        selector=selector,
+        counter=counter,
+        of_groups=NoisyCounts(k=1, epsilon_per_count=each) if asked.users else None,
+        privacy=privacy,
+        reason=REASON,
+        asked=asked,
+    )
+
+
+def moved(k: int, most: int | None) -> int:
+    """How many of the k winners' counts of a group one user can move."""
+    return k if most is None else min(k, most)
+
+
+def counts_in(groups: int) -> str:
+    """In how many groups a user counts."""
+    if groups == 1:
+        return "Each user counts in one group: of several, in one that is chosen at random."
+    return f"Each user counts in at most {groups:,} groups: of more, in {groups:,} that are chosen at random."

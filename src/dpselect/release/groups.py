@@ -1,0 +1,121 @@
+"""Groups of a release: which are shown, why each has no more items, and its noisy number of users where asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpselect.release import formatting, typed
+from dpselect.release.formatting import Json
+from dpselect.release.statement import Ended, Item
+
+NAMED = 10  # groups without items that a line names
+OWN = ("rank", "item", "count", "low", "high", "group_users")  # columns of a table that are not the caller's
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group that is shown: its value in each column, and why it has no more items.
+
+    The true number of users, where it was asked for, lies from `low` to `high`, as `Release.accuracy` says.
+    """
+
+    values: tuple[object, ...]
+    ended: Ended
+    users: int | None = None
+    low: int | None = None
+    high: int | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Are there as many items as were asked for?"""
+        return self.ended is Ended.FULL
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The columns by which items were grouped, and the groups that are shown, in their own order."""
+
+    columns: tuple[str, ...]
+    shown: tuple[Group, ...]
+    counted: bool = False  # were numbers of users asked for?
+
+    def named(self, values: Sequence[object]) -> dict[str, Json]:
+        """A group in JSON types: column by column."""
+        return {name: formatting.plain(value) for name, value in zip(self.columns, values, strict=True)}
+
+    def to_columns(self, items: Sequence[Item], of_items: Sequence[str]) -> dict[str, list[object]]:
+        """The group of every item, a column of a table each; one whose name the table has itself begins with group_."""
+        found: dict[str, list[object]] = {}
+        taken = {name.casefold() for name in (*OWN, *of_items)}
+        for place, name in enumerate(self.columns):
+            while name.casefold() in taken:
+                name = f"group_{name}"  # noqa: PLW2901 - until it is free
+            taken.add(name.casefold())
+            found[name] = formatting.column([item.group[place] for item in items])
+        return found
+
+    def users_of(self, items: Sequence[Item]) -> list[object]:
+        """The noisy number of users of every item's group."""
+        users = {group.values: group.users for group in self.shown}
+        return [users[item.group] for item in items]
+
+    def to_dict(self) -> list[Json]:
+        """JSON types only."""
+        found: list[Json] = []
+        for group in self.shown:
+            row: dict[str, Json] = {"group": self.named(group.values), "complete": group.complete}
+            row["ended"] = str(group.ended)
+            numbers = {"users": group.users, "low": group.low, "high": group.high}
+            row |= {name: number for name, number in numbers.items() if number is not None}
+            found.append(row | exact_group(group.values))
+        return found
+
+    def outcome(self, items: Sequence[Item]) -> str:
+        """Which groups are shown, in a line."""
+        some = {item.group for item in items}
+        without = [group for group in self.shown if group.values not in some]
+        shown, empty = len(self.shown), len(without)
+        said = f"{shown:,} group{'' if shown == 1 else 's'}"
+        short = sum(not group.complete for group in self.shown) - empty
+        if short:
+            said += f", {short:,} of them with fewer items than asked for: no other has enough users to tell"
+        if empty:
+            names = [", ".join(map(formatting.text, group.values)) for group in without[:NAMED]]
+            more = f", and {empty - NAMED:,} more" if empty > NAMED else ""
+            between = "; " if len(self.columns) > 1 else ", "
+            said += f"{'; ' if short else ', '}{empty:,} without items: {between.join(names)}{more}"
+        return said
+
+
+def exact_group(values: Sequence[object]) -> dict[str, Json]:
+    """What a group's values were exactly, where their plain form does not say."""
+    scalars = [formatting.scalar(value) for value in values]
+    return {} if all(map(typed.plain_is_exact, scalars)) else {"exact_group": [typed.label(one) for one in scalars]}
+
+
+def values_of(row: Mapping[str, Any], columns: Sequence[str]) -> tuple[object, ...]:
+    """The group that a row of JSON is of."""
+    given = row["group"]
+    if set(given) != set(columns):
+        raise ValueError("another group")
+    values = row.get("exact_group", [given[name] for name in columns])
+    if len(values) != len(columns):
+        raise ValueError("another group")
+    return tuple(map(typed.read, values))
+
+
+def parsed(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], whole: Callable[[object], int | None], *, counted: bool
+) -> Groups:
+    """What `to_dict` wrote."""
+    shown = tuple(
+        Group(
+            values_of(row, columns), Ended(row["ended"]), *(whole(row.get(name)) for name in ("users", "low", "high"))
+        )
+        for row in rows
+    )
+    if any(group.complete is not row["complete"] for group, row in zip(shown, rows, strict=True)):
+        raise ValueError("it says that it is complete and that it is not")
+    return Groups(tuple(columns), shown, counted)

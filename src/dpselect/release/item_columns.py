@@ -1,0 +1,51 @@
+"""Items in a table: one column, or, where an item has several columns, each of them under its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dpselect.domain import UNSEEN
+
+COLUMNS = "item"
+"""The parameter of a statement that names the columns of items, where they have several."""
+_OWN = frozenset({"rank", "count", "sum", "low", "high"})
+
+
+def names_of(parameters: Mapping[str, object]) -> tuple[str, ...]:
+    """What the columns of items are called: as in the source, with `item_` before what the table itself has.
+
+    >>> names_of({"item": ("country", "rank")})
+    ('country', 'item_rank')
+    """
+    found = parameters.get(COLUMNS)
+    if not isinstance(found, tuple):
+        return ("item",)
+    names: list[str] = []
+    taken = set(_OWN)
+    for name in map(str, found):
+        while name.casefold() in taken:  # many tables do not see letter case
+            name = f"item_{name}"  # noqa: PLW2901 - until it is free
+        names.append(name)
+        taken.add(name.casefold())
+    return tuple(names)
+
+
+def cells_of(labels: Sequence[object], names: Sequence[str]) -> dict[str, list[object]]:
+    """The values of each column. An item that was never seen is so in all of them."""
+    if len(names) == 1:
+        return {names[0]: list(labels)}
+    return {
+        name: [label[place] if isinstance(label, tuple) else UNSEEN for label in labels]
+        for place, name in enumerate(names)
+    }
+
+
+def check_labels(parameters: Mapping[str, object], labels: Sequence[object]) -> None:
+    """ValueError where items have not the columns that are named."""
+    found = parameters.get(COLUMNS)
+    if found is None:
+        return
+    if not isinstance(found, tuple) or len(found) < 2 or not all(isinstance(name, str) for name in found):
+        raise ValueError("no names of columns")
+    if not all(label is UNSEEN or (isinstance(label, tuple) and len(label) == len(found)) for label in labels):
+        raise ValueError("an item has other columns")

@@ -1,0 +1,207 @@
+"""Counts by group, on every engine, as plain Python counts them; which groups a user keeps, their own rows tell."""
+
+from __future__ import annotations
+
+import datetime
+from collections import defaultdict
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpselect.aggregates.grouped_counts import GroupedCounts
+from dpselect.domain import Listed
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.errors import ParameterError
+from tests.engines.every_engine import MAKERS, PARAMETERS, Held
+
+MOST = 10**6
+ROWS = {
+    "user": ["a", "a", "b", "b", "c", "c", "d", None, "a", "e", "f", "f"],
+    "item": ["x", "y", "x", "y", "x", "x", "z", "x", None, "x y", "x", "w"],
+    "group": [1.0, 1.0, 1.0, 2.5, -0.0, 0.0, 2.5, 1.0, 1.0, None, float("nan"), 1.0],
+}
+
+
+@pytest.fixture(params=PARAMETERS)
+def hold(request: pytest.FixtureRequest):
+    return lambda rows: Held(request.param, *MAKERS[request.param](request, rows))
+
+
+def told(found: GroupedCounts) -> dict[object, list[tuple[object, int]]]:
+    """All of it, by name."""
+    groups = found.groups(np.arange(len(found.sizes)))
+    items = found.items(np.arange(len(found.counts)))
+    ends = np.cumsum(found.sizes)
+    rows = list(zip(items, found.counts.tolist(), strict=True))
+    return {group: rows[end - size : end] for group, size, end in zip(groups, found.sizes, ends, strict=True)}
+
+
+def counted(rows: dict[str, list]) -> dict[object, list[tuple[object, int]]]:
+    """The same in plain Python."""
+    users = defaultdict(lambda: defaultdict(set))
+    for user, item, group in zip(rows["user"], rows["item"], rows["group"], strict=True):
+        if user is not None and item is not None and group is not None and group == group:
+            users[group + 0.0 if isinstance(group, float) else group][item].add(user)
+    return {
+        group: sorted(((item, len(those)) for item, those in users[group].items()), key=lambda row: (-row[1], row[0]))
+        for group in sorted(users)
+    }
+
+
+def top(held: Held, most: int = 100, groups: int = MOST, listed: Listed | None = None, **more: object):
+    """What an engine hands over."""
+    users = more.pop("users", False)
+    with held.engine(**({"by": ("group",)} | more)) as engine:
+        found = engine.top_by(most, groups, listed, users=users)
+        return told(found), found.users(np.arange(len(found.sizes))).tolist() if users else None
+
+
+def test_counts_are_those_of_plain_python(hold):
+    held = hold(pa.table(ROWS))
+    everything = counted(ROWS)
+    assert list(everything) == [0.0, 1.0, 2.5]
+    found, users = top(held, users=True)
+    assert list(found.items()) == list(everything.items())  # groups in their order too
+    assert users == [1, 3, 2]
+    assert str(next(iter(found))) == "0.0"  # and not -0.0
+    for most in (1, 2):
+        assert top(held, most)[0] == {group: rows[:most] for group, rows in everything.items()}
+
+
+def test_listed_groups_are_there_and_no_others(hold):
+    held = hold(pa.table(ROWS))
+    everything = counted(ROWS)
+    found, users = top(held, listed=Listed((2.5, 7.0, 0.0)), users=True)
+    assert list(found.items()) == [(0.0, everything[0.0]), (2.5, everything[2.5]), (7.0, [])]
+    assert users == [1, 2, 0]
+    with held.engine(by=("group",)) as engine, pytest.raises(ParameterError, match="groups must"):
+        engine.check_groups(Listed(("one", "two")))
+
+
+@pytest.mark.parametrize("sort", ["text", "dates", "whole"])
+def test_groups_of_other_types(hold, sort):
+    values = {
+        "text": ["B", "a", "ä", "B", "b "],
+        "dates": [datetime.date(2026, 1, day) for day in (3, 1, 2, 3, 9)],
+        "whole": [2**40, -1, 0, 2**40, 3],
+    }[sort]
+    rows = {"user": [1, 2, 3, 4, 5], "item": [10, 10, 11, 12, 10], "group": values}
+    assert list(top(hold(pa.table(rows)))[0].items()) == list(counted(rows).items())
+
+
+def test_a_filter_a_split_and_periods_come_before(hold):
+    days = [datetime.date(2026, 1 + n % 3, 5) for n in range(6)]
+    rows = pa.table(
+        {
+            "user": [1, 1, 2, 2, 3, 3],
+            "item": ["a b", "b c", "a", "c", "b b", "a"],
+            "group": ["p", "q", "p", "p", "q", "q"],
+            "day": days,
+            "kept": [1, 1, 1, 0, 1, 1],
+        }
+    )
+    held = hold(rows)
+    found, _ = top(held, where="kept = 1", split=" ")
+    assert found == {"p": [("a", 2), ("b", 1)], "q": [("b", 2), ("a", 1), ("c", 1)]}
+    from dpselect.periods import settled
+
+    several = settled("day", "month", ["2026-01", "2026-02"], "UTC")
+    found, users = top(held, periods=several, split=" ", users=True)
+    assert found == {"p": [("a", 1), ("b", 1), ("c", 1)], "q": [("b", 2), ("c", 1)]}
+    assert users == [2, 2]  # a user in one month, and in another
+
+
+def test_groups_of_several_columns(hold):
+    """They do not run into each other, and are in the order of their columns."""
+    rows = pa.table(
+        {
+            "user": [1, 2, 3, 4, 5, 6],
+            "item": [1, 1, 1, 1, 1, 1],
+            "first": ["a", "a,b", "a", "a", None, "a"],
+            "second": ["b,c", "c", "b", "b", "b", ""],
+            "third": [10, 10, 9, 9, 9, 10],
+        }
+    )
+    held = hold(rows)
+    found, users = top(held, by=("first", "second", "third"), users=True)
+    groups = [("a", "", 10), ("a", "b", 9), ("a", "b,c", 10), ("a,b", "c", 10)]
+    assert list(found) == groups
+    assert users == [1, 2, 1, 1]
+    listed = Listed((groups[1], ("a", "b", 10)))
+    assert top(held, by=("first", "second", "third"), listed=listed)[0] == {("a", "b", 9): [(1, 2)], ("a", "b", 10): []}
+    found, _ = top(held, by=("first",), item=["second", "third"])
+    assert found == {"a": [(("b", 9), 2), (("", 10), 1), (("b,c", 10), 1)], "a,b": [(("c", 10), 1)]}
+
+
+def many(users: int = 300, groups: int = 6, items: int = 5) -> dict[str, np.ndarray]:
+    """Every user has every item in every group."""
+    number = np.arange(users * groups * items)
+    return {
+        "user": number // (groups * items),
+        "group": number // items % groups,
+        "item": number % items,
+    }
+
+
+def of_users(found: dict[object, list[tuple[object, int]]]) -> list[int]:
+    return [max((count for _, count in rows), default=0) for rows in found.values()]
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_user_keeps_so_many_groups_whole(hold, groups):
+    rows = many()
+    held = hold(pa.table(rows))
+    found, users = top(held, groups=groups, users=True)
+    assert sum(users) == 300 * groups
+    assert users == of_users(found)
+    assert all(len({count for _, count in rows}) == 1 and len(rows) == 5 for rows in found.values())
+    again, _ = top(held, groups=groups)
+    assert again == found
+    other, _ = top(held, groups=groups, key=b"another key of 16")
+    assert other != found
+
+
+def test_items_are_bounded_in_each_group_that_is_kept(hold):
+    found, _ = top(hold(pa.table(many())), groups=2, max_items_per_user=3)
+    assert sum(count for rows in found.values() for _, count in rows) == 300 * 2 * 3
+
+
+def test_no_user_changes_what_another_keeps(hold):
+    rows = many(users=40)
+    without, _ = top(hold(pa.table(rows)), groups=2, max_items_per_user=2)
+    for extra in ([0, 1, 2, 3, 4, 5], [77], [5, 5, 5]):
+        more = {
+            "user": np.append(np.full(len(extra), 999), rows["user"]),
+            "group": np.append(extra, rows["group"]),
+            "item": np.append(np.full(len(extra), 3), rows["item"]),
+        }
+        found, _ = top(hold(pa.table(more)), groups=2, max_items_per_user=2)
+        moved = {
+            (group, item): count - dict(without.get(group, [])).get(item, 0)
+            for group, rows in found.items()
+            for item, count in rows
+        }
+        assert sorted(set(moved.values()) - {0}) == [1]
+        assert sum(moved.values()) == min(2, len(set(extra)))
+
+
+def test_every_group_of_a_user_is_as_likely_to_stay():
+    """The key is fixed, so this never fails by chance: 40,000 users keep 2 of 8, within 6 standard deviations."""
+    users, groups, most = 40_000, 8, 2
+    rows = {
+        "user": np.repeat(np.arange(users), groups),
+        "group": np.tile(np.arange(groups), users),
+        "item": np.zeros(users * groups, dtype=np.int64),
+    }
+    with DuckDBEngine(rows, user="user", item="item", by=("group",), key=b"key") as engine:
+        found = engine.top_by(1, most).counts
+    share = most / groups
+    assert len(found) == groups
+    assert found.sum() == users * most
+    assert max(abs(found - users * share)) < 6 * (users * share * (1 - share)) ** 0.5
+
+
+def test_a_column_that_is_not_there():
+    with pytest.raises(ParameterError, match="by must be a column of the source"):
+        DuckDBEngine(ROWS, user="user", item="item", by=("grup",), key=b"key")

@@ -1,0 +1,201 @@
+"""Top k by group, from a data set to a release: what is shown, what it costs, every form of it, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dpselect as dps
+from dpselect.errors import ParameterError
+from dpselect.queries.query import Query
+from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.top_k_by import moved
+from dpselect.release.archive import archived, restored
+
+COUNTRIES = ("DE", "FR", "LI")
+
+
+def rows(users: int = 3000) -> dict[str, list]:
+    """Every user is in one country; in LI there are three."""
+    people = np.arange(users)
+    country = [COUNTRIES[2] if u < 3 else COUNTRIES[u % 2] for u in people]
+    return {
+        "user": [int(u) for u in people for _ in range(3)],
+        "country": [c for c in country for _ in range(3)],
+        "year": [2020 + int(u) % 2 for u in people for _ in range(3)],
+        "item": [f"{country[u]} {(u * j) % 4}" for u in people for j in (0, 1, 2)],
+    }
+
+
+@pytest.fixture(scope="module")
+def data() -> dps.Dataset:
+    return dps.Dataset(pa.table(rows()), user="user", item="item")
+
+
+@pytest.fixture(scope="module")
+def found(data: dps.Dataset) -> dps.Release:
+    return data.top_k(2, epsilon=8, by="country", counts=True, users=True)
+
+
+def test_every_group_that_can_be_told_is_shown_with_its_own_items(found):
+    assert [(item.group, item.rank) for item in found] == [(("DE",), 1), (("DE",), 2), (("FR",), 1), (("FR",), 2)]
+    assert all(item.item.startswith(item.group[0]) for item in found)
+    assert [group.values for group in found.groups.shown] == [("DE",), ("FR",)]
+    assert all(abs(group.users - 1498) < 60 for group in found.groups.shown)
+    assert all(item.low <= item.count <= item.high for item in found)
+    assert found.complete
+    assert "LI" not in found.text
+
+
+def test_several_columns(data):
+    found = data.top_k(1, epsilon=8, by=["year", "country"])
+    assert found.groups.columns == ("year", "country")
+    assert [group.values for group in found.groups.shown] == [(2020, "DE"), (2021, "FR")]
+    listed = data.top_k(1, epsilon=8, by=["year", "country"], groups=[(2020, "DE"), (2020, "FR")])
+    assert [(group.values, group.complete) for group in listed.groups.shown] == [
+        ((2020, "DE"), True),
+        ((2020, "FR"), False),
+    ]
+
+
+def test_listed_groups_are_shown_in_any_case(data):
+    found = data.top_k(2, epsilon=8, by="country", groups=["LI", "DE", "XX"], users=True)
+    assert [group.values[0] for group in found.groups.shown] == ["DE", "LI", "XX"]
+    assert [group.complete for group in found.groups.shown] == [True, False, False]
+    assert not found.complete
+    assert "2 without items: LI, XX" in found.text
+
+
+def test_every_form_has_the_groups(found, tmp_path):
+    columns = ["country", "rank", "item", "count", "low", "high", "group_users"]
+    assert list(found.to_columns()) == columns
+    assert found.to_csv().splitlines()[0] == ",".join(columns)
+    found.to_parquet(tmp_path / "top.parquet")
+    assert pq.read_table(tmp_path / "top.parquet").column_names == columns
+    said = found.to_dict()
+    assert said["by"] == ["country"]
+    assert said["items"][0]["group"] == {"country": "DE"}
+    assert said["groups"][1]["group"] == {"country": "FR"}
+    assert said["groups"][1]["complete"] is True
+    assert dps.Release.from_json(found.to_json()) == found
+    assert restored(archived(found)) == found
+    assert found._repr_html_().count("DE</td>") == 1  # of a group once
+    with pytest.raises(ParameterError, match="text must be the JSON of a release"):
+        dps.Release.from_json(found.to_json().replace('"DE"', '"DK"', 1))
+
+
+def test_columns_of_groups_that_a_table_has_itself():
+    given = rows(600)
+    given["rank"] = given.pop("country")
+    found = dps.Dataset(given, user="user", item="item").top_k(1, epsilon=8, by="rank")
+    assert list(found.to_columns()) == ["group_rank", "rank", "item"]
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("asked", [{}, {"counts": True}, {"counts": True, "users": True}, {"users": True}], ids=str)
+@pytest.mark.parametrize("most", [None, 2])
+def test_what_an_outcome_costs(groups, asked, most):
+    query = TopKQuery(
+        k=4, epsilon=2, delta="1e-6", by="g", max_groups_per_user=groups, max_items_per_user=most, **asked
+    )
+    picks, *counts = query.price.steps
+    assert picks.times == 4 * groups
+    each, told = moved(4, most) * asked.get("counts", False), asked.get("users", False)
+    assert sum(one.times for one in counts) == groups * (each + told)
+    pick = picks.value.epsilon
+    assert all(one.value.epsilon == pick / 2 for one in counts)
+
+    def spent(*found: int) -> Fraction:
+        largest = sorted(found, reverse=True)[:groups]
+        unseen = groups - len(largest)
+        taken = sum(min(4, n + 1) for n in largest) + unseen
+        noisy = sum(min(n, each) for n in largest) + (len(largest) if told else 0)
+        return min(Fraction(2), pick * taken + pick / 2 * noisy)
+
+    for found in [(), (1,), (4, 4, 4, 4), (1, 2, 1), (3,), (4, 1)]:
+        assert query.plan.spent(found).epsilon == spent(*found)
+        assert query.plan.spent(found).delta == query.price.delta
+
+
+def test_listed_groups_tell_a_number_of_users_each():
+    asked = {"k": 4, "epsilon": 2, "delta": "1e-6", "by": "g", "users": True}
+    plan = TopKQuery(**asked, groups=["a", "b"], max_groups_per_user=5).plan
+    assert plan.selector.max_groups_per_user == 2  # there are no more
+    assert sum(one.times for one in plan.steps(())) == 4  # two bottoms, and two numbers of users
+    assert sum(one.times for one in TopKQuery(**asked).plan.steps(())) == 1
+
+
+def test_one_group_costs_what_a_top_k_costs():
+    alone = TopKQuery(k=7, epsilon=1, delta="1e-6", k_bar=100)
+    grouped = TopKQuery(k=7, epsilon=1, delta="1e-6", by="g")
+    assert grouped.price == alone.price
+    assert grouped.plan.selector.epsilon_per_pick == alone.plan.selector.epsilon_per_pick
+
+
+def test_a_ledger_pays_by_the_outcome_and_knows_the_question_again(tmp_path):
+    from dpselect.ledger import Ledger
+
+    pq.write_table(pa.table(rows(600)), tmp_path / "rows.parquet")
+    with Ledger.create(tmp_path / "budget.sqlite") as ledger:
+        ledger.data("default", epsilon=10, delta="1e-3")
+        ledger.grant(dps.ledger.Account(dataset="default", analyst="ann"), epsilon=10, delta="1e-3")
+    budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
+    data = dps.Dataset(tmp_path / "rows.parquet", user="user", item="item", budget=budget)
+    found = data.top_k(2, epsilon=2, by="country", max_groups_per_user=2)
+    again = data.top_k(2, epsilon=2, by="country", max_groups_per_user=2)
+    assert replace(again, charged=None) == replace(found, charged=None)
+    assert again.charged.numbers["epsilon"] == 0
+    other = data.top_k(2, epsilon=2, by="country")
+    assert other.charged.numbers["epsilon"] > 0
+
+
+def test_a_query_as_json(data):
+    query = TopKQuery(k=2, epsilon=1, delta="1e-6", by=["country"], groups=["DE", "FR"], users=True)
+    said = json.loads(json.dumps(query.to_dict()))
+    assert said["by"] == ["country"]
+    assert said["groups"] == ["DE", "FR"]
+    assert Query.from_dict(said).to_dict() == said
+    assert len(data.ask(Query.from_dict(said)).groups.shown) == 2
+
+
+BAD = {
+    "by must be other columns than user and item": {"by": "item"},
+    "by must be other columns than user and item, got 'user'": {"by": ["user"]},
+    "by must be a column of the source, got 'cuontry'\nhint": {"by": "cuontry"},
+    "by must be the name of a column, or a list": {"by": 3},
+    "by must name each column once": {"by": ["country", "country"]},
+    "by must be given where groups is": {"groups": ["DE"]},
+    "by must be given where max_groups_per_user is": {"max_groups_per_user": 2},
+    "by must be given where users is": {"users": True},
+    "max_groups_per_user must be a whole number of at least 1": {"by": "country", "max_groups_per_user": 0},
+    "max_groups_per_user must be a whole number from": {"by": "country", "max_groups_per_user": 10**9},
+    "groups must hold at least one item": {"by": "country", "groups": []},
+    "groups must list the groups": {"by": "country", "groups": 4},
+    "groups must hold text": {"by": "country", "groups": [1, 2]},
+    "groups must list single values": {"by": "country", "groups": [("DE", 1)]},
+    "domain must be left out where by is given": {"by": "country", "domain": ["a"]},
+    "method must be auto or": {"by": "country", "method": "limited-domain-laplace"},
+    "ranked must be left out": {"by": "country", "ranked": False},
+    "k_bar must be at least k": {"by": "country", "k_bar": 1},
+}
+
+
+@pytest.mark.parametrize("said", BAD)
+def test_bad_input(data, said):
+    with pytest.raises(ParameterError) as error:
+        data.top_k(2, epsilon=1, **BAD[said])
+    assert str(error.value).startswith(said)
+
+
+def test_within_and_picks_are_refused_by_group(data):
+    with pytest.raises(ParameterError, match="within must be left out where by is given"):
+        data.top_k(2, within=50, by="country")
+    picks = dps.Dataset(rows(60), user="user", item="item", budget=dps.PickBudget(epsilon=1, delta="1e-6"))
+    with pytest.raises(ParameterError, match="epsilon"):
+        picks.top_k(2, by="country")
