@@ -112,6 +112,20 @@ def test_a_filter_and_a_user_in_several_periods(hold: Hold) -> None:
         assert pairs(engine.top(9)) == []
 
 
+def test_users_and_items_of_several_columns(hold: Hold) -> None:
+    rows = [(f"u{n % 5}", f"i{n % 3}", n % 7 * 0.4, n % 2) for n in range(80)]
+    users, items, weights, days = zip(*rows, strict=True)
+    held = hold(pa.table({"user": users, "item": items, "w": weights, "day": days}))
+    totals = Totals.of("w", 3, "0.5")
+    of_days = [(f"{user} {day}", item, weight) for user, item, weight, day in rows]
+    with held.engine(user=("user", "day"), totals=totals) as engine:
+        assert pairs(engine.top(9)) == scores(of_days, totals)
+    together = [(user, f"{item}\x01{day}", weight) for user, item, weight, day in rows]
+    with held.engine(item=("item", "day"), totals=totals) as engine:
+        found = [(f"{item}\x01{day}", n) for (item, day), n in pairs(engine.top(9))]
+        assert found == scores(together, totals)
+
+
 def test_columns_that_hold_no_numbers_are_refused(hold: Hold) -> None:
     for column in ("user", "item"):
         with pytest.raises(DataError, match="holds no numbers"):
