@@ -32,11 +32,13 @@ def of_users(rows: str, totals: Totals, dialect: Dialect) -> str:
     Sums are of integers of any size, so nothing hangs on their order, and nothing overflows.
     """
     least = number(float(totals.least), dialect)
-    values = f"(SELECT {dialect.by_user} u, i, w AS v FROM {rows} AS t)"
+    by_user = f"{dialect.by_user} " if dialect.by_user else ""
+    values = f"(SELECT {by_user}u, i, w AS v FROM {rows} AS t)"
     parts = f"(SELECT u, i, {place(totals.grid, dialect)} AS p FROM {values} AS x WHERE v >= {least})"
-    total = f"least(sum(CAST(p AS {dialect.whole})), {totals.most * PARTS})"
-    units = dialect.divided.format(f"CAST({total} AS {dialect.integer}) + {PARTS // 2}", str(PARTS))
-    return f"(SELECT u, i, s FROM (SELECT u, i, {units} AS s FROM {parts} AS y GROUP BY u, i) AS z WHERE s > 0)"
+    total = f"CAST(least(sum(CAST(p AS {dialect.whole})), {totals.most * PARTS}) AS {dialect.integer}) AS q"
+    summed = f"(SELECT u, i, {total} FROM {parts} AS y GROUP BY u, i)"
+    units = dialect.divided.format(f"q + {PARTS // 2}", str(PARTS))
+    return f"(SELECT u, i, s FROM (SELECT u, i, {units} AS s FROM {summed} AS z) AS o WHERE s > 0)"
 
 
 def scores(rows: str, totals: Totals, bound: tuple[int, str] | None, dialect: Dialect) -> str:
