@@ -105,6 +105,7 @@ def test_the_automatic_method_takes_none_that_counts_users():
         ({"by_weight": "w", "at_most": 5, "method": "discover"}, "method must be one of limited-domain, peeling"),
         ({"by_weight": "w", "at_most": 5, "method": "limited-domain-laplace"}, "method must be one of limited-domain"),
         ({"by_weight": "w", "at_most": 5, "within": 50, "epsilon": None}, "within must be left out where by_weight"),
+        ({"by_weight": "w", "at_most": 5, "by": "country"}, "by must be left out where by_weight is given"),
         ({"by_weight": "w", "at_most": 5}, "by_weight must be a column of the source, got 'w'"),
     ],
 )  # fmt: skip
@@ -113,6 +114,15 @@ def test_what_does_not_fit_is_refused_before_anything_is_paid(given, message):
     with pytest.raises(dps.ParameterError, match=message):
         dps.Dataset(ROWS, user="user", item="item", budget=budget).top_k(2, **{"epsilon": 1, **given})
     assert budget.left == 1
+
+
+def test_a_question_as_json_takes_the_bound_of_the_data():
+    query = dps.Query.from_dict({"verb": "top_k", "k": 2, "epsilon": "60", "by_weight": "minutes", "at_most": "60"})
+    bounded = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=3)  # of three items each: it keeps all
+    found = bounded.ask(query, draws=SeededDraws(3))
+    asked = {"epsilon": 60, "by_weight": "minutes", "at_most": 60, "draws": SeededDraws(3)}
+    assert found.to_dict() == bounded.top_k(2, **asked).to_dict()
+    assert found.privacy.parameters["max_items_per_user"] == 3
 
 
 def test_parts_of_a_text_have_no_weights():
