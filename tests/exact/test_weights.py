@@ -207,13 +207,13 @@ def test_sets_and_sequences_over_all_neighbours(name):
 @pytest.mark.parametrize("name", SETS)
 def test_no_smaller_epsilon_would_do_for_a_set(name):
     """One user gives s to all items but B and the last: {A, other}, nearly all sets, lose s, {B, last} gains s."""
-    left, right = (122, 2, *[0] * 40), (124, 2, *[2] * 39, 0)
+    left, right = (122, 2, *[0] * 20), (124, 2, *[2] * 19, 0)
     found, forgetful = (
         max_log_ratio(law_of(made, left), law_of(made, right))
         for made in (SETS[name](k=2, epsilon=1, sensitivity=2), SETS[name](k=2, epsilon=1))
     )
     assert at_most(found, ONE)
-    assert found > 0.97
+    assert found > 0.94
     assert not at_most(forgetful, ONE)
 
 
