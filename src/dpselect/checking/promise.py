@@ -9,6 +9,7 @@ from dpselect.checking import by_group, picks, tops, unions
 from dpselect.checking.balls import told
 from dpselect.checking.finding import Finding, fails, stated
 from dpselect.checking.numbers import Parameters, UnfitError
+from dpselect.checking.weights import weighed
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release
@@ -34,6 +35,7 @@ def _findings(release: Release) -> Iterator[Finding]:
     numbers = Parameters({"epsilon": statement.epsilon, "delta": statement.delta})
     epsilon, delta, name = numbers.epsilon("epsilon"), numbers.delta("delta"), statement.mechanism
     yield from _form(release, said)
+    yield from weighed(release, said)
     if name in ONE_DRAW:
         yield stated(
             f"one draw of {name}, whose epsilon is the stated one: the release has no other number from which "

@@ -41,6 +41,8 @@ class Engine(Protocol):
     - With a contribution bound D every user keeps at most D of their distinct items: those with the smallest
       keyed hash of (key, user, item), so which ones depends on the key and on that user's own rows only.
     - Equal counts are ordered by the item itself, never by where its rows stood.
+    - Opened with `Totals`, it counts what users give in place of users (docs/weights.md): every row is read by itself,
+      every user's total is rounded and cut by itself, and who gives an item nothing does not have it.
     - Items come back as plain Python values: str, int, bool, float, Decimal, date, datetime, time, bytes.
     - No message, label order, type or failure depends on a row, as far as the source's format allows it.
     - Nothing is written to disk but what the query itself spills, and that is deleted with the engine.

@@ -24,6 +24,7 @@ from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.release.accuracy import said_items
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.totals import Totals
     from dpselect.queries.within import Asked
     from dpselect.release.formatting import Json
     from dpselect.release.release import Release
@@ -74,6 +75,7 @@ class Query(ABC):
     unfit: ClassVar[tuple[str, ...]] = ()  # what the data may not say, because this question has no use for it
 
     asked: Asked | None = field(init=False, repr=False, compare=False, default=None)  # the accuracy it was priced by
+    totals: Totals | None = field(init=False, repr=False, compare=False, default=None)  # the weights that are added up
 
     @property
     @abstractmethod

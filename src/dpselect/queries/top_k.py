@@ -53,7 +53,7 @@ UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar 
 
 @dataclass(frozen=True, kw_only=True)
 class TopKQuery(Query):
-    """The k items that most distinct users share.
+    """The k items that most distinct users share, or, with `by_weight`, those of the largest sums over users.
 
     The price is (epsilon, delta) for the whole answer; or what follows from `within`, by how many users an item may be
     below the k-th best; or, on a budget that counts picks, `epsilon_per_pick` for each pick and `delta_threshold` for
@@ -72,6 +72,9 @@ class TopKQuery(Query):
     ranked: bool = True
     max_items_per_user: int | None = None
     within: int | None = None
+    by_weight: str | None = None
+    at_most: Number | None = None
+    weight_unit: Number | None = None
     by: Sequence[str] | str | None = None
     groups: object = None
     max_groups_per_user: int | None = None
@@ -96,6 +99,12 @@ class TopKQuery(Query):
                 settle(self, epsilon=parameters.epsilon("epsilon", self.epsilon))
         where = " without a domain" if domain is None else " with a domain"
         method = methods.checked("top_k", self.method, domain=domain is not None, where=where)
+        weights = {name: getattr(self, name) for name in ("by_weight", "at_most", "weight_unit")}
+        if any(value is not None for value in weights.values()):
+            from dpselect.queries.top_k_weights import checked
+
+            totals = checked(weights, method=method, within=self.within, by=self.by)
+            settle(self, totals=totals, **totals.said)
         if self.epsilon_per_pick is not None and method not in (AUTO, PEELING, LIMITED):
             raise ParameterError("epsilon", f"be given for {method}, which makes no picks", "nothing")
         if self.within is not None:
@@ -104,6 +113,10 @@ class TopKQuery(Query):
             plan = self._of_picks(domain)
         else:
             plan = self._planned(method, domain, Fraction(self.epsilon))  # type: ignore[arg-type]
+        if self.totals is not None:
+            from dpselect.queries.top_k_weights import by_weights
+
+            plan = by_weights(plan, self.totals)
         settle(self, plan=plan, k=plan.selector.k, k_bar=None if self.k_bar is None else plan.k_bar)
 
     def _settle_groups(self) -> None:
@@ -155,9 +168,11 @@ class TopKQuery(Query):
     @property
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
+        weights: dict[str, object] = {} if self.totals is None else self.totals.said
         if self.epsilon_per_pick is not None:
             of = {"k": self.k, "domain": self.domain, "counts": self.counts, "k_bar": self.plan.k_bar}
-            return of | {"epsilon_per_pick": self.epsilon_per_pick, "delta_threshold": self.delta_threshold}
+            price = {"epsilon_per_pick": self.epsilon_per_pick, "delta_threshold": self.delta_threshold}
+            return of | price | weights
         return {
             "k": self.k,
             "epsilon": self.plan.privacy.epsilon,
@@ -167,6 +182,7 @@ class TopKQuery(Query):
             "k_bar": self.plan.k_bar,
             "method": self.plan.method,
             **({} if self.within is None else {"within": self.within}),
+            **weights,
             **({} if self.by is None else {name: getattr(self, name) for name in OF_GROUPS}),
         }
 
@@ -231,6 +247,7 @@ class TopKQuery(Query):
             return self._set(method, epsilon, delta, why)
         if method == AUTO and self.k_bar is None:
             method = best_unknown_method(parameters.listed("k", self.k), epsilon, delta, bound)
+            method = LIMITED if self.totals is not None else method
             why = LARGE_K if method == DISCOVER else ""
         if method == DISCOVER:
             from dpselect.queries.top_k_discovery import plan_discovery
@@ -298,13 +315,13 @@ class TopKQuery(Query):
 
     def _peeled(self, epsilon: Fraction, delta: Fraction, reason: str) -> PeeledTop:
         peeling = methods.named("top_k", PEELING)
-        whole = peeling.make(k=self.k, epsilon=epsilon, delta=delta)
+        whole = peeling.make(k=self.k, epsilon=epsilon, delta=delta, sensitivity=self._moves)
         if not self.counts:
             return PeeledTop(method=PEELING, selector=whole, privacy=whole.privacy, reason=reason)
         plan = plan_of(whole.k, self._moved(whole.k))
         pick = largest_epsilon(plan, epsilon, delta)
         privacy = priced(plan(pick), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
-        selector = peeling.make(k=self.k, epsilon_per_pick=pick, delta=delta)
+        selector = peeling.make(k=self.k, epsilon_per_pick=pick, delta=delta, sensitivity=self._moves)
         counter = self._counter(pick * COUNT_SHARE)
         return PeeledTop(method=PEELING, selector=selector, counter=counter, privacy=privacy, reason=reason)
 
@@ -331,7 +348,8 @@ class TopKQuery(Query):
         privacy = priced(steps, None, Fraction(0), failure=failure, neighbors=Neighbors.ADD_REMOVE)
         if domain is not None:
             self._check_known(domain)
-            peeling = methods.named("top_k", PEELING).make(k=self.k, epsilon_per_pick=pick)
+            given = {"k": self.k, "epsilon_per_pick": pick, "sensitivity": self._moves}
+            peeling = methods.named("top_k", PEELING).make(**given)
             reason = KNOWN_DOMAIN + sampled(bound)
             return PeeledTop(method=PEELING, selector=peeling, counter=counter, privacy=privacy, reason=reason)
         limited = self._limited_domain(epsilon_per_pick=pick, delta=failure, delta_threshold=failure)
@@ -346,7 +364,7 @@ class TopKQuery(Query):
             hint = "joint-sequence and peeling rank; or say ranked=False (--no-ranked)"
             raise ParameterError("method", "rank the items, which a set does not", came(method), hint)
         reason = (KNOWN_SEQUENCE if row.ordered else KNOWN_SET) + why
-        selector = row.make(k=self.k, epsilon=epsilon)
+        selector = row.make(k=self.k, epsilon=epsilon, sensitivity=self._moves)
         if not self.counts:
             return SetTop(method=method, selector=selector, privacy=selector.privacy, reason=reason)
         moved = self._moved(selector.k)
@@ -358,7 +376,7 @@ class TopKQuery(Query):
         x = largest_epsilon(plan, epsilon, delta)
         privacy = priced(plan(x), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
         counter = self._counter(x / moved)
-        selector = row.make(k=self.k, epsilon=x)
+        selector = row.make(k=self.k, epsilon=x, sensitivity=self._moves)
         return SetTop(method=method, selector=selector, counter=counter, privacy=privacy, reason=reason)
 
     def _noised(self, method: str, epsilon: Fraction, delta: Fraction) -> Plan:
@@ -375,13 +393,20 @@ class TopKQuery(Query):
             method=method, selector=selector, privacy=selector.privacy, reason=UNKNOWN_NOISE, counts=self.counts
         )
 
-    def _limited_domain(self, **price: Fraction) -> LimitedDomain:
-        return LimitedDomain(k=self.k, k_bar=self.k_bar, max_items_per_user=self.max_items_per_user, **price)
+    def _limited_domain(self, **price: Any) -> LimitedDomain:
+        bound = self.max_items_per_user
+        return LimitedDomain(k=self.k, k_bar=self.k_bar, max_items_per_user=bound, sensitivity=self._moves, **price)
 
     def _counter(self, each: Fraction) -> NoisyCounts:
         from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 
-        return NoisyCounts(k=self.k, epsilon_per_count=each, max_items_per_user=self.max_items_per_user)
+        bound = self.max_items_per_user
+        return NoisyCounts(k=self.k, epsilon_per_count=each, max_items_per_user=bound, sensitivity=self._moves)
+
+    @property
+    def _moves(self) -> int:
+        """By how much one user moves a score at most."""
+        return 1 if self.totals is None else self.totals.most
 
     def _moved(self, k: int) -> int:
         """How many of the k winners' counts one user can move."""

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.domain import Column, Domain, Listed, Span, refuse_more, refuse_width
@@ -20,10 +21,11 @@ from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters.engines import of_dialect
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions, sets
+from dpselect.engines.sql import totals as weighing
 from dpselect.engines.sql.keys import Key, key_of, together
 from dpselect.engines.sql.pairs import SqlPairs
 from dpselect.engines.sql.port import Database, SqlType, int64
-from dpselect.errors import DataError, ParameterError, came, naming
+from dpselect.errors import ParameterError, came, naming
 from dpselect.keys import Key as Names
 from dpselect.keys import names
 from dpselect.parameters import Progress, near, whole
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 class SqlEngine:
     """Distinct users per item of one table of a database, which is opened for it and closed with it.
 
+    With `totals` the score of an item is the sum of its users' totals, in place of their number.
     `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
@@ -53,14 +56,16 @@ class SqlEngine:
         split: str | None = None,
         table: str | None = None,
         periods: Periods | None = None,
+        totals: Totals | None = None,
         by: Sequence[str] = (),
         key: bytes,
     ) -> None:
         condition = None if where is None else row_filter.parse(where)
 
         def needs(names: Sequence[str]) -> Sequence[str]:
-            more = condition.needs(names) if condition else ()
-            return [*more, *row_periods.known(periods, names), *_known(by, names)]
+            more = [*(condition.needs(names) if condition else ()), *row_periods.known(periods, names)]
+            weights = () if totals is None else (totals.column,)
+            return [*more, *_known("by", by, names), *_known("by_weight", weights, names)]
 
         self._database = database = open_database(source, table, user=user, item=item, needs=needs)
         try:
@@ -84,7 +89,9 @@ class SqlEngine:
             self._by = [database.types[name] for name in by]
             group = self._key_of(tuple(by)) if by else None
             self._group = None if group is None else group.type
-            rows = questions.rows(database.source, whose, what, kept, time, dialect, group)
+            self._totals = totals
+            weight = None if totals is None else weighing.weight(database, totals.column)
+            rows = questions.rows(database.source, whose, what, kept, time, dialect, group, weight)
             self._rows = rows if split is None else questions.parts(rows, split, dialect, grouped=bool(by))
         except BaseException:
             database.close()
@@ -190,9 +197,7 @@ class SqlEngine:
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers, and text, which may hold some, but was not declared as such."""
-        if self._item.number is None or self._item.is_text:
-            hint = "cast it to a number in the source, for example in a view or a data frame"
-            raise DataError(f"a column of type {self._item.name} holds no numbers", hint)
+        weighing.refuse_no_numbers(self._item)
 
     def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
@@ -236,24 +241,27 @@ class SqlEngine:
 
     def _counts(self, rows: str) -> str:
         bound = None if self._most is None else (self._most, self._database.secret(self._key))
+        if self._totals is not None:
+            return weighing.scores(rows, self._totals, bound, self._dialect)
         return questions.counts(rows, bound, self._dialect)
 
     def _counted(self, domain: Domain | None) -> str:
         """The counts of what the domain asks for, as SQL."""
+        weight = "" if self._totals is None else ", w"
         if isinstance(domain, Span):
-            return self._counts(questions.in_span(self._rows, domain, self._item, self._dialect))
+            return self._counts(questions.in_span(self._rows, domain, self._item, self._dialect, weight))
         if isinstance(domain, (Listed, Column)):
             listed, _ = self._domains[domain]
-            return questions.of_domain(self._counts(questions.in_domain(self._rows, listed)), listed)
+            return questions.of_domain(self._counts(questions.in_domain(self._rows, listed, weight)), listed)
         return self._counts(self._rows)
 
 
-def _known(by: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-    """The columns of groups, which must be some of these."""
-    for name in by:
+def _known(parameter: str, columns: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+    """The columns of groups, or of weights, which must be some of these."""
+    for name in columns:
         if name not in names:
-            raise ParameterError("by", "be a column of the source", repr(name), near(name, tuple(names)))
-    return by
+            raise ParameterError(parameter, "be a column of the source", repr(name), near(name, tuple(names)))
+    return columns
 
 
 def domain_values(domain: Listed | Column, types: Sequence[SqlType]) -> list[object]:
