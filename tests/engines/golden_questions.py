@@ -9,6 +9,7 @@ from unittest.mock import patch
 import numpy as np
 
 import dpselect as dps
+from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
 from dpselect.domain import Listed, Span
 from dpselect.engines.port import PerUser
@@ -26,6 +27,7 @@ TYPES = {
 }  # fmt: skip
 TEXTS = {"user": "user_id", "item": "item"}
 NUMBERS = {"user": "visitor", "item": "amount"}
+PAIRS = {"user": ("user_id", "day"), "item": ("item", "visitor")}
 GRID = Grid.of((-5, 95.5), "0.5")
 K_BAR = 20
 WHERE = "paid AND price < 2.5 AND item <> 'it''s' AND NOT (day > '2024-02-01' OR \"at\" IS NULL)"
@@ -57,6 +59,11 @@ QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], li
     (TEXTS | ONE_DAY, lambda engine: engine.top(K_BAR + 1), [[]], ["top of a day"]),
     (NUMBERS | MONTHS, _users_at(PerUser.RANDOM), [[]], ["number users_at random of months"]),
     (TEXTS | {"split": "it's \\ "}, lambda engine: engine.top(K_BAR + 1), [[]], ["top split"]),
+    (TEXTS | {"totals": Totals.of("price", 60, "0.5")}, lambda engine: engine.top(K_BAR + 1), [[]], ["sums"]),
+    (TEXTS | MONTHS | {"totals": Totals.of("tax", 60), "max_items_per_user": 3}, lambda engine: engine.top(K_BAR + 1),
+     [[]], ["sums bounded of months"]),
+    (NUMBERS | {"totals": Totals.of("amount", 5)}, lambda engine: engine.grouped(Listed((1, 5))), [[]],
+     ["number sums of a domain"]),
     (TEXTS, lambda engine: engine.grouped().label(0, 1), [[(5, 2)], [("b",)]], ["groups", "name"]),
     (TEXTS, lambda engine: engine.grouped(Listed(("a", "it's \\", '"\u00e9"'))), [[]], ["domain"]),
     (TEXTS, lambda engine: engine.grouped(Span(-3, 9)).label(0, 1), [[], [(1,)]], ["span", "unseen"]),
@@ -65,6 +72,8 @@ QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], li
      ["weigh first", "members", "weigh second", "users_of", "lengths"]),
     (TEXTS, lambda engine: engine.contributions().label(0), [[(0,)], [("a",)]], ["coded_pairs", "item_names"]),
     (TEXTS, lambda engine: engine.tokens(Tokenizer()), [[(3,)], [(0, "one two")]], ["letters", "texts"]),
+    (PAIRS, lambda engine: engine.top(K_BAR + 1), [[]], ["pair top"]),
+    (PAIRS, lambda engine: engine.grouped(Listed((("a", 1), ("it's \\", -2)))), [[]], ["pair domain"]),
     (NUMBERS, lambda engine: engine.top(K_BAR + 1), [[]], ["number top"]),
     (NUMBERS | {"max_items_per_user": 3}, lambda engine: engine.top(K_BAR + 1), [[]], ["number top bounded"]),
     (NUMBERS, lambda engine: engine.grouped(Listed((1, 5))), [[]], ["number domain"]),

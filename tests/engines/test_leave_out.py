@@ -83,6 +83,18 @@ def test_every_question_is_asked_without_them(hold) -> None:
         assert found.users(np.arange(2)).tolist() == [1, 4]
 
 
+def test_groups_at_the_head_of_an_item_are_no_part_of_it(hold) -> None:
+    held = hold(pa.table(ROWS))
+    for columns, gone in (("text", ("a", "p", "c")), (["text", "number"], (("a", 1), ("c", 3)))):
+        of_item = [columns] if isinstance(columns, str) else columns
+        with held.engine(item=["group", *of_item], by=("group",)) as engine:
+            engine.leave_out(Listed(gone))
+            sets = engine.contributions_by(9)
+            found = set(sets.labels(np.arange(sets.size)))
+        rows = [(ROWS["group"][n], *(ROWS[name][n] for name in of_item)) for n in range(8)]
+        assert found == {row for row in rows if (row[1] if len(of_item) == 1 else row[1:]) not in gone}
+
+
 def test_they_take_no_place_of_a_bound(hold) -> None:
     """A user of a hundred such items and one more keeps that one."""
     users = [u for u in range(30) for _ in range(5)]

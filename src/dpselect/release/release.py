@@ -12,7 +12,6 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.item_columns import cells_of, names_of
 from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
 from dpselect.release.table import HEAD, Leaflet, Table, Tabular
 
@@ -138,16 +137,17 @@ class Release(Tabular):
     def to_columns(self) -> dict[str, list[object]]:
         """Columns rank (but of a set), item and, where counts were released, count, low, high; quantiles: q, value.
 
-        Items of several columns have one under the name of each. By group, the columns of groups come first.
+        Items of several columns have one under the name of each. By group, the columns of groups come first. Where
+        items were selected by a weight the counts are sums, and the column is called so.
         """
-        groups, cells = self.groups, cells_of(self.labels, self._names)
-        columns: dict[str, list[object]] = {name: formatting.column(values) for name, values in cells.items()}
+        groups = self.groups
+        columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
         if self._asked:
             return {"q": [float(q) for q in self._asked], **columns}
         if self.ranked:
             columns = {"rank": [item.rank for item in self.items], **columns}
         if self.counted:
-            columns["count"] = [item.count for item in self.items]
+            columns[self._count] = [item.count for item in self.items]
             columns |= {name: [getattr(item, name) for item in self.items] for name in self._ends}
         if groups is None:
             return columns
@@ -163,7 +163,7 @@ class Release(Tabular):
                 "counts", "be released for a plot", "a release without", "ask for them with counts=True"
             )
         bars = [plots.Bar(formatting.text(i.item), i.count or 0, i.low, i.high) for i in self.items]
-        return plots.bars(bars, self.privacy.promise, path)
+        return plots.bars(bars, self.privacy.promise, path, self.weight)
 
     # ---- for people ---------------------------------------------------------------------------------------
 
@@ -193,8 +193,7 @@ class Release(Tabular):
             price = [f"spent: {self.privacy.promise}"]
         else:
             price = [f"promise: {self.privacy.promise}", f"charged: {self.charged.sentence}"]
-        cells = cells_of(self.labels, self._names)
-        names = {name: [formatting.text(value) for value in values] for name, values in cells.items()}
+        names = {name: [formatting.text(value) for value in cells] for name, cells in self._cells.items()}
         return Leaflet(
             table=self._table(names),
             outcome=self._outcome(),
@@ -226,9 +225,10 @@ class Release(Tabular):
         wanted = self.privacy.parameters.get("k")
         if not self.complete:
             found = f"{len(self)} items" if wanted is None else f"{len(self)} of at most {wanted} items"
-            lines.append(f"{found}: no other has enough users to tell")
+            lines.append(f"{found}: no other has enough {'users' if self.weight is None else 'weight'} to tell")
         elif not self.items:
-            lines.append("no items: none is shared by enough users to tell")
+            what = "is shared by enough users" if self.weight is None else "has enough weight"
+            lines.append(f"no items: none {what} to tell")
         if not self.items:
             fewer = ", fewer k" if wanted is not None else ""
             lines.append(f"what to look at: the filter and the column of items, a larger epsilon or delta{fewer}")
@@ -239,14 +239,33 @@ class Release(Tabular):
     # ---- what kind of table it is -------------------------------------------------------------------------
 
     @property
+    def weight(self) -> str | None:
+        """The column by whose sums items were selected; None where it was by numbers of users."""
+        column = self.privacy.parameters.get("by_weight")
+        return column if isinstance(column, str) else None
+
+    @property
+    def _count(self) -> str:
+        return "count" if self.weight is None else "sum"
+
+    @property
     def _asked(self) -> tuple[Any, ...]:
         """The q of every item, where the items are quantiles."""
         q = self.privacy.parameters.get("q") if self.kind is Kind.VALUES else ()
         return q if isinstance(q, tuple) else ()
 
     @property
+    def _cells(self) -> dict[str, list[Any]]:
+        """The labels by column, where items have several."""
+        if self._asked or "item" not in self.privacy.parameters:
+            return {"value" if self._asked else "item": self.labels}
+        from dpselect.release.item_columns import cells_of, names_of
+
+        return cells_of(self.labels, names_of(self.privacy.parameters))
+
+    @property
     def _names(self) -> tuple[str, ...]:
-        return ("value",) if self._asked else names_of(self.privacy.parameters)
+        return tuple(self._cells)
 
     @property
     def _ends(self) -> tuple[str, ...]:
