@@ -21,6 +21,7 @@ from dpselect.parameters import Number, Progress, whole
 from dpselect.privacy import Neighbors, warn_if_weak
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.totals import Totals
     from dpselect.ledger.budget import Budget, Where
     from dpselect.ledger.question import Question
     from dpselect.periods import Periods
@@ -177,6 +178,9 @@ class Dataset:
         k_bar: int | None = None,
         method: str = "auto",
         ranked: bool = True,
+        by_weight: str | None = None,
+        at_most: Number | None = None,
+        weight_unit: Number | None = None,
         by: Sequence[str] | str | None = None,
         groups: object = None,
         max_groups_per_user: int | None = None,
@@ -200,6 +204,9 @@ class Dataset:
         `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many
         users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows from it
         (docs/within.md).
+        `by_weight` names a column of numbers: the best items are then those of the largest sums over users, to which
+        every user gives the total of that column in their rows of the item, rounded to `weight_unit` (1) and cut to
+        `at_most`, which is in the column's own unit and must not be chosen by these data (docs/weights.md).
         `by`, a column or several, asks for the k items of every group, such as every country, at the price of
         `max_groups_per_user` groups (1 where it is left out) however many there are: a user who is in more counts in so
         many, chosen at random. Nobody has to know the groups; a group without an item is not shown. `groups` lists
@@ -226,6 +233,9 @@ class Dataset:
             ranked=ranked,
             max_items_per_user=self.max_items_per_user,
             within=within,
+            by_weight=by_weight,
+            at_most=at_most,
+            weight_unit=weight_unit,
             by=by,
             groups=groups,
             max_groups_per_user=max_groups_per_user,
@@ -246,6 +256,7 @@ class Dataset:
         shares: Sequence[Number] | None = None,
         popular: Sequence[object] | Release | None = None,
         in_engine: bool = False,
+        by: Sequence[str] | str | None = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -260,8 +271,10 @@ class Dataset:
         level by level, and `shares` says how the levels share the budget: by default three levels 1/2, 1/3 and 1/6.
         `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
         item each ("greedy-geometric", "greedy-laplace") then choose those first. `users_for`, in place of epsilon, says
-        of how many users an item is to be found; the price follows (docs/within.md). `in_engine=True` leaves users and
-        their items in the engine, which spills to disk what does not fit into memory (docs/set-union.md).
+        of how many users an item is to be found; the price follows (docs/within.md). `by` asks for the items of every
+        group, such as every country: for all pairs of group and item that enough users share (docs/by-group.md).
+        `in_engine=True` leaves users and their items in the engine, which spills to disk what does not fit into memory
+        (docs/set-union.md).
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read or is too large for this machine. No data are an outcome: a release without items.
@@ -281,6 +294,7 @@ class Dataset:
             popular=popular,
             in_engine=in_engine,
             users_for=users_for,
+            by=by,
             words=self.words,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
@@ -423,8 +437,7 @@ class Dataset:
         budget = self.paying
         if budget is not None:
             budget.check(query.price.neighbors)
-        by = self._groups(query)
-        with self.engine(by) as engine:
+        with self.engine(self._groups(query), query.totals, of_pairs=query.of_pairs) as engine:
             answer = self._said_of_units(query.ready(engine))
             if budget is None:
                 return answer(secure(draws), progress)
@@ -474,21 +487,25 @@ class Dataset:
                 raise ParameterError("by", "be other columns than user and item", came(name))
         return by
 
-    def engine(self, by: Sequence[str] = ()) -> Engine:
+    def engine(self, by: Sequence[str] = (), totals: Totals | None = None, *, of_pairs: bool = False) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row.
 
-        `by` are the columns of groups, where the question is asked in each of them.
+        `by` are the columns of groups, where the question is asked in each of them; `of_pairs` puts them at the head of
+        those of items, so that an item is a group and an item. `totals` are the weights that are added up.
         """
+        if totals is not None and self.split is not None:
+            raise ParameterError("split", "be left out where by_weight is given", came(self.split))
         return open_engine(
             self.source,
             user=self.whose,
-            item=self.column,
+            item=(*by, *names(self.column)) if of_pairs else self.column,
             where=self.where,
             max_items_per_user=self.max_items_per_user,
             split=self.split,
             table=self.table,
             newlines_in_values=self.newlines_in_values,
             periods=self._periods,
+            totals=totals,
             by=by,
             key=fresh_key(),
         )

@@ -48,6 +48,7 @@ class Method:
     weights: Weights | None = None
     popular: bool = False  # does it take a public list of likely items?
     in_engine: bool = False  # can an engine add up its weights?
+    of_users: bool = False  # does it select by numbers of users alone, and by no other score?
     fixed: Mapping[str, object] = field(default_factory=dict)  # parameters that the name stands for
 
     @property
@@ -82,18 +83,25 @@ def _union(name: str, home: str, help: str, weights: Weights, bound: Bound, **mo
 
 METHODS: tuple[Method, ...] = (
     _top_k("limited-domain", "top_k.limited_domain:LimitedDomain", "picks among the k_bar items with most users"),
-    _top_k("discover", "top_k.discover:DiscoverThenPeel", "a set union finds items, peeling ranks the best of them"),
+    _top_k(
+        "discover",
+        "top_k.discover:DiscoverThenPeel",
+        "a set union finds items, peeling ranks the best of them",
+        of_users=True,
+    ),
     _top_k(
         "limited-domain-laplace",
         "top_k.noisy_limited_domain:LimitedDomainLaplace",
         "Laplace noise on the k_bar largest counts, for users of few items",
         bound=REQUIRED,
+        of_users=True,
     ),
     _top_k(
         "limited-domain-gaussian",
         "top_k.noisy_limited_domain:LimitedDomainGaussian",
         "Gaussian noise on the k_bar largest counts, for users of few items",
         bound=REQUIRED,
+        of_users=True,
     ),
     _top_k("peeling", "top_k.peeling:Peeling", "one pick after the other", domain=True, delta=False),
     _top_k("joint-sequence", "joint.sequence:JointSequence", "the whole ranking in one draw", domain=True, delta=False),

@@ -172,6 +172,11 @@ def of_verbs() -> Iterator[Door]:
     yield Door("top_k known, counts", fresh(data.top_k), {**known, "counts": True}, more)
     for method in ("joint-set", "canonical-set", "joint-permute-and-flip", "joint-sequence", "peeling"):
         yield Door(f"top_k {method}", fresh(data.top_k), {**known, "method": method, "ranked": False}, more)
+    weights = dps.Dataset(rows() | {"w": [0.5, 2, 3] * 20}, user="user", item="item")
+    caps = ("by_weight", "at_most", "weight_unit")
+    yield Door("top_k by weights", fresh(weights.top_k), {**usual, "by_weight": "w", "at_most": 2}, caps)
+    noisy = {**known, "by_weight": "w", "at_most": 2, "weight_unit": 1, "counts": True}
+    yield Door("top_k known, by weights", fresh(weights.top_k), noisy, (*caps, "epsilon"))
     yield Door("top_k of a size", fresh(data.top_k), {**known, "domain": 100}, ("domain", "k"))
     yield Door("Dataset.choose", fresh(data.choose), {"epsilon": 1, "domain": [1, 2]}, ("epsilon", "domain"))
     yield Door("Dataset.quantile", fresh(data.quantile), ends, ("q", "epsilon", "delta", "step"))

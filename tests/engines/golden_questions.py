@@ -9,6 +9,7 @@ from unittest.mock import patch
 import numpy as np
 
 import dpselect as dps
+from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
 from dpselect.domain import Listed, Span
 from dpselect.engines.port import PerUser
@@ -58,6 +59,11 @@ QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], li
     (TEXTS | ONE_DAY, lambda engine: engine.top(K_BAR + 1), [[]], ["top of a day"]),
     (NUMBERS | MONTHS, _users_at(PerUser.RANDOM), [[]], ["number users_at random of months"]),
     (TEXTS | {"split": "it's \\ "}, lambda engine: engine.top(K_BAR + 1), [[]], ["top split"]),
+    (TEXTS | {"totals": Totals.of("price", 60, "0.5")}, lambda engine: engine.top(K_BAR + 1), [[]], ["sums"]),
+    (TEXTS | MONTHS | {"totals": Totals.of("tax", 60), "max_items_per_user": 3}, lambda engine: engine.top(K_BAR + 1),
+     [[]], ["sums bounded of months"]),
+    (NUMBERS | {"totals": Totals.of("amount", 5)}, lambda engine: engine.grouped(Listed((1, 5))), [[]],
+     ["number sums of a domain"]),
     (TEXTS, lambda engine: engine.grouped().label(0, 1), [[(5, 2)], [("b",)]], ["groups", "name"]),
     (TEXTS, lambda engine: engine.grouped(Listed(("a", "it's \\", '"\u00e9"'))), [[]], ["domain"]),
     (TEXTS, lambda engine: engine.grouped(Span(-3, 9)).label(0, 1), [[], [(1,)]], ["span", "unseen"]),

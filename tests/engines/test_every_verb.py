@@ -56,6 +56,12 @@ VERBS: dict[str, Verb] = {
     "top_k of parts": lambda held, draws: asked(held, item="text", split=" ").top_k(
         3, epsilon=9, delta="0.1", draws=draws
     ),
+    "top_k by prices": lambda held, draws: asked(held, item="text").top_k(
+        4, epsilon=15, delta="0.2", by_weight="price", at_most=3, weight_unit="0.25", counts=True, draws=draws
+    ),
+    "top_k of a range by weights": lambda held, draws: asked(held, item="small").top_k(
+        3, epsilon=1, domain=range(20), by_weight="real", at_most=5, draws=draws
+    ),
     "choose": lambda held, draws: asked(held, item="text").choose(domain=LISTED, **ONE, draws=draws),
     "choose of a column": lambda held, draws: asked(held, item="text").choose(
         domain=dps.Column({"name": TEXTS}, "name"), **ONE, draws=draws

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import dpselect as dps
+from dpselect.aggregates.totals import Totals
 from dpselect.domain import UNSEEN, Column, Listed, Size, Span
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.identity import source_of
@@ -188,6 +189,9 @@ def test_each_dialect_in_short(dialect):
     months = periods_of("at", "day", ["2024-01-01", "2024-01-03..2024-02-02"], "UTC")
     with open_engine(source, **names, periods=months) as found, judge(periods=months) as right:
         assert pairs(found.top(1000)) == pairs(right.top(1000)) != counts(AWKWARD)
+    sums = Totals.of("price", 3, "0.1")
+    with open_engine(source, **names, totals=sums) as found, judge(totals=sums) as right:
+        assert pairs(found.top(1000)) == pairs(right.top(1000)) != counts(AWKWARD)
     with open_engine(source, **names, max_items_per_user=2) as found:
         rows = [(user, item) for user, item, _ in AWKWARD if user is not None and item is not None]
         assert dict(pairs(found.top(1000))) == kept(rows, 2, KEY)
@@ -236,6 +240,22 @@ def test_decimals_in_a_key_are_refused(opened):
     for columns in ({"item": ("item", "tax")}, {"user": ("user_id", "tax")}):
         with pytest.raises(DataError, match="a column of type decimal cannot be one of several columns"):
             opened(**columns)
+
+
+@pytest.mark.parametrize("weight", ["price", "tax", "amount"])
+def test_sums_of_weights_as_in_duckdb(opened, weight):
+    totals = Totals.of(weight, 30, "0.25")
+    with judge(totals=totals) as right, opened(totals=totals) as found:
+        assert pairs(found.grouped()) == pairs(right.grouped()) != counts(AWKWARD)
+        for domain in (Listed(("popular", "tie a", "nobody's")), Size(50)):
+            assert list(found.grouped(domain).counts) == list(right.grouped(domain).counts)
+    with (
+        judge(totals=Totals.of(weight, 3)) as right,
+        opened(totals=Totals.of(weight, 3), max_items_per_user=2) as found,
+    ):
+        whole, kept = dict(pairs(right.grouped())), dict(pairs(found.grouped()))
+        assert all(n <= whole[item] for item, n in kept.items())
+        assert 0 < sum(kept.values()) < sum(whole.values())
 
 
 # ---- values, sets, weights --------------------------------------------------------------------------------

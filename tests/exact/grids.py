@@ -35,3 +35,11 @@ def replaced(items: int, most: int) -> Iterator[tuple[Counts, Counts]]:
             other = tuple(c + s for c, s in zip(counts, step, strict=True))
             if min(other) >= 0:
                 yield counts, other
+
+
+def weighed(items: int, most: int, cap: int, touched: int | None = None) -> Iterator[tuple[Counts, Counts]]:
+    """All pairs where one more user gives each of at most `touched` items 1 .. cap units: one way, but not alike."""
+    for counts in grid(items, most):
+        for given in product(range(cap + 1), repeat=items):
+            if 0 < sum(map(bool, given)) <= (touched or items):
+                yield counts, tuple(c + g for c, g in zip(counts, given, strict=True))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -35,6 +36,7 @@ DOMAIN = [str(i) for i in range(20)]
 ROWS = {
     "user": [u for u in range(1500) for _ in range(3)],
     "item": [str((u * j) % (5 + u % 9)) for u in range(1500) for j in (1, 2, 5)],
+    "w": [w for u in range(1500) for w in (1.5, 0.3, u % 4)],
     "sort": [f"s{u % 4}" for u in range(1500) for _ in range(3)],
 }
 WORDS = {"user": list(range(400)), "text": [f"a b c{u % 3}" for u in range(400)]}
@@ -49,9 +51,18 @@ TOP = {
     ),
     "listed groups": ({"by": "sort", "groups": ["s0", "s1"], "users": True}, FOLLOWS),
     "discover": ({"k": 30, "method": "discover"}, STATED),
+    "discover by group": ({"k": 5, "method": "discover", "by": "sort", "counts": True}, STATED),
+    "discover by groups": ({"k": 15, "by": "sort", "max_groups_per_user": 3}, STATED),
     "peeling": ({"domain": DOMAIN}, FOLLOWS),
     "peeling, composed": ({"domain": DOMAIN, "k": 15, "delta": "1e-6"}, FOLLOWS),
     "peeling, counts": ({"domain": DOMAIN, "counts": True}, FOLLOWS),
+    "weights": ({"by_weight": "w", "at_most": 3}, FOLLOWS),
+    "weights, counts": ({"by_weight": "w", "at_most": 3, "weight_unit": "0.1", "counts": True}, FOLLOWS),
+    "weights, peeling": ({"domain": DOMAIN, "by_weight": "w", "at_most": 2, "counts": True}, FOLLOWS),
+    "weights, canonical-set": (
+        {"domain": DOMAIN, "by_weight": "w", "at_most": 2, "ranked": False, "method": "canonical-set"},
+        FOLLOWS,
+    ),
     "joint-sequence": ({"domain": DOMAIN, "method": "joint-sequence"}, FOLLOWS),
     "joint-set": ({"domain": DOMAIN, "ranked": False, "method": "joint-set", "counts": True}, FOLLOWS),
     "canonical-set": ({"domain": DOMAIN, "ranked": False, "method": "canonical-set"}, FOLLOWS),
@@ -96,6 +107,7 @@ def made() -> dict[str, tuple[dps.Release, Verdict]]:
     found |= {name: (free.choose(domain=DOMAIN, epsilon=1, method=name), STATED) for name in CHOSEN}
     one = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=1)
     return found | {
+        "union by group": (one.union(epsilon=1, by="sort", counts=True), FOLLOWS),
         "union of one": (one.union(epsilon=1), FOLLOWS),
         "discover of one": (one.top_k(30, epsilon=1, method="discover", counts=True), STATED),
         "discover, chosen bound": (free.top_k(30, epsilon=1, method="discover"), STATED),
@@ -187,6 +199,30 @@ def test_a_raised_epsilon_of_a_count_is_found(name):
     raised = release.privacy.parameters["epsilon_per_count"] * Fraction(11, 10)
     assert judged(with_parameters(release, epsilon_per_count=raised)) is FAILS
     assert judged(with_parameters(release, epsilon_per_count=None)) is FAILS
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"at_most": Fraction(5, 3)}, "at_most is no whole number of units"),
+        ({"weight_unit": Fraction(1, 7)}, "at_most is no whole number of units|a sum is no whole number"),
+        ({"weight_unit": None}, "weight_unit is missing"),
+        ({"at_most": 0}, "at_most is out of range"),
+        ({"by_weight": 3}, "by_weight is no name of a column"),
+        ({"at_most": Fraction(90), "weight_unit": Fraction(30)}, "a sum is no whole number of units"),
+    ],
+)
+def test_a_cap_that_does_not_fit_its_unit_is_found(changed, message):
+    release, _ = RELEASES["weights, counts"]
+    assert judged(release) is FOLLOWS
+    found = [one.sentence for one in promised(with_parameters(release, **changed)) if one.verdict is FAILS]
+    assert any(re.search(message, sentence) for sentence in found)
+
+
+def test_weights_of_a_mechanism_that_counts_users_are_found():
+    release, _ = RELEASES["limited-domain-laplace"]
+    weighed = with_parameters(release, by_weight="w", at_most=3, weight_unit=1)
+    assert any("is about numbers of users" in one.sentence for one in promised(weighed))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if RELEASES[name][0].privacy.delta])

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.port import PerUser
@@ -31,6 +32,7 @@ PERIODS = {
     "in a week": periods_of("other", "week", "2022-W01", "UTC"),
     "in some days": periods_of("other", "day", ["2022-01-09..2022-01-11", "2022-01-13"], "UTC"),
 }
+WEIGHTS = Totals.of("other", 1)  # one user then adds one to a sum, as to a count
 TIMES = [sort for sort in SORTS if sort in ("day", "text") or sort.startswith(("moment", "any"))]
 
 Label = tuple[str, Hashable]
@@ -62,9 +64,10 @@ def notice(made: Made, role: str, sort: str, *, all_questions: bool = True) -> N
             for name, more in _engines(role, sort, all_questions):
                 try:
                     engine = _opened(made, more)
-                except (ParameterError, DataError) as error:
-                    # A warehouse reads no times in texts; of several columns each must be of a type that names items.
-                    if "periods" not in more and name != PAIRED:
+                except (DataError, ParameterError) as error:
+                    # A warehouse reads no times in texts, a text holds no weights, and of several columns each must be
+                    # of a type that names items.
+                    if not {"periods", "totals"} & set(more) and name != PAIRED:
                         raise
                     noticed.refused.append(masked(str(error)))
                     continue
@@ -86,7 +89,7 @@ def _engines(role: str, sort: str, all_questions: bool) -> list[tuple[str, dict[
     """The engines of one source: as it is, with a bound, with a filter, in periods, with parts of texts."""
     found: list[tuple[str, dict[str, object]]]
     if role == "other":
-        found = [("filtered", {"where": SORTS[sort].where})]
+        found = [("filtered", {"where": SORTS[sort].where}), ("summed", {"totals": WEIGHTS})]
         return found + [(name, {"periods": one}) for name, one in PERIODS.items() if sort in TIMES]
     found = [("plain", {})]
     if all_questions:

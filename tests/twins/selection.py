@@ -101,7 +101,7 @@ class TiesByData:
 
 @dataclass(frozen=True)
 class BottomTwin:
-    """Limited domain with another bottom: `plus` in place of + 1, `swaps` in place of min(Delta, k_bar)."""
+    """Limited domain with another bottom: `plus` in place of + sensitivity, `swaps` of min(Delta, k_bar)."""
 
     right: LimitedDomain
     plus: int = 1
@@ -115,7 +115,7 @@ class BottomTwin:
         factors = [Fraction(1)] * len(inside) + [swaps / terms.delta_threshold]
         scores = np.array([*inside, rows.after(terms.k_bar) + self.plus], dtype=np.int64)
         candidates_left = min(terms.k, len(scores))
-        picks = draws.peel(Weights(scores, terms.epsilon_per_pick, factors=factors), candidates_left)
+        picks = draws.peel(Weights(scores, terms.rate, factors=factors), candidates_left)
         found = []
         for group, _ in picks:
             if group >= len(inside):

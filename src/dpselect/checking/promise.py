@@ -9,6 +9,7 @@ from dpselect.checking import by_group, picks, tops, unions
 from dpselect.checking.balls import told
 from dpselect.checking.finding import Finding, fails, stated
 from dpselect.checking.numbers import Parameters, UnfitError
+from dpselect.checking.weights import weighed
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release
@@ -34,6 +35,7 @@ def _findings(release: Release) -> Iterator[Finding]:
     numbers = Parameters({"epsilon": statement.epsilon, "delta": statement.delta})
     epsilon, delta, name = numbers.epsilon("epsilon"), numbers.delta("delta"), statement.mechanism
     yield from _form(release, said)
+    yield from weighed(release, said)
     if name in ONE_DRAW:
         yield stated(
             f"one draw of {name}, whose epsilon is the stated one: the release has no other number from which "
@@ -60,7 +62,7 @@ def _form(release: Release, said: Parameters) -> Iterator[Finding]:
         yield fails("it was made with draws for tests, which anybody can repeat: it is not private at all")
     if str(release.privacy.neighbors) != "add-remove" and name not in ONE_DRAW:
         yield fails(f"{name} promises something about add-remove neighbours only")
-    if release.groups is not None and name != by_group.NAME:
+    if release.groups is not None and name not in {by_group.NAME, DISCOVERED, *UNIONS}:
         yield fails(f"{name} promises nothing about groups")
     if _has_users(release) and not said.has("epsilon_per_group"):
         yield fails("the groups have numbers of users, and nothing says how noisy these are")

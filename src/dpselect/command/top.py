@@ -30,6 +30,8 @@ examples:
       Paid from ann's budget; refused, before any row is read, when that does not suffice.
   dpselect top plays.parquet --user user --item artist -k 10 --within 50
       No artist of the ten has over 50 users fewer than the tenth best, 95 times of 100; that is priced, and said first.
+  dpselect top plays.parquet --user user --item artist --epsilon 1 --by-weight minutes --at-most 60 --counts
+      The artists with the largest sums of minutes, of which one user gives an artist at most 60; noisy sums.
   dpselect top app.duckdb --table events --user user_id --item word --max-items-per-user 20 --epsilon 1 --format json
       A table of a database; of every user at most 20 words, picked at random, which lowers the threshold.
 {shared.TERMS}"""
@@ -56,6 +58,11 @@ def options(command: shared.Group) -> None:
     command.add_argument(
         "--no-ranked", dest="ranked", action="store_false", help="a set in no order will do, which is often nearer"
     )
+    command.add_argument("--by-weight", metavar="COLUMN", help="rank by sums over users of this column of numbers")
+    command.add_argument("--at-most", metavar="X", help="with --by-weight: the most that one user gives to an item")
+    command.add_argument(
+        "--weight-unit", metavar="X", help="what a user's total is rounded to (default 1, for a whole --at-most)"
+    )
     groups = command.add_argument_group("the same in every group")
     groups.add_argument("--by", metavar="COLUMN[,COLUMN]", help="the k items of each value of these columns")
     groups.add_argument("--groups", metavar="A,B,C", help="only these groups, shown in any case (one column)")
@@ -73,6 +80,7 @@ def run(args: argparse.Namespace) -> None:
         name: getattr(args, name)
         for name in ("k", "counts", "k_bar", "method", "ranked", "within", "max_groups_per_user", "users")
     }
+    given |= {name: getattr(args, name) for name in ("by_weight", "at_most", "weight_unit")}
     given |= {"by": asking.listed(args.by), "groups": asking.listed(args.groups)}
 
     def ask(progress: Callable[[float | None], None]) -> Release:

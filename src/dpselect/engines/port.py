@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
@@ -40,6 +41,8 @@ class Engine(Protocol):
     - With a contribution bound D every user keeps at most D of their distinct items: those with the smallest
       keyed hash of (key, user, item), so which ones depends on the key and on that user's own rows only.
     - Equal counts are ordered by the item itself, never by where its rows stood.
+    - Opened with `Totals`, it counts what users give in place of users (docs/weights.md): every row is read by itself,
+      every user's total is rounded and cut by itself, and who gives an item nothing does not have it.
     - Items come back as plain Python values: str, int, bool, float, Decimal, date, datetime, time, bytes.
     - No message, label order, type or failure depends on a row, as far as the source's format allows it.
     - Nothing is written to disk but what the query itself spills, and that is deleted with the engine.
@@ -68,8 +71,8 @@ class Engine(Protocol):
         """
         ...
 
-    def check_groups(self, groups: Domain) -> None:
-        """Refuse listed groups that do not fit the columns of groups.
+    def check_groups(self, groups: Domain) -> Sequence[object]:
+        """Listed groups in their order; refused where they do not fit the columns of groups.
 
         That is before a row is read and before anything is paid.
         """
@@ -91,6 +94,16 @@ class Engine(Protocol):
         smallest keyed hash of (key, user, group), and then, with a contribution bound D, at most D items in each of
         them. Where groups are listed only they count, and each of them is there, with no rows if it has none. `users`
         says whether numbers of users will be asked for.
+        """
+        ...
+
+    def contributions_by(
+        self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
+    ) -> UserSets:
+        """The distinct items of every user, as `contributions` has them, in the groups that `top_by` would keep.
+
+        The engine must have been opened with the columns `by` at the head of those of items, so that an item is a group
+        and an item. No other bound is applied.
         """
         ...
 

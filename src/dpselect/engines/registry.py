@@ -14,6 +14,7 @@ from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.keys import Key
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.totals import Totals
     from dpselect.periods import Periods
 
 __all__ = ["Engine", "open_engine"]
@@ -30,6 +31,7 @@ def open_engine(
     table: str | None = None,
     newlines_in_values: bool = False,
     periods: Periods | None = None,
+    totals: Totals | None = None,
     by: Sequence[str] = (),
     key: bytes,
 ) -> Engine:
@@ -43,6 +45,7 @@ def open_engine(
         "split": split,
         "table": table,
         "periods": periods,
+        "totals": totals,
         "by": tuple(by),
         "key": key,
     }

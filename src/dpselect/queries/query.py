@@ -24,6 +24,7 @@ from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.release.accuracy import said_items
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.totals import Totals
     from dpselect.queries.within import Asked
     from dpselect.release.formatting import Json
     from dpselect.release.release import Release
@@ -74,6 +75,7 @@ class Query(ABC):
     unfit: ClassVar[tuple[str, ...]] = ()  # what the data may not say, because this question has no use for it
 
     asked: Asked | None = field(init=False, repr=False, compare=False, default=None)  # the accuracy it was priced by
+    totals: Totals | None = field(init=False, repr=False, compare=False, default=None)  # the weights that are added up
 
     @property
     @abstractmethod
@@ -88,6 +90,11 @@ class Query(ABC):
     @abstractmethod
     def ready(self, engine: Engine) -> Ready:
         """How the engine answers it. What the schema of the data does not fit is refused now; no row is read yet."""
+
+    @property
+    def of_pairs(self) -> bool:
+        """Is an item a group and an item together? Only where groups are asked for."""
+        return False
 
     @property
     def ceiling(self) -> ApproxDP:

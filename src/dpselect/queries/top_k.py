@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
@@ -32,6 +32,7 @@ FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
 LEAST_EPSILON_OF_A_SET = Fraction(3, 10)
 MOST_PER_EPSILON = 30  # k / epsilon up to which a whole set is drawn although delta lets peeling compose
 FEWEST_TO_DISCOVER = 20
+FEWEST_TO_DISCOVER_BY_GROUP, MOST_BY_GROUP = 10, 20  # picks in the groups of a user, and picks / epsilon
 MOST_OF_LIMITED_DOMAIN = 30  # k / epsilon up to which bottom is low enough
 
 OF_GROUPS = ("by", "groups", "max_groups_per_user", "users")
@@ -45,13 +46,14 @@ NO_ORDER = {
     "canonical-set": " A whole set was taken because no order is wanted and k is small enough for epsilon.",
     "peeling": " It was taken because for a whole set k is below 3, or too large for epsilon.",
 }
+LARGE_BY_GROUP = " It was taken because k and the groups of a user are large for epsilon."
 LARGE_K = " It was taken because k is large for epsilon."
 UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with most users."
 
 
 @dataclass(frozen=True, kw_only=True)
 class TopKQuery(Query):
-    """The k items that most distinct users share.
+    """The k items that most distinct users share, or, with `by_weight`, those of the largest sums over users.
 
     The price is (epsilon, delta) for the whole answer; or what follows from `within`, by how many users an item may be
     below the k-th best; or, on a budget that counts picks, `epsilon_per_pick` for each pick and `delta_threshold` for
@@ -70,6 +72,9 @@ class TopKQuery(Query):
     ranked: bool = True
     max_items_per_user: int | None = None
     within: int | None = None
+    by_weight: str | None = None
+    at_most: Number | None = None
+    weight_unit: Number | None = None
     by: Sequence[str] | str | None = None
     groups: object = None
     max_groups_per_user: int | None = None
@@ -94,6 +99,12 @@ class TopKQuery(Query):
                 settle(self, epsilon=parameters.epsilon("epsilon", self.epsilon))
         where = " without a domain" if domain is None else " with a domain"
         method = methods.checked("top_k", self.method, domain=domain is not None, where=where)
+        weights = {name: getattr(self, name) for name in ("by_weight", "at_most", "weight_unit")}
+        if any(value is not None for value in weights.values()):
+            from dpselect.queries.top_k_weights import checked
+
+            totals = checked(weights, method=method, within=self.within, by=self.by)
+            settle(self, totals=totals, **totals.said)
         if self.epsilon_per_pick is not None and method not in (AUTO, PEELING, LIMITED):
             raise ParameterError("epsilon", f"be given for {method}, which makes no picks", "nothing")
         if self.within is not None:
@@ -102,6 +113,10 @@ class TopKQuery(Query):
             plan = self._of_picks(domain)
         else:
             plan = self._planned(method, domain, Fraction(self.epsilon))  # type: ignore[arg-type]
+        if self.totals is not None:
+            from dpselect.queries.top_k_weights import by_weights
+
+            plan = by_weights(plan, self.totals)
         settle(self, plan=plan, k=plan.selector.k, k_bar=None if self.k_bar is None else plan.k_bar)
 
     def _settle_groups(self) -> None:
@@ -128,6 +143,11 @@ class TopKQuery(Query):
             settle(self, groups=groups_of(self.groups))
 
     @property
+    def of_pairs(self) -> bool:
+        """Are pairs of group and item found by a union first?"""
+        return self.by is not None and self.plan.of_sets
+
+    @property
     def listed_groups(self) -> Domain | None:
         """The groups, where they are listed."""
         return self.groups  # type: ignore[return-value] # __post_init__ has read it
@@ -148,9 +168,11 @@ class TopKQuery(Query):
     @property
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
+        weights: dict[str, object] = {} if self.totals is None else self.totals.said
         if self.epsilon_per_pick is not None:
             of = {"k": self.k, "domain": self.domain, "counts": self.counts, "k_bar": self.plan.k_bar}
-            return of | {"epsilon_per_pick": self.epsilon_per_pick, "delta_threshold": self.delta_threshold}
+            price = {"epsilon_per_pick": self.epsilon_per_pick, "delta_threshold": self.delta_threshold}
+            return of | price | weights
         return {
             "k": self.k,
             "epsilon": self.plan.privacy.epsilon,
@@ -160,6 +182,7 @@ class TopKQuery(Query):
             "k_bar": self.plan.k_bar,
             "method": self.plan.method,
             **({} if self.within is None else {"within": self.within}),
+            **weights,
             **({} if self.by is None else {name: getattr(self, name) for name in OF_GROUPS}),
         }
 
@@ -224,6 +247,7 @@ class TopKQuery(Query):
             return self._set(method, epsilon, delta, why)
         if method == AUTO and self.k_bar is None:
             method = best_unknown_method(parameters.listed("k", self.k), epsilon, delta, bound)
+            method = LIMITED if self.totals is not None else method
             why = LARGE_K if method == DISCOVER else ""
         if method == DISCOVER:
             from dpselect.queries.top_k_discovery import plan_discovery
@@ -248,17 +272,21 @@ class TopKQuery(Query):
         if domain is not None:
             hint = "groups= lists groups; where='item IN (...)' keeps some items"
             raise ParameterError("domain", "be left out where by is given", came(domain), hint)
-        if method not in (AUTO, LIMITED):
-            raise ParameterError("method", f"be auto or {LIMITED} where by is given", came(method))
-        return plan_by_group(
-            Asked(by=tuple(self.by or ()), groups=self.listed_groups, counts=self.counts, users=self.users),
-            k=self.k,
-            epsilon=epsilon,
-            delta=delta,
-            max_groups_per_user=self.max_groups_per_user or 1,
-            k_bar=self.k_bar,
-            max_items_per_user=self.max_items_per_user,
-        )
+        if method not in (AUTO, LIMITED, DISCOVER):
+            raise ParameterError("method", f"be auto, {LIMITED} or {DISCOVER} where by is given", came(method))
+        asked = Asked(by=tuple(self.by or ()), groups=self.listed_groups, counts=self.counts, users=self.users)
+        terms: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k_bar": self.k_bar}
+        terms |= {"max_groups_per_user": self.max_groups_per_user, "max_items_per_user": self.max_items_per_user}
+        why = ""
+        if method == AUTO and self.k_bar is None and not self.users:
+            picks = parameters.listed("k", self.k) * (self.max_groups_per_user or 1)
+            method = best_by_group(picks, epsilon, delta, self.max_items_per_user)
+            why = LARGE_BY_GROUP if method == DISCOVER else ""
+        if method == DISCOVER:
+            from dpselect.queries.top_k_found_by import plan_found_by_group
+
+            return plan_found_by_group(asked, self.k, **terms, why=why)
+        return plan_by_group(asked, self.k, **terms)
 
     def _near_enough(self, method: str, domain: Domain | None) -> Plan:
         """The plan whose price follows from what was asked of it; of several the one that costs least."""
@@ -287,13 +315,13 @@ class TopKQuery(Query):
 
     def _peeled(self, epsilon: Fraction, delta: Fraction, reason: str) -> PeeledTop:
         peeling = methods.named("top_k", PEELING)
-        whole = peeling.make(k=self.k, epsilon=epsilon, delta=delta)
+        whole = peeling.make(k=self.k, epsilon=epsilon, delta=delta, sensitivity=self._moves)
         if not self.counts:
             return PeeledTop(method=PEELING, selector=whole, privacy=whole.privacy, reason=reason)
         plan = plan_of(whole.k, self._moved(whole.k))
         pick = largest_epsilon(plan, epsilon, delta)
         privacy = priced(plan(pick), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
-        selector = peeling.make(k=self.k, epsilon_per_pick=pick, delta=delta)
+        selector = peeling.make(k=self.k, epsilon_per_pick=pick, delta=delta, sensitivity=self._moves)
         counter = self._counter(pick * COUNT_SHARE)
         return PeeledTop(method=PEELING, selector=selector, counter=counter, privacy=privacy, reason=reason)
 
@@ -320,7 +348,8 @@ class TopKQuery(Query):
         privacy = priced(steps, None, Fraction(0), failure=failure, neighbors=Neighbors.ADD_REMOVE)
         if domain is not None:
             self._check_known(domain)
-            peeling = methods.named("top_k", PEELING).make(k=self.k, epsilon_per_pick=pick)
+            given = {"k": self.k, "epsilon_per_pick": pick, "sensitivity": self._moves}
+            peeling = methods.named("top_k", PEELING).make(**given)
             reason = KNOWN_DOMAIN + sampled(bound)
             return PeeledTop(method=PEELING, selector=peeling, counter=counter, privacy=privacy, reason=reason)
         limited = self._limited_domain(epsilon_per_pick=pick, delta=failure, delta_threshold=failure)
@@ -335,7 +364,7 @@ class TopKQuery(Query):
             hint = "joint-sequence and peeling rank; or say ranked=False (--no-ranked)"
             raise ParameterError("method", "rank the items, which a set does not", came(method), hint)
         reason = (KNOWN_SEQUENCE if row.ordered else KNOWN_SET) + why
-        selector = row.make(k=self.k, epsilon=epsilon)
+        selector = row.make(k=self.k, epsilon=epsilon, sensitivity=self._moves)
         if not self.counts:
             return SetTop(method=method, selector=selector, privacy=selector.privacy, reason=reason)
         moved = self._moved(selector.k)
@@ -347,7 +376,7 @@ class TopKQuery(Query):
         x = largest_epsilon(plan, epsilon, delta)
         privacy = priced(plan(x), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
         counter = self._counter(x / moved)
-        selector = row.make(k=self.k, epsilon=x)
+        selector = row.make(k=self.k, epsilon=x, sensitivity=self._moves)
         return SetTop(method=method, selector=selector, counter=counter, privacy=privacy, reason=reason)
 
     def _noised(self, method: str, epsilon: Fraction, delta: Fraction) -> Plan:
@@ -364,13 +393,20 @@ class TopKQuery(Query):
             method=method, selector=selector, privacy=selector.privacy, reason=UNKNOWN_NOISE, counts=self.counts
         )
 
-    def _limited_domain(self, **price: Fraction) -> LimitedDomain:
-        return LimitedDomain(k=self.k, k_bar=self.k_bar, max_items_per_user=self.max_items_per_user, **price)
+    def _limited_domain(self, **price: Any) -> LimitedDomain:
+        bound = self.max_items_per_user
+        return LimitedDomain(k=self.k, k_bar=self.k_bar, max_items_per_user=bound, sensitivity=self._moves, **price)
 
     def _counter(self, each: Fraction) -> NoisyCounts:
         from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 
-        return NoisyCounts(k=self.k, epsilon_per_count=each, max_items_per_user=self.max_items_per_user)
+        bound = self.max_items_per_user
+        return NoisyCounts(k=self.k, epsilon_per_count=each, max_items_per_user=bound, sensitivity=self._moves)
+
+    @property
+    def _moves(self) -> int:
+        """By how much one user moves a score at most."""
+        return 1 if self.totals is None else self.totals.most
 
     def _moved(self, k: int) -> int:
         """How many of the k winners' counts one user can move."""
@@ -398,6 +434,21 @@ def best_unknown_method(k: int, epsilon: Fraction, delta: Fraction, most: int | 
     """
     if k < FEWEST_TO_DISCOVER or k <= MOST_OF_LIMITED_DOMAIN * epsilon:
         return LIMITED
+    return _discovered_if_possible(epsilon, delta, most)
+
+
+def best_by_group(picks: int, epsilon: Fraction, delta: Fraction, most: int | None) -> str:
+    """In every group: limited domain, or discover, by the picks in the groups of a user and the price alone.
+
+    Groups are smaller than all data, so bottom is too high sooner. The limits are measured (benchmarks/README.md,
+    by_group).
+    """
+    if picks < FEWEST_TO_DISCOVER_BY_GROUP or picks <= MOST_BY_GROUP * epsilon:
+        return LIMITED
+    return _discovered_if_possible(epsilon, delta, most)
+
+
+def _discovered_if_possible(epsilon: Fraction, delta: Fraction, most: int | None) -> str:
     from dpselect.queries.top_k_discovery import fits
     from dpselect.queries.union_terms import BOUND_SHARE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -103,7 +104,7 @@ class TopByGroup(Plan):
         shown = sorted(sizes) if self.asked.groups is None else range(len(found.sizes))
         places = np.array(shown, dtype=np.int64)
         names = [name if isinstance(name, tuple) else (name,) for name in found.groups(places)]
-        told = fresh_counts(self.of_groups, self._users(found, places), draws).of
+        told: Sequence[Any] = fresh_counts(self.of_groups, self._users(found, places), draws).of
         if self.of_groups is None:
             told = [(None, None, None)] * len(names)
         return {
@@ -190,8 +191,8 @@ def groups_of(given: object) -> Listed | Column:
 
 def plan_by_group(
     asked: Asked,
-    *,
     k: int,
+    *,
     epsilon: Fraction,
     delta: Fraction,
     max_groups_per_user: int,

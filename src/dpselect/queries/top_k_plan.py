@@ -22,8 +22,9 @@ from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.parameters import Progress
 from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, Accuracy, whole
+from dpselect.release.accuracy import BETA, Accuracy, Number, whole
 from dpselect.release.release import Ended, Item, Release, Statement
+from dpselect.release.scale import USERS, Scale
 
 if TYPE_CHECKING:
     from dpselect.engines.port import Engine
@@ -41,6 +42,7 @@ class Plan(ABC):
     counter: NoisyCounts | None = None
     privacy: Privacy
     reason: str
+    scale: Scale = USERS  # what its scores are counted in
 
     @property
     def k_bar(self) -> int | None:
@@ -70,7 +72,8 @@ class Plan(ABC):
             used["epsilon_per_count"] = self.counter.epsilon_per_count
             if self.counter.max_items_per_user is not None:  # so many counts are moved by one user
                 used["max_items_per_user"] = self.counter.max_items_per_user
-            sentences = [*sentences, noise(Fraction(self.counter.epsilon_per_count))]
+            sentences = [*sentences, noise(self.counter.rate, self.scale)]
+        used, sentences = used | self.scale.parameters, [*sentences, *self.scale.sentences]
         return Statement.of(self.privacy, type(self.selector).__name__, used, tuple(sentences))
 
     @abstractmethod
@@ -102,7 +105,7 @@ class Plan(ABC):
 class Counts:
     """Noisy counts with their intervals, and how good they are."""
 
-    of: Sequence[tuple[int | None, int | None, int | None]]
+    of: Sequence[tuple[Number | None, Number | None, Number | None]]
     accuracy: Accuracy
 
     @classmethod
@@ -111,24 +114,24 @@ class Counts:
         return cls([(None, None, None)] * items, accuracy.NOTHING)
 
     @classmethod
-    def within(cls, noisy: Sequence[int], width: int, said: Accuracy) -> Counts:
+    def within(cls, noisy: Sequence[int], width: int, said: Accuracy, scale: Scale = USERS) -> Counts:
         """Each is so near to the true one."""
-        return cls([(n, *accuracy.interval(n, width)) for n in noisy], said)
+        return cls([(scale.value(n), *accuracy.interval(n, width, scale)) for n in noisy], said)
 
 
-def fresh_counts(counter: NoisyCounts | None, counts: Sequence[int], draws: Draws) -> Counts:
+def fresh_counts(counter: NoisyCounts | None, counts: Sequence[int], draws: Draws, scale: Scale = USERS) -> Counts:
     """Counts with noise of their own, where they were asked for."""
     if counter is None:
         return Counts.none(len(counts))
     width = counter.width(BETA)
     noisy = counter(counts, draws=draws) if counts else []
-    return Counts.within(noisy, width, accuracy.counts_apart(width, counter.max_items_per_user))
+    return Counts.within(noisy, width, accuracy.counts_apart(width, counter.max_items_per_user, scale), scale)
 
 
-def noise(epsilon_per_count: Fraction) -> str:
+def noise(rate: Fraction, scale: Scale = USERS) -> str:
     """How noisy counts are."""
-    scale = 1 / float(epsilon_per_count)
-    return f"Counts carry discrete Laplace noise of scale {scale:.3g} users."
+    what = "Counts" if scale == USERS else "Sums"
+    return f"{what} carry discrete Laplace noise of scale {scale.about(1 / float(rate), 3)}."
 
 
 Picked = tuple[Sequence[tuple[int, int]], Any, Callable[[Any], Any]]
@@ -146,7 +149,7 @@ class Picks(Plan):
     def select(self, aggregate: Histogram, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
         """The answer for counts."""
         (picks, counts, names), good = self.picked(aggregate, draws)
-        told = fresh_counts(self.counter, [int(counts[g]) for g, _ in picks], draws)
+        told = fresh_counts(self.counter, [int(counts[g]) for g, _ in picks], draws, self.scale)
         labels = names(picks) if picks else []
         items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels))
         return Release(
@@ -192,7 +195,8 @@ class PeeledTop(Picks):
         """Among all items of the domain."""
         among = candidates(histogram)
         picks = self.selector.picks(among, draws)
-        return (picks, among.scores, among.names), accuracy.ranking(whole(self.selector.gap(BETA, among.count)))
+        gap = whole(self.selector.gap(BETA, among.count))
+        return (picks, among.scores, among.names), accuracy.ranking(gap, scale=self.scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,8 +221,8 @@ class LimitedTop(Picks):
     def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
         """Among the first k_bar items."""
         rows = top_rows(histogram, self.k_bar + 1)
-        good = accuracy.ranking(whole(self.selector.terms.gap(BETA)))
-        good += accuracy.ends_early(self.reach(), self.k_bar + 1)
+        good = accuracy.ranking(whole(self.selector.terms.gap(BETA)), scale=self.scale)
+        good += accuracy.ends_early(self.reach(), self.k_bar + 1, self.scale)
         return (self.selector.picks(rows, draws), rows.counts, rows.names), good
 
     def said(self) -> tuple[dict[str, object], list[str]]:
@@ -229,7 +233,7 @@ class LimitedTop(Picks):
         touched = "any number of items" if s.max_items_per_user is None else f"at most {s.max_items_per_user} items"
         sentences += [
             f"One user counts for {touched}.",
-            f"An item comes out only if it beats bottom, which stands {s.height:.4g} users above the count of rank "
-            f"k_bar + 1 = {self.k_bar + 1:,}.",
+            f"An item comes out only if it beats bottom, which stands {self.scale.about(s.height)} above the "
+            f"{'count' if self.scale == USERS else 'sum'} of rank k_bar + 1 = {self.k_bar + 1:,}.",
         ]
         return used, sentences

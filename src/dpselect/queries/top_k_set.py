@@ -36,14 +36,16 @@ class SetTop(Plan):
         labels = list(among.names(ranks))
         sequence = isinstance(self.selector, JointSequence)
         order = list(range(len(labels))) if sequence else sorted(range(len(labels)), key=lambda i: fixed(labels[i]))
-        told = fresh_counts(self.counter, [among.count(rank) for rank in ranks], draws)
+        told = fresh_counts(self.counter, [among.count(rank) for rank in ranks], draws, self.scale)
         if self.counter is not None and not sequence:
             order.sort(key=lambda i: -(told.of[i][0] or 0))
         places = [place + 1 if sequence else None for place in range(len(order))]
         items = tuple(Item(labels[i], place, *told.of[i]) for i, place in zip(order, places, strict=True))
         gap = whole(self.selector.gap(BETA, among.items))
         canonical = isinstance(self.selector, CanonicalSet) or getattr(self.selector, "loss", "") == Loss.CANONICAL
-        good = accuracy.of_set(gap) if canonical else accuracy.by_place(gap, ranked=sequence)
+        good = accuracy.of_set(gap, self.scale)
+        if not canonical:
+            good = accuracy.by_place(gap, ranked=sequence, scale=self.scale)
         return Release(
             items=items,
             kind=Kind.RANKING if sequence else Kind.SET,

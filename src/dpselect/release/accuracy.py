@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
+from dpselect.release.scale import USERS, Scale
 
 TIMES = 95  # of 100 answers
 BETA = 1 - TIMES / 100
@@ -51,32 +52,33 @@ def best_of(gap: Fraction, *, users: bool) -> Accuracy:
     return Accuracy((f"No other score is over {formatting.price(gap)} higher than that of this one.",), {"gap": gap})
 
 
-def ranking(gap: int, *, discovered: bool = False) -> Accuracy:
+def ranking(gap: int, *, discovered: bool = False, scale: Scale = USERS) -> Accuracy:
     """Of items best first, of all that there are or of those that were discovered."""
     what = "A discovered item" if discovered else "An item"
-    said = f"{what} that is left out, or stands below another, has at most {said_users(gap)} more than that other."
-    return Accuracy((said,), {"gap": gap})
+    said = f"{what} that is left out, or stands below another, has at most {scale.said(gap)} more than that other."
+    return Accuracy((said,), {"gap": scale.value(gap)})
 
 
-def of_set(gap: int) -> Accuracy:
+def of_set(gap: int, scale: Scale = USERS) -> Accuracy:
     """Of a set of items."""
-    return Accuracy((f"An item that is left out has at most {said_users(gap)} more than any one here.",), {"gap": gap})
+    said = f"An item that is left out has at most {scale.said(gap)} more than any one here."
+    return Accuracy((said,), {"gap": scale.value(gap)})
 
 
-def by_place(gap: int, *, ranked: bool) -> Accuracy:
+def by_place(gap: int, *, ranked: bool, scale: Scale = USERS) -> Accuracy:
     """Of items compared with the true ones, place by place."""
     first = "At every rank" if ranked else "Put both in order: at every place"
-    said = f"{first} the item here has at most {said_users(gap)} less than the true one."
-    return Accuracy((said,), {"gap": gap})
+    said = f"{first} the item here has at most {scale.said(gap)} less than the true one."
+    return Accuracy((said,), {"gap": scale.value(gap)})
 
 
-def ends_early(reach: int, after: int) -> Accuracy:
+def ends_early(reach: int, after: int, scale: Scale = USERS) -> Accuracy:
     """Of a list that may come back shorter than k."""
     said = (
-        f"Should fewer come back than asked for: no item that is missing has over {said_users(reach)} more than the "
-        f"item at rank {after:,} (over {said_users(reach)} in all, where there are not so many items)."
+        f"Should fewer come back than asked for: no item that is missing has over {scale.said(reach)} more than the "
+        f"item at rank {after:,} (over {scale.said(reach)} in all, where there are not so many items)."
     )
-    return Accuracy((said,), {"reach": reach, "rank_of_reach": after})
+    return Accuracy((said,), {"reach": scale.value(reach), "rank_of_reach": after})
 
 
 def ranks(gap: Fraction, several: bool) -> Accuracy:
@@ -89,19 +91,22 @@ def ranks(gap: Fraction, several: bool) -> Accuracy:
 # ---- counts -----------------------------------------------------------------------------------------------
 
 
-def interval(count: int | None, width: int | None) -> tuple[int | None, int | None]:
-    """Between which numbers of users the true one lies; none is below 0."""
+Number = int | float
+
+
+def interval(count: int | None, width: int | None, scale: Scale = USERS) -> tuple[Number | None, Number | None]:
+    """Between which scores the true one lies; none is below 0."""
     if count is None or width is None:
         return None, None
-    return max(0, count - width), max(0, count + width)
+    return scale.value(max(0, count - width)), scale.value(max(0, count + width))
 
 
-def counts_apart(width: int, most: int | None) -> Accuracy:
+def counts_apart(width: int, most: int | None, scale: Scale = USERS) -> Accuracy:
     """Of counts with noise of their own, which the choice of the items has not seen."""
-    said = (
-        f"The true number of users of an item lies from low to high: the count and {width:,} less or more{_of(most)}."
-    )
-    return Accuracy((said,), {"width_of_counts": width})
+    what, which = ("true number of users", "count") if scale == USERS else ("true sum", "sum")
+    spread = f"{scale.value(width):,} less or more{_of(most)}"
+    said = f"The {what} of an item lies from low to high: the {which} and {spread}."
+    return Accuracy((said,), {"width_of_counts": scale.value(width)})
 
 
 def users_of_groups(width: int) -> Accuracy:
@@ -142,4 +147,4 @@ def said_items(number: int) -> str:
 
 def said_users(number: int) -> str:
     """So many users."""
-    return f"{number:,} user{'' if number == 1 else 's'}"
+    return USERS.said(number)

@@ -30,12 +30,12 @@ class Bar:
     """A name, its noisy count, and between which numbers the true one lies, where that is known."""
 
     label: str
-    count: int
-    low: int | None = None
-    high: int | None = None
+    count: int | float
+    low: int | float | None = None
+    high: int | float | None = None
 
 
-def bars(items: Sequence[Bar], caption: str, path: str | os.PathLike[str] | None) -> Figure:
+def bars(items: Sequence[Bar], caption: str, path: str | os.PathLike[str] | None, weight: str | None = None) -> Figure:
     """One bar per item, best on top, its interval as a whisker; saved where a path is given (its extension says how).
 
     Of very many items only the first are drawn, and the caption says so.
@@ -60,7 +60,9 @@ def bars(items: Sequence[Bar], caption: str, path: str | os.PathLike[str] | None
     axes.set_yticks(places, names, parse_math=False)
     clean(axes)
     if ends:
-        axes.set_xlabel("users: noisy counts; the true ones lie within the whiskers 95 times of 100", fontsize=9)
+        what = "users: noisy counts" if weight is None else f"{shortened(weight)}: noisy sums"
+        said = f"{what}; the true ones lie within the whiskers 95 times of 100"
+        axes.set_xlabel(said, fontsize=9, parse_math=False)
     axes.set_title(caption, fontsize=8, color=GREY, loc="left", parse_math=False)
     if path is not None:
         save(figure, Path(path))

@@ -137,7 +137,8 @@ class Release(Tabular):
     def to_columns(self) -> dict[str, list[object]]:
         """Columns rank (but of a set), item and, where counts were released, count, low, high; quantiles: q, value.
 
-        Items of several columns have one under the name of each. By group, the columns of groups come first.
+        Items of several columns have one under the name of each. By group, the columns of groups come first. Where
+        items were selected by a weight the counts are sums, and the column is called so.
         """
         groups = self.groups
         columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
@@ -146,7 +147,7 @@ class Release(Tabular):
         if self.ranked:
             columns = {"rank": [item.rank for item in self.items], **columns}
         if self.counted:
-            columns["count"] = [item.count for item in self.items]
+            columns[self._count] = [item.count for item in self.items]
             columns |= {name: [getattr(item, name) for item in self.items] for name in self._ends}
         if groups is None:
             return columns
@@ -162,7 +163,7 @@ class Release(Tabular):
                 "counts", "be released for a plot", "a release without", "ask for them with counts=True"
             )
         bars = [plots.Bar(formatting.text(i.item), i.count or 0, i.low, i.high) for i in self.items]
-        return plots.bars(bars, self.privacy.promise, path)
+        return plots.bars(bars, self.privacy.promise, path, self.weight)
 
     # ---- for people ---------------------------------------------------------------------------------------
 
@@ -224,9 +225,10 @@ class Release(Tabular):
         wanted = self.privacy.parameters.get("k")
         if not self.complete:
             found = f"{len(self)} items" if wanted is None else f"{len(self)} of at most {wanted} items"
-            lines.append(f"{found}: no other has enough users to tell")
+            lines.append(f"{found}: no other has enough {'users' if self.weight is None else 'weight'} to tell")
         elif not self.items:
-            lines.append("no items: none is shared by enough users to tell")
+            what = "is shared by enough users" if self.weight is None else "has enough weight"
+            lines.append(f"no items: none {what} to tell")
         if not self.items:
             fewer = ", fewer k" if wanted is not None else ""
             lines.append(f"what to look at: the filter and the column of items, a larger epsilon or delta{fewer}")
@@ -235,6 +237,16 @@ class Release(Tabular):
         return lines
 
     # ---- what kind of table it is -------------------------------------------------------------------------
+
+    @property
+    def weight(self) -> str | None:
+        """The column by whose sums items were selected; None where it was by numbers of users."""
+        column = self.privacy.parameters.get("by_weight")
+        return column if isinstance(column, str) else None
+
+    @property
+    def _count(self) -> str:
+        return "count" if self.weight is None else "sum"
 
     @property
     def _asked(self) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ beside, under `exact`, as [kind, text].
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
 
 MUST = "be the JSON of a release, or the path of a file with it"
 HINT = "Release.to_json makes it"
+COUNT = "count"
 
 
 def to_dict(
@@ -48,7 +50,10 @@ def to_dict(
         "accuracy": typed.named(accuracy.numbers),
     }
     found: dict[str, Json] = {
-        "items": [_row(item, q, groups) for item, q in zip(items, _shares(kind, privacy, len(items)), strict=True)],
+        "items": [
+            _row(item, q, groups, _counted(privacy))
+            for item, q in zip(items, _shares(kind, privacy, len(items)), strict=True)
+        ],
         "kind": str(kind),
         "counted": counted,
         "complete": ended is Ended.FULL,
@@ -79,9 +84,6 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
     kind, ended = Kind(found["kind"]), Ended(found["ended"])
     groups = _groups(found)
     columns = () if groups is None else groups.columns
-    items = tuple(_item(row, columns) for row in found["items"])
-    if groups is not None and not {item.group for item in items} <= {group.values for group in groups.shown}:
-        raise ValueError("an item of a group that is not shown")
     if flag("complete", found["complete"]) is not (ended is Ended.FULL):
         raise ValueError("it says that it is complete and that it is not")
     privacy = Statement(
@@ -94,6 +96,9 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
         sentences=_sentences(said["statement"]),
         unit=_text(said["unit"]),
     )
+    items = tuple(_item(row, columns, _counted(privacy)) for row in found["items"])
+    if groups is not None and not {item.group for item in items} <= {group.values for group in groups.shown}:
+        raise ValueError("an item of a group that is not shown")
     if privacy.epsilon < 0 or not 0 <= privacy.delta < 1:
         raise ValueError("no promise")
     _shares(kind, privacy, len(items))
@@ -131,28 +136,38 @@ def _content(text: str | os.PathLike[str]) -> str:
         raise DataError(f"the release cannot be read: {error.strerror}") from None
 
 
-def _row(item: Item, q: float | None, groups: Groups | None) -> dict[str, Json]:
+def _counted(privacy: Statement) -> str:
+    """What the noisy numbers of items are called."""
+    return COUNT if privacy.parameters.get("by_weight") is None else "sum"
+
+
+def _row(item: Item, q: float | None, groups: Groups | None, counted: str) -> dict[str, Json]:
     row: dict[str, Json] = {} if groups is None else {"group": groups.named(item.group), **exact_group(item.group)}
     row |= {"item": formatting.plain(item.item), "rank": item.rank}
     label = item.item if item.item is UNSEEN else formatting.scalar(item.item)
     if not typed.plain_is_exact(label):
         row["exact"] = typed.label(label)
-    for name in ("count", "low", "high"):
-        if (number := getattr(item, name)) is not None:
+    for name, number in ((counted, item.count), ("low", item.low), ("high", item.high)):
+        if number is not None:
             row[name] = number
     return row if q is None else {**row, "q": q}
 
 
-def _item(row: Mapping[str, Any], columns: Sequence[str]) -> Item:
+def _item(row: Mapping[str, Any], columns: Sequence[str], counted: str) -> Item:
     label = typed.read(row.get("exact", row["item"]))
-    rank, count, low, high = (_whole(row.get(name)) for name in ("rank", "count", "low", "high"))
-    return Item(label, rank, count, low, high, values_of(row, columns) if columns else ())
+    read = _whole if counted == COUNT else _number
+    number, low, high = (read(row.get(name)) for name in (counted, "low", "high"))
+    return Item(label, _whole(row.get("rank")), number, low, high, values_of(row, columns) if columns else ())
 
 
 def _whole(number: object) -> int | None:
     if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
         raise TypeError("no whole number")
     return number
+
+
+def _number(number: object) -> int | float | None:
+    return number if isinstance(number, float) and math.isfinite(number) else _whole(number)
 
 
 def _text(said: object) -> str:

@@ -37,15 +37,16 @@ class Ended(StrEnum):
 class Item:
     """One released item, its place (1 is the best; None in a set) and its noisy count where counts were asked for.
 
-    The true number of users lies from `low` to `high`, as `Release.accuracy` says. Where the question was asked by
-    group, `group` has the values of its columns, and the rank is that within the group.
+    The true number of users lies from `low` to `high`, as `Release.accuracy` says. Where items were selected by a
+    weight, all three are sums, in the weight's own unit. Where the question was asked by group, `group` has the values
+    of its columns, and the rank is that within the group.
     """
 
     item: object
     rank: int | None
-    count: int | None
-    low: int | None = None
-    high: int | None = None
+    count: int | float | None
+    low: int | float | None = None
+    high: int | float | None = None
     group: tuple[object, ...] = ()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import (
     OBJECT,
-    TEXTS,
     filter_form,
     filter_type,
     has_text,
@@ -24,17 +24,19 @@ from dpselect.engines.duckdb.types import (
     number_form,
     plain_form,
     plain_type,
+    refuse_no_numbers,
 )
-from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.duckdb.workspace import Row, Rows, Workspace, quoted
 from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import ParameterError
 from dpselect.keys import Key as Names
 from dpselect.keys import named, names
 from dpselect.parameters import Progress, whole
 
 if TYPE_CHECKING:
     from dpselect.aggregates.grouped_counts import GroupedCounts
+    from dpselect.aggregates.totals import Totals
     from dpselect.aggregates.user_sets import UserSets
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.engines.duckdb.weights import DuckDBPairs
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 class DuckDBEngine:
     """Distinct users per item of one source. Opening it reads the schema and refuses what does not fit.
 
+    With `totals` the score of an item is the sum of its users' totals, in place of their number.
     `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
@@ -63,6 +66,7 @@ class DuckDBEngine:
         table: str | None = None,
         newlines_in_values: bool = False,
         periods: Periods | None = None,
+        totals: Totals | None = None,
         by: Sequence[str] = (),
         key: bytes,
     ) -> None:
@@ -78,7 +82,13 @@ class DuckDBEngine:
         try:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
             self._user, self._item, self._split, self._by = names(user), names(item), split, tuple(by)
-            self._columns, self._types = _schema(self._workspace, self._scan, user, item, condition, periods, self._by)
+            self._totals = totals
+            asked = [*(("by", name) for name in self._by), *named(user, item)]
+            asked += [] if periods is None else [("time", periods.column)]
+            asked += [] if totals is None else [("by_weight", totals.column)]
+            self._columns, self._types = _schema(self._workspace, self._scan, asked, self._item, condition)
+            if totals is not None:
+                refuse_no_numbers(self._types[totals.column], untyped=self._scan.untyped)
             self._time = None if periods is None else _time(periods, self._types)
             self._where = "true" if condition is None else _written(condition, self._types)
             self._inside = "true" if self._time is None else self._time.inside
@@ -86,6 +96,7 @@ class DuckDBEngine:
             self._group = self._named(self._by) if self._by else None
             self._forms = f"{self._keys[0].user} AS u, {self._keys[1].item} AS i"
             self._forms += f", {self._group.item} AS g" if self._group else ""
+            self._forms += "" if totals is None else f", {self._weight_of(totals)} AS w"
             if split is not None and not has_text(self._keys[1].type):
                 must, came = "go with an item column of text", f"a column of {kind(self._keys[1].type)}"
                 raise ParameterError("split", must, came)
@@ -94,7 +105,8 @@ class DuckDBEngine:
             self._workspace.close()
             raise
         self._most = max_items_per_user
-        self._every_row = where is None and split is None and max_items_per_user is None and periods is None
+        plain = where is None and split is None and max_items_per_user is None
+        self._every_row = plain and periods is None and totals is None
 
     def __enter__(self) -> DuckDBEngine:
         return self
@@ -131,13 +143,15 @@ class DuckDBEngine:
                 self._domains[domain] = keep_items(self._workspace, domain, types, untyped=self._scan.untyped)
             refuse_more(k, self._workspace.fetch(f"SELECT count(*) FROM {self._domains[domain]}")[0][0])
 
-    def check_groups(self, groups: Domain) -> None:
-        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
+    def check_groups(self, groups: Domain) -> Sequence[object]:
+        """Listed groups in their order, refused where they do not fit; they are read here, and only here."""
         from dpselect.engines.duckdb.by_group import keep_groups
 
         assert self._group is not None
         if groups not in self._domains:
             self._domains[groups] = keep_groups(self._workspace, groups, self._group.types, untyped=self._scan.untyped)
+        found = self._workspace.fetch(f"SELECT i FROM {self._domains[groups]} ORDER BY i")
+        return [self._group.label(value) for (value,) in found]
 
     def top_by(
         self,
@@ -161,7 +175,7 @@ class DuckDBEngine:
         def ask() -> GroupedCounts:
             return grouped_counts(
                 self._workspace,
-                lambda: self._scan.rows(self._workspace, self._columns, self._select),
+                self._rows,
                 bounds,
                 rows,
                 listed,
@@ -194,10 +208,7 @@ class DuckDBEngine:
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers; text may hold some only where the source has no types."""
-        number_form("i", self._item_type)
-        if kind(self._item_type) in TEXTS and not self._scan.untyped:
-            hint = "cast it to a number in the source, for example in a view or a data frame"
-            raise DataError(f"a column of type {kind(self._item_type)} holds no numbers", hint)
+        refuse_no_numbers(self._item_type, untyped=self._scan.untyped)
 
     def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
@@ -227,20 +238,32 @@ class DuckDBEngine:
 
     def contributions(self, *, progress: Progress | None = None) -> UserSets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
+        return self._sets(self._rows, progress)
+
+    def contributions_by(
+        self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
+    ) -> UserSets:
+        """The distinct pairs of group and item of every user, in the groups that they keep."""
+        from dpselect.engines.duckdb.by_group import GroupBounds, kept_rows
+
+        bounds = GroupBounds(groups=max_groups_per_user, items=None, key=self._key)
+        if groups is not None:
+            self.check_groups(groups)
+        listed = None if groups is None else self._domains[groups]
+        return self._sets(lambda: kept_rows(self._workspace, self._rows, bounds, listed), progress)
+
+    def _rows(self) -> AbstractContextManager[str]:
+        """The rows that count, read anew."""
+        return self._scan.rows(self._workspace, self._columns, self._select)
+
+    def _sets(self, rows: Rows, progress: Progress | None) -> UserSets:
         from dpselect.engines.duckdb.pairs import user_sets
 
         pairs = self._time is not None and self._time.several
         user_type = STRUCT if pairs else self._keys[0].type
-
-        def ask() -> UserSets:
-            return user_sets(
-                self._workspace,
-                lambda: self._scan.rows(self._workspace, self._columns, self._select),
-                user_type,
-                self._keys[1].label,
-            )
-
-        return self._workspace.guarded(ask, progress=progress)
+        return self._workspace.guarded(
+            lambda: user_sets(self._workspace, rows, user_type, self._keys[1].label), progress=progress
+        )
 
     def pairs(self, *, progress: Progress | None = None) -> DuckDBPairs:
         """The distinct items of every user, kept in the workspace: weights are added up there."""
@@ -276,13 +299,31 @@ class DuckDBEngine:
         """From the source to the counts of what the domain asks for."""
         if isinstance(domain, Span):
             item_type = self._item_type
-            return lambda source: questions.counts(questions.in_span(source, domain, item_type), self._bound)
+            return lambda source: self._scored(questions.in_span(source, domain, item_type, self._weight))
         if isinstance(domain, (Listed, Column)):
             kept = self._domains[domain]
             return lambda source: questions.of_domain(
-                questions.counts(questions.in_domain(source, kept), self._bound), kept
+                self._scored(questions.in_domain(source, kept, self._weight)), kept
             )
-        return lambda source: questions.counts(source, self._bound)
+        return self._scored
+
+    def _scored(self, rows: str) -> str:
+        """The items and how many users have them, or what these give to them."""
+        if self._totals is None:
+            return questions.counts(rows, self._bound)
+        from dpselect.engines.duckdb import totals
+
+        return totals.scores(rows, self._totals, self._bound)
+
+    @property
+    def _weight(self) -> str:
+        """The column of weights, where rows have one, behind u and i."""
+        return "" if self._totals is None else ", w"
+
+    def _weight_of(self, totals: Totals) -> str:
+        """The weight of a row, as `_select` reads it."""
+        sql_type = self._types[totals.column]
+        return number_form(quoted(MARK + totals.column if sql_type == OBJECT else totals.column), sql_type)
 
     def _ask_counts(
         self, domain: Domain | None, question: Callable[[str], str], progress: Progress | None, most: int | None = None
@@ -316,13 +357,15 @@ class DuckDBEngine:
     def _select(self, source: str) -> str:
         """The users and items of the rows that count."""
         columns = [filter_form(column, self._types[column]) for column in self._columns]
-        objects = [name for name in dict.fromkeys((*self._user, *self._item, *self._by)) if self._types[name] == OBJECT]
+        weights = () if self._totals is None else (self._totals.column,)
+        read = dict.fromkeys((*self._user, *self._item, *self._by, *weights))
+        objects = [name for name in read if self._types[name] == OBJECT]
         columns += [f"{quoted(name)} AS {quoted(MARK + name)}" for name in objects]
         user, item = self._keys
         several = self._time if self._time is not None and self._time.several else None
         forms = self._forms if several is None else f"{self._forms}, {several.column}"
         there = f" AND {self._group.nameable}" if self._group else ""
-        more = ", g" if self._group else ""
+        more = (", g" if self._group else "") + self._weight
         rows = (
             f"SELECT {forms} FROM (SELECT {', '.join(columns)} FROM {source}) "
             f"WHERE ({self._where}) AND ({self._inside}) AND {user.present} AND {item.nameable}{there}"
@@ -334,22 +377,18 @@ class DuckDBEngine:
 def _schema(
     workspace: Workspace,
     scan: Scan,
-    user: Names,
-    item: Names,
+    asked: Sequence[tuple[str, str]],
+    item: tuple[str, ...],
     condition: RowFilter | None,
-    periods: Periods | None,
-    by: Sequence[str],
 ) -> tuple[list[str], Mapping[str, str]]:
     """The columns that are read and their types; whatever the caller named must be there and fit."""
-    asked = [*named(user, item), *(("by", name) for name in by)]
-    asked += [] if periods is None else [("time", periods.column)]
     for parameter, name in asked:
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
     more = [] if condition is None else condition.needs(scan.names or condition.columns, scan.hint)
     columns = list(dict.fromkeys([*(name for _, name in asked), *more]))
     types = scan.types(workspace, columns)
-    for name in names(item):
+    for name in item:
         item_form(quoted(name), types[name])
     return columns, types
 

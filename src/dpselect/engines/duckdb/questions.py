@@ -31,10 +31,12 @@ class Bound:
         items comes first would hang on one bit, and an item alone on its side of the highest bit would be kept
         half of the time. Equal hashes are told apart by the item, so the choice depends on the user's rows only.
         """
-        return (
-            f"(SELECT u, i FROM (SELECT DISTINCT u, i FROM {rows}) "
-            f"QUALIFY row_number() OVER (PARTITION BY u ORDER BY {keyed_hash(self.key, 'i')}, i) <= {self.most})"
-        )
+        return f"(SELECT u, i FROM (SELECT DISTINCT u, i FROM {rows}) {self.first})"
+
+    @property
+    def first(self) -> str:
+        """What ends a query of distinct (u, i) pairs of which those are kept."""
+        return f"QUALIFY row_number() OVER (PARTITION BY u ORDER BY {keyed_hash(self.key, 'i')}, i) <= {self.most}"
 
 
 def keyed_hash(key: bytes, column: str) -> str:
@@ -53,7 +55,7 @@ def split(rows: str, separator: str, more: str = "") -> str:
 
 
 def in_periods(rows: str, time: RowPeriods, more: str = "") -> str:
-    """Users as users in one of several periods, whose places are small numbers."""
+    """Users as users in one of several periods, whose places are small numbers; `more` columns go with them."""
     place = time.place(lambda number: f"{number}::SMALLINT")
     return f"SELECT struct_pack(u := u, p := {place}) AS u{more}, i FROM ({rows}){time.but}"
 
@@ -118,30 +120,32 @@ def place(grid: Grid) -> str:
     return f"CAST(least({steps}, {grid.points - 1}::DOUBLE) AS BIGINT)"
 
 
-def in_span(rows: str, span: Span, item_type: str) -> str:
-    """The rows whose item is one of the span's numbers; text counts where it is written as such a number."""
+def in_span(rows: str, span: Span, item_type: str, more: str = "") -> str:
+    """The rows whose item is one of the span's numbers; text counts where it is written as such a number.
+
+    `more` columns go with them.
+    """
     name = kind(item_type)
     if name == OBJECT:  # of such values the numbers, in the form of `objects.written`
         is_number = f"starts_with(i, {literal(MARK)}) AND substr(i, 2, 1) > 'z'"
-        rows = (
-            f"(SELECT u, TRY_CAST(substr(i, 3) AS BIGINT) AS i FROM {rows} WHERE {is_number} AND NOT contains(i, '.'))"
-        )
+        number = f"TRY_CAST(substr(i, 3) AS BIGINT) AS i{more}"
+        rows = f"(SELECT u, {number} FROM {rows} WHERE {is_number} AND NOT contains(i, '.'))"
     elif is_text(item_type):
         number = "TRY_CAST(i AS BIGINT)"
-        rows = f'(SELECT u, {number} AS i FROM {rows} WHERE CAST({number} AS VARCHAR) COLLATE "C" = i)'
+        rows = f'(SELECT u, {number} AS i{more} FROM {rows} WHERE CAST({number} AS VARCHAR) COLLATE "C" = i)'
     elif name not in INTEGERS:
         hint = "list the items, or name a column that holds them"
         raise ParameterError("domain", f"fit the item column, which is {name}", "a range of whole numbers", hint)
     least, most = str(span.start), str(span.stop - 1)
     if name == "UHUGEINT":  # which beside a number below 0 would become a HUGEINT, and large values of it cannot
         least, most = f"{max(span.start, 0)}::UHUGEINT", f"{max(span.stop, 1) - 1}::UHUGEINT"
-        rows = rows if span.stop > 0 else f"(SELECT u, i FROM {rows} WHERE false)"
-    return f"(SELECT u, i FROM {rows} WHERE i BETWEEN {least} AND {most})"
+        rows = rows if span.stop > 0 else f"(SELECT u, i{more} FROM {rows} WHERE false)"
+    return f"(SELECT u, i{more} FROM {rows} WHERE i BETWEEN {least} AND {most})"
 
 
-def in_domain(rows: str, domain: str) -> str:
-    """The rows whose item is in the domain."""
-    return f"(SELECT u, i FROM {rows} WHERE i IN (SELECT i FROM {domain}))"
+def in_domain(rows: str, domain: str, more: str = "") -> str:
+    """The rows whose item is in the domain; `more` columns go with them."""
+    return f"(SELECT u, i{more} FROM {rows} WHERE i IN (SELECT i FROM {domain}))"
 
 
 def of_domain(counted: str, domain: str) -> str:

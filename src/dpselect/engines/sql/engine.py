@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.domain import Column, Domain, Listed, Span, refuse_more, refuse_width
@@ -20,10 +21,11 @@ from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters.engines import of_dialect
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions, sets
+from dpselect.engines.sql import totals as weighing
 from dpselect.engines.sql.keys import Key, key_of, together
 from dpselect.engines.sql.pairs import SqlPairs
 from dpselect.engines.sql.port import Database, SqlType, int64
-from dpselect.errors import DataError, ParameterError, came, naming
+from dpselect.errors import ParameterError, came, naming
 from dpselect.keys import Key as Names
 from dpselect.keys import names
 from dpselect.parameters import Progress, near, whole
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 class SqlEngine:
     """Distinct users per item of one table of a database, which is opened for it and closed with it.
 
+    With `totals` the score of an item is the sum of its users' totals, in place of their number.
     `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
@@ -53,14 +56,16 @@ class SqlEngine:
         split: str | None = None,
         table: str | None = None,
         periods: Periods | None = None,
+        totals: Totals | None = None,
         by: Sequence[str] = (),
         key: bytes,
     ) -> None:
         condition = None if where is None else row_filter.parse(where)
 
         def needs(names: Sequence[str]) -> Sequence[str]:
-            more = condition.needs(names) if condition else ()
-            return [*more, *row_periods.known(periods, names), *_known(by, names)]
+            more = [*(condition.needs(names) if condition else ()), *row_periods.known(periods, names)]
+            weights = () if totals is None else (totals.column,)
+            return [*more, *_known("by", by, names), *_known("by_weight", weights, names)]
 
         self._database = database = open_database(source, table, user=user, item=item, needs=needs)
         try:
@@ -70,6 +75,7 @@ class SqlEngine:
             self._types = [database.types[name] for name in names(item)]
             self._key, self._most = key, max_items_per_user
             self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and how many
+            self._listed: dict[Domain, Sequence[object]] = {}
             self._texts: sets.Texts | None = None
             if split is not None and not kind.is_text:
                 raise ParameterError("split", "go with an item column of text", f"a column of {kind.name}")
@@ -83,7 +89,9 @@ class SqlEngine:
             self._by = [database.types[name] for name in by]
             group = self._key_of(tuple(by)) if by else None
             self._group = None if group is None else group.type
-            rows = questions.rows(database.source, whose, what, kept, time, dialect, group)
+            self._totals = totals
+            weight = None if totals is None else weighing.weight(database, totals.column)
+            rows = questions.rows(database.source, whose, what, kept, time, dialect, group, weight)
             self._rows = rows if split is None else questions.parts(rows, split, dialect, grouped=bool(by))
         except BaseException:
             database.close()
@@ -123,16 +131,17 @@ class SqlEngine:
                 self._domains[domain] = self._put(values, self._types), len(values)
             refuse_more(k, self._domains[domain][1])
 
-    def check_groups(self, groups: Domain) -> None:
-        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
-        assert self._group is not None
-        if groups not in self._domains:
+    def check_groups(self, groups: Domain) -> Sequence[object]:
+        """Listed groups in their order, refused where they do not fit; they are read here, and only here."""
+        if groups not in self._listed:
             with naming("groups"):
                 refuse_width(groups, len(self._by))
                 if not isinstance(groups, (Listed, Column)):
                     raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))
-                values = domain_values(groups, self._by)
-                self._domains[groups] = self._put(values, self._by), len(values)
+                self._listed[groups] = domain_values(groups, self._by)
+            values = self._listed[groups]
+            self._domains[groups] = self._put(values, self._by), len(values)
+        return self._listed[groups]
 
     def top_by(
         self,
@@ -144,19 +153,29 @@ class SqlEngine:
         progress: Progress | None = None,
     ) -> GroupedCounts:
         """The `rows` items with most users of every group, or of listed ones; a user keeps so many groups."""
-        from dpselect.engines.sql.by_group import GroupBounds, grouped_counts, of_groups, question
+        from dpselect.engines.sql.by_group import grouped_counts, question
 
         assert self._group is not None
-        listed, key = None, self._database.secret(self._key)
-        if groups is not None:
-            self.check_groups(groups)
-            listed = self._domains[groups][0]
-        bounds = GroupBounds(
-            groups=max_groups_per_user, items=self._most, keyed=lambda u, x: self._dialect.keyed(key, u, x)
-        )
-        kept = bounds.kept(self._rows if listed is None else of_groups(self._rows, listed))
+        kept = self._kept(max_groups_per_user, groups, self._most)
+        listed = None if groups is None else self._domains[groups][0]
         sql = question(kept, rows, listed, self._group, self._item, users=users)
         return grouped_counts(self._database.rows(sql, progress=progress), self._group, self._item)
+
+    def contributions_by(
+        self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
+    ) -> UserSets:
+        """The distinct pairs of group and item of every user, in the groups that they keep."""
+        return sets.user_sets(self._database, self._kept(max_groups_per_user, groups, None), self._item, progress)
+
+    def _kept(self, most: int, groups: Domain | None, items: int | None) -> str:
+        """The rows u, g and i in the groups that users keep."""
+        from dpselect.engines.sql.by_group import GroupBounds, of_groups
+
+        if groups is not None:
+            self.check_groups(groups)
+        key = self._database.secret(self._key)
+        bounds = GroupBounds(groups=most, items=items, keyed=lambda u, x: self._dialect.keyed(key, u, x))
+        return bounds.kept(self._rows if groups is None else of_groups(self._rows, self._domains[groups][0]))
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -178,9 +197,7 @@ class SqlEngine:
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers, and text, which may hold some, but was not declared as such."""
-        if self._item.number is None or self._item.is_text:
-            hint = "cast it to a number in the source, for example in a view or a data frame"
-            raise DataError(f"a column of type {self._item.name} holds no numbers", hint)
+        weighing.refuse_no_numbers(self._item)
 
     def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
@@ -224,24 +241,27 @@ class SqlEngine:
 
     def _counts(self, rows: str) -> str:
         bound = None if self._most is None else (self._most, self._database.secret(self._key))
+        if self._totals is not None:
+            return weighing.scores(rows, self._totals, bound, self._dialect)
         return questions.counts(rows, bound, self._dialect)
 
     def _counted(self, domain: Domain | None) -> str:
         """The counts of what the domain asks for, as SQL."""
+        weight = "" if self._totals is None else ", w"
         if isinstance(domain, Span):
-            return self._counts(questions.in_span(self._rows, domain, self._item, self._dialect))
+            return self._counts(questions.in_span(self._rows, domain, self._item, self._dialect, weight))
         if isinstance(domain, (Listed, Column)):
             listed, _ = self._domains[domain]
-            return questions.of_domain(self._counts(questions.in_domain(self._rows, listed)), listed)
+            return questions.of_domain(self._counts(questions.in_domain(self._rows, listed, weight)), listed)
         return self._counts(self._rows)
 
 
-def _known(by: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-    """The columns of groups, which must be some of these."""
-    for name in by:
+def _known(parameter: str, columns: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+    """The columns of groups, or of weights, which must be some of these."""
+    for name in columns:
         if name not in names:
-            raise ParameterError("by", "be a column of the source", repr(name), near(name, tuple(names)))
-    return by
+            raise ParameterError(parameter, "be a column of the source", repr(name), near(name, tuple(names)))
+    return columns
 
 
 def domain_values(domain: Listed | Column, types: Sequence[SqlType]) -> list[object]:

@@ -26,30 +26,35 @@ def rows(
     time: RowPeriods | None,
     dialect: Dialect,
     group: Key | None = None,
+    weight: str | None = None,
 ) -> str:
     """The users and items of the rows that count, and their groups g, each in its one form.
 
-    Of several periods a user is a user in one of them, from here on.
+    `weight` is the SQL of a weight w that goes with them. Of several periods a user is a user in one of them, from here
+    on.
     """
     conditions = [user.present, item.nameable]
     conditions += [f"({one})" for one in (*where, *([] if time is None else [time.inside]))]
-    forms = f"{user.form} AS u, {item.form} AS i"
+    forms, more = f"{user.form} AS u, {item.form} AS i", ""
     if group is not None:
         conditions.append(group.nameable)
-        forms += f", {group.form} AS g"
+        forms, more = f"{forms}, {group.form} AS g", ", g"
+    if weight is not None:
+        forms, more = f"{forms}, {weight} AS w", f"{more}, w"
     if time is None or not time.several:
         return f"(SELECT {forms} FROM {source} WHERE {' AND '.join(conditions)})"
     timed = f"(SELECT {forms}, {time.column} FROM {source} WHERE {' AND '.join(conditions)})"
-    return f"(SELECT {_in_period(time, dialect)} AS u, i{'' if group is None else ', g'} FROM {timed} AS t{time.but})"
+    return f"(SELECT {_in_period(time, dialect)} AS u, i{more} FROM {timed} AS t{time.but})"
 
 
 def _in_period(time: RowPeriods, dialect: Dialect) -> str:
     """The user u in one period, as a text: the place of the period has digits only, so a colon ends it."""
     place = time.place(lambda place: f"'{place}:'")
-    return time.spelling.binary(f"concat({place}, {_of(dialect.text, 'u')})")
+    return time.spelling.binary(f"concat({place}, {of(dialect.text, 'u')})")
 
 
-def _of(template: str, expression: str) -> str:
+def of(template: str, expression: str) -> str:
+    """A template of SQL around an expression."""
     return template.replace("{}", expression)
 
 
@@ -79,19 +84,20 @@ def pairs(rows: str, most: int, key: str, dialect: Dialect) -> str:
     The hash is of the user and the item themselves. Equal hashes are told apart by the item, so the choice depends on
     the user's rows and on the key only.
     """
-    place = f"row_number() OVER (PARTITION BY u ORDER BY {_hash(key, dialect)}, i) AS place"
+    place = first_kept(key, dialect)
     return f"(SELECT u, i FROM (SELECT u, i, {place} FROM {distinct(rows, dialect)} AS d) AS p WHERE place <= {most})"
 
 
-def _hash(key: str, dialect: Dialect) -> str:
-    return dialect.keyed(key, "u", "i")
+def first_kept(key: str, dialect: Dialect) -> str:
+    """The column `place` of a user's items in the order in which a bound keeps them."""
+    return f"row_number() OVER (PARTITION BY u ORDER BY {dialect.keyed(key, 'u', 'i')}, i) AS place"
 
 
 def counts(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
     """i and n, the number of distinct users of every item; a bound is the most items of a user and a key."""
     if bound is not None:
         return f"SELECT i, count(*) AS n FROM {pairs(rows, *bound, dialect)} AS k GROUP BY i"
-    return f"SELECT i, {_of(dialect.users, 'u')} AS n FROM {rows} AS t GROUP BY i"
+    return f"SELECT i, {of(dialect.users, 'u')} AS n FROM {rows} AS t GROUP BY i"
 
 
 def top(counted: str, item_type: SqlType, rows: int) -> str:
@@ -118,23 +124,26 @@ def seen_before(counted: str, start: int, unseen: int, dialect: Dialect) -> str:
     return f"SELECT count(*) AS items FROM (SELECT {gap} FROM {counted} AS c) AS g WHERE gap <= {unseen}"
 
 
-def in_span(rows: str, span: Span, item_type: SqlType, dialect: Dialect) -> str:
-    """The rows whose item is one of the span's numbers; text counts where it is written as such a number."""
+def in_span(rows: str, span: Span, item_type: SqlType, dialect: Dialect, more: str = "") -> str:
+    """The rows whose item is one of the span's numbers; text counts where it is written as such a number.
+
+    `more` columns go with them.
+    """
     if item_type.is_text:
         written = dialect.matches.format(text="i", pattern=_WHOLE)
-        read = _of(dialect.read_whole or f"CAST({{}} AS {dialect.whole})", "i")
-        rows = f"(SELECT u, CASE WHEN {written} THEN {read} END AS i FROM {rows} AS s)"
+        read = of(dialect.read_whole or f"CAST({{}} AS {dialect.whole})", "i")
+        rows = f"(SELECT u, CASE WHEN {written} THEN {read} END AS i{more} FROM {rows} AS s)"
     elif item_type.kind != "integer":
         hint = "list the items, or name a column that holds them"
         raise ParameterError(
             "domain", f"fit the item column, which is {item_type.name}", "a range of whole numbers", hint
         )
-    return f"(SELECT u, i FROM {rows} AS t WHERE i BETWEEN {span.start} AND {span.stop - 1})"
+    return f"(SELECT u, i{more} FROM {rows} AS t WHERE i BETWEEN {span.start} AND {span.stop - 1})"
 
 
-def in_domain(rows: str, domain: str) -> str:
-    """The rows whose item is in the domain."""
-    return f"(SELECT u, i FROM {rows} AS t WHERE i IN (SELECT i FROM {domain} AS d))"
+def in_domain(rows: str, domain: str, more: str = "") -> str:
+    """The rows whose item is in the domain; `more` columns go with them."""
+    return f"(SELECT u, i{more} FROM {rows} AS t WHERE i IN (SELECT i FROM {domain} AS d))"
 
 
 def of_domain(counted: str, domain: str) -> str:
@@ -176,8 +185,8 @@ def texts_of_users(rows: str) -> str:
 
 def users_at(rows: str, grid: Grid, per_user: PerUser, key: str, item_type: SqlType, dialect: Dialect) -> str:
     """p, a place of the grid, and n, how many users have their value there; ascending."""
-    values = f"SELECT u, {_of(item_type.number or '', 'i')} AS v FROM {rows} AS t"
-    places = f"SELECT u, {_place(grid, dialect)} AS i FROM ({values}) AS r WHERE v IS NOT NULL"
+    values = f"SELECT u, {of(item_type.number or '', 'i')} AS v FROM {rows} AS t"
+    places = f"SELECT u, {place(grid, dialect)} AS i FROM ({values}) AS r WHERE v IS NOT NULL"
     total = f"2 * sum(CAST(i AS {dialect.whole})) + count(*)"
     one = {
         PerUser.MIN: "min(i)",
@@ -192,11 +201,14 @@ def users_at(rows: str, grid: Grid, per_user: PerUser, key: str, item_type: SqlT
     return f"SELECT CAST(i AS {dialect.integer}) AS p, count(*) AS n FROM {users} AS o GROUP BY i ORDER BY p"
 
 
-def _place(grid: Grid, dialect: Dialect) -> str:
+def place(grid: Grid, dialect: Dialect) -> str:
     """`Grid.places` of v in SQL, operation by operation."""
-    low, high, step, half, last = (
-        _of(dialect.constant or f"CAST('{{}}' AS {dialect.double})", repr(float(x)))
-        for x in (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
-    )
+    ends = (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
+    low, high, step, half, last = (number(float(x), dialect) for x in ends)
     steps = f"floor((least(greatest(v, {low}), {high}) - {low}) / {step} + {half})"
     return f"CAST(least({steps}, {last}) AS {dialect.integer})"
+
+
+def number(value: float, dialect: Dialect) -> str:
+    """A double, exactly."""
+    return of(dialect.constant or f"CAST('{{}}' AS {dialect.double})", repr(value))

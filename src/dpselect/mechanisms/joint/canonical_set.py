@@ -18,14 +18,14 @@ from dpselect.privacy import BoundedRange
 
 @dataclass(frozen=True, kw_only=True)
 class CanonicalSet(JointMechanism):
-    """Select a set of k with probability in proportion to exp(-epsilon loss / 2); it comes in no order.
+    """Select a set of k with probability in proportion to exp(-epsilon loss / (2 sensitivity)); it comes in no order.
 
     The loss of a set is how far its smallest count lies below the largest count outside, 0 if it does not.
 
     Guarantee: epsilon-DP; as one epsilon-bounded-range step it is also epsilon^2/8-zCDP.
     Neighbors: add-remove, or replace-one (which halves the rate, since one count may rise and another fall).
-    Sensitivity: one user adds at most 1 to every count, as many of them as they like, and moves the loss by at
-        most 1; not always the same way, so the 2 stays.
+    Sensitivity: one user adds at most `sensitivity` to every count, as many of them as they like, and moves the loss
+        by at most as much; not always the same way, so the 2 stays.
     Exactness: the distribution is exact, ties included; counts are integers up to 2^53.
     Cost: one sort of the counts, then about k draws.
     Source: Shekelyan and Loukides 2022 (canonical Lipschitz mechanism). Ours: the partition of the sets into

@@ -29,14 +29,14 @@ class Loss(StrEnum):
 class JointPermuteAndFlip(JointMechanism):
     """Select a set of k; never worse in expected loss than `JointSet` or `CanonicalSet` at the same epsilon.
 
-    Every set is accepted with probability exp(-epsilon loss / 2), independently; the answer is uniform among these.
-    `loss` is "joint" or "canonical".
+    Every set is accepted with probability exp(-epsilon loss / (2 sensitivity)), independently; the answer is uniform
+    among these. `loss` is "joint" or "canonical".
 
     Guarantee: epsilon-DP. Its bounded range is larger than epsilon, so it has the zCDP of any pure mechanism,
         epsilon^2/2, not that of the exponential mechanism.
     Neighbors: add-remove, or replace-one (which halves the rate, since one count may rise and another fall).
-    Sensitivity: one user adds at most 1 to every count, as many of them as they like, and moves the loss by at
-        most 1; not always the same way, so the 2 stays.
+    Sensitivity: one user adds at most `sensitivity` to every count, as many of them as they like, and moves the loss
+        by at most as much; not always the same way, so the 2 stays.
     Exactness: the distribution is exact, ties included; counts are integers up to 2^53.
     Cost: that of the exponential twin, several times.
     Source: McKenna and Sheldon 2020, Theorems 1 and 2, over the losses of Gillenwater et al. 2021 and of

@@ -1,4 +1,4 @@
-"""What every mechanism over sets or sequences is: one step, by a loss that one user moves by at most 1."""
+"""What every mechanism over sets or sequences is: one step, by a loss that one user moves by a bounded amount."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class JointMechanism(ABC):
     k: int
     epsilon: Number
     neighbors: Neighbors = Neighbors.ADD_REMOVE
+    sensitivity: int = 1
 
     def __post_init__(self) -> None:
         parse(self)
@@ -38,9 +39,12 @@ class JointMechanism(ABC):
 
     @property
     def rate(self) -> Fraction:
-        """epsilon / 2; epsilon / 4 for replace-one, which removes one user and adds another: the loss may move by 2."""
+        """epsilon / (2 sensitivity).
+
+        Half of that for replace-one, which removes one user and adds another: the loss may move by twice as much.
+        """
         moves = 2 if self.neighbors is Neighbors.REPLACE_ONE else 1
-        return Fraction(self.epsilon) / (2 * moves)
+        return Fraction(self.epsilon) / (2 * moves * self.sensitivity)
 
     def gap(self, beta: float, items: int) -> Fraction:
         """The loss is at most this, but with probability beta."""
@@ -64,4 +68,5 @@ def parse(joint: JointMechanism) -> None:
         k=parameters.listed("k", joint.k),
         epsilon=parameters.epsilon("epsilon", joint.epsilon),
         neighbors=neighbors(joint.neighbors),
+        sensitivity=parameters.whole("sensitivity", joint.sensitivity, least=1),
     )

@@ -19,14 +19,14 @@ from dpselect.privacy import BoundedRange
 
 @dataclass(frozen=True, kw_only=True)
 class JointSequence(JointMechanism):
-    """Select a ranking of k with probability in proportion to exp(-epsilon loss / 2).
+    """Select a ranking of k with probability in proportion to exp(-epsilon loss / (2 sensitivity)).
 
     The loss of a sequence is max over i of (i-th largest count) - (count of its i-th item).
 
     Guarantee: epsilon-DP; as one epsilon-bounded-range step it is also epsilon^2/8-zCDP.
     Neighbors: add-remove, or replace-one (which halves the rate, since one count may rise and another fall).
-    Sensitivity: one user adds at most 1 to every count, as many of them as they like, and moves the loss by at
-        most 1; not always the same way, so the 2 stays.
+    Sensitivity: one user adds at most `sensitivity` to every count, as many of them as they like, and moves the loss
+        by at most as much; not always the same way, so the 2 stays.
     Exactness: the distribution is exact, ties included; counts are integers up to 2^53.
     Cost: one sort of the counts, then about k^2 steps.
     Source: Gillenwater, Joseph, Munoz Medina, Ribero Diaz 2022 (Algorithm 1). Ours: the levels of loss are drawn

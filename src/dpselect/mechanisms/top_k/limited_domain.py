@@ -31,7 +31,13 @@ class Terms:
     epsilon_per_pick: Fraction
     delta_threshold: Fraction
     max_items_per_user: int | None
+    sensitivity: int
     privacy: Privacy
+
+    @property
+    def rate(self) -> Fraction:
+        """An item of count h weighs exp(rate h)."""
+        return self.epsilon_per_pick / self.sensitivity
 
     def swaps(self, k_bar: int) -> int:
         """How many of the k_bar best items can be exchanged for others when one user comes or goes."""
@@ -39,11 +45,11 @@ class Terms:
 
     def gap(self, beta: float) -> Fraction:
         """No item that is picked later, or never, has more users by more than this, but with probability beta."""
-        return gaps.exponential(self.epsilon_per_pick, gaps.others(self.k_bar), gaps.each(beta, self.k))
+        return gaps.exponential(self.rate, gaps.others(self.k_bar), gaps.each(beta, self.k))
 
     def shortfall(self, beta: float) -> Fraction:
         """No item that is picked has fewer users than the k-th best by so many, or more, but with probability beta."""
-        return gaps.kth(self.epsilon_per_pick, gaps.others(self.k_bar, self.k), self.k, beta)
+        return gaps.kth(self.rate, gaps.others(self.k_bar, self.k), self.k, beta)
 
     def reach(self, beta: float) -> Fraction:
         """While an item has more users than the one at rank k_bar + 1 by more than this, the list does not end early.
@@ -52,10 +58,10 @@ class Terms:
         """
         steepness = self.bottom(self.k_bar)
         ends = gaps.logarithm(steepness) + math.log1p(float(self.k_bar / steepness))
-        return 1 + gaps.exponential(self.epsilon_per_pick, ends, gaps.each(beta, self.k))
+        return self.sensitivity + gaps.exponential(self.rate, ends, gaps.each(beta, self.k))
 
     def bottom(self, k_bar: int) -> Fraction:
-        """What multiplies exp(epsilon_per_pick (h_(k_bar + 1) + 1)) in the weight of bottom."""
+        """What multiplies exp(rate (h_(k_bar + 1) + sensitivity)) in the weight of bottom."""
         return self.swaps(k_bar) / self.delta_threshold
 
 
@@ -70,6 +76,7 @@ class PeelingWithBottom(ABC):
     epsilon_per_pick: Number | None = None
     delta_threshold: Number | None = None
     max_items_per_user: int | None = None
+    sensitivity: int = 1
     terms: Terms = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -101,14 +108,15 @@ class LimitedDomain(PeelingWithBottom):
     Guarantee: (epsilon, delta)-DP; delta is `delta_threshold` (a neighbour's data may lack an item that is
         released) and what composing k epsilon_per_pick-bounded-range steps needs.
     Neighbors: add-remove.
-    Sensitivity: one user moves every count by at most 1, as many as they like, or at most `max_items_per_user`
-        of them where that is given (the data must then have been bounded so). Equal counts are ordered by index or
-        label, so the index of an array must not come from the data.
-    Exactness: the law is exact; bottom weighs exp(epsilon_per_pick (h + 1)) min(max_items_per_user, k_bar) /
-        delta_threshold in it, where h is the count after the k_bar largest.
+    Sensitivity: one user moves every count by at most `sensitivity`, all the same way, as many as they like, or at
+        most `max_items_per_user` of them where that is given (the data must then have been bounded so). Equal counts
+        are ordered by index or label, so the index of an array must not come from the data.
+    Exactness: the law is exact; bottom weighs exp(epsilon_per_pick (h + sensitivity) / sensitivity)
+        min(max_items_per_user, k_bar) / delta_threshold in it, where h is the count after the k_bar largest.
     Cost: one pass to find k_bar + 1 rows, then k draws.
     Source: Durfee and Rogers 2019, Algorithm 1 and Theorem 1. Ours: bottom as a rational
-        weight, items of count 0, and the proof that every bound for k bounded-range steps applies (its page).
+        weight, items of count 0, any sensitivity, and the proof that every bound for k bounded-range steps applies
+        (its page).
     Example:
         >>> LimitedDomain(k=2, k_bar=3, epsilon=4, delta="1e-6")([900, 600, 5, 2, 1]).tolist()
         [0, 1]
@@ -120,8 +128,8 @@ class LimitedDomain(PeelingWithBottom):
 
     @property
     def height(self) -> float:
-        """How far bottom stands above h_(k_bar + 1): 1 + ln(swaps / delta_threshold) / epsilon_per_pick."""
-        return 1 + math.log(self.terms.bottom(self.terms.k_bar)) / float(self.terms.epsilon_per_pick)
+        """How far bottom stands above h_(k_bar + 1): sensitivity + ln(swaps / delta_threshold) / rate."""
+        return self.sensitivity + math.log(self.terms.bottom(self.terms.k_bar)) / float(self.terms.rate)
 
 
 def default_k_bar(k: int) -> int:
@@ -144,6 +152,7 @@ def parse(mechanism: PeelingWithBottom, *, more_picks: int = 0) -> None:
     delta, bound = parameters.probability("delta", mechanism.delta), mechanism.max_items_per_user
     if bound is not None:
         bound = parameters.whole("max_items_per_user", bound, least=1)
+    sensitivity = parameters.whole("sensitivity", mechanism.sensitivity, least=1)
     plan = plan_of(k + more_picks)
     threshold, pick = _split(mechanism, plan, delta, k_bar if bound is None else min(bound, k_bar))
     if pick is None:
@@ -159,10 +168,10 @@ def parse(mechanism: PeelingWithBottom, *, more_picks: int = 0) -> None:
         wanted = parameters.epsilon("epsilon", mechanism.epsilon)
         privacy = priced(plan(pick), wanted, delta - threshold, failure=threshold, neighbors=Neighbors.ADD_REMOVE)
     settle(mechanism, k=k, k_bar=k_bar, delta=delta, delta_threshold=threshold, max_items_per_user=bound)
-    terms = Terms(k, k_bar, pick, threshold, bound, privacy)
+    terms = Terms(k, k_bar, pick, threshold, bound, sensitivity, privacy)
     if terms.bottom(k_bar) >= LARGEST_RATE:  # which no draw could weigh, when rows had been read
         raise ParameterError("delta", "be at least 2^-900", "a smaller value", "a larger delta, or a smaller k_bar")
-    settle(mechanism, epsilon=privacy.epsilon, epsilon_per_pick=pick, terms=terms)
+    settle(mechanism, epsilon=privacy.epsilon, epsilon_per_pick=pick, sensitivity=sensitivity, terms=terms)
 
 
 def _split(mechanism: PeelingWithBottom, plan: Plan, delta: Fraction, swaps: int) -> tuple[Fraction, Fraction | None]:
@@ -185,8 +194,8 @@ def until_bottom(rows: TopRows, draws: Draws, terms: Terms, k_bar: int) -> Picks
     items, missing = len(counts), k_bar - len(counts)
     fillers = [missing] if missing else []
     weights = Weights(
-        scores=np.array([*counts, rows.after(k_bar) + 1, *(0 for _ in fillers)], dtype=np.int64),
-        rate=terms.epsilon_per_pick,
+        scores=np.array([*counts, rows.after(k_bar) + terms.sensitivity, *(0 for _ in fillers)], dtype=np.int64),
+        rate=terms.rate,
         sizes=np.array([1] * (items + 1) + fillers, dtype=np.int64),
         factors=[Fraction(1)] * items + [terms.bottom(k_bar)] + [Fraction(1)] * len(fillers),
     )
@@ -203,12 +212,13 @@ MOST_CUTS = 2 * 10**5  # each is weighed, in about 20 microseconds
 class ChosenKBar(PeelingWithBottom):
     """Limited domain whose k_bar, between k and `k_bar`, is first chosen by an exponential mechanism.
 
-    The choice prefers a low threshold: j has the score -(h_(j+1) + ln(min(max_items_per_user, j)) / epsilon_per_pick).
+    The choice prefers a low threshold: j has the score -(h_(j+1) + ln(min(max_items_per_user, j)) / rate), and rate is
+    epsilon_per_pick / sensitivity.
 
     Guarantee: (epsilon, delta)-DP as LimitedDomain, for k + 1 picks in place of k.
     Neighbors: add-remove.
-    Sensitivity: h_(j+1) moves by at most 1, the same way for all j: monotonic.
-    Exactness: the law is exact; j weighs exp(-epsilon_per_pick h_(j+1)) / min(max_items_per_user, j).
+    Sensitivity: h_(j+1) moves by at most `sensitivity`, the same way for all j: monotonic.
+    Exactness: the law is exact; j weighs exp(-rate h_(j+1)) / min(max_items_per_user, j).
     Cost: one pass to find k_bar + 1 rows, then k + 1 draws.
     Source: Durfee and Rogers 2019, Section 3 after Theorem 1; proof on the page of
         limited domain.
@@ -227,5 +237,5 @@ class ChosenKBar(PeelingWithBottom):
         cuts = range(self.terms.k, self.terms.k_bar + 1)
         heights = np.array([-rows.after(j) for j in cuts], dtype=np.int64)
         shares = [Fraction(1, self.terms.swaps(j)) for j in cuts]
-        chosen, _ = draws.categorical(Weights(heights, self.terms.epsilon_per_pick, factors=shares))
+        chosen, _ = draws.categorical(Weights(heights, self.terms.rate, factors=shares))
         return until_bottom(rows, draws, self.terms, cuts[chosen])

@@ -19,13 +19,13 @@ from dpselect.privacy import Neighbors, Privacy, PureDP, Steps, neighbors
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyCounts:
-    """Release the counts of k selected items with exact discrete Laplace noise of scale 1 / epsilon_per_count.
+    """Release the counts of k selected items with discrete Laplace noise of scale sensitivity / epsilon_per_count.
 
     Guarantee: (epsilon, delta)-DP for all k counts together: each is one epsilon_per_count-DP step.
-    Neighbors: add-remove, or replace-one (a count still changes by at most 1).
-    Sensitivity: one user changes each count by at most 1, and at most `max_items_per_user` of the k counts if that
-        is given.
-    Exactness: P(noise = z) is exactly proportional to exp(-epsilon_per_count |z|) over all integers z.
+    Neighbors: add-remove, or replace-one (a count still changes by at most `sensitivity`).
+    Sensitivity: one user changes each count by at most `sensitivity`, and at most `max_items_per_user` of the k counts
+        if that is given.
+    Exactness: P(noise = z) is exactly proportional to exp(-epsilon_per_count |z| / sensitivity) over all integers z.
     Cost: about 20 random decisions per count.
     Source: Ghosh, Roughgarden and Sundararajan 2009; Canonne, Kamath and Steinke 2020, Section 5; Durfee and
         Rogers 2021 for counts after a selection (their scale 2 sqrt(k) / epsilon' is 2 / epsilon_per_pick).
@@ -39,6 +39,7 @@ class NoisyCounts:
     delta: Number = 0
     max_items_per_user: int | None = None
     neighbors: Neighbors = Neighbors.ADD_REMOVE
+    sensitivity: int = 1
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -54,12 +55,18 @@ class NoisyCounts:
         total = frugal(steps, delta)
         privacy = Privacy(epsilon=total.epsilon, delta=total.delta, neighbors=related, steps=steps, bound=total.bound)
         settle(self, k=k, epsilon_per_count=each, delta=delta, neighbors=related, privacy=privacy)
+        settle(self, sensitivity=parameters.whole("sensitivity", self.sensitivity, least=1))
+
+    @property
+    def rate(self) -> Fraction:
+        """Noise z weighs exp(-rate |z|)."""
+        return Fraction(self.epsilon_per_count) / self.sensitivity
 
     def width(self, beta: float, times: int = 1) -> int:
-        """The error in users that one count, or any of so many, exceeds with probability at most beta."""
-        return laplace_width(Fraction(self.epsilon_per_count), beta, times)
+        """The error that one count, or any of so many, exceeds with probability at most beta."""
+        return laplace_width(self.rate, beta, times)
 
     def __call__(self, counts: npt.ArrayLike, *, draws: Draws | None = None) -> list[int]:
         """The noisy counts, in the order given; the noise can make a small count negative."""
-        draws, rate = secure(draws), Fraction(self.epsilon_per_count)
+        draws, rate = secure(draws), self.rate
         return [int(c) + draws.geometric(rate) - draws.geometric(rate) for c in whole(counts)]

@@ -22,7 +22,7 @@ class Peeling:
     Guarantee: (epsilon, delta)-DP for the whole call; each of the k picks is one epsilon_per_pick-bounded-range
         step. Give `epsilon` for the largest epsilon_per_pick that fits, or `epsilon_per_pick` for its total.
     Neighbors: add-remove, or replace-one (which halves the rate, since one count may rise and another fall).
-    Sensitivity: one user changes every count by at most 1, any number of them.
+    Sensitivity: one user changes every count by at most `sensitivity`, all the same way, any number of them.
     Exactness: the distribution is exact. It is that of the one-shot Gumbel mechanism, though no Gumbel noise is drawn.
     Cost: one pass over the counts, then k draws; grouped counts cost as much as the number of distinct counts.
     Source: Durfee and Rogers 2019, pEM of Section 4.1; Durfee and Rogers 2021, Theorem 1. Ours: the composition
@@ -37,6 +37,7 @@ class Peeling:
     delta: Number = 0
     epsilon_per_pick: Number | None = None
     neighbors: Neighbors = Neighbors.ADD_REMOVE
+    sensitivity: int = 1
     privacy: Privacy = field(init=False, repr=False)
     _pick: Fraction = field(init=False, repr=False)
 
@@ -46,7 +47,9 @@ class Peeling:
         related = neighbors(self.neighbors)
         privacy, pick = price(plan_of(k), self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
         settle(self, k=k, epsilon=privacy.epsilon, delta=delta, epsilon_per_pick=pick, neighbors=related)
-        settle(self, privacy=privacy, _pick=pick)
+        settle(
+            self, privacy=privacy, sensitivity=parameters.whole("sensitivity", self.sensitivity, least=1), _pick=pick
+        )
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices or labels, best first."""
@@ -64,7 +67,7 @@ class Peeling:
     @property
     def _rate(self) -> Fraction:
         """The rate at which a candidate weighs exp(rate count)."""
-        return self._pick / (2 if self.neighbors is Neighbors.REPLACE_ONE else 1)
+        return self._pick / (self.sensitivity * (2 if self.neighbors is Neighbors.REPLACE_ONE else 1))
 
     def picks(self, among: Candidates, draws: Draws) -> Picks:
         """k candidates as (group, member), best first."""

@@ -1,0 +1,51 @@
+"""Scores by weights as plain SQL: rows come in as u, i and w, a double; scores go out as i and n, in whole units.
+
+No name is given twice: in some databases a name of a SELECT is known in all of it.
+"""
+
+from __future__ import annotations
+
+from dpselect.aggregates.totals import PARTS, Totals
+from dpselect.engines.sql.port import Database, Dialect, SqlType
+from dpselect.engines.sql.questions import first_kept, number, of, place
+from dpselect.errors import DataError
+
+
+def weight(database: Database, column: str) -> str:
+    """A column of weights as a double, NULL where it is none; refused where it holds no numbers."""
+    sql, sql_type = database.dialect.quote(column), database.types[column]
+    refuse_no_numbers(sql_type)
+    value = of(sql_type.number or "", of(sql_type.form, sql))
+    return f"CASE WHEN {of(sql_type.present, sql)} THEN {value} END"
+
+
+def refuse_no_numbers(sql_type: SqlType) -> None:
+    """Refuse what holds no numbers, and text, which may hold some, but was not declared as such."""
+    if sql_type.number is None or sql_type.is_text:
+        hint = "cast it to a number in the source, for example in a view or a data frame"
+        raise DataError(f"a column of type {sql_type.name} holds no numbers", hint)
+
+
+def of_users(rows: str, totals: Totals, dialect: Dialect) -> str:
+    """s, what every user u gives to an item i in whole units, where that is at least one.
+
+    Sums are of integers of any size, so nothing hangs on their order, and nothing overflows.
+    """
+    least = number(float(totals.least), dialect)
+    by_user = f"{dialect.by_user} " if dialect.by_user else ""
+    values = f"(SELECT {by_user}u, i, w AS v FROM {rows} AS t)"
+    parts = f"(SELECT u, i, {place(totals.grid, dialect)} AS p FROM {values} AS x WHERE v >= {least})"
+    total = f"CAST(least(sum(CAST(p AS {dialect.whole})), {totals.most * PARTS}) AS {dialect.integer}) AS q"
+    summed = f"(SELECT u, i, {total} FROM {parts} AS y GROUP BY u, i)"
+    units = dialect.divided.format(f"q + {PARTS // 2}", str(PARTS))
+    return f"(SELECT u, i, s FROM (SELECT u, i, {units} AS s FROM {summed} AS z) AS o WHERE s > 0)"
+
+
+def scores(rows: str, totals: Totals, bound: tuple[int, str] | None, dialect: Dialect) -> str:
+    """i and n, the sum over users. Only items to which a user gives a unit use up a bound, or have a name."""
+    given = of_users(rows, totals, dialect)
+    if bound is not None:
+        most, key = bound
+        placed = f"(SELECT u, i, s, {first_kept(key, dialect)} FROM {given} AS a)"
+        given = f"(SELECT u, i, s FROM {placed} AS b WHERE place <= {most})"
+    return f"SELECT i, CAST(sum(s) AS {dialect.integer}) AS n FROM {given} AS k GROUP BY i"

@@ -1,0 +1,58 @@
+"""Scale: what the scores of an answer are counted in, users or the units of a weight, and how a person is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpselect.release import formatting
+
+if TYPE_CHECKING:
+    from dpselect.aggregates.totals import Totals
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How whole scores become numbers for a reader. Of weights these are in the weight's own unit."""
+
+    totals: Totals | None = None
+
+    def value(self, steps: int) -> int | float:
+        """A score: an integer where the unit is one, else the nearest float."""
+        if self.totals is None:
+            return steps
+        exact = steps * self.totals.unit
+        return int(exact) if self.totals.unit.denominator == 1 else float(exact)
+
+    def said(self, steps: int) -> str:
+        """So many users, or so much of the weight."""
+        if self.totals is None:
+            return f"{steps:,} user{'' if steps == 1 else 's'}"
+        return f"{self.value(steps):,} of {formatting.text(self.totals.column)}"
+
+    def about(self, steps: float, digits: int = 4) -> str:
+        """The same of a height or a scale of noise, in few digits."""
+        if self.totals is None:
+            return f"{steps:.{digits}g} users"
+        return f"{steps * float(self.totals.unit):.{digits}g} of {formatting.text(self.totals.column)}"
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What a score is, where it is not a number of users."""
+        if self.totals is None:
+            return ()
+        unit, most = formatting.short(self.totals.unit), formatting.short(self.totals.at_most)
+        column = formatting.text(self.totals.column)
+        return (
+            f"A score is a sum over users: of every user the total of {column} in their rows of the item, rounded to "
+            f"units of {unit} and cut to at most {most}. Rows that hold no number there, or one below 0, give nothing.",
+            f"The cap of {most} is part of the question; the promise holds if it was not chosen by these data.",
+        )
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The same as numbers."""
+        return {} if self.totals is None else self.totals.said
+
+
+USERS = Scale()

@@ -1,0 +1,234 @@
+"""Scores by weights: every engine adds up the same integers, whatever stands in a row and in which order rows come."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dpselect as dps
+from dpselect.aggregates.totals import Totals
+from dpselect.domain import Listed, Span
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.errors import DataError, ParameterError
+from dpselect.periods import periods_of
+from tests.engines import sources
+from tests.engines.every_engine import Held
+from tests.engines.test_conformance import pairs
+from tests.engines.weighed_rows import AWKWARD, Weighed, given, scores, table, typed
+
+Hold = Callable[[pa.Table], Held]
+KEY = bytes(range(16))
+MINUTES = Totals.of("w", 60)
+CAPS = [
+    MINUTES,
+    Totals.of("w", 3),
+    Totals.of("w", "2.5", "0.1"),
+    Totals.of("w", 60, "1/7"),
+    Totals.of("w", 10**8, 10**8),
+]
+SHAPES = {
+    "double": pa.float64(),
+    "float": pa.float32(),
+    "whole": pa.int64(),
+    "small": pa.int32(),
+    "decimal": pa.decimal128(12, 3),
+}
+ROWS = {name: typed(of) for name, of in SHAPES.items()}
+TABLES = {name: table(ROWS[name], of) for name, of in SHAPES.items()}
+
+
+def test_the_judge_says_what_stands_beside_the_rows():
+    units = {user: items.get("x", 0) for user, items in given(AWKWARD, MINUTES).items()}
+    assert [units.get(user, 0) for user in "abcdefghijklm"] == [1, 0, 4, 60, 60, 2, 3, 7, 0, 60, 2, 2, 0]
+    assert [label for label, _ in scores(AWKWARD, MINUTES)] == ["x", "once", "y", "", "tie a", "tie b", "tie c"]
+
+
+# ---- on every engine --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("totals", CAPS, ids=lambda totals: f"{totals.at_most} by {totals.unit}")
+def test_sums_and_ties(hold: Hold, totals: Totals) -> None:
+    held, expected = hold(TABLES["double"]), scores(AWKWARD, totals)
+    with held.engine(totals=totals) as engine:
+        assert pairs(engine.top(1000)) == expected
+        if totals is MINUTES:
+            assert pairs(engine.grouped()) == expected
+            assert pairs(engine.top(5)) == expected[:5]  # the last of them is one of two of one sum
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_types_of_weights(hold: Hold, name: str) -> None:
+    with hold(TABLES[name]).engine(totals=Totals.of("w", 60, "0.5")) as engine:
+        assert pairs(engine.top(1000)) == scores(ROWS[name], Totals.of("w", 60, "0.5"))
+
+
+def test_domains(hold: Hold) -> None:
+    expected = dict(scores(AWKWARD, MINUTES))
+    listed = ("x", "tie b", "zero", "nobody's", "")
+    with hold(TABLES["double"]).engine(totals=MINUTES) as engine:
+        assert dict(pairs(engine.grouped(Listed(listed)))) == {item: expected.get(item, 0) for item in listed}
+
+
+NUMBERED: list[Weighed] = [(f"u{n}", str(n % 4), n / 3) for n in range(40)]
+NUMBERS = table(NUMBERED, pa.float64())
+
+
+def test_a_range_as_the_domain(hold: Hold) -> None:
+    expected = dict(scores(NUMBERED, MINUTES))
+    with hold(NUMBERS).engine(totals=MINUTES) as engine:
+        found = engine.grouped(Span(1, 6))
+        assert sorted(found.counts.tolist()) == sorted({0, *(expected[str(n)] for n in (1, 2, 3))})
+
+
+def test_items_without_a_unit_use_up_no_bound(hold: Hold) -> None:
+    """Each user keeps one item: of few, any; of the others always the one to which they give most, for all are 0."""
+    with hold(TABLES["double"]).engine(totals=Totals.of("w", 60, 60), max_items_per_user=1) as engine:
+        kept = dict(pairs(engine.grouped()))
+    units = given(AWKWARD, Totals.of("w", 60, 60))
+    assert all(len(items) == 1 for user, items in units.items() if user != "a")
+    assert sum(kept.values()) == len(units)
+    with hold(TABLES["double"]).engine(totals=MINUTES, max_items_per_user=2) as engine:
+        bounded = dict(pairs(engine.grouped()))
+    whole = dict(scores(AWKWARD, MINUTES))
+    assert all(n <= whole[item] for item, n in bounded.items())
+    assert sum(bounded.values()) < sum(whole.values())
+
+
+def test_a_filter_and_a_user_in_several_periods(hold: Hold) -> None:
+    days = ["2026-01-05", "2026-02-05", "2026-02-06", "2026-03-01"]
+    rows = pa.table({"user": ["u"] * 4, "item": ["x"] * 4, "w": [50.0, 50.0, 50.0, 50.0], "at": days})
+    rows = rows.set_column(3, "at", rows.column("at").cast(pa.date32()))
+    held = hold(rows)
+    for during, expected in (("2026-02", 60), ("2026-01..2026-02", 50 + 60), (["2026-01", "2026-03"], 50 + 50)):
+        with held.engine(totals=MINUTES, periods=periods_of("at", "month", during, "UTC")) as engine:
+            assert pairs(engine.top(9)) == [("x", expected)]
+    with held.engine(totals=MINUTES, where="w < 50") as engine:
+        assert pairs(engine.top(9)) == []
+
+
+def test_users_and_items_of_several_columns(hold: Hold) -> None:
+    rows = [(f"u{n % 5}", f"i{n % 3}", n % 7 * 0.4, n % 2) for n in range(80)]
+    users, items, weights, days = zip(*rows, strict=True)
+    held = hold(pa.table({"user": users, "item": items, "w": weights, "day": days}))
+    totals = Totals.of("w", 3, "0.5")
+    of_days = [(f"{user} {day}", item, weight) for user, item, weight, day in rows]
+    with held.engine(user=("user", "day"), totals=totals) as engine:
+        assert pairs(engine.top(9)) == scores(of_days, totals)
+    together = [(user, f"{item}\x01{day}", weight) for user, item, weight, day in rows]
+    with held.engine(item=("item", "day"), totals=totals) as engine:
+        found = [(f"{item}\x01{day}", n) for (item, day), n in pairs(engine.top(9))]
+        assert found == scores(together, totals)
+
+
+def test_columns_that_hold_no_numbers_are_refused(hold: Hold) -> None:
+    for column in ("user", "item"):
+        with pytest.raises(DataError, match="holds no numbers"):
+            hold(TABLES["double"]).engine(totals=Totals.of(column, 60))
+    with pytest.raises(ParameterError, match="by_weight must be a column of the source, got 'ww'"):
+        hold(TABLES["double"]).engine(totals=Totals.of("ww", 60))
+
+
+# ---- what one user can do ---------------------------------------------------------------------------------
+
+
+def test_one_user_moves_few_sums_upwards_and_by_no_more_than_the_cap():
+    draw, totals = random.Random(5), Totals.of("w", 3, "0.5")
+    rows = [(f"u{draw.randrange(9)}", f"i{draw.randrange(6)}", draw.choice([0.2, 0.5, 1, 4, -1])) for _ in range(120)]
+
+    def found(users: set[str]) -> dict[object, int]:
+        some = [row for row in rows if row[0] in users] or [(None, None, 0.0)]
+        with DuckDBEngine(
+            table(some, pa.float64()), user="user", item="item", totals=totals, max_items_per_user=3, key=KEY
+        ) as engine:
+            return dict(pairs(engine.grouped()))
+
+    everybody = {f"u{n}" for n in range(9)}
+    for user in ("u0", "u3", "u8"):
+        for others in (everybody - {user}, set()):
+            before, after = found(others), found(others | {user})
+            moved = [after.get(item, 0) - before.get(item, 0) for item in {*before, *after}]
+            assert min(moved) >= 0
+            assert max(moved) <= totals.most == 6
+            assert 0 < sum(map(bool, moved)) <= 3
+
+
+def test_the_order_of_rows_and_files_changes_nothing(tmp_path: Path) -> None:
+    """Floats added up in another order are another sum: 0.1, 0.2 and 1e16 in any order; integers are not."""
+    rows = [(f"u{n % 7}", f"i{n % 3}", w) for n, w in enumerate([0.1, 0.2, 1e16, -1e16, 0.3, 1 / 3] * 200)]
+    expected = scores(rows, Totals.of("w", 40, "0.01"))
+    for seed in range(3):
+        random.Random(seed).shuffle(rows)
+        for part in range(3):
+            pq.write_table(table(rows[part::3], pa.float64()), tmp_path / f"{part}.parquet")
+        with DuckDBEngine(tmp_path, user="user", item="item", totals=Totals.of("w", 40, "0.01"), key=KEY) as engine:
+            assert pairs(engine.grouped()) == expected
+
+
+# ---- kinds of sources -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", sources.KINDS)
+def test_every_kind_of_source(kind: str, tmp_path: Path) -> None:
+    source, name = sources.KINDS[kind](sources.AWKWARD, tmp_path)
+    totals = Totals.of("age", 60, 5)
+    with DuckDBEngine(source, user="user", item="item", table=name, totals=totals, key=KEY) as engine:
+        assert pairs(engine.grouped()) == scores(sources.AWKWARD, totals)
+
+
+TEXTS = [
+    "8",
+    " 8 ",
+    "+1.5E+1",
+    "inf",
+    "nan",
+    "abc",
+    "",
+    "1_000",
+    "0x10",
+    "1e400",
+    "-1e400",
+    "7.",
+    ".5",
+    "1\n",
+    "9" * 999,
+]
+
+
+def test_weights_in_letters(tmp_path: Path) -> None:
+    rows = [(f"u{n}", f"i{n % 4}", text) for n, text in enumerate(TEXTS)]
+    lines = [f'{user},{item},"{text}"' for user, item, text in rows if "\n" not in text]
+    (tmp_path / "rows.csv").write_text("user,item,w\n" + "\n".join(lines) + "\n", "utf-8")
+    with DuckDBEngine(tmp_path / "rows.csv", user="user", item="item", totals=MINUTES, key=KEY) as engine:
+        assert pairs(engine.grouped()) == scores([row for row in rows if "\n" not in str(row[2])], MINUTES)
+
+
+def test_weights_of_any_type_in_one_column() -> None:
+    values = [*TEXTS, 1, 2.5, Decimal("3.7"), Decimal("1e500"), 10**400, -(10**400), True, None, b"5", float("nan")]
+    values += [float("inf"), float("-inf"), Decimal("NaN"), Decimal("Infinity"), Decimal("sNaN")]
+    rows = [(f"u{n}", f"i{n % 4}", value) for n, value in enumerate(values)]
+    users, items, weights = zip(*rows, strict=True)
+    source = {"user": list(users), "item": list(items), "w": list(weights)}
+    judged = [(u, i, None if isinstance(w, Decimal) and w.is_nan() else w) for u, i, w in rows]
+    with DuckDBEngine(source, user="user", item="item", totals=MINUTES, key=KEY) as engine:
+        assert pairs(engine.grouped()) == scores(judged, MINUTES)
+
+
+def test_the_whole_way_on_every_engine(hold: Hold) -> None:
+    rows = pa.table(
+        {
+            "user": [f"u{n % 400}" for n in range(1200)],
+            "item": [f"i{n % 400 % 3}" for n in range(1200)],
+            "w": [n % 400 % 3 + 0.5 for n in range(1200)],
+        }
+    )
+    held = hold(rows)
+    data = dps.Dataset(held.source, user="user", item="item", table=held.table)
+    found = data.top_k(2, epsilon=20, delta="0.01", by_weight="w", at_most=6, weight_unit="0.5", counts=True)
+    assert found.labels == ["i2", "i1"]
+    assert found[0].low <= 133 * 6 <= found[0].high

@@ -1,0 +1,165 @@
+"""A top k by weights, from the question to the release: what is said, in which unit, what is refused, who pays."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import dpselect as dps
+from dpselect.queries.top_k import TopKQuery
+from dpselect.release.accuracy import BETA
+from dpselect.testing import SeededDraws
+from tests.ledger.amounts import grant
+
+USERS = 900
+ROWS = {
+    "user": [u for u in range(USERS) for _ in range(3)],
+    "item": [f"i{n}" for u in range(USERS) for n in (u % 2, 2, 3)],
+    "minutes": [m for u in range(USERS) for m in (40.25, 0.75 * (u % 3), 900.0 if u < 9 else 0.2)],
+}
+DATA = dps.Dataset(ROWS, user="user", item="item")
+SURE = {"epsilon": 60, "delta": "1e-6"}
+
+
+def test_the_largest_sums_come_first_and_nobody_gives_more_than_the_cap():
+    found = DATA.top_k(4, **SURE, by_weight="minutes", at_most=60)
+    assert found.labels[:2] in (["i0", "i1"], ["i1", "i0"])
+    assert found.labels[2:] == ["i2", "i3"]  # 900 and 540; without the cap i3 would have 8,100
+    assert DATA.top_k(3, epsilon=60, delta="1e-6").labels[0] in ("i2", "i3")  # by users
+
+
+@pytest.mark.parametrize(("unit", "true"), [(None, {"i0": 18_000, "i2": 900}), ("0.25", {"i0": 18_112.5, "i2": 675.0})])
+def test_sums_are_in_the_unit_of_the_column(unit, true):
+    weights = {"by_weight": "minutes", "at_most": 60, "weight_unit": unit}
+    found = DATA.top_k(4, **SURE, **weights, counts=True, draws=SeededDraws(1))
+    assert list(found.to_columns()) == ["rank", "item", "sum", "low", "high"]
+    assert found.weight == "minutes"
+    for item in found:
+        assert {type(n) for n in (item.count, item.low, item.high)} == {int if unit is None else float}
+        assert Fraction(item.count) % Fraction(unit or 1) == 0
+        if item.item in true:
+            assert item.low <= true[item.item] <= item.high
+    width = found.accuracy.numbers["width_of_counts"]
+    assert found[0].high - found[0].count == width
+    again = dps.Release.from_json(found.to_json())
+    assert again == found
+    assert found.to_dict()["items"][0]["sum"] == found[0].count
+
+
+def test_the_width_is_that_of_noise_of_the_cap():
+    """A cap of s units needs s times the noise: of 60 minutes in tenths, 60 times that of a count, in minutes."""
+    by_users, by_minutes = (
+        TopKQuery(k=3, **SURE, counts=True, **more).plan
+        for more in ({}, {"by_weight": "m", "at_most": 60, "weight_unit": "0.1"})
+    )
+    assert by_minutes.counter.rate * 600 == by_users.counter.rate
+    assert by_minutes.selector.terms.rate * 600 == by_users.selector.terms.rate
+    assert by_minutes.privacy == by_users.privacy
+    rate = by_users.selector.terms.rate
+    assert by_minutes.selector.height == pytest.approx(600 * by_users.selector.height)
+    assert by_minutes.selector.terms.reach(BETA) == 600 * by_users.selector.terms.reach(BETA)
+    assert by_minutes.selector.terms.gap(BETA) * rate / 600 == by_users.selector.terms.gap(BETA) * rate
+
+
+def test_a_release_says_what_a_score_is():
+    found = DATA.top_k(4, **SURE, by_weight="minutes", at_most=60, weight_unit="0.5", counts=True)
+    said = found.text
+    assert "the total of minutes in their rows of the item, rounded to" in " ".join(said.split())
+    assert found.privacy.parameters["at_most"] == 60
+    assert found.privacy.parameters["weight_unit"] == Fraction(1, 2)
+    gap = found.accuracy.numbers["gap"]
+    assert f"has at most {gap:,} of minutes more" in found.accuracy.sentences[0]
+    assert not any("user" in sentence for sentence in found.accuracy.sentences)
+    known = {"epsilon": 9, "domain": ["i0", "i1", "i9"], "ranked": False, "by_weight": "minutes", "at_most": 60}
+    for method, words in (("canonical-set", "of minutes more than any one"), ("joint-set", "of minutes less than the")):
+        assert words in DATA.top_k(2, **known, method=method).accuracy.sentences[0]
+    none = DATA.top_k(2, epsilon=1, delta="1e-9", by_weight="minutes", at_most=10**6)
+    assert "no other has enough weight to tell" in str(none)
+
+
+def test_names_of_columns_do_not_steer_a_terminal():
+    rows = {"user": ROWS["user"], "item": ROWS["item"], "m\x1b[2J": ROWS["minutes"]}
+    found = dps.Dataset(rows, user="user", item="item").top_k(2, **SURE, by_weight="m\x1b[2J", at_most=60, counts=True)
+    assert "\x1b" not in str(found)
+    assert "\x1b" not in found._repr_html_()
+    assert dps.Release.from_json(found.to_json()).weight == "m\x1b[2J"
+
+
+def test_the_automatic_method_takes_none_that_counts_users():
+    assert TopKQuery(k=200, epsilon=1).plan.method == "discover"
+    assert TopKQuery(k=200, epsilon=1, by_weight="w", at_most=5).plan.method == "limited-domain"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"at_most": 5}, "at_most must be left out where by_weight is not given"),
+        ({"weight_unit": 5}, "weight_unit must be left out where by_weight is not given"),
+        ({"by_weight": "w"}, "at_most must be given with by_weight"),
+        ({"by_weight": " ", "at_most": 5}, "by_weight must be the name of a column"),
+        ({"by_weight": "w", "at_most": 2.5}, "weight_unit must be given where at_most is no whole number"),
+        ({"by_weight": "w", "at_most": 5, "weight_unit": 2}, "at_most must be a whole number of units, from 1 to"),
+        ({"by_weight": "w", "at_most": 10**6 + 1}, "at_most must be a whole number of units"),
+        ({"by_weight": "w", "at_most": 1, "weight_unit": 2}, "at_most must be a whole number of units"),
+        ({"by_weight": "w", "at_most": 5, "method": "discover"}, "method must be one of limited-domain, peeling"),
+        ({"by_weight": "w", "at_most": 5, "method": "limited-domain-laplace"}, "method must be one of limited-domain"),
+        ({"by_weight": "w", "at_most": 5, "within": 50, "epsilon": None}, "within must be left out where by_weight"),
+        ({"by_weight": "w", "at_most": 5, "by": "country"}, "by must be left out where by_weight is given"),
+        ({"by_weight": "w", "at_most": 5}, "by_weight must be a column of the source, got 'w'"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_before_anything_is_paid(given, message):
+    budget = dps.Budget(epsilon=2, delta="1e-5")
+    with pytest.raises(dps.ParameterError, match=message):
+        dps.Dataset(ROWS, user="user", item="item", budget=budget).top_k(2, **{"epsilon": 1, **given})
+    assert budget.left == 1
+
+
+def test_a_question_as_json_takes_the_bound_of_the_data():
+    query = dps.Query.from_dict({"verb": "top_k", "k": 2, "epsilon": "60", "by_weight": "minutes", "at_most": "60"})
+    bounded = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=3)  # of three items each: it keeps all
+    found = bounded.ask(query, draws=SeededDraws(3))
+    asked = {"epsilon": 60, "by_weight": "minutes", "at_most": 60, "draws": SeededDraws(3)}
+    assert found.to_dict() == bounded.top_k(2, **asked).to_dict()
+    assert found.privacy.parameters["max_items_per_user"] == 3
+
+
+def test_parts_of_a_text_have_no_weights():
+    data = dps.Dataset(ROWS, user="user", item="item", split=" ")
+    with pytest.raises(dps.ParameterError, match="split must be left out where by_weight is given"):
+        data.top_k(2, **SURE, by_weight="minutes", at_most=5)
+
+
+def test_a_ledger_tells_caps_and_units_apart(tmp_path):
+    path = tmp_path / "rows.csv"
+    rows = zip(*ROWS.values(), strict=True)
+    path.write_text("user,item,minutes\n" + "\n".join(",".join(map(str, row)) for row in rows) + "\n")
+    with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
+        grant(ledger, dps.Account("default", "ann"), 9, "1e-4")
+    budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
+    data = dps.Dataset(path, user="user", item="item", budget=budget)
+    asked = {"epsilon": 1, "by_weight": "minutes", "at_most": 60}
+    first = data.top_k(2, **asked)
+    assert data.top_k(2, **asked, weight_unit=1).charged.numbers["repeated"]  # the same question, said in full
+    assert not data.top_k(2, **{**asked, "at_most": 30}).charged.numbers["repeated"]
+    assert not data.top_k(2, **asked, weight_unit="0.5").charged.numbers["repeated"]
+    assert not data.top_k(2, epsilon=1).charged.numbers["repeated"]
+    assert not first.charged.numbers["repeated"]
+
+
+def test_a_budget_of_picks_pays_for_sums():
+    budget = dps.PickBudget(epsilon=8, delta="1e-6")
+    data = dps.Dataset(ROWS, user="user", item="item", budget=budget)
+    found = data.top_k(2, by_weight="minutes", at_most=60, counts=True)
+    assert found.labels[0] in ("i0", "i1")
+    plain = dps.PickBudget(epsilon=8, delta="1e-6")
+    by_users = dps.Dataset(ROWS, user="user", item="item", budget=plain).top_k(2, counts=True)
+    assert len(by_users) == len(found) == 2
+    assert found.charged == by_users.charged
+
+
+def test_a_picture_speaks_of_sums():
+    pytest.importorskip("matplotlib")
+    found = DATA.top_k(2, **SURE, by_weight="minutes", at_most=60, counts=True, draws=SeededDraws(1))
+    assert found.plot().axes[0].get_xlabel().startswith("minutes: noisy sums")
