@@ -256,6 +256,7 @@ class Dataset:
         shares: Sequence[Number] | None = None,
         popular: Sequence[object] | Release | None = None,
         in_engine: bool = False,
+        by: Sequence[str] | str | None = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -270,8 +271,10 @@ class Dataset:
         level by level, and `shares` says how the levels share the budget: by default three levels 1/2, 1/3 and 1/6.
         `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
         item each ("greedy-geometric", "greedy-laplace") then choose those first. `users_for`, in place of epsilon, says
-        of how many users an item is to be found; the price follows (docs/within.md). `in_engine=True` leaves users and
-        their items in the engine, which spills to disk what does not fit into memory (docs/set-union.md).
+        of how many users an item is to be found; the price follows (docs/within.md). `by` asks for the items of every
+        group, such as every country: for all pairs of group and item that enough users share (docs/by-group.md).
+        `in_engine=True` leaves users and their items in the engine, which spills to disk what does not fit into memory
+        (docs/set-union.md).
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read or is too large for this machine. No data are an outcome: a release without items.
@@ -291,6 +294,7 @@ class Dataset:
             popular=popular,
             in_engine=in_engine,
             users_for=users_for,
+            by=by,
             words=self.words,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
@@ -433,8 +437,7 @@ class Dataset:
         budget = self.paying
         if budget is not None:
             budget.check(query.price.neighbors)
-        by = self._groups(query)
-        with self.engine(by, query.totals) as engine:
+        with self.engine(self._groups(query), query.totals, of_pairs=query.of_pairs) as engine:
             answer = self._said_of_units(query.ready(engine))
             if budget is None:
                 return answer(secure(draws), progress)
@@ -484,18 +487,18 @@ class Dataset:
                 raise ParameterError("by", "be other columns than user and item", came(name))
         return by
 
-    def engine(self, by: Sequence[str] = (), totals: Totals | None = None) -> Engine:
+    def engine(self, by: Sequence[str] = (), totals: Totals | None = None, *, of_pairs: bool = False) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row.
 
-        `by` are the columns of groups, where the question is asked in each of them, `totals` the weights that are added
-        up.
+        `by` are the columns of groups, where the question is asked in each of them; `of_pairs` puts them at the head of
+        those of items, so that an item is a group and an item. `totals` are the weights that are added up.
         """
         if totals is not None and self.split is not None:
             raise ParameterError("split", "be left out where by_weight is given", came(self.split))
         return open_engine(
             self.source,
             user=self.whose,
-            item=self.column,
+            item=(*by, *names(self.column)) if of_pairs else self.column,
             where=self.where,
             max_items_per_user=self.max_items_per_user,
             split=self.split,

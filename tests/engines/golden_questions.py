@@ -27,6 +27,7 @@ TYPES = {
 }  # fmt: skip
 TEXTS = {"user": "user_id", "item": "item"}
 NUMBERS = {"user": "visitor", "item": "amount"}
+PAIRS = {"user": ("user_id", "day"), "item": ("item", "visitor")}
 GRID = Grid.of((-5, 95.5), "0.5")
 K_BAR = 20
 WHERE = "paid AND price < 2.5 AND item <> 'it''s' AND NOT (day > '2024-02-01' OR \"at\" IS NULL)"
@@ -71,6 +72,8 @@ QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], li
      ["weigh first", "members", "weigh second", "users_of", "lengths"]),
     (TEXTS, lambda engine: engine.contributions().label(0), [[(0,)], [("a",)]], ["coded_pairs", "item_names"]),
     (TEXTS, lambda engine: engine.tokens(Tokenizer()), [[(3,)], [(0, "one two")]], ["letters", "texts"]),
+    (PAIRS, lambda engine: engine.top(K_BAR + 1), [[]], ["pair top"]),
+    (PAIRS, lambda engine: engine.grouped(Listed((("a", 1), ("it's \\", -2)))), [[]], ["pair domain"]),
     (NUMBERS, lambda engine: engine.top(K_BAR + 1), [[]], ["number top"]),
     (NUMBERS | {"max_items_per_user": 3}, lambda engine: engine.top(K_BAR + 1), [[]], ["number top bounded"]),
     (NUMBERS, lambda engine: engine.grouped(Listed((1, 5))), [[]], ["number domain"]),

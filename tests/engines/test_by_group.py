@@ -134,6 +134,23 @@ def test_groups_of_several_columns(hold):
     assert found == {"a": [(("b", 9), 2), (("", 10), 1), (("b,c", 10), 1)], "a,b": [(("c", 10), 1)]}
 
 
+def test_pairs_of_group_and_item_in_the_groups_that_are_kept(hold):
+    held = hold(pa.table(many(users=60)))
+    with held.engine(by=("group",), item=["group", "item"]) as engine:
+        sets = engine.contributions_by(2)
+        labels = sets.labels(np.arange(sets.size))
+    with held.engine(by=("group",)) as engine:
+        found = told(engine.top_by(100, 2))
+    assert labels == sorted(labels)
+    assert (np.diff(sets.offsets) == 2 * 5).all()
+    counts = dict(zip(labels, np.bincount(sets.codes, minlength=sets.size).tolist(), strict=True))
+    assert counts == {(group, item): count for group, rows in found.items() for item, count in rows}
+    with held.engine(by=("group",), item=["group", "item"]) as engine:
+        assert engine.check_groups(Listed((5, 3, 9))) == [3, 5, 9]
+        sets = engine.contributions_by(6, Listed((5, 3, 9)))
+        assert {group for group, _ in sets.labels(np.arange(sets.size))} == {3, 5}
+
+
 def many(users: int = 300, groups: int = 6, items: int = 5) -> dict[str, np.ndarray]:
     """Every user has every item in every group."""
     number = np.arange(users * groups * items)

@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 
 from dpselect.engines.warehouse.dialects import FLAVOURS
-from tests.engines.golden_questions import FOLDER, K_BAR, KEY, NUMBERS, TEXTS, TYPES, path, questions
+from tests.engines.golden_questions import FOLDER, K_BAR, KEY, NUMBERS, PAIRS, TEXTS, TYPES, path, questions
 
 sqlglot = pytest.importorskip("sqlglot")
 from sqlglot import exp  # noqa: E402 - sqlglot is optional
@@ -19,6 +19,8 @@ from sqlglot import exp  # noqa: E402 - sqlglot is optional
 # The names of columns and tables inside our queries.
 OURS = set("u i n t v w x p a b d f k s r".split()) | {"place", "size", "name", "code", "share", "gap", "entry", "part"}
 OURS |= {"value"}  # what Snowflake's FLATTEN calls it
+OURS |= {"dpselect_time"}
+OURS |= {"k0", "k1", "x0", "x1"}  # the columns of items that have several
 OURS |= {"dpselect_time", "q"}
 OTHERS = ("price", "tax", "day", "at", "paid")
 CHANGES = (exp.Into, exp.DML, exp.Create, exp.Drop, exp.Command, exp.Set, exp.Pragma, exp.Lock)
@@ -77,6 +79,8 @@ def test_each_is_one_select_of_few_things(dialect):
         used = {columns["user"], columns["item"]}
         if " column" in name:
             used = {"user_id", *(column for column in OTHERS if TYPES[column] == kind)}
+        if name.startswith("pair "):
+            used = {*PAIRS["user"], *PAIRS["item"]}
         if name == "top where":
             used |= {"price", "day", "at", "paid"}
         if name.startswith("sums"):

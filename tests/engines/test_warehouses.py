@@ -27,6 +27,7 @@ from dpselect.periods import periods_of
 from dpselect.testing import SeededDraws
 from dpselect.texts.tokenizer import Tokenizer
 from tests.engines.golden_questions import GRID, TYPES
+from tests.engines.keyed_rows import PAIRS as TRICKY
 from tests.engines.sources import AWKWARD, Row, counts, user_items
 from tests.engines.test_conformance import named, pairs
 from tests.engines.test_postgres import CROWD, DOMAINS, NUMBERS
@@ -197,6 +198,48 @@ def test_each_dialect_in_short(dialect):
     with open_engine(source, **(names | {"item": "amount"})) as found, judge(item="amount") as right:
         for which in (PerUser.MIN, PerUser.MEAN):
             assert histogram(found.users_at(GRID, which)) == histogram(right.users_at(GRID, which))
+
+
+# ---- keys of several columns --------------------------------------------------------------------------------
+
+WHOSE = [("user_id", "day"), ("visitor", "price", "paid")]
+WHAT = [("item", "amount"), ("amount", "day"), ("paid", "at", "item"), ("price", "paid")]
+TRICKY_ROWS: list[Row] = [(left, right, place) for place, (left, right) in enumerate(TRICKY)]
+
+
+@pytest.mark.parametrize("user", WHOSE, ids="+".join)
+@pytest.mark.parametrize("item", WHAT, ids="+".join)
+def test_keys_of_several_columns_as_in_duckdb(opened, user, item):
+    if set(user) & set(item):
+        user = ("user_id", "visitor")
+    with judge(user=user, item=item) as right, opened(user=user, item=item) as found:
+        ours, theirs = pairs(found.top(9999)), pairs(right.top(9999))
+        assert [tuple(map(type, label)) for label, _ in ours] == [tuple(map(type, label)) for label, _ in theirs]
+        if item[0] == "price":  # a float is ordered by its text
+            ours.sort()
+            theirs.sort()
+        assert ours == theirs
+        listed = Listed((*(label for label, _ in theirs[::2]),))
+        assert sorted(pairs(found.grouped(listed))) == sorted(theirs[::2])
+        everyone = found.pairs()
+        groups = everyone.weigh(np.ones(99, dtype=np.int64), KEY)
+        everyone.release(np.arange(int(groups.sizes.sum())))
+        assert set(everyone.names()) == {label for label, _ in theirs}
+        assert len(everyone.weigh(np.ones(99, dtype=np.int64), KEY).weights) == 0
+
+
+def test_no_value_of_a_key_is_taken_for_a_border(opened):
+    for user, item in ((("user_id", "item"), "day"), ("visitor", ("user_id", "item"))):
+        with judge(TRICKY_ROWS, user=user, item=item) as right, opened(TRICKY_ROWS, user=user, item=item) as found:
+            ours = pairs(found.top(9999))
+            assert ours == pairs(right.top(9999))
+            assert sum(count for _, count in ours) == len(TRICKY)
+
+
+def test_decimals_in_a_key_are_refused(opened):
+    for columns in ({"item": ("item", "tax")}, {"user": ("user_id", "tax")}):
+        with pytest.raises(DataError, match="a column of type decimal cannot be one of several columns"):
+            opened(**columns)
 
 
 @pytest.mark.parametrize("weight", ["price", "tax", "amount"])

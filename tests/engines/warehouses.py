@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dpselect.engines.sql.port import Dialect
 from dpselect.engines.warehouse.flavour import Flavour, Words, kinds
+from dpselect.engines.warehouse.sorted import sorted_by
 
 
 def _quoted(name: str) -> str:
@@ -41,6 +42,7 @@ DUCKDB = Flavour(
         double="DOUBLE",
         divided="(({}) // ({}))",
         parts="SELECT u, unnest(string_split(i, {separator})) AS i FROM {rows}",
+        sorted=sorted_by("CAST({} AS VARCHAR)"),
     ),
     kinds(
         Words(

@@ -78,7 +78,7 @@ def test_flipped_bytes(file: Path) -> None:
     before, good = state(file), file.read_bytes()
     assert before.problems == []
     reported = 0
-    positions = [*range(100), *range(100, len(good), 31)]
+    positions = [*range(100), *range(100, len(good), 61)]  # most fields stand in some forty entries
     for position in positions:
         bad = bytearray(good)
         bad[position] ^= 0xFF if position % 2 else 1 << position % 8

@@ -90,6 +90,50 @@ def test_every_form_has_the_groups(found, tmp_path):
         dps.Release.from_json(found.to_json().replace('"DE"', '"DK"', 1))
 
 
+def test_a_union_by_group_is_that_of_pairs(data):
+    found = data.union(epsilon=8, by="country", max_items_per_user=3, counts=True)
+    pairs = dps.Dataset(pa.table(rows()), user="user", item=["country", "item"])
+    both = pairs.union(epsilon=8, max_items_per_user=3, counts=True)
+    assert sorted((*item.group, item.item) for item in found) == sorted(both.labels)
+    assert [group.values for group in found.groups.shown] == [("DE",), ("FR",)]
+    assert list(found.to_columns()) == ["country", "item", "count", "low", "high"]
+    assert dps.Release.from_json(found.to_json()) == found
+    assert "item" not in found.privacy.parameters
+    inside = data.union(epsilon=8, by="country", max_items_per_user=3, in_engine=True)
+    assert [item.group for item in inside] == [item.group for item in found]
+    said = json.loads(json.dumps(Query.from_dict({"verb": "union", "epsilon": "8", "by": ["country"]}).to_dict()))
+    assert data.ask(Query.from_dict(said)).groups.columns == ("country",)
+
+
+def test_discovery_by_group(data):
+    found = data.top_k(2, epsilon=8, by="country", method="discover", counts=True, groups=["FR", "XX", "DE"])
+    assert [(item.group, item.rank) for item in found] == [(("DE",), 1), (("DE",), 2), (("FR",), 1), (("FR",), 2)]
+    assert all(item.item.startswith(item.group[0]) for item in found)
+    assert [group.values for group in found.groups.shown] == [("DE",), ("FR",), ("XX",)]
+    assert [group.complete for group in found.groups.shown] == [True, True, False]
+    assert restored(archived(found)) == found
+    alone = data.top_k(2, epsilon=8, by=["year", "country"], method="discover")
+    assert {item.group for item in alone} == {(2020, "DE"), (2021, "FR")}
+    with pytest.raises(ParameterError, match="users must be left out for discover"):
+        data.top_k(2, epsilon=8, by="country", method="discover", users=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "method"),
+    [
+        ({"k": 10, "epsilon": 1}, "limited-domain"),
+        ({"k": 10, "epsilon": "0.3"}, "discover"),
+        ({"k": 10, "epsilon": 1, "max_groups_per_user": 3}, "discover"),
+        ({"k": 50, "epsilon": 1}, "discover"),
+        ({"k": 50, "epsilon": 1, "k_bar": 100}, "limited-domain"),
+        ({"k": 50, "epsilon": 1, "users": True}, "limited-domain"),
+        ({"k": 5, "epsilon": "0.1"}, "limited-domain"),
+    ],
+)
+def test_the_method_is_taken_by_public_facts(asked, method):
+    assert TopKQuery(by="g", delta="1e-6", **asked).plan.method == method
+
+
 def test_columns_of_groups_that_a_table_has_itself():
     given = rows(600)
     given["rank"] = given.pop("country")
@@ -180,7 +224,7 @@ BAD = {
     "groups must hold text": {"by": "country", "groups": [1, 2]},
     "groups must list single values": {"by": "country", "groups": [("DE", 1)]},
     "domain must be left out where by is given": {"by": "country", "domain": ["a"]},
-    "method must be auto or": {"by": "country", "method": "limited-domain-laplace"},
+    "method must be auto, limited-domain or discover": {"by": "country", "method": "limited-domain-laplace"},
     "ranked must be left out": {"by": "country", "ranked": False},
     "k_bar must be at least k": {"by": "country", "k_bar": 1},
 }

@@ -51,6 +51,8 @@ TOP = {
     ),
     "listed groups": ({"by": "sort", "groups": ["s0", "s1"], "users": True}, FOLLOWS),
     "discover": ({"k": 30, "method": "discover"}, STATED),
+    "discover by group": ({"k": 5, "method": "discover", "by": "sort", "counts": True}, STATED),
+    "discover by groups": ({"k": 15, "by": "sort", "max_groups_per_user": 3}, STATED),
     "peeling": ({"domain": DOMAIN}, FOLLOWS),
     "peeling, composed": ({"domain": DOMAIN, "k": 15, "delta": "1e-6"}, FOLLOWS),
     "peeling, counts": ({"domain": DOMAIN, "counts": True}, FOLLOWS),
@@ -105,6 +107,7 @@ def made() -> dict[str, tuple[dps.Release, Verdict]]:
     found |= {name: (free.choose(domain=DOMAIN, epsilon=1, method=name), STATED) for name in CHOSEN}
     one = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=1)
     return found | {
+        "union by group": (one.union(epsilon=1, by="sort", counts=True), FOLLOWS),
         "union of one": (one.union(epsilon=1), FOLLOWS),
         "discover of one": (one.top_k(30, epsilon=1, method="discover", counts=True), STATED),
         "discover, chosen bound": (free.top_k(30, epsilon=1, method="discover"), STATED),

@@ -313,7 +313,7 @@ def test_only_a_query_is_asked(query: object) -> None:
         DATA.ask(query)  # type: ignore[arg-type]
 
 
-OF_THE_DATA, IN_THE_METHOD = object(), object()
+OF_THE_DATA, IN_THE_METHOD, BESIDE_BY = object(), object(), object()
 IN_PLACE = {("within", "epsilon"), ("users_for", "epsilon")}  # what stands in place of what
 WEIGHED = {"by_weight": "w", "at_most": 5}
 BESIDE = dict.fromkeys(("by_weight", "at_most", "weight_unit"), WEIGHED)  # what is given with what
@@ -330,6 +330,10 @@ OTHERWISE = {
         "ranked": IN_THE_METHOD,
         "max_items_per_user": OF_THE_DATA,
         "within": 50,
+        "by": ["g"],
+        "groups": BESIDE_BY,
+        "max_groups_per_user": BESIDE_BY,
+        "users": BESIDE_BY,
         "by_weight": "v",
         "at_most": 6,
         "weight_unit": "1/2",
@@ -343,6 +347,7 @@ OTHERWISE = {
         "popular": ["a"],
         "in_engine": True,
         "users_for": 50,
+        "by": ["g"],
         "shares": OF_THE_DATA,
         "ngrams": OF_THE_DATA,
         "tokenizer": OF_THE_DATA,
@@ -379,11 +384,15 @@ def test_no_parameter_is_left_out_of_the_key() -> None:
         assert list(others) == sorted(kind(verb).parameters(), key=list(others).index)
         keys = [question(verb, dps.Query.from_dict({"verb": verb, **USUALLY[verb]}).key, {}, False).text]
         for name, other in others.items():
-            if other not in (OF_THE_DATA, IN_THE_METHOD):
+            if other not in (OF_THE_DATA, IN_THE_METHOD, BESIDE_BY):
                 usual = {one: given for one, given in USUALLY[verb].items() if (name, one) not in IN_PLACE}
                 query = dps.Query.from_dict({"verb": verb, **usual, **BESIDE.get(name, {}), name: other})
                 keys.append(question(verb, query.key, {}, False).text)
         assert len(set(keys)) == len(keys), verb
+    grouped = {"verb": "top_k", "k": 3, "epsilon": 1, "by": ["g"]}
+    others = [{}, {"groups": ["a", "b"]}, {"max_groups_per_user": 2}, {"users": True}, {"by": ["g", "h"]}]
+    keys = [question("top_k", dps.Query.from_dict(grouped | other).key, {}, False).text for other in others]
+    assert len(set(keys)) == len(others)
     set_of_items = {"verb": "top_k", "k": 3, "epsilon": 1, "domain": [1, 2, 3, 4]}
     ranked, unranked = (dps.Query.from_dict({**set_of_items, "ranked": way}).key for way in (True, False))
     assert ranked["method"] != unranked["method"]

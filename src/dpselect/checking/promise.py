@@ -62,7 +62,7 @@ def _form(release: Release, said: Parameters) -> Iterator[Finding]:
         yield fails("it was made with draws for tests, which anybody can repeat: it is not private at all")
     if str(release.privacy.neighbors) != "add-remove" and name not in ONE_DRAW:
         yield fails(f"{name} promises something about add-remove neighbours only")
-    if release.groups is not None and name != by_group.NAME:
+    if release.groups is not None and name not in {by_group.NAME, DISCOVERED, *UNIONS}:
         yield fails(f"{name} promises nothing about groups")
     if _has_users(release) and not said.has("epsilon_per_group"):
         yield fails("the groups have numbers of users, and nothing says how noisy these are")

@@ -43,9 +43,10 @@ def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, bound: str,
     most = said.whole("max_items_per_user")
     if isinstance(found, bool) or not isinstance(found, int) or found < 0 or share >= 1:
         raise UnfitError("discovered is no number of items, or union_share no part")
+    sizes = _sizes(said, found)
     steps = [
-        Step(Kind.PICK, said.epsilon("epsilon_per_pick"), max(0, min(k, found - 1))),
-        Step(Kind.PURE, said.epsilon("epsilon_per_count"), min(k, found))
+        Step(Kind.PICK, said.epsilon("epsilon_per_pick"), sum(max(0, min(k, size - 1)) for size in sizes)),
+        Step(Kind.PURE, said.epsilon("epsilon_per_count"), sum(min(k, size) for size in sizes))
         if counted
         else Step(Kind.PURE, Fraction(1), 0),
     ]
@@ -62,6 +63,19 @@ def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, bound: str,
     else:
         yield of_steps(steps, left * (1 - share), delta * (1 - share), Fraction(0), "")
     yield stated("how the union found its items cannot be recomputed: its release curve is not in the release")
+
+
+def _sizes(said: Parameters, found: int) -> tuple[int, ...]:
+    """How many items were ranked: all that were found, or by group those of the groups that one user may count in."""
+    if not said.has("discovered_by_group"):
+        return (found,)
+    given, most = said.of["discovered_by_group"], said.whole("max_groups_per_user")
+    sizes = given if isinstance(given, tuple) else ()
+    if sizes is not given or not all(type(size) is int and 0 <= size <= found for size in sizes):
+        raise UnfitError("discovered_by_group are no sizes of groups")
+    if len(sizes) > most or sum(sizes) > found or (len(sizes) < most and sum(sizes) < found):
+        raise UnfitError("discovered_by_group are not the groups of one user")
+    return sizes
 
 
 def _ranked(steps: list[Step], said: Parameters, epsilon: Fraction, delta: Fraction, share: Fraction) -> Finding:

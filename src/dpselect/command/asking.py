@@ -167,6 +167,8 @@ def answer(
     output = getattr(args, "output", None)
     path = None if output is None else Path(output)
     form = format_of(getattr(args, "format", None), path, SETS_BY_EXTENSION if of_a_set else BY_EXTENSION)
+    if form == "lines" and getattr(args, "by", None) is not None:
+        raise ParameterError("--by", "be left out where the answer is lines of items", "--by", "csv has the groups")
     if form == "lines" and args.counts:
         raise ParameterError("--counts", "be left out where the answer is lines of items", "--counts", "csv has both")
     source = source_of(args)

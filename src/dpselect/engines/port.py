@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
@@ -70,8 +71,8 @@ class Engine(Protocol):
         """
         ...
 
-    def check_groups(self, groups: Domain) -> None:
-        """Refuse listed groups that do not fit the columns of groups.
+    def check_groups(self, groups: Domain) -> Sequence[object]:
+        """Listed groups in their order; refused where they do not fit the columns of groups.
 
         That is before a row is read and before anything is paid.
         """
@@ -93,6 +94,16 @@ class Engine(Protocol):
         smallest keyed hash of (key, user, group), and then, with a contribution bound D, at most D items in each of
         them. Where groups are listed only they count, and each of them is there, with no rows if it has none. `users`
         says whether numbers of users will be asked for.
+        """
+        ...
+
+    def contributions_by(
+        self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
+    ) -> UserSets:
+        """The distinct items of every user, as `contributions` has them, in the groups that `top_by` would keep.
+
+        The engine must have been opened with the columns `by` at the head of those of items, so that an item is a group
+        and an item. No other bound is applied.
         """
         ...
 

@@ -92,6 +92,11 @@ class Query(ABC):
         """How the engine answers it. What the schema of the data does not fit is refused now; no row is read yet."""
 
     @property
+    def of_pairs(self) -> bool:
+        """Is an item a group and an item together? Only where groups are asked for."""
+        return False
+
+    @property
     def ceiling(self) -> ApproxDP:
         """The price of any answer, as one (epsilon, delta)."""
         return self.price.approx

@@ -32,6 +32,7 @@ FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
 LEAST_EPSILON_OF_A_SET = Fraction(3, 10)
 MOST_PER_EPSILON = 30  # k / epsilon up to which a whole set is drawn although delta lets peeling compose
 FEWEST_TO_DISCOVER = 20
+FEWEST_TO_DISCOVER_BY_GROUP, MOST_BY_GROUP = 10, 20  # picks in the groups of a user, and picks / epsilon
 MOST_OF_LIMITED_DOMAIN = 30  # k / epsilon up to which bottom is low enough
 
 OF_GROUPS = ("by", "groups", "max_groups_per_user", "users")
@@ -45,6 +46,7 @@ NO_ORDER = {
     "canonical-set": " A whole set was taken because no order is wanted and k is small enough for epsilon.",
     "peeling": " It was taken because for a whole set k is below 3, or too large for epsilon.",
 }
+LARGE_BY_GROUP = " It was taken because k and the groups of a user are large for epsilon."
 LARGE_K = " It was taken because k is large for epsilon."
 UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with most users."
 
@@ -139,6 +141,11 @@ class TopKQuery(Query):
             from dpselect.queries.top_k_by import groups_of
 
             settle(self, groups=groups_of(self.groups))
+
+    @property
+    def of_pairs(self) -> bool:
+        """Are pairs of group and item found by a union first?"""
+        return self.by is not None and self.plan.of_sets
 
     @property
     def listed_groups(self) -> Domain | None:
@@ -265,17 +272,21 @@ class TopKQuery(Query):
         if domain is not None:
             hint = "groups= lists groups; where='item IN (...)' keeps some items"
             raise ParameterError("domain", "be left out where by is given", came(domain), hint)
-        if method not in (AUTO, LIMITED):
-            raise ParameterError("method", f"be auto or {LIMITED} where by is given", came(method))
-        return plan_by_group(
-            Asked(by=tuple(self.by or ()), groups=self.listed_groups, counts=self.counts, users=self.users),
-            k=self.k,
-            epsilon=epsilon,
-            delta=delta,
-            max_groups_per_user=self.max_groups_per_user or 1,
-            k_bar=self.k_bar,
-            max_items_per_user=self.max_items_per_user,
-        )
+        if method not in (AUTO, LIMITED, DISCOVER):
+            raise ParameterError("method", f"be auto, {LIMITED} or {DISCOVER} where by is given", came(method))
+        asked = Asked(by=tuple(self.by or ()), groups=self.listed_groups, counts=self.counts, users=self.users)
+        terms: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k_bar": self.k_bar}
+        terms |= {"max_groups_per_user": self.max_groups_per_user, "max_items_per_user": self.max_items_per_user}
+        why = ""
+        if method == AUTO and self.k_bar is None and not self.users:
+            picks = parameters.listed("k", self.k) * (self.max_groups_per_user or 1)
+            method = best_by_group(picks, epsilon, delta, self.max_items_per_user)
+            why = LARGE_BY_GROUP if method == DISCOVER else ""
+        if method == DISCOVER:
+            from dpselect.queries.top_k_found_by import plan_found_by_group
+
+            return plan_found_by_group(asked, self.k, **terms, why=why)
+        return plan_by_group(asked, self.k, **terms)
 
     def _near_enough(self, method: str, domain: Domain | None) -> Plan:
         """The plan whose price follows from what was asked of it; of several the one that costs least."""
@@ -423,6 +434,21 @@ def best_unknown_method(k: int, epsilon: Fraction, delta: Fraction, most: int | 
     """
     if k < FEWEST_TO_DISCOVER or k <= MOST_OF_LIMITED_DOMAIN * epsilon:
         return LIMITED
+    return _discovered_if_possible(epsilon, delta, most)
+
+
+def best_by_group(picks: int, epsilon: Fraction, delta: Fraction, most: int | None) -> str:
+    """In every group: limited domain, or discover, by the picks in the groups of a user and the price alone.
+
+    Groups are smaller than all data, so bottom is too high sooner. The limits are measured (benchmarks/README.md,
+    by_group).
+    """
+    if picks < FEWEST_TO_DISCOVER_BY_GROUP or picks <= MOST_BY_GROUP * epsilon:
+        return LIMITED
+    return _discovered_if_possible(epsilon, delta, most)
+
+
+def _discovered_if_possible(epsilon: Fraction, delta: Fraction, most: int | None) -> str:
     from dpselect.queries.top_k_discovery import fits
     from dpselect.queries.union_terms import BOUND_SHARE
 

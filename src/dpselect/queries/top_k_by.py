@@ -191,8 +191,8 @@ def groups_of(given: object) -> Listed | Column:
 
 def plan_by_group(
     asked: Asked,
-    *,
     k: int,
+    *,
     epsilon: Fraction,
     delta: Fraction,
     max_groups_per_user: int,

@@ -32,6 +32,7 @@ from dpselect.queries.union_price import union_price
 from dpselect.queries.union_terms import BOUND_SHARE, BOUNDS, UnionTerms, chosen_method
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, interval
+from dpselect.release.in_groups import in_groups
 from dpselect.release.release import Item, Kind, Release, Statement
 from dpselect.texts.token_stream import TokenStream, level_by_level
 
@@ -53,8 +54,11 @@ class UnionQuery(UnionTerms):
 
     def ready(self, engine: Engine) -> Ready:
         """How the engine answers it, and what accuracy was asked for."""
-        answer, asked = self._ready(engine), self.asked
-        return answer if asked is None else lambda draws, progress: asked.told(answer(draws, progress))
+        answer, asked, by = self._ready(engine), self.asked, self.by
+        if asked is not None:
+            told = answer
+            answer = lambda draws, progress: asked.told(told(draws, progress))  # noqa: E731 - what `ready` returns
+        return answer if by is None else lambda draws, progress: in_groups(answer(draws, progress), tuple(by), plainly)
 
     def _ready(self, engine: Engine) -> Ready:
         """By the items of every user: the tokens of a text, items that stay in the engine, or items in memory."""

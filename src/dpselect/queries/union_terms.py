@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError, came
+from dpselect.keys import key_of, names
 from dpselect.ledger.question import named
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
@@ -66,6 +67,7 @@ class UnionTerms(Query):
     popular: Any = None
     in_engine: bool = False
     users_for: int | None = None
+    by: Sequence[str] | str | None = None
     words: Words | None = None
     most: int | None = field(init=False, repr=False)
     chosen: bool = field(init=False, repr=False)
@@ -77,6 +79,7 @@ class UnionTerms(Query):
         if delta < LEAST_DELTA:
             raise ParameterError("delta", "be at least 1e-100 for a union", "less")
         parameters.flag("counts", self.counts)
+        self._settle_groups()
         if self.words is None and self.shares is not None:
             raise ParameterError("shares", "be left out where the items are no n-grams", "shares")
         parts = level_shares(1 if self.words is None else self.words.longest, self.shares)
@@ -93,6 +96,21 @@ class UnionTerms(Query):
         if parameters.flag("in_engine", self.in_engine):
             self._refuse_what_engines_cannot()
         self._refuse_what_cannot_be_made()
+
+    def _settle_groups(self) -> None:
+        """The columns of groups, where pairs of group and item are meant."""
+        if self.by is None:
+            return
+        for name in ("words", "popular"):
+            if getattr(self, name) is not None:
+                what = "the items are n-grams" if name == "words" else "popular is given"
+                raise ParameterError("by", f"be left out where {what}", "both")
+        settle(self, by=names(key_of("by", self.by)))
+
+    @property
+    def of_pairs(self) -> bool:
+        """Is an item a group and an item together?"""
+        return self.by is not None
 
     def _settle_epsilon(self) -> None:
         """The price that was named, or what follows from the accuracy that was."""
@@ -138,6 +156,7 @@ class UnionTerms(Query):
             "popular": _digest(self.popular) if self.popular else None,
             **({"in_engine": True} if self.in_engine else {}),
             **({} if self.users_for is None else {"users_for": self.users_for}),
+            **({} if self.by is None else {"by": self.by}),
         }
 
     def of(self, rows: Rows) -> Self:

@@ -12,7 +12,6 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.item_columns import cells_of, names_of
 from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
 from dpselect.release.table import HEAD, Leaflet, Table, Tabular
 
@@ -141,8 +140,8 @@ class Release(Tabular):
         Items of several columns have one under the name of each. By group, the columns of groups come first. Where
         items were selected by a weight the counts are sums, and the column is called so.
         """
-        groups, cells = self.groups, cells_of(self.labels, self._names)
-        columns: dict[str, list[object]] = {name: formatting.column(values) for name, values in cells.items()}
+        groups = self.groups
+        columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
         if self._asked:
             return {"q": [float(q) for q in self._asked], **columns}
         if self.ranked:
@@ -194,8 +193,7 @@ class Release(Tabular):
             price = [f"spent: {self.privacy.promise}"]
         else:
             price = [f"promise: {self.privacy.promise}", f"charged: {self.charged.sentence}"]
-        cells = cells_of(self.labels, self._names)
-        names = {name: [formatting.text(value) for value in values] for name, values in cells.items()}
+        names = {name: [formatting.text(value) for value in cells] for name, cells in self._cells.items()}
         return Leaflet(
             table=self._table(names),
             outcome=self._outcome(),
@@ -257,8 +255,17 @@ class Release(Tabular):
         return q if isinstance(q, tuple) else ()
 
     @property
+    def _cells(self) -> dict[str, list[Any]]:
+        """The labels by column, where items have several."""
+        if self._asked or "item" not in self.privacy.parameters:
+            return {"value" if self._asked else "item": self.labels}
+        from dpselect.release.item_columns import cells_of, names_of
+
+        return cells_of(self.labels, names_of(self.privacy.parameters))
+
+    @property
     def _names(self) -> tuple[str, ...]:
-        return ("value",) if self._asked else names_of(self.privacy.parameters)
+        return tuple(self._cells)
 
     @property
     def _ends(self) -> tuple[str, ...]:

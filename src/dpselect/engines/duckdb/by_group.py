@@ -5,7 +5,8 @@ Rows come in as u (user), g (group) and i (item), and are read once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +50,23 @@ class GroupBounds:
         return f"SELECT u, g, i FROM ({rows}) QUALIFY {place} <= {self.items}"
 
 
+def keep(workspace: Workspace, rows: Rows, bounds: GroupBounds, listed: str | None) -> str:
+    """The name of a view of u, g and i that are kept, of rows that are read once; inside guarded work."""
+    pairs, dropped, kept = (workspace.fresh() for _ in range(3))
+    only = "" if listed is None else f" WHERE g IN (SELECT i FROM {listed})"
+    with rows() as source:
+        workspace.rows(f"CREATE TEMP TABLE {pairs} AS SELECT DISTINCT u, g, i FROM {source}{only}")
+    workspace.rows(f"CREATE TEMP TABLE {dropped} AS {bounds.dropped(pairs)}")
+    workspace.rows(f"CREATE TEMP VIEW {kept} AS {bounds.kept(pairs, dropped)}")
+    return kept
+
+
+@contextmanager
+def kept_rows(workspace: Workspace, rows: Rows, bounds: GroupBounds, listed: str | None) -> Iterator[str]:
+    """What `keep` keeps, as what stands after FROM."""
+    yield keep(workspace, rows, bounds, listed)
+
+
 def grouped_counts(
     workspace: Workspace,
     rows: Rows,
@@ -59,12 +77,7 @@ def grouped_counts(
     item_label: Callable[[object], object],
 ) -> GroupedCounts:
     """The `most` items with most users of every group, or of every `listed` one; inside guarded work."""
-    pairs, dropped, kept, top, groups = (workspace.fresh() for _ in range(5))
-    only = "" if listed is None else f" WHERE g IN (SELECT i FROM {listed})"
-    with rows() as source:
-        workspace.rows(f"CREATE TEMP TABLE {pairs} AS SELECT DISTINCT u, g, i FROM {source}{only}")
-    workspace.rows(f"CREATE TEMP TABLE {dropped} AS {bounds.dropped(pairs)}")
-    workspace.rows(f"CREATE TEMP VIEW {kept} AS {bounds.kept(pairs, dropped)}")
+    kept, top, groups = keep(workspace, rows, bounds, listed), workspace.fresh(), workspace.fresh()
     workspace.rows(f"CREATE TEMP TABLE {top} AS {_top(kept, most)}")
     workspace.rows(f"CREATE TEMP TABLE {groups} AS {_groups(top, listed)}")
 

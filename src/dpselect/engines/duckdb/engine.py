@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from dpselect.engines.duckdb.types import (
     plain_type,
     refuse_no_numbers,
 )
-from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.duckdb.workspace import Row, Rows, Workspace, quoted
 from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import ParameterError
@@ -82,7 +83,7 @@ class DuckDBEngine:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
             self._user, self._item, self._split, self._by = names(user), names(item), split, tuple(by)
             self._totals = totals
-            asked = [*named(user, item), *(("by", name) for name in self._by)]
+            asked = [*(("by", name) for name in self._by), *named(user, item)]
             asked += [] if periods is None else [("time", periods.column)]
             asked += [] if totals is None else [("by_weight", totals.column)]
             self._columns, self._types = _schema(self._workspace, self._scan, asked, self._item, condition)
@@ -142,13 +143,15 @@ class DuckDBEngine:
                 self._domains[domain] = keep_items(self._workspace, domain, types, untyped=self._scan.untyped)
             refuse_more(k, self._workspace.fetch(f"SELECT count(*) FROM {self._domains[domain]}")[0][0])
 
-    def check_groups(self, groups: Domain) -> None:
-        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
+    def check_groups(self, groups: Domain) -> Sequence[object]:
+        """Listed groups in their order, refused where they do not fit; they are read here, and only here."""
         from dpselect.engines.duckdb.by_group import keep_groups
 
         assert self._group is not None
         if groups not in self._domains:
             self._domains[groups] = keep_groups(self._workspace, groups, self._group.types, untyped=self._scan.untyped)
+        found = self._workspace.fetch(f"SELECT i FROM {self._domains[groups]} ORDER BY i")
+        return [self._group.label(value) for (value,) in found]
 
     def top_by(
         self,
@@ -172,7 +175,7 @@ class DuckDBEngine:
         def ask() -> GroupedCounts:
             return grouped_counts(
                 self._workspace,
-                lambda: self._scan.rows(self._workspace, self._columns, self._select),
+                self._rows,
                 bounds,
                 rows,
                 listed,
@@ -235,20 +238,32 @@ class DuckDBEngine:
 
     def contributions(self, *, progress: Progress | None = None) -> UserSets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
+        return self._sets(self._rows, progress)
+
+    def contributions_by(
+        self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
+    ) -> UserSets:
+        """The distinct pairs of group and item of every user, in the groups that they keep."""
+        from dpselect.engines.duckdb.by_group import GroupBounds, kept_rows
+
+        bounds = GroupBounds(groups=max_groups_per_user, items=None, key=self._key)
+        if groups is not None:
+            self.check_groups(groups)
+        listed = None if groups is None else self._domains[groups]
+        return self._sets(lambda: kept_rows(self._workspace, self._rows, bounds, listed), progress)
+
+    def _rows(self) -> AbstractContextManager[str]:
+        """The rows that count, read anew."""
+        return self._scan.rows(self._workspace, self._columns, self._select)
+
+    def _sets(self, rows: Rows, progress: Progress | None) -> UserSets:
         from dpselect.engines.duckdb.pairs import user_sets
 
         pairs = self._time is not None and self._time.several
         user_type = STRUCT if pairs else self._keys[0].type
-
-        def ask() -> UserSets:
-            return user_sets(
-                self._workspace,
-                lambda: self._scan.rows(self._workspace, self._columns, self._select),
-                user_type,
-                self._keys[1].label,
-            )
-
-        return self._workspace.guarded(ask, progress=progress)
+        return self._workspace.guarded(
+            lambda: user_sets(self._workspace, rows, user_type, self._keys[1].label), progress=progress
+        )
 
     def pairs(self, *, progress: Progress | None = None) -> DuckDBPairs:
         """The distinct items of every user, kept in the workspace: weights are added up there."""

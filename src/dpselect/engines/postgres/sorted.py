@@ -24,6 +24,8 @@ _decimal = decimals(_WIDTH)
 
 def sorted_text(one: SqlType) -> Sorted:
     """The texts of a type; `label` reads those of dates and times already."""
+    if one.counted == "numeric" and one.duckdb is None:  # of no scale, so that 1.5 may come as 1.50 from elsewhere
+        return Sorted(_NUMERIC.replace("{}", "trim_scale({})"), _numeric)
     return _OWN.get(one.counted) or Sorted(_TEXT, one.label)
 
 

@@ -75,6 +75,7 @@ class SqlEngine:
             self._types = [database.types[name] for name in names(item)]
             self._key, self._most = key, max_items_per_user
             self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and how many
+            self._listed: dict[Domain, Sequence[object]] = {}
             self._texts: sets.Texts | None = None
             if split is not None and not kind.is_text:
                 raise ParameterError("split", "go with an item column of text", f"a column of {kind.name}")
@@ -130,16 +131,17 @@ class SqlEngine:
                 self._domains[domain] = self._put(values, self._types), len(values)
             refuse_more(k, self._domains[domain][1])
 
-    def check_groups(self, groups: Domain) -> None:
-        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
-        assert self._group is not None
-        if groups not in self._domains:
+    def check_groups(self, groups: Domain) -> Sequence[object]:
+        """Listed groups in their order, refused where they do not fit; they are read here, and only here."""
+        if groups not in self._listed:
             with naming("groups"):
                 refuse_width(groups, len(self._by))
                 if not isinstance(groups, (Listed, Column)):
                     raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))
-                values = domain_values(groups, self._by)
-                self._domains[groups] = self._put(values, self._by), len(values)
+                self._listed[groups] = domain_values(groups, self._by)
+            values = self._listed[groups]
+            self._domains[groups] = self._put(values, self._by), len(values)
+        return self._listed[groups]
 
     def top_by(
         self,
@@ -151,19 +153,29 @@ class SqlEngine:
         progress: Progress | None = None,
     ) -> GroupedCounts:
         """The `rows` items with most users of every group, or of listed ones; a user keeps so many groups."""
-        from dpselect.engines.sql.by_group import GroupBounds, grouped_counts, of_groups, question
+        from dpselect.engines.sql.by_group import grouped_counts, question
 
         assert self._group is not None
-        listed, key = None, self._database.secret(self._key)
-        if groups is not None:
-            self.check_groups(groups)
-            listed = self._domains[groups][0]
-        bounds = GroupBounds(
-            groups=max_groups_per_user, items=self._most, keyed=lambda u, x: self._dialect.keyed(key, u, x)
-        )
-        kept = bounds.kept(self._rows if listed is None else of_groups(self._rows, listed))
+        kept = self._kept(max_groups_per_user, groups, self._most)
+        listed = None if groups is None else self._domains[groups][0]
         sql = question(kept, rows, listed, self._group, self._item, users=users)
         return grouped_counts(self._database.rows(sql, progress=progress), self._group, self._item)
+
+    def contributions_by(
+        self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
+    ) -> UserSets:
+        """The distinct pairs of group and item of every user, in the groups that they keep."""
+        return sets.user_sets(self._database, self._kept(max_groups_per_user, groups, None), self._item, progress)
+
+    def _kept(self, most: int, groups: Domain | None, items: int | None) -> str:
+        """The rows u, g and i in the groups that users keep."""
+        from dpselect.engines.sql.by_group import GroupBounds, of_groups
+
+        if groups is not None:
+            self.check_groups(groups)
+        key = self._database.secret(self._key)
+        bounds = GroupBounds(groups=most, items=items, keyed=lambda u, x: self._dialect.keyed(key, u, x))
+        return bounds.kept(self._rows if groups is None else of_groups(self._rows, self._domains[groups][0]))
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""

@@ -125,5 +125,5 @@ def parsed(k: int, groups: int, k_bar: int | None, most: int | None) -> tuple[in
 
 
 def default_k_bar(k: int) -> int:
-    """Ten times k and at least 100: groups are smaller than all data (docs/mechanisms/by-group.md has the measurement)."""
+    """Ten times k and at least 100, since groups are smaller than all data; measured on docs/mechanisms/by-group.md."""
     return max(PER_K * k, LEAST_K_BAR)

@@ -2,9 +2,9 @@
 
 Most groups of a long tail come out empty. Whether the first pick of a group is an item needs one Bernoulli draw of the
 probability W / (W + B): W weighs its items, B bottom and the items of count 0. All groups are drawn at once from an
-upper bound of it that takes one number of each group; the few that succeed are thinned to the exact probability
-(docs/mechanisms/by-group.md). Groups for which the bound is no small one are peeled as they are. Both have the same law, so which
-way a group goes decides how long it takes and nothing else.
+upper bound of it that takes one number of each group; the few that succeed are thinned to the exact probability.
+Groups for which the bound is no small one are peeled as they are. Both have the same law, so which way a group goes
+decides how long it takes and nothing else (docs/mechanisms/by-group.md).
 """
 
 from __future__ import annotations

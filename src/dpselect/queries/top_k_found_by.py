@@ -1,0 +1,179 @@
+"""A top k in every group by discovery: a union of pairs of group and item, then a ranking inside each group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from dpselect import parameters
+from dpselect.accounting.calibration import COUNT_SHARE
+from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.domain import most_items
+from dpselect.draws import Draws
+from dpselect.engines.port import Engine
+from dpselect.errors import ParameterError
+from dpselect.mechanisms import gaps
+from dpselect.mechanisms.top_k.by_group import MOST_GROUPS
+from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
+from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+from dpselect.parameters import Progress
+from dpselect.queries.found import found_by
+from dpselect.queries.query import Ready
+from dpselect.queries.top_k_by import Asked, counts_in
+from dpselect.queries.top_k_discovery import FoundTop, plan_discovery
+from dpselect.queries.top_k_plan import fresh_counts
+from dpselect.queries.union import chosen_bound
+from dpselect.queries.union_terms import bound_chooser
+from dpselect.release import accuracy
+from dpselect.release.accuracy import BETA, NOTHING, Accuracy, whole
+from dpselect.release.groups import Group, Groups
+from dpselect.release.release import Ended, Item, Release, Statement
+
+Values = tuple[object, ...]
+REASON = (
+    "The same is asked in every group, and nobody has to know which groups there are: part of the price finds pairs of "
+    "group and item that enough users share, and the rest ranks the best of each group."
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The items of one group that the union found, and by how many of its picks they are ranked."""
+
+    codes: Int64
+    items: tuple[object, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundTopByGroup(FoundTop):
+    """The best k of the items that a set union of pairs finds in each group: the whole price at any answer."""
+
+    asked: Asked
+    groups: int  # in which one user counts, at most
+
+    def asked_of(self, engine: Engine) -> Ready:
+        """How an engine answers it: by the pairs of every user, in the groups that they keep."""
+        engine.check_sets()
+        listed = self.asked.groups
+        names = [] if listed is None else engine.check_groups(listed)
+        return lambda draws, progress: self._select(
+            engine.contributions_by(self.groups, listed, progress=progress), names, draws, progress
+        )
+
+    def _select(self, sets: UserSets, listed: Sequence[object], draws: Draws, progress: Progress | None) -> Release:
+        """The answer for the pairs of every user; the label of a pair has the values of the group, then the item's."""
+        asked = self.selector
+        mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound), draws))
+        codes = mechanism.union(sets, draws=draws, progress=progress)
+        found = self._by_group(codes, sets.labels(codes))
+        shown = [one if isinstance(one, tuple) else (one,) for one in listed] or list(found)
+        sizes = [len(one.codes) for one in found.values()]
+        each = self._each(mechanism, sizes)
+        counter = NoisyCounts(k=asked.k, epsilon_per_count=each * COUNT_SHARE) if asked.counted else None
+        items: list[Item] = []
+        said = NOTHING
+        for group in filter(found.__contains__, shown):
+            one = found[group]
+            places = {code: place for place, code in enumerate(one.codes.tolist())}
+            ranked = best(asked.k, one.codes, users_of(sets, one.codes), each, draws)
+            told = fresh_counts(counter, users_of(sets, ranked).tolist(), draws)
+            said = told.accuracy
+            items += [
+                Item(one.items[places[code]], rank, *numbers, group)
+                for rank, (code, numbers) in enumerate(zip(ranked.tolist(), told.of, strict=True), 1)
+            ]
+        groups = tuple(self._group(group, len(found[group].codes) if group in found else 0) for group in shown)
+        return Release(
+            items=tuple(items),
+            ended=Ended.FULL if groups and all(group.complete for group in groups) else Ended.DISCOVERED,
+            counted=asked.counted,
+            privacy=self.stated_of(mechanism, sizes, each),
+            secure=draws.secure,
+            accuracy=self._good(mechanism, sizes, each) + said,
+            groups=Groups(self.asked.by, groups),
+        )
+
+    def _by_group(self, codes: Int64, labels: Sequence[object]) -> Mapping[Values, Found]:
+        """The pairs found, group by group; codes are in the order of pairs, so groups are in theirs."""
+        width = len(self.asked.by)
+        members: dict[Values, list[tuple[int, object]]] = {}
+        for code, label in sorted(zip(codes.tolist(), labels, strict=True), key=lambda pair: pair[0]):
+            values = label if isinstance(label, tuple) else (label,)
+            item = values[width] if len(values) == width + 1 else values[width:]
+            members.setdefault(values[:width], []).append((code, item))
+        return {
+            group: Found(np.array([code for code, _ in pairs], dtype=np.int64), tuple(item for _, item in pairs))
+            for group, pairs in members.items()
+        }
+
+    def _each(self, mechanism: DiscoverThenPeel, found: Sequence[int]) -> Fraction:
+        """The epsilon of a pick: the groups with most found items, as many as a user may count in, share what is left.
+
+        How many were found is part of the answer of the union, so the share may rest on it.
+        """
+        largest = sorted(found, reverse=True)[: self.groups]
+        k = self.selector.k
+        made = sum(picks(k, np.arange(items)) for items in largest)
+        return mechanism.epsilon_per_pick(made, sum(min(k, items) for items in largest) if self.selector.counted else 0)
+
+    def _group(self, values: Values, found: int) -> Group:
+        return Group(values, Ended.FULL if found >= self.selector.k else Ended.DISCOVERED)
+
+    def _good(self, mechanism: DiscoverThenPeel, found: Sequence[int], each: Fraction) -> Accuracy:
+        """From how many users on a pair is found, and how good the ranking of a group is."""
+        good = found_by(mechanism.union, mechanism.max_items_per_user)
+        largest = max(found, default=0)
+        if largest <= 1:
+            return good
+        made = picks(self.selector.k, np.arange(largest))
+        gap = gaps.exponential(each, gaps.others(largest), gaps.each(BETA, made))
+        ranked = accuracy.ranking(whole(gap), discovered=True)
+        return good + replace(ranked, sentences=tuple(f"In a group: {said}" for said in ranked.sentences))
+
+    def stated_of(self, mechanism: DiscoverThenPeel, found: Sequence[int], each: Fraction) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        said = self.statement(mechanism, sum(found), each)
+        largest = sorted(found, reverse=True)[: self.groups]
+        used = {**said.parameters, "max_groups_per_user": self.groups, "discovered_by_group": tuple(largest)}
+        sentences = [said.sentences[0], counts_in(self.groups), *said.sentences[1:]]
+        return replace(said, parameters=used, sentences=tuple(sentences))
+
+
+def plan_found_by_group(
+    asked: Asked,
+    k: int,
+    *,
+    epsilon: Fraction,
+    delta: Fraction,
+    max_groups_per_user: int,
+    k_bar: int | None,
+    max_items_per_user: int | None,
+    why: str = "",
+) -> FoundTopByGroup:
+    """Check every parameter."""
+    if asked.users:
+        raise ParameterError("users", "be left out for discover: it counts users of items only", True)
+    groups = parameters.whole("max_groups_per_user", max_groups_per_user, least=1, most=MOST_GROUPS)
+    if asked.groups is not None and (listed := most_items(asked.groups)) is not None:
+        groups = min(groups, listed)
+    plan = plan_discovery(
+        k,
+        epsilon=epsilon,
+        delta=delta,
+        counts=asked.counts,
+        k_bar=k_bar,
+        max_items_per_user=max_items_per_user,
+        why=why,
+    )
+    return FoundTopByGroup(
+        method=plan.method,
+        selector=plan.selector,
+        ready=plan.ready,
+        privacy=plan.privacy,
+        reason=REASON + why,
+        asked=asked,
+        groups=groups,
+    )
