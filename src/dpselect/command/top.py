@@ -48,6 +48,7 @@ def options(command: shared.Group) -> None:
         "--k-bar", type=int, metavar="N", help="look at the N items with most users (default 10 k, at least 1000)"
     )
     shared.domain(command)
+    shared.exclude(command)
     command.add_argument("--counts", action="store_true", help="release noisy numbers of users too; they share epsilon")
     command.add_argument(
         "--method",
@@ -82,6 +83,7 @@ def run(args: argparse.Namespace) -> None:
     }
     given |= {name: getattr(args, name) for name in ("by_weight", "at_most", "weight_unit")}
     given |= {"by": asking.listed(args.by), "groups": asking.listed(args.groups)}
+    given |= {"exclude": asking.excluded(args)}
 
     def ask(progress: Callable[[float | None], None]) -> Release:
         data = asking.dataset_of(args)
