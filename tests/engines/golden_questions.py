@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import patch
@@ -64,6 +65,10 @@ QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], li
      [[]], ["sums bounded of months"]),
     (NUMBERS | {"totals": Totals.of("amount", 5)}, lambda engine: engine.grouped(Listed((1, 5))), [[]],
      ["number sums of a domain"]),
+    (TEXTS | {"by": ("paid",)}, lambda engine: engine.top_by(K_BAR + 1, 1), [[]], ["by group"]),
+    (TEXTS | MONTHS | {"by": ("day", "amount"), "max_items_per_user": 3, "split": " "},
+     lambda engine: engine.top_by(K_BAR + 1, 2, Listed(((datetime.date(2024, 1, 31), 5),)), users=True), [[]],
+     ["by listed groups of months"]),
     (TEXTS, lambda engine: engine.grouped().label(0, 1), [[(5, 2)], [("b",)]], ["groups", "name"]),
     (TEXTS, lambda engine: engine.grouped(Listed(("a", "it's \\", '"\u00e9"'))), [[]], ["domain"]),
     (TEXTS, lambda engine: engine.grouped(Span(-3, 9)).label(0, 1), [[], [(1,)]], ["span", "unseen"]),

@@ -83,7 +83,7 @@ class DuckDBEngine:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
             self._user, self._item, self._split, self._by = names(user), names(item), split, tuple(by)
             self._totals = totals
-            asked = [*(("by", name) for name in self._by), *named(user, item)]
+            asked = named(user, item, self._by)
             asked += [] if periods is None else [("time", periods.column)]
             asked += [] if totals is None else [("by_weight", totals.column)]
             self._columns, self._types = _schema(self._workspace, self._scan, asked, self._item, condition)

@@ -67,9 +67,9 @@ class SqlEngine:
         def needs(names: Sequence[str]) -> Sequence[str]:
             more = [*(condition.needs(names) if condition else ()), *row_periods.known(periods, names)]
             weights = () if totals is None else (totals.column,)
-            return [*more, *_known("by", by, names), *_known("by_weight", weights, names)]
+            return [*more, *_known("by_weight", weights, names)]
 
-        self._database = database = open_database(source, table, user=user, item=item, needs=needs)
+        self._database = database = open_database(source, table, user=user, item=item, needs=needs, by=tuple(by))
         try:
             dialect = database.dialect
             whose, what = (self._key_of(key) for key in (user, item))
