@@ -88,7 +88,7 @@ def test_a_ledger_tells_them_apart(ledger: dps.Ledger) -> None:
     paid = data(budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
     found = [paid.top_k(3, **USUAL, exclude=those) for those in (None, ["bot"], ["spam", "bot"], ["bot", "spam"])]
     assert [release.charged.numbers["repeated"] for release in found] == [False, False, False, True]
-    with dps.PickBudget(epsilon=9, delta="1e-4") as picks:
+    with dps.PickBudget(epsilon=9, delta="1e-4", k_star=2, l_star=2) as picks:
         free = data(budget=picks)
         assert free.top_k(1).labels != free.top_k(1, exclude=["bot", "spam"]).labels
 
