@@ -26,7 +26,15 @@ OURS |= {"dpselect_time", "q"}
 OTHERS = ("price", "tax", "day", "at", "paid")
 CHANGES = (exp.Into, exp.DML, exp.Create, exp.Drop, exp.Command, exp.Set, exp.Pragma, exp.Lock)
 HASHED = {"sums bounded of months"}
-HASHED |= {"top bounded", "top of others bounded", "users_at random", "weigh first", "weigh second", "members", "users_of"}
+HASHED |= {
+    "top bounded",
+    "top of others bounded",
+    "users_at random",
+    "weigh first",
+    "weigh second",
+    "members",
+    "users_of",
+}
 OF_PAIRS = {"left out of pairs", "names of pairs"}
 HASHED |= {f"number {name}" for name in HASHED} | {"number users_at random of months"}
 
