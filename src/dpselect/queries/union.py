@@ -55,10 +55,13 @@ class UnionQuery(UnionTerms):
     def ready(self, engine: Engine) -> Ready:
         """How the engine answers it, and what accuracy was asked for."""
         answer, asked, by = self._without(engine), self.asked, self.by
-        if asked is not None:
-            told = answer
-            answer = lambda draws, progress: asked.told(told(draws, progress))  # noqa: E731 - what `ready` returns
-        return answer if by is None else lambda draws, progress: in_groups(answer(draws, progress), tuple(by), plainly)
+
+        def told(draws: Draws, progress: Progress | None) -> Release:
+            release = answer(draws, progress)
+            release = release if asked is None else asked.told(release)
+            return release if by is None else in_groups(release, tuple(by), plainly)
+
+        return told
 
     def _without(self, engine: Engine) -> Ready:
         """Of all items but those that shall not come back."""
