@@ -32,7 +32,7 @@ BEST = "genre, item FROM (SELECT genre, item, row_number() OVER (PARTITION BY ge
 def films(copies: int) -> tuple[dict[str, Any], dict[str, set[int]]]:
     """Users, films and genres, and the true ten of each."""
     one = duckdb.sql(
-        f"SELECT user, item, g AS genre FROM '{DATA}/ml100k.parquet' JOIN "
+        f"SELECT r.user, item, g AS genre FROM '{DATA}/ml100k.parquet' AS r JOIN "
         f"(SELECT item, unnest(string_split(genres, '|')) AS g FROM '{DATA}/ml100k_items.parquet') USING (item) "
         "WHERE g <> 'unknown'"
     ).fetchnumpy()
@@ -94,8 +94,9 @@ def views(rows: int, users: int, countries: int, pages: int) -> Path:
 
 
 WAYS = {
-    "plain": 'import duckdb; duckdb.sql("SELECT country, page, n FROM (SELECT country, page, count(DISTINCT user) AS n '
-    "FROM '{file}' GROUP BY ALL) QUALIFY row_number() OVER "
+    "plain": 'import duckdb; duckdb.sql("SELECT country, page, n FROM '
+    "(SELECT country, page, count(DISTINCT v.user) AS n "
+    "FROM '{file}' AS v GROUP BY ALL) QUALIFY row_number() OVER "
     '(PARTITION BY country ORDER BY n DESC, page) <= 101").fetchall()',
     "top": "{data}.top_k(10, epsilon=1, by='country', counts=True)",
     "top of 50, discover": "{data}.top_k(50, epsilon=1, by='country', counts=True)",
