@@ -18,7 +18,7 @@ def visits(tmp_path: Path) -> Path:
 
 
 def asked(path: Path, *more: object) -> list[object]:
-    return ["histogram", path, "--user", "visitor", "--item", "month", "--epsilon", 40, *more]
+    return ["histogram", path, "--user", "visitor", "--item", "month", "--epsilon", 400, *more]
 
 
 def test_the_real_command(visits: Path) -> None:
@@ -40,7 +40,9 @@ def test_a_list_comes_in_its_own_order(visits: Path, dpselect: Command) -> None:
 def test_a_public_file_and_a_delta(visits: Path, tmp_path: Path, dpselect: Command) -> None:
     (tmp_path / "months.csv").write_text("name\n" + "".join(f"{n}\n" for n in range(1, 41)), "utf-8")
     listed = ("--domain-from", f"{tmp_path / 'months.csv'}:name")
-    ended = dpselect(*asked(visits, *listed, "--max-items-per-user", 40, "--delta", "1e-6", "--format", "json"))
+    ended = dpselect(
+        *asked(visits, *listed, "--epsilon", 1, "--max-items-per-user", 40, "--delta", "1e-6", "--format", "json")
+    )
     assert ended.status == 0, ended.err
     found = json.loads(ended.out)
     assert len(found["items"]) == 40

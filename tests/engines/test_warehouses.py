@@ -102,6 +102,16 @@ def test_domains_as_in_duckdb(opened, domain):
         assert pairs(found.grouped(domain)) == pairs(right.grouped(domain))
 
 
+@pytest.mark.parametrize("domain", [one for one in DOMAINS.values() if not isinstance(one, Size)], ids=repr)
+def test_all_counts_in_order_and_items_left_out_as_in_duckdb(opened, domain):
+    with judge() as right, opened() as found:
+        assert pairs(found.counts_of(domain)) == pairs(right.counts_of(domain))
+        if not isinstance(domain, Span):
+            for engine in (right, found):
+                engine.leave_out(domain)
+            assert pairs(found.top(99)) == pairs(right.top(99))
+
+
 @pytest.mark.parametrize("item", ["item", "amount"])
 def test_spans_as_in_duckdb(opened, item):
     with judge(NUMBERS, item=item) as right, opened(NUMBERS, item=item) as found:

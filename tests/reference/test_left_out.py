@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
+from dpselect.queries.top_k import TopKQuery
 
 ROWS = {
     "user": [u for u in range(900) for _ in range(3)],
@@ -77,7 +78,6 @@ def test_weights_without_them() -> None:
 
 
 def test_their_price_is_that_of_the_same_question() -> None:
-    from dpselect.queries.top_k import TopKQuery
     from dpselect.queries.union import UnionQuery
 
     for kind in (TopKQuery, UnionQuery):
@@ -88,7 +88,9 @@ def test_a_ledger_tells_them_apart(ledger: dps.Ledger) -> None:
     paid = data(budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
     found = [paid.top_k(3, **USUAL, exclude=those) for those in (None, ["bot"], ["spam", "bot"], ["bot", "spam"])]
     assert [release.charged.numbers["repeated"] for release in found] == [False, False, False, True]
-    with dps.PickBudget(epsilon=9, delta="1e-4") as picks:
+    keys = [TopKQuery(k=1, epsilon_per_pick=1, delta_threshold="1e-6", exclude=those).key for those in (None, ["bot"])]
+    assert keys[0] != keys[1]
+    with dps.PickBudget(epsilon=9, delta="1e-4", k_star=2, l_star=2) as picks:
         free = data(budget=picks)
         assert free.top_k(1).labels != free.top_k(1, exclude=["bot", "spam"]).labels
 
@@ -96,7 +98,6 @@ def test_a_ledger_tells_them_apart(ledger: dps.Ledger) -> None:
 def test_a_public_list_that_may_change_is_asked_anew(tmp_path: Path) -> None:
     """What a frame holds now nobody knows tomorrow: an answer to it is not given again."""
     from dpselect.ledger.question import question
-    from dpselect.queries.top_k import TopKQuery
 
     (tmp_path / "list.csv").write_text("x\nbot\n")
     frame, file = (dps.Column(source, "x") for source in ({"x": ["bot"]}, str(tmp_path / "list.csv")))

@@ -20,10 +20,10 @@ def noise_for_one_item(mechanism: Noisy, counts: Sequence[int], draws: Draws) ->
 
 def noise_used_twice(mechanism: Noisy, counts: Sequence[int], draws: Draws) -> tuple[int, ...]:
     """One draw for all counts: their differences come out as they are."""
-    noise = mechanism.noise(draws)
+    (noise,) = mechanism.noises(draws, 1)
     return tuple(count + noise for count in counts)
 
 
 def no_noise_where_nobody_is(mechanism: Noisy, counts: Sequence[int], draws: Draws) -> tuple[int, ...]:
     """Items without users are told as 0."""
-    return tuple(count + mechanism.noise(draws) if count else 0 for count in counts)
+    return tuple(count + mechanism.noises(draws, 1)[0] if count else 0 for count in counts)

@@ -27,8 +27,8 @@ class HistogramNoise(ABC):
     privacy: Privacy = field(init=False, repr=False)
 
     @abstractmethod
-    def noise(self, draws: Draws) -> int:
-        """The noise of one count."""
+    def noises(self, draws: Draws, n: int) -> list[int]:
+        """The noise of n counts."""
 
     @abstractmethod
     def width(self, beta: float, times: int = 1) -> int:
@@ -36,8 +36,8 @@ class HistogramNoise(ABC):
 
     def __call__(self, counts: npt.ArrayLike, *, draws: Draws | None = None) -> list[int]:
         """The noisy counts, in the order given; the noise can make a small count negative."""
-        draws = secure(draws)
-        return [int(count) + self.noise(draws) for count in whole(counts)]
+        true = whole(counts).tolist()
+        return [count + noise for count, noise in zip(true, self.noises(secure(draws), len(true)), strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,9 +69,9 @@ class HistogramLaplace(HistogramNoise):
         """Noise z has probability in proportion to e^(-rate |z|)."""
         return Fraction(self.epsilon) / self.max_items_per_user
 
-    def noise(self, draws: Draws) -> int:
+    def noises(self, draws: Draws, n: int) -> list[int]:
         """Discrete Laplace noise of this rate."""
-        return draws.laplace(self.rate)
+        return draws.laplaces(self.rate, n)
 
     def width(self, beta: float, times: int = 1) -> int:
         """The error in users that one count, or any of so many, exceeds with probability at most beta."""
@@ -111,9 +111,9 @@ class HistogramGaussian(HistogramNoise):
         """What all counts together promise in zCDP, with no failure beside it."""
         return ZCDP(self.max_items_per_user / (2 * self.variance))
 
-    def noise(self, draws: Draws) -> int:
+    def noises(self, draws: Draws, n: int) -> list[int]:
         """Discrete Gaussian noise of this variance."""
-        return draws.gaussian(self.variance)
+        return draws.gaussians(self.variance, n)
 
     def width(self, beta: float, times: int = 1) -> int:
         """The error in users that one count, or any of so many, exceeds with probability at most beta."""

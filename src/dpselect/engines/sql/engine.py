@@ -145,9 +145,10 @@ class SqlEngine:
             listed = self._put(domain_values(items, types), types)
         if groups:  # the rest of the item goes with the rows, where a weight would
             with_rest = self._rows_with(self._key_of(self._names[groups:]).form)
-            self._rows = questions.without(with_rest, listed, "w", "u, i, g")
+            self._rows = questions.without(with_rest, listed, "u, i, g", own="w")
         else:
-            self._rows = questions.without(self._rows, listed)
+            columns = "u, i" + (", g" if self._by else "") + ("" if self._totals is None else ", w")
+            self._rows = questions.without(self._rows, listed, columns)
 
     def check_groups(self, groups: Domain) -> Sequence[object]:
         """Listed groups in their order, refused where they do not fit; they are read here, and only here."""

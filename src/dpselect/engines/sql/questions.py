@@ -65,7 +65,7 @@ def parts(rows: str, separator: str, dialect: Dialect, *, grouped: bool = False)
     return f"(SELECT u, {'g, ' if grouped else ''}i FROM ({split}) AS s WHERE i <> '')"
 
 
-def without(rows: str, items: str, own: str = "i", columns: str = "*") -> str:
+def without(rows: str, items: str, columns: str, own: str = "i") -> str:
     """The rows of all other items; `own` is the column of what is listed."""
     return f"(SELECT {columns} FROM {rows} AS t WHERE {own} NOT IN (SELECT i FROM {items} AS d))"
 
