@@ -236,6 +236,21 @@ def test_a_union_by_group_keeps_groups_apart_that_python_takes_for_equal(alike):
     assert found.found == (2, 2, 2, 2)
 
 
+def test_other_listed_groups_are_another_question_also_where_a_frame_lists_them(tmp_path):
+    from dpselect.ledger import Ledger
+
+    pq.write_table(pa.table(rows(600)), tmp_path / "rows.parquet")
+    with Ledger.create(tmp_path / "budget.sqlite") as ledger:
+        ledger.data("default", epsilon=10, delta="1e-3")
+        ledger.grant(dps.ledger.Account(dataset="default", analyst="ann"), epsilon=10, delta="1e-3")
+    budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
+    data = dps.Dataset(tmp_path / "rows.parquet", user="user", item="item", budget=budget)
+    for country in ("DE", "FR"):
+        listed = dps.Column(pa.table({"country": [country]}), "country")
+        found = data.top_k(1, epsilon=1, by="country", groups=listed)
+        assert [group.values for group in found.groups.shown] == [(country,)]
+
+
 def test_a_query_as_json(data):
     query = TopKQuery(k=2, epsilon=1, delta="1e-6", by=["country"], groups=["DE", "FR"], users=True)
     said = json.loads(json.dumps(query.to_dict()))

@@ -38,8 +38,7 @@ def question(
     periods: Periods | None = None,
 ) -> Question:
     """The canonical text: keys in order, numbers as exact fractions."""
-    domain = asked.get("domain")
-    known = not isinstance(domain, Column) or is_fixed(domain.source)
+    known = all(is_fixed(one.source) for one in asked.values() if isinstance(one, Column))
     body = {"form": FORM, "verb": verb, "asked": _canonical(asked), "data": _canonical(data)}
     text = json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return Question(text, pinned and known, user, periods)

@@ -59,10 +59,16 @@ class FoundTopByGroup(FoundTop):
         """How an engine answers it: by the pairs of every user, in the groups that they keep."""
         engine.check_sets()
         listed = self.asked.groups
-        names = [] if listed is None else engine.check_groups(listed)
-        return lambda draws, progress: self._select(
-            engine.contributions_by(self.groups, listed, progress=progress), names, draws, progress
-        )
+        if listed is not None:
+            engine.check_groups(listed)
+
+        def answer(draws: Draws, progress: Progress | None) -> Release:
+            names = [] if listed is None else engine.group_names(listed)
+            return self._select(
+                engine.contributions_by(self.groups, listed, progress=progress), names, draws, progress
+            )
+
+        return answer
 
     def _select(self, sets: UserSets, listed: Sequence[object], draws: Draws, progress: Progress | None) -> Release:
         """The answer for the pairs of every user; the label of a pair has the values of the group, then the item's."""
