@@ -165,6 +165,16 @@ def test_listed_groups_have_the_labels_of_those_of_rows(hold):
         assert [label[:-1] for label in found] == [one if isinstance(one, tuple) else (one,) for one in names]
 
 
+def test_no_rows_are_no_groups(hold):
+    none = {"user": ["a"], "item": ["x"], "group": pa.array([None], pa.string())}
+    for rows in (none, {name: pa.array([], pa.string()) for name in ROWS}):
+        held = hold(pa.table(rows))
+        assert top(held, users=True) == ({}, [])
+        assert top(held, users=True, listed=Listed(("p", "q"))) == ({"p": [], "q": []}, [0, 0])
+        with held.engine(by=("group",), item=["group", "item"]) as engine:
+            assert engine.contributions_by(1).size == 0
+
+
 def many(users: int = 300, groups: int = 6, items: int = 5) -> dict[str, np.ndarray]:
     """Every user has every item in every group."""
     number = np.arange(users * groups * items)

@@ -68,7 +68,7 @@ def question(kept: str, most: int, listed: str | None, group: SqlType, item: Sql
 def grouped_counts(found: Sequence[Row], group: SqlType, item: SqlType) -> GroupedCounts:
     """What the question found, group after group."""
     starts = [place for place, row in enumerate(found) if row[3] == 1]
-    ends = [*starts[1:], len(found)]
+    ends = [*starts[1:], len(found)][: len(starts)]  # of no rows there are none
     there = [row for row in found if row[2]]
     sizes = [sum(1 for row in found[a:b] if row[2]) for a, b in zip(starts, ends, strict=True)]
 
