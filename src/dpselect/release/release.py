@@ -80,7 +80,9 @@ class Release(Tabular):
         """How many items there are, of each group by itself that has any where the question was asked by group."""
         if self.groups is None:
             return (len(self.items),)
-        return tuple(Counter(item.group for item in self.items).values())
+        from dpselect.release.groups import told_apart
+
+        return tuple(Counter(told_apart(item.group) for item in self.items).values())
 
     # ---- other forms --------------------------------------------------------------------------------------
 
@@ -214,8 +216,11 @@ class Release(Tabular):
         columns: dict[str, list[Any]] = {**self.to_columns(), **names}
         if self.groups is None:
             return Table(columns, left=() if self._asked else self._names)
+        from dpselect.release.groups import told_apart
+
         of = list(self.groups.to_columns(self.items, self._names))
-        first = [not place or item.group != self.items[place - 1].group for place, item in enumerate(self.items)]
+        each = [told_apart(item.group) for item in self.items]
+        first = [not place or one != each[place - 1] for place, one in enumerate(each)]
         once = [*of, "group_users"] if self.groups.counted else of
         shown = {
             name: [cell if start else "" for cell, start in zip(columns[name], first, strict=True)] for name in once
