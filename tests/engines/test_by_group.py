@@ -154,9 +154,33 @@ def test_pairs_of_group_and_item_in_the_groups_that_are_kept(hold):
     counts = dict(zip(labels, np.bincount(sets.codes, minlength=sets.size).tolist(), strict=True))
     assert counts == {(group, item): count for group, rows in found.items() for item, count in rows}
     with held.engine(by=("group",), item=["group", "item"]) as engine:
-        assert engine.check_groups(Listed((5, 3, 9))) == [3, 5, 9]
+        assert engine.group_names(Listed((5, 3, 9))) == [3, 5, 9]
         sets = engine.contributions_by(6, Listed((5, 3, 9)))
         assert {group for group, _ in sets.labels(np.arange(sets.size))} == {3, 5}
+
+
+def test_listed_groups_have_the_labels_of_those_of_rows(hold):
+    zoned = pa.timestamp("us", tz="UTC")
+    moments = [datetime.datetime(2026, 10, day, tzinfo=datetime.UTC) for day in (1, 2)]
+    rows = {"user": ["a", "b"], "item": ["x", "y"], "moment": pa.array(moments, zoned), "number": [0.5, 2.0]}
+    held = hold(pa.table(rows))
+    for by, listed in ((("moment",), moments), (("moment", "number"), [(moments[0], 0.5), (moments[1], 2.0)])):
+        with held.engine(by=by, item=[*by, "item"]) as engine:
+            sets = engine.contributions_by(2, Listed(tuple(listed)))
+            found = sets.labels(np.arange(sets.size))
+            names = engine.group_names(Listed(tuple(listed)))
+        assert names == listed
+        assert [label[:-1] for label in found] == [one if isinstance(one, tuple) else (one,) for one in names]
+
+
+def test_no_rows_are_no_groups(hold):
+    none = {"user": ["a"], "item": ["x"], "group": pa.array([None], pa.string())}
+    for rows in (none, {name: pa.array([], pa.string()) for name in ROWS}):
+        held = hold(pa.table(rows))
+        assert top(held, users=True) == ({}, [])
+        assert top(held, users=True, listed=Listed(("p", "q"))) == ({"p": [], "q": []}, [0, 0])
+        with held.engine(by=("group",), item=["group", "item"]) as engine:
+            assert engine.contributions_by(1).size == 0
 
 
 def many(users: int = 300, groups: int = 6, items: int = 5) -> dict[str, np.ndarray]:

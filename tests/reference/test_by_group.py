@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -134,6 +135,17 @@ def test_the_method_is_taken_by_public_facts(asked, method):
     assert TopKQuery(by="g", delta="1e-6", **asked).plan.method == method
 
 
+def test_a_picture_has_a_panel_for_each_group(found, data, tmp_path):
+    figure = found.plot(tmp_path / "top.svg")
+    assert [axes.get_title(loc="left") for axes in figure.axes if axes.get_visible()] == ["DE", "FR"]
+    assert [len(axes.patches) for axes in figure.axes if axes.get_visible()] == [2, 2]
+    assert (tmp_path / "top.svg").stat().st_size > 1000
+    pairs = data.top_k(1, epsilon=8, by=["year", "country"], counts=True).plot()
+    assert [axes.get_title(loc="left") for axes in pairs.axes if axes.get_visible()] == ["2020, DE", "2021, FR"]
+    nothing = data.top_k(1, epsilon=8, by="country", groups=["XX"], counts=True)
+    assert nothing.plot().axes
+
+
 def test_columns_of_groups_that_a_table_has_itself():
     given = rows(600)
     given["rank"] = given.pop("country")
@@ -197,6 +209,57 @@ def test_a_ledger_pays_by_the_outcome_and_knows_the_question_again(tmp_path):
     assert again.charged.numbers["epsilon"] == 0
     other = data.top_k(2, epsilon=2, by="country")
     assert other.charged.numbers["epsilon"] > 0
+
+
+@pytest.fixture(scope="module")
+def alike() -> dps.Dataset:
+    """Groups that Python takes for equal: 1 and True, a float and the decimal that it is."""
+    groups = [True, 1, 0.1, Decimal(0.1)]
+    people = range(4000)
+    rows = {
+        "user": np.array(people),
+        "item": np.array([f"{u % 4} {u // 4 % 2}" for u in people], dtype=object),
+        "g": np.array([groups[u % 4] for u in people], dtype=object),
+    }
+    return dps.Dataset(rows, user="user", item="item")
+
+
+@pytest.mark.parametrize("method", ["limited-domain", "discover"])
+def test_groups_that_python_takes_for_equal_are_not_one(alike, method):
+    found = alike.top_k(2, epsilon=40, by="g", max_groups_per_user=4, method=method, users=method != "discover")
+    assert len(found.groups.shown) == 4
+    assert found.found == (2, 2, 2, 2)
+    first = {item.item[0]: repr(item.group) for item in found}
+    assert first == {"0": "(True,)", "1": "(1,)", "2": "(0.1,)", "3": repr((Decimal(0.1),))}
+    assert len({item.item for item in found}) == 8
+    for again in (restored(archived(found)), dps.Release.from_json(found.to_json())):
+        assert again.found == found.found
+        assert again.groups == found.groups
+    if method != "discover":
+        users = dict(zip(found.to_columns()["item"], found.to_columns()["group_users"], strict=True))
+        assert [users[item.item] for item in found] == [one.users for one in found.groups.shown for _ in range(2)]
+        assert TopKQuery(k=2, epsilon=40, by="g", max_groups_per_user=4, method=method).steps(found)[0].times == 8
+
+
+def test_a_union_by_group_keeps_groups_apart_that_python_takes_for_equal(alike):
+    found = alike.union(epsilon=40, by="g", max_items_per_user=1)
+    assert len(found.groups.shown) == 4
+    assert found.found == (2, 2, 2, 2)
+
+
+def test_other_listed_groups_are_another_question_also_where_a_frame_lists_them(tmp_path):
+    from dpselect.ledger import Ledger
+
+    pq.write_table(pa.table(rows(600)), tmp_path / "rows.parquet")
+    with Ledger.create(tmp_path / "budget.sqlite") as ledger:
+        ledger.data("default", epsilon=10, delta="1e-3")
+        ledger.grant(dps.ledger.Account(dataset="default", analyst="ann"), epsilon=10, delta="1e-3")
+    budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
+    data = dps.Dataset(tmp_path / "rows.parquet", user="user", item="item", budget=budget)
+    for country in ("DE", "FR"):
+        listed = dps.Column(pa.table({"country": [country]}), "country")
+        found = data.top_k(1, epsilon=1, by="country", groups=listed)
+        assert [group.values for group in found.groups.shown] == [(country,)]
 
 
 def test_a_query_as_json(data):

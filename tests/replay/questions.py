@@ -52,8 +52,8 @@ class Noticed:
     ours: bool = True  # is a failure one of dpselect's own errors?
 
 
-def notice(made: Made, role: str, sort: str, *, all_questions: bool = True) -> Noticed:
-    """Ask everything of the rows whose column of that role has that sort."""
+def notice(made: Made, role: str, sort: str, *, all_questions: bool = True, few: bool = False) -> Noticed:
+    """Ask everything of the rows whose column of that role has that sort; with `few`, counts and sets of users only."""
     noticed = Noticed()
     printed = io.StringIO()
     with warnings.catch_warnings(record=True) as warned, contextlib.ExitStack() as stack:
@@ -72,7 +72,7 @@ def notice(made: Made, role: str, sort: str, *, all_questions: bool = True) -> N
                     noticed.refused.append(masked(str(error)))
                     continue
                 with engine:
-                    _ask(engine, name, noticed, role)
+                    _ask(engine, name, noticed, role, few=few)
         except Exception as error:  # a failure is what is looked for
             noticed.failed, noticed.ours = masked(f"{type(error).__name__}: {error}"), isinstance(error, DpselectError)
     noticed.said = [printed.getvalue(), *(f"{one.category.__name__}: {one.message}" for one in warned)]
@@ -101,12 +101,14 @@ def _engines(role: str, sort: str, all_questions: bool) -> list[tuple[str, dict[
     return found
 
 
-def _ask(engine: Engine, name: str, noticed: Noticed, role: str) -> None:
+def _ask(engine: Engine, name: str, noticed: Noticed, role: str, *, few: bool) -> None:
     noticed.counts[f"{name} top"] = _top(engine)
     if name != "plain":
         return
-    noticed.counts["groups"] = _groups(engine)
     noticed.sets["sets"] = _sets(engine.contributions())
+    if few:
+        return
+    noticed.counts["groups"] = _groups(engine)
     noticed.counts["weights"] = _weights(engine)
     if role == "item":
         for which in (PerUser.MIN, PerUser.RANDOM):

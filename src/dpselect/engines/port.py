@@ -71,11 +71,12 @@ class Engine(Protocol):
         """
         ...
 
-    def check_groups(self, groups: Domain) -> Sequence[object]:
-        """Listed groups in their order; refused where they do not fit the columns of groups.
+    def check_groups(self, groups: Domain) -> None:
+        """Refuse listed groups that do not fit the columns of groups, before a row is read or anything is paid."""
+        ...
 
-        That is before a row is read and before anything is paid.
-        """
+    def group_names(self, groups: Domain) -> Sequence[object]:
+        """Listed groups in their order, by the labels that those of rows have."""
         ...
 
     def top_by(

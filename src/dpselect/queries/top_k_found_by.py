@@ -29,7 +29,7 @@ from dpselect.queries.union import chosen_bound
 from dpselect.queries.union_terms import bound_chooser
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, NOTHING, Accuracy, whole
-from dpselect.release.groups import Group, Groups
+from dpselect.release.groups import Group, Groups, told_apart
 from dpselect.release.release import Ended, Item, Release, Statement
 
 Values = tuple[object, ...]
@@ -43,6 +43,7 @@ REASON = (
 class Found:
     """The items of one group that the union found, and by how many of its picks they are ranked."""
 
+    group: Values
     codes: Int64
     items: tuple[object, ...]
 
@@ -58,10 +59,14 @@ class FoundTopByGroup(FoundTop):
         """How an engine answers it: by the pairs of every user, in the groups that they keep."""
         engine.check_sets()
         listed = self.asked.groups
-        names = [] if listed is None else engine.check_groups(listed)
-        return lambda draws, progress: self._select(
-            engine.contributions_by(self.groups, listed, progress=progress), names, draws, progress
-        )
+        if listed is not None:
+            engine.check_groups(listed)
+
+        def answer(draws: Draws, progress: Progress | None) -> Release:
+            names = [] if listed is None else engine.group_names(listed)
+            return self._select(engine.contributions_by(self.groups, listed, progress=progress), names, draws, progress)
+
+        return answer
 
     def _select(self, sets: UserSets, listed: Sequence[object], draws: Draws, progress: Progress | None) -> Release:
         """The answer for the pairs of every user; the label of a pair has the values of the group, then the item's."""
@@ -69,23 +74,25 @@ class FoundTopByGroup(FoundTop):
         mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound), draws))
         codes = mechanism.union(sets, draws=draws, progress=progress)
         found = self._by_group(codes, sets.labels(codes))
-        shown = [one if isinstance(one, tuple) else (one,) for one in listed] or list(found)
+        named = [one if isinstance(one, tuple) else (one,) for one in listed]
+        shown = {told_apart(values): values for values in named or (one.group for one in found.values())}
         sizes = [len(one.codes) for one in found.values()]
         each = self._each(mechanism, sizes)
         counter = NoisyCounts(k=asked.k, epsilon_per_count=each * COUNT_SHARE) if asked.counted else None
         items: list[Item] = []
         said = NOTHING
-        for group in filter(found.__contains__, shown):
-            one = found[group]
+        for one in (found[which] for which in shown if which in found):
             places = {code: place for place, code in enumerate(one.codes.tolist())}
             ranked = best(asked.k, one.codes, users_of(sets, one.codes), each, draws)
             told = fresh_counts(counter, users_of(sets, ranked).tolist(), draws)
             said = told.accuracy
             items += [
-                Item(one.items[places[code]], rank, *numbers, group)
+                Item(one.items[places[code]], rank, *numbers, one.group)
                 for rank, (code, numbers) in enumerate(zip(ranked.tolist(), told.of, strict=True), 1)
             ]
-        groups = tuple(self._group(group, len(found[group].codes) if group in found else 0) for group in shown)
+        groups = tuple(
+            self._group(values, len(found[which].codes) if which in found else 0) for which, values in shown.items()
+        )
         return Release(
             items=tuple(items),
             ended=Ended.FULL if groups and all(group.complete for group in groups) else Ended.DISCOVERED,
@@ -96,17 +103,18 @@ class FoundTopByGroup(FoundTop):
             groups=Groups(self.asked.by, groups),
         )
 
-    def _by_group(self, codes: Int64, labels: Sequence[object]) -> Mapping[Values, Found]:
+    def _by_group(self, codes: Int64, labels: Sequence[object]) -> Mapping[object, Found]:
         """The pairs found, group by group; codes are in the order of pairs, so groups are in theirs."""
         width = len(self.asked.by)
-        members: dict[Values, list[tuple[int, object]]] = {}
+        members: dict[object, tuple[Values, list[tuple[int, object]]]] = {}
         for code, label in sorted(zip(codes.tolist(), labels, strict=True), key=lambda pair: pair[0]):
             values = label if isinstance(label, tuple) else (label,)
             item = values[width] if len(values) == width + 1 else values[width:]
-            members.setdefault(values[:width], []).append((code, item))
+            group = values[:width]
+            members.setdefault(told_apart(group), (group, []))[1].append((code, item))
         return {
-            group: Found(np.array([code for code, _ in pairs], dtype=np.int64), tuple(item for _, item in pairs))
-            for group, pairs in members.items()
+            which: Found(group, np.array([code for code, _ in pairs], dtype=np.int64), tuple(item for _, item in pairs))
+            for which, (group, pairs) in members.items()
         }
 
     def _each(self, mechanism: DiscoverThenPeel, found: Sequence[int]) -> Fraction:

@@ -56,12 +56,12 @@ class UnionQuery(UnionTerms):
         """How the engine answers it, and what accuracy was asked for."""
         answer, asked, by = self._without(engine), self.asked, self.by
 
-        def told(draws: Draws, progress: Progress | None) -> Release:
-            release = answer(draws, progress)
-            release = release if asked is None else asked.told(release)
-            return release if by is None else in_groups(release, tuple(by), plainly)
+        def said(draws: Draws, progress: Progress | None) -> Release:
+            found = answer(draws, progress)
+            found = found if asked is None else asked.told(found)
+            return found if by is None else in_groups(found, tuple(by), plainly)
 
-        return told
+        return said
 
     def _without(self, engine: Engine) -> Ready:
         """Of all items but those that shall not come back."""

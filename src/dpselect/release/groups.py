@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from dpselect.release import formatting, typed
 from dpselect.release.formatting import Json
 from dpselect.release.statement import Ended, Item
 
+T = TypeVar("T")
 NAMED = 10  # groups without items that a line names
 OWN = ("rank", "item", "count", "low", "high", "group_users")  # columns of a table that are not the caller's
 
@@ -58,8 +59,15 @@ class Groups:
 
     def users_of(self, items: Sequence[Item]) -> list[object]:
         """The noisy number of users of every item's group."""
-        users = {group.values: group.users for group in self.shown}
-        return [users[item.group] for item in items]
+        users = {told_apart(group.values): group.users for group in self.shown}
+        return [users[told_apart(item.group)] for item in items]
+
+    def panels(self, items: Sequence[Item], of: Sequence[T]) -> dict[str, list[T]]:
+        """What belongs to the items of each group, under the name of the group."""
+        found: dict[str, list[T]] = {}
+        for item, one in zip(items, of, strict=True):
+            found.setdefault(", ".join(map(formatting.text, item.group)), []).append(one)
+        return found
 
     def to_dict(self) -> list[Json]:
         """JSON types only."""
@@ -74,8 +82,8 @@ class Groups:
 
     def outcome(self, items: Sequence[Item]) -> str:
         """Which groups are shown, in a line."""
-        some = {item.group for item in items}
-        without = [group for group in self.shown if group.values not in some]
+        some = {told_apart(item.group) for item in items}
+        without = [group for group in self.shown if told_apart(group.values) not in some]
         shown, empty = len(self.shown), len(without)
         said = f"{shown:,} group{'' if shown == 1 else 's'}"
         short = sum(not group.complete for group in self.shown) - empty
@@ -87,6 +95,11 @@ class Groups:
             between = "; " if len(self.columns) > 1 else ", "
             said += f"{'; ' if short else ', '}{empty:,} without items: {between.join(names)}{more}"
         return said
+
+
+def told_apart(values: Sequence[object]) -> tuple[tuple[type, object], ...]:
+    """What no other group has: Python takes 1 and True for equal, as it does a float and the decimal that it is."""
+    return tuple((type(value), value) for value in values)
 
 
 def exact_group(values: Sequence[object]) -> dict[str, Json]:

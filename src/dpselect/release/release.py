@@ -80,7 +80,9 @@ class Release(Tabular):
         """How many items there are, of each group by itself that has any where the question was asked by group."""
         if self.groups is None:
             return (len(self.items),)
-        return tuple(Counter(item.group for item in self.items).values())
+        from dpselect.release.groups import told_apart
+
+        return tuple(Counter(told_apart(item.group) for item in self.items).values())
 
     # ---- other forms --------------------------------------------------------------------------------------
 
@@ -155,7 +157,10 @@ class Release(Tabular):
         return {**groups.to_columns(self.items, self._names), **columns, **users}
 
     def plot(self, path: Place | None = None) -> Figure:
-        """A bar plot of the noisy counts, a matplotlib figure that a notebook shows; saved where a path is given."""
+        """A bar plot of the noisy counts, a matplotlib figure that a notebook shows; saved where a path is given.
+
+        By group, a small panel for each.
+        """
         from dpselect.release import plots
 
         if not self.counted:
@@ -163,6 +168,9 @@ class Release(Tabular):
                 "counts", "be released for a plot", "a release without", "ask for them with counts=True"
             )
         bars = [plots.Bar(formatting.text(i.item), i.count or 0, i.low, i.high) for i in self.items]
+        if self.groups is not None:
+            panels = self.groups.panels(self.items, bars)
+            return plots.small_multiples(panels, self.privacy.promise, path)
         return plots.bars(bars, self.privacy.promise, path, self.weight)
 
     # ---- for people ---------------------------------------------------------------------------------------
@@ -208,8 +216,11 @@ class Release(Tabular):
         columns: dict[str, list[Any]] = {**self.to_columns(), **names}
         if self.groups is None:
             return Table(columns, left=() if self._asked else self._names)
+        from dpselect.release.groups import told_apart
+
         of = list(self.groups.to_columns(self.items, self._names))
-        first = [not place or item.group != self.items[place - 1].group for place, item in enumerate(self.items)]
+        each = [told_apart(item.group) for item in self.items]
+        first = [not place or one != each[place - 1] for place, one in enumerate(each)]
         once = [*of, "group_users"] if self.groups.counted else of
         shown = {
             name: [cell if start else "" for cell, start in zip(columns[name], first, strict=True)] for name in once

@@ -20,7 +20,7 @@ from dpselect.privacy import Neighbors
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.groups import Groups, exact_group, values_of
+from dpselect.release.groups import Groups, exact_group, told_apart, values_of
 from dpselect.release.groups import parsed as parsed_groups
 from dpselect.release.item_columns import check_labels
 from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
@@ -97,7 +97,9 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
         unit=_text(said["unit"]),
     )
     items = tuple(_item(row, columns, _counted(privacy)) for row in found["items"])
-    if groups is not None and not {item.group for item in items} <= {group.values for group in groups.shown}:
+    if groups is not None and not {told_apart(item.group) for item in items} <= {
+        told_apart(group.values) for group in groups.shown
+    }:
         raise ValueError("an item of a group that is not shown")
     if privacy.epsilon < 0 or not 0 <= privacy.delta < 1:
         raise ValueError("no promise")

@@ -159,13 +159,18 @@ class DuckDBEngine:
         own = together([f"i.k{place}" for place in range(groups, len(self._item))]) if groups else "i"
         self._left_out, self._every_row = f"{own} NOT IN (SELECT i FROM {kept})", False
 
-    def check_groups(self, groups: Domain) -> Sequence[object]:
-        """Listed groups in their order, refused where they do not fit; they are read here, and only here."""
+    def check_groups(self, groups: Domain) -> None:
+        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
         from dpselect.engines.duckdb.by_group import keep_groups
 
         assert self._group is not None
         if groups not in self._domains:
             self._domains[groups] = keep_groups(self._workspace, groups, self._group.types, untyped=self._scan.untyped)
+
+    def group_names(self, groups: Domain) -> Sequence[object]:
+        """Listed groups in their order, by the labels that those of rows have."""
+        assert self._group is not None
+        self.check_groups(groups)
         found = self._workspace.fetch(f"SELECT i FROM {self._domains[groups]} ORDER BY i")
         return [self._group.label(value) for (value,) in found]
 

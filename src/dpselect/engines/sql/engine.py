@@ -77,7 +77,6 @@ class SqlEngine:
             self._types = [database.types[name] for name in names(item)]
             self._key, self._most = key, max_items_per_user
             self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and how many
-            self._listed: dict[Domain, Sequence[object]] = {}
             self._texts: sets.Texts | None = None
             if split is not None and not kind.is_text:
                 raise ParameterError("split", "go with an item column of text", f"a column of {kind.name}")
@@ -150,17 +149,23 @@ class SqlEngine:
             columns = "u, i" + (", g" if self._by else "") + ("" if self._totals is None else ", w")
             self._rows = questions.without(self._rows, listed, columns)
 
-    def check_groups(self, groups: Domain) -> Sequence[object]:
-        """Listed groups in their order, refused where they do not fit; they are read here, and only here."""
-        if groups not in self._listed:
+    def check_groups(self, groups: Domain) -> None:
+        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
+        if groups not in self._domains:
             with naming("groups"):
                 refuse_width(groups, len(self._by))
                 if not isinstance(groups, (Listed, Column)):
                     raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))
-                self._listed[groups] = domain_values(groups, self._by)
-            values = self._listed[groups]
-            self._domains[groups] = self._put(values, self._by), len(values)
-        return self._listed[groups]
+                values = domain_values(groups, self._by)
+                self._domains[groups] = self._put(values, self._by), len(values)
+
+    def group_names(self, groups: Domain) -> Sequence[object]:
+        """Listed groups in their order, by the labels that those of rows have."""
+        group = self._group
+        assert group is not None
+        self.check_groups(groups)
+        named = f"SELECT {group.named} AS name, i FROM {self._domains[groups][0]} AS l ORDER BY i"
+        return [group.label(row[0]) for row in self._database.rows(named)]
 
     def top_by(
         self,
