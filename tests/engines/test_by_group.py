@@ -69,14 +69,6 @@ def test_counts_are_those_of_plain_python(hold):
         assert top(held, most)[0] == {group: rows[:most] for group, rows in everything.items()}
 
 
-def test_no_rows_are_no_groups(hold):
-    held = hold(pa.table(ROWS))
-    assert top(held, where="item = 'nothing'", users=True) == ({}, [])
-    found, users = top(held, where="item = 'nothing'", listed=Listed((2.5, 1.0)), users=True)
-    assert found == {1.0: [], 2.5: []}
-    assert users == [0, 0]
-
-
 def test_listed_groups_are_there_and_no_others(hold):
     held = hold(pa.table(ROWS))
     everything = counted(ROWS)
