@@ -203,7 +203,7 @@ def test_a_ledger_pays_by_the_outcome_and_knows_the_question_again(tmp_path):
 @pytest.fixture(scope="module")
 def alike() -> dps.Dataset:
     """Groups that Python takes for equal: 1 and True, a float and the decimal that it is."""
-    groups = [True, 1, 0.1, Decimal(0.1)]
+    groups = [True, 1, 0.1, Decimal.from_float(0.1)]
     people = range(4000)
     rows = {
         "user": np.array(people),
@@ -219,7 +219,7 @@ def test_groups_that_python_takes_for_equal_are_not_one(alike, method):
     assert len(found.groups.shown) == 4
     assert found.found == (2, 2, 2, 2)
     first = {item.item[0]: repr(item.group) for item in found}
-    assert first == {"0": "(True,)", "1": "(1,)", "2": "(0.1,)", "3": repr((Decimal(0.1),))}
+    assert first == {"0": "(True,)", "1": "(1,)", "2": "(0.1,)", "3": repr((Decimal.from_float(0.1),))}
     assert len({item.item for item in found}) == 8
     for again in (restored(archived(found)), dps.Release.from_json(found.to_json())):
         assert again.found == found.found

@@ -64,9 +64,7 @@ class FoundTopByGroup(FoundTop):
 
         def answer(draws: Draws, progress: Progress | None) -> Release:
             names = [] if listed is None else engine.group_names(listed)
-            return self._select(
-                engine.contributions_by(self.groups, listed, progress=progress), names, draws, progress
-            )
+            return self._select(engine.contributions_by(self.groups, listed, progress=progress), names, draws, progress)
 
         return answer
 
