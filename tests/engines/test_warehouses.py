@@ -474,6 +474,7 @@ def test_a_warehouse_is_described():
         ({"types": {"a": "varchar"}}, "types must have one of text, integer"),
         ({"types": {"": "text"}}, "types must have names of columns"),
         ({"dialect": "clickhouse", "types": {"u": "text"}}, "types must have no column called 'u'"),
+        ({"dialect": "clickhouse", "types": {"g": "text"}}, "types must have no column called 'g'"),
         ({"name": " "}, "name must be a text"),
     ):
         with pytest.raises(ParameterError, match=message):

@@ -43,14 +43,15 @@ def of_groups(rows: str, listed: str) -> str:
 def question(kept: str, most: int, listed: str | None, group: SqlType, item: SqlType, *, users: bool) -> str:
     """Group, item and number of users, for the `most` items of every group; then the number of users of the group.
 
-    A listed group without rows has one, of number 0.
+    A listed group without rows has one, of number 0. Its place is 1 also where a join without a match has zeros.
+    No name is given twice in a SELECT: in some databases it is known in all of it.
     """
     counted = f"SELECT g, i, count(*) AS n FROM {kept} AS k GROUP BY g, i"
     placed = f"SELECT g, i, n, row_number() OVER (PARTITION BY g ORDER BY n DESC, i) AS place FROM ({counted}) AS c"
     found = f"SELECT g, i, n, place FROM ({placed}) AS p WHERE place <= {most}"
     if listed is not None:
         found = (
-            f"SELECT l.i AS g, f.i AS i, coalesce(f.n, 0) AS n, coalesce(f.place, 1) AS place "
+            f"SELECT l.i AS g, f.i AS i, coalesce(f.n, 0) AS n, greatest(coalesce(f.place, 1), 1) AS place "
             f"FROM {listed} AS l LEFT JOIN ({found}) AS f ON f.g = l.i"
         )
     if users:
