@@ -304,5 +304,17 @@ def test_within_and_picks_are_refused_by_group(data):
     with pytest.raises(ParameterError, match="within must be left out where by is given"):
         data.top_k(2, within=50, by="country")
     picks = dps.Dataset(rows(60), user="user", item="item", budget=dps.PickBudget(epsilon=1, delta="1e-6"))
-    with pytest.raises(ParameterError, match="epsilon"):
+    with pytest.raises(ParameterError, match="by must be left out where a PickBudget pays"):
         picks.top_k(2, by="country")
+
+
+def test_parts_of_a_text_are_no_pairs_with_a_group():
+    """So limited domain answers there, whatever k is, and what needs pairs is refused."""
+    data = dps.Dataset(pa.table(rows(600)), user="user", item="item", split=" ")
+    found = data.top_k(60, epsilon=8, by="country")
+    assert found.privacy.mechanism == "LimitedDomainByGroup"
+    assert {item.group for item in found} == {("DE",), ("FR",)}
+    with pytest.raises(ParameterError, match="split must be left out where by and method=discover are given"):
+        data.top_k(2, epsilon=1, by="country", method="discover")
+    with pytest.raises(ParameterError, match="by must be left out where split is given"):
+        data.union(epsilon=1, by="country")

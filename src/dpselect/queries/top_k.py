@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
@@ -19,7 +19,7 @@ from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.methods import AUTO
 from dpselect.parameters import Number
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
-from dpselect.queries.query import INNER, Query, Ready, sampled
+from dpselect.queries.query import INNER, Query, Ready, Rows, sampled
 from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
 from dpselect.release.release import Release
 
@@ -132,9 +132,11 @@ class TopKQuery(Query):
             if self.users:
                 raise ParameterError("by", "be given where users is: it is the number of users of a group", "nothing")
             return
-        for name in ("within", "epsilon_per_pick"):
-            if getattr(self, name) is not None:
-                raise ParameterError(name, "be left out where by is given", "both")
+        if self.within is not None:
+            raise ParameterError("within", "be left out where by is given", "both")
+        if self.epsilon_per_pick is not None:
+            hint = "Budget(epsilon=..., delta=...) pays for groups"
+            raise ParameterError("by", "be left out where a PickBudget pays", came(self.by), hint)
         if not self.ranked:
             raise ParameterError("ranked", "be left out where by is given: the items of a group come in order", False)
         most = 1 if self.max_groups_per_user is None else self.max_groups_per_user
@@ -153,6 +155,15 @@ class TopKQuery(Query):
             hint = "leave the items out of the domain"
             raise ParameterError("exclude", "be left out where a domain is given", came(self.exclude), hint)
         settle(self, exclude=left_out(self.exclude))
+
+    def of(self, rows: Rows) -> Self:
+        """The question of a data set; parts of a text are no pairs with a group, so there limited domain is asked."""
+        query = super().of(rows)
+        if rows.split is None or not query.of_pairs:
+            return query
+        if self.method == DISCOVER:
+            raise ParameterError("split", "be left out where by and method=discover are given", came(rows.split))
+        return replace(query, method=LIMITED)
 
     @property
     def of_pairs(self) -> bool:

@@ -177,6 +177,9 @@ class UnionTerms(Query):
         words, most = self.words or rows.words, self.max_items_per_user
         if words != rows.words:
             raise ParameterError("ngrams", "be those of the data", "others")
+        if self.by is not None and rows.split is not None:
+            hint = "give a view or a frame in which each part has a row"
+            raise ParameterError("by", "be left out where split is given", came(self.by), hint)
         most = rows.max_items_per_user if most is None else most
         if words == self.words and most == self.max_items_per_user:
             return self
