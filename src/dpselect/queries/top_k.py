@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
@@ -19,7 +19,7 @@ from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.methods import AUTO
 from dpselect.parameters import Number
 from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
-from dpselect.queries.query import INNER, Query, Ready, sampled
+from dpselect.queries.query import INNER, Query, Ready, Rows, sampled
 from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
 from dpselect.release.release import Release
 
@@ -141,6 +141,15 @@ class TopKQuery(Query):
             from dpselect.queries.top_k_by import groups_of
 
             settle(self, groups=groups_of(self.groups))
+
+    def of(self, rows: Rows) -> Self:
+        """The question of a data set. Where the items are parts of texts nothing is discovered: parts are no pairs."""
+        found = super().of(rows)
+        if rows.split is None or not found.of_pairs:
+            return found
+        if self.method == AUTO:
+            return replace(found, method=LIMITED)
+        raise ParameterError("split", f"be left out for {DISCOVER} where by is given", came(rows.split))
 
     @property
     def of_pairs(self) -> bool:

@@ -161,6 +161,8 @@ class UnionTerms(Query):
 
     def of(self, rows: Rows) -> Self:
         """The question of a data set, whose bound and n-grams are the question's own where it has none."""
+        if self.by is not None and rows.split is not None:
+            raise ParameterError("split", "be left out where by is given", came(rows.split))
         words, most = self.words or rows.words, self.max_items_per_user
         if words != rows.words:
             raise ParameterError("ngrams", "be those of the data", "others")
