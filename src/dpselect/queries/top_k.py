@@ -129,9 +129,10 @@ class TopKQuery(Query):
             if self.users:
                 raise ParameterError("by", "be given where users is: it is the number of users of a group", "nothing")
             return
-        for name in ("within", "epsilon_per_pick"):
-            if getattr(self, name) is not None:
-                raise ParameterError(name, "be left out where by is given", "both")
+        if self.within is not None:
+            raise ParameterError("within", "be left out where by is given", "both")
+        if self.epsilon_per_pick is not None:
+            raise ParameterError("epsilon", "be given where by is: no budget of picks pays for groups", "nothing")
         if not self.ranked:
             raise ParameterError("ranked", "be left out where by is given: the items of a group come in order", False)
         most = 1 if self.max_groups_per_user is None else self.max_groups_per_user
