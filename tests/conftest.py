@@ -37,8 +37,21 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(pace.Pace())
 
 
+KEYS, TOTALS, GROUPS = (f"test_{name}.py::test_" for name in ("keys", "totals", "by_group"))
+RARE_ON_SPARK = (
+    *(f"{KEYS}{name}" for name in ("items_of_several", "users_of_several", "one_row", "domains", "tuples", "what")),
+    *(f"{KEYS}{name}" for name in ("every_user_keeps", "a_filter", "users_of_several_columns_in")),
+    *(f"{TOTALS}{name}" for name in ("sums_and", "types_of", "a_range", "items_without", "users_and", "columns_that")),
+    *(f"{GROUPS}{name}" for name in ("groups_of_other", "a_user_keeps", "items_are", "no_user", "no_rows")),
+    "test_sorted_texts.py::test_decimals",
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests marked `slow` (crowds of processes, a kill at every line) run in CI, or where SLOW=1 asks for them.
+
+    Those of `RARE_ON_SPARK` run on Spark where SLOW=2 asks for them, before a release say: a minute of Spark for each
+    shape of what other engines are asked too would make CI too long. One test of each file stays.
 
     Groups that are slow for the most part come first, then those of many tests, so that no worker begins a long one
     when the others are done.
@@ -47,6 +60,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.skip(reason="slow: runs in CI, and with SLOW=1 ./dev check"))
+    if os.environ.get("SLOW") != "2":
+        for item in items:
+            if "spark" in item.name and any(item.nodeid.startswith(f"tests/engines/{one}") for one in RARE_ON_SPARK):
+                item.add_marker(pytest.mark.skip(reason="rare: runs with SLOW=2 ./dev check --all"))
     slow: dict[str, list[bool]] = {}
     for item in items:
         slow.setdefault(worker_group(item.nodeid), []).append(item.get_closest_marker("slow") is not None)

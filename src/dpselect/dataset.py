@@ -185,6 +185,7 @@ class Dataset:
         groups: object = None,
         max_groups_per_user: int | None = None,
         users: bool = False,
+        exclude: object = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -212,6 +213,7 @@ class Dataset:
         many, chosen at random. Nobody has to know the groups; a group without an item is not shown. `groups` lists
         those that count and are shown in any case. `users=True` adds a noisy number of users of each group that is
         shown (docs/by-group.md).
+        `exclude` lists items that must not come back: their rows do not count at all. Of a domain leave them out.
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -240,6 +242,7 @@ class Dataset:
             groups=groups,
             max_groups_per_user=max_groups_per_user,
             users=users,
+            exclude=exclude,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -257,6 +260,7 @@ class Dataset:
         popular: Sequence[object] | Release | None = None,
         in_engine: bool = False,
         by: Sequence[str] | str | None = None,
+        exclude: object = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -274,7 +278,7 @@ class Dataset:
         of how many users an item is to be found; the price follows (docs/within.md). `by` asks for the items of every
         group, such as every country: for all pairs of group and item that enough users share (docs/by-group.md).
         `in_engine=True` leaves users and their items in the engine, which spills to disk what does not fit into memory
-        (docs/set-union.md).
+        (docs/set-union.md). `exclude` lists items that must not come back: their rows do not count at all.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
         read or is too large for this machine. No data are an outcome: a release without items.
@@ -295,6 +299,7 @@ class Dataset:
             in_engine=in_engine,
             users_for=users_for,
             by=by,
+            exclude=exclude,
             words=self.words,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
@@ -325,6 +330,38 @@ class Dataset:
             domain=domain,
             method=method,
             neighbors=neighbors,
+            max_items_per_user=self.max_items_per_user,
+        )
+        return self._ask(query, fresh=fresh, progress=progress, draws=draws)
+
+    def histogram(
+        self,
+        *,
+        domain: object,
+        epsilon: Number | None = None,
+        share: Number | None = None,
+        delta: Number = 0,
+        fresh: bool = False,
+        progress: Progress | None = None,
+        draws: Draws | None = None,
+    ) -> Release:
+        """How many distinct users have each item of a known domain: all noisy counts at once, in the domain's order.
+
+        Guarantee: (epsilon, delta)-DP for one whole user coming or going. Nothing is paid for choosing items. `domain`
+        is a list, a range or a `Column` of a public source, and items that nobody has are counted too. A user counts
+        for `max_items_per_user` items of it, or for all of them: so many counts share epsilon. With delta > 0 noise
+        that grows with the root of that number is taken where it is nearer, and no delta is spent where it is not.
+        All true counts lie within their intervals at once, 95 times of 100. A count may lie below 0
+        (docs/histogram.md).
+        """
+        from dpselect.queries.histogram import HistogramQuery
+
+        query = self._query(
+            HistogramQuery,
+            epsilon=epsilon,
+            share=share,
+            delta=delta,
+            domain=domain,
             max_items_per_user=self.max_items_per_user,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)

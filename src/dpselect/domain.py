@@ -13,6 +13,7 @@ from dpselect.parameters import MOST_BITS, several, whole
 
 _PLAIN = (bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.time)
 MOST_ITEMS = 2**128  # the longest identifiers in use; every mechanism answers in bounded time up to here
+MOST_COUNTED = 10**6  # items that are shown one by one
 _MUST = "be a list of items, a range, a number of items, or a Column of another source"
 
 
@@ -119,7 +120,9 @@ class Size:
         object.__setattr__(self, "items", whole("domain", self.items, least=1, most=MOST_ITEMS))
 
 
-Domain = Listed | Column | Span | Size
+Known = Listed | Column | Span
+"""A domain whose items have names."""
+Domain = Known | Size
 
 
 def domain_of(value: object) -> Domain:
@@ -152,6 +155,12 @@ def refuse_more(k: int, items: int) -> None:
     """Refuse k items of a domain that has fewer; a domain is public."""
     if k > items:
         raise ParameterError("k", "be at most the number of items in the domain", k)
+
+
+def refuse_many(items: int, most: int | None) -> None:
+    """Refuse a domain of more items than can be shown one by one."""
+    if most is not None and items > most:
+        raise ParameterError("domain", f"have at most {most:,} items where all of them are shown", f"{items:,}")
 
 
 def refuse_width(domain: Domain, columns: int) -> None:

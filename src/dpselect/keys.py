@@ -45,9 +45,10 @@ def names(key: Key) -> tuple[str, ...]:
     return (key,) if isinstance(key, str) else tuple(key)
 
 
-def named(user: Key, item: Key) -> list[tuple[str, str]]:
-    """Each column beside the parameter that names it."""
-    return [("user", name) for name in names(user)] + [("item", name) for name in names(item)]
+def named(user: Key, item: Key, by: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+    """Each column beside the parameter that names it, columns of groups first: those of pairs are items too."""
+    found = [("by", name) for name in by] + [("user", name) for name in names(user)]
+    return found + [("item", name) for name in names(item)]
 
 
 def columns_of(key: Key | None) -> tuple[str, ...] | None:

@@ -79,6 +79,7 @@ class Door:
 NOT_NUMBERS = {"neighbors", "monotonic", "loss", "noise", "popular"}
 USUAL: dict[str, Any] = {
     "epsilon": 1, "delta": Fraction(1, 10**6), "k": 2, "k_bar": 5, "max_items_per_user": 3, "epsilon_per_count": 1,
+    "max_groups_per_user": 2,
     "bounds": (0, 10), "rounds": 3,
 }  # fmt: skip
 TWO_WAYS = {"epsilon_per_pick", "delta_threshold"}  # beside epsilon, or in its place
@@ -179,6 +180,8 @@ def of_verbs() -> Iterator[Door]:
     yield Door("top_k known, by weights", fresh(weights.top_k), noisy, (*caps, "epsilon"))
     yield Door("top_k of a size", fresh(data.top_k), {**known, "domain": 100}, ("domain", "k"))
     yield Door("Dataset.choose", fresh(data.choose), {"epsilon": 1, "domain": [1, 2]}, ("epsilon", "domain"))
+    listed = {"epsilon": 1, "delta": "1e-6", "domain": [1, 2]}
+    yield Door("Dataset.histogram", fresh(data.histogram), listed, ("epsilon", "delta", "domain"))
     yield Door("Dataset.quantile", fresh(data.quantile), ends, ("q", "epsilon", "delta", "step"))
     yield Door(
         "Dataset.union", fresh(data.union), {**usual, "method": "sips"}, ("epsilon", "delta", "max_items_per_user")
@@ -231,6 +234,7 @@ def of_budgets() -> Iterator[Door]:
     yield Door("picks: top_k", asked("top_k"), {"k": 2}, ("k", "k_bar", "domain", "epsilon"))
     yield Door("picks: choose", asked("choose"), {}, ("epsilon", "sensitivity"))
     yield Door("picks: quantile", asked("quantile"), {"bounds": (0, 10)}, ("q", "epsilon", "step"))
+    yield Door("picks: histogram", asked("histogram"), {"domain": [1, 2]}, ("epsilon", "delta", "domain"))
     yield Door("picks: union", asked("union"), {"epsilon": "0.1"}, ("epsilon", "delta", "max_items_per_user"))
     yield Door("PickBudget.what_if", asked("what_if"), {}, ("k",))
 

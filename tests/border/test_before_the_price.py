@@ -40,6 +40,7 @@ def asked(verb: str, paying: dict[str, Any], **wrong: Any) -> object:
         "Dataset.top_k known": lambda **given: data.top_k(1, **{**PRICE, "domain": [1, 2], **given}),
         "Dataset.union": lambda **given: data.union(**{**PRICE, **given}),
         "Dataset.choose": lambda **given: data.choose(**{"epsilon": 1, "domain": [1, 2], **given}),
+        "Dataset.histogram": lambda **given: data.histogram(**{"epsilon": 1, "domain": [1, 2], **given}),
         "Dataset.quantile": lambda **given: data.quantile(**{**ENDS, **given}),
         "Dataset.median": lambda **given: data.median(**{**ENDS, **given}),
     }
@@ -47,13 +48,13 @@ def asked(verb: str, paying: dict[str, Any], **wrong: Any) -> object:
 
 
 EVERY = ("choose", "quantile", "median", "Dataset.top_k", "Dataset.top_k known", "Dataset.union", "Dataset.choose",
-         "Dataset.quantile", "Dataset.median")  # fmt: skip
+         "Dataset.quantile", "Dataset.median", "Dataset.histogram")  # fmt: skip
 WRONG = [
     *((verb, "draws", value) for verb, value in itertools.product(EVERY, NO_DRAWS)),
     *((verb, "progress", value) for verb, value in itertools.product(EVERY[3:], NO_PROGRESS)),
     *((verb, "method", value) for verb, value in itertools.product(("choose", *EVERY[3:7]), NO_NAME)),
     *((verb, "neighbors", value) for verb, value in itertools.product(("choose", "Dataset.choose"), NO_NAME)),
-    *((verb, "per_user", value) for verb, value in itertools.product(EVERY[7:], NO_NAME)),
+    *((verb, "per_user", value) for verb, value in itertools.product(EVERY[7:9], NO_NAME)),
     *((verb, "fresh", value) for verb, value in itertools.product(EVERY, (1, "yes", None))),
 ]
 
@@ -86,12 +87,17 @@ def test_a_part_that_no_mechanism_can_be_made_for_costs_nothing(name: str) -> No
     assert budget.left == 1
 
 
-@pytest.mark.parametrize("verb", ["top_k", "choose", "quantile", "union"])
+@pytest.mark.parametrize("verb", ["top_k", "choose", "histogram", "quantile", "union"])
 @pytest.mark.parametrize(("name", "value"), [("draws", 5), ("progress", 5)])
 def test_a_budget_of_picks_takes_none_for_a_wrong_argument(verb: str, name: str, value: object) -> None:
     budget = dps.PickBudget(epsilon=1, delta="1e-6")
     data = dps.Dataset({key: ROWS[key] for key in ("user", "item")}, user="user", item="item", budget=budget)
-    more = {"choose": {"domain": [1, 2]}, "quantile": {"bounds": (0, 1)}, "union": {"epsilon": "0.01"}}.get(verb, {})
+    more = {
+        "choose": {"domain": [1, 2]},
+        "histogram": {"domain": [1, 2]},
+        "quantile": {"bounds": (0, 1)},
+        "union": {"epsilon": "0.01"},
+    }.get(verb, {})
     before = budget.remaining
     with pytest.raises(dps.ParameterError, match=rf"^{name} must"):
         getattr(data, verb)(**more, **{name: value})

@@ -17,6 +17,7 @@ from dpselect.ledger.report import report
 PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
     "top": (dps.Dataset, dps.Dataset.top_k, dps.Budget.open),
     "choose": (dps.Dataset, dps.Dataset.choose, dps.choose, dps.Budget.open),
+    "histogram": (dps.Dataset, dps.Dataset.histogram, dps.Budget.open),
     "quantile": (dps.Dataset, dps.Dataset.quantile, dps.Budget.open),
     "union": (dps.Dataset, dps.Dataset.union, dps.Budget.open, dps.Text),
     "demo": (write_listening_events,),
@@ -36,7 +37,7 @@ PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
 }
 
 # Options that are no parameters of these, with the reason of each.
-ASKING = {"top", "choose", "quantile", "union"}
+ASKING = {"top", "choose", "histogram", "quantile", "union"}
 PLANS = {"plan top", "plan union"}
 EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "--format": (
@@ -48,8 +49,9 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "--quiet": (ASKING | PLANS | {"demo"}, "in Python nobody hears of progress without progress="),
     "--text": ({"union"}, "item=Text(column)"),
     "--data": ({"ledger grant", "ledger show", "ledger history", "ledger pending", "ledger report"}, "dataset="),
-    "--domain-from": ({"top", "choose"}, "domain=Column(source, column)"),
-    "--domain-range": ({"top", "choose"}, "domain=range(start, stop), with both ends"),
+    "--exclude-from": ({"top", "union"}, "exclude=Column(source, column)"),
+    "--domain-from": ({"top", "choose", "histogram"}, "domain=Column(source, column)"),
+    "--domain-range": ({"top", "choose", "histogram"}, "domain=range(start, stop), with both ends"),
     "--domain-size": ({"top", "choose"}, "domain=a whole number"),
     "--label": ({"choose"}, "scores are a mapping in Python: these are its keys"),
     "--score": ({"choose"}, "and these its values"),

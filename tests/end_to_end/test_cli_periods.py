@@ -38,6 +38,7 @@ VERBS: dict[str, tuple[list[object], list[object]]] = {
     "top": (["--item", "item", "-k", "5"], ["item1", "item2", "item3"]),
     "union": (["--item", "item", "--max-items-per-user", "3"], ["item1", "item2", "item3"]),
     "choose": (["--item", "item", "--domain", "item0,item3,item6"], ["item3"]),
+    "histogram": (["--item", "item", "--domain", "item0,item3"], ["item0", "item3"]),
     "quantile": (
         ["--item", "stars", "--per-user", "min", "--bounds", "0", "2", "--step", "1", "--q", "0.25,0.75"],
         [0, 1],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import patch
@@ -46,6 +47,16 @@ def _weigh(engine: SqlEngine) -> object:
     return pairs.names(), pairs.users(2, KEY), pairs.lengths(4)
 
 
+def _without_some(engine: SqlEngine) -> object:
+    engine.leave_out(Listed(("a", "it's \\")))
+    return engine.top(K_BAR + 1)
+
+
+def _without_some_in_groups(engine: SqlEngine) -> object:
+    engine.leave_out(Listed(("a", "it's \\")))
+    return engine.contributions_by(2).label(0)
+
+
 def _users_at(per_user: PerUser) -> Ask:
     return lambda engine: engine.users_at(GRID, per_user)
 
@@ -64,9 +75,18 @@ QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], li
      [[]], ["sums bounded of months"]),
     (NUMBERS | {"totals": Totals.of("amount", 5)}, lambda engine: engine.grouped(Listed((1, 5))), [[]],
      ["number sums of a domain"]),
+    (TEXTS | {"by": ("paid",)}, lambda engine: engine.top_by(K_BAR + 1, 1), [[]], ["by group"]),
+    (TEXTS | MONTHS | {"by": ("day", "amount"), "max_items_per_user": 3, "split": " "},
+     lambda engine: engine.top_by(K_BAR + 1, 2, Listed(((datetime.date(2024, 1, 31), 5),)), users=True), [[]],
+     ["by listed groups of months"]),
     (TEXTS, lambda engine: engine.grouped().label(0, 1), [[(5, 2)], [("b",)]], ["groups", "name"]),
     (TEXTS, lambda engine: engine.grouped(Listed(("a", "it's \\", '"\u00e9"'))), [[]], ["domain"]),
     (TEXTS, lambda engine: engine.grouped(Span(-3, 9)).label(0, 1), [[], [(1,)]], ["span", "unseen"]),
+    (TEXTS, lambda engine: engine.counts_of(Listed(("b", "a"))), [[]], ["in order"]),
+    (TEXTS, lambda engine: engine.counts_of(Span(-3, 9)), [[]], ["in order of a span"]),
+    (TEXTS | {"max_items_per_user": 3}, _without_some, [[]], ["top of others bounded"]),
+    (TEXTS | {"item": ("day", "item"), "by": ("day",)}, _without_some_in_groups, [[(0,)], [("a",)]],
+     ["left out of pairs", "names of pairs"]),
     (TEXTS, _users_at(PerUser.RANDOM), [[]], ["users_at random"]),
     (TEXTS, _weigh, [[(7, 3)], [("b",)], [(6, 1)], [(2,)], [(1, 2)]],
      ["weigh first", "members", "weigh second", "users_of", "lengths"]),

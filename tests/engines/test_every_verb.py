@@ -71,6 +71,12 @@ VERBS: dict[str, Verb] = {
     "choose of days": lambda held, draws: asked(held, item="day").choose(
         domain=AWKWARD.column("day").to_pylist(), **ONE, method="permute-and-flip", draws=draws
     ),
+    "histogram of a list": lambda held, draws: asked(held, item="text").histogram(
+        domain=LISTED, epsilon=1, draws=draws
+    ),
+    "histogram of a range": lambda held, draws: asked(held, item="whole").histogram(
+        domain=range(-5, 20), epsilon=1, delta="0.01", draws=draws
+    ),
     "quantile, least": lambda held, draws: asked(held, item="whole").quantile(
         [0.2, 0.5, 0.9], **PLACES, per_user="min", draws=draws
     ),

@@ -20,13 +20,22 @@ from sqlglot import exp  # noqa: E402 - sqlglot is optional
 OURS = set("u i n t v w x p a b d f k s r".split()) | {"place", "size", "name", "code", "share", "gap", "entry", "part"}
 OURS |= {"value"}  # what Snowflake's FLATTEN calls it
 OURS |= {"dpselect_time"}
+OURS |= {"g", "l", "c", "e", "m", "item", "users"}  # of groups
 OURS |= {"k0", "k1", "x0", "x1"}  # the columns of items that have several
 OURS |= {"dpselect_time", "q"}
-OURS |= {"g", "c", "e", "m", "l", "item", "users"}  # of groups
 OTHERS = ("price", "tax", "day", "at", "paid")
 CHANGES = (exp.Into, exp.DML, exp.Create, exp.Drop, exp.Command, exp.Set, exp.Pragma, exp.Lock)
 HASHED = {"sums bounded of months"}
-HASHED |= {"top bounded", "users_at random", "weigh first", "weigh second", "members", "users_of"}
+HASHED |= {
+    "top bounded",
+    "top of others bounded",
+    "users_at random",
+    "weigh first",
+    "weigh second",
+    "members",
+    "users_of",
+}
+OF_PAIRS = {"left out of pairs", "names of pairs"}
 HASHED |= {f"number {name}" for name in HASHED} | {"number users_at random of months"}
 
 
@@ -82,10 +91,14 @@ def test_each_is_one_select_of_few_things(dialect):
             used = {"user_id", *(column for column in OTHERS if TYPES[column] == kind)}
         if name.startswith("pair "):
             used = {*PAIRS["user"], *PAIRS["item"]}
+        if name in OF_PAIRS:
+            used |= {"day"}
         if name.startswith("groups "):
             used |= {"visitor", "paid"} if "pair" in name else {"visitor"}
         if name == "top where":
             used |= {"price", "day", "at", "paid"}
+        if name.startswith("by "):
+            used |= {"day", "amount"} if "listed" in name else {"paid"}
         if name.startswith("sums"):
             used |= {"tax"} if "bounded" in name else {"price"}
         used |= {"at"} if "of months" in name else {"day"} if "of a day" in name else set()
@@ -109,15 +122,18 @@ def test_each_has_its_shape(dialect):
             assert sql.endswith(f" ORDER BY n DESC, i LIMIT {K_BAR + 1}") == (name != "number sums of a domain"), name
             assert "GROUP BY u, i" in sql, name
             assert "DISTINCT u" not in sql, name
+        elif name.startswith("by "):
+            assert sql.endswith(" ORDER BY i, place"), name
+            assert f"WHERE place <= {K_BAR + 1}" in sql, name
         elif " top" in f" {name}":
             assert sql.endswith(f" ORDER BY n DESC, i LIMIT {K_BAR + 1}"), name
             assert (distinct in sql) == ("bounded" not in name), name
         else:
-            assert (tree.args.get("limit") is not None) == (name == "coded_pairs"), name
+            assert (tree.args.get("limit") is not None) == (name in ("coded_pairs", "left out of pairs")), name
         if name in HASHED:
             order = FLAVOURS[dialect].dialect.keyed(f"'{KEY.hex()}'", "u", "i")
             assert f"row_number() OVER (PARTITION BY u ORDER BY {order}, i) AS place" in sql, name
-        assert (KEY.hex() in sql) == (name in HASHED), name
+        assert (KEY.hex() in sql) == (name in HASHED | OF_PAIRS or name.startswith("by ")), name
         assert "SELECT DISTINCT u, i FROM" in sql or "sums" in name or name not in HASHED, name
 
 

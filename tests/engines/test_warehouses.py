@@ -29,6 +29,7 @@ from dpselect.texts.tokenizer import Tokenizer
 from tests.engines.golden_questions import GRID, TYPES
 from tests.engines.keyed_rows import PAIRS as TRICKY
 from tests.engines.sources import AWKWARD, Row, counts, user_items
+from tests.engines.test_by_group import told
 from tests.engines.test_conformance import named, pairs
 from tests.engines.test_postgres import CROWD, DOMAINS, NUMBERS
 from tests.engines.test_values import histogram
@@ -101,6 +102,16 @@ def test_domains_as_in_duckdb(opened, domain):
         assert pairs(found.grouped(domain)) == pairs(right.grouped(domain))
 
 
+@pytest.mark.parametrize("domain", [one for one in DOMAINS.values() if not isinstance(one, Size)], ids=repr)
+def test_all_counts_in_order_and_items_left_out_as_in_duckdb(opened, domain):
+    with judge() as right, opened() as found:
+        assert pairs(found.counts_of(domain)) == pairs(right.counts_of(domain))
+        if not isinstance(domain, Span):
+            for engine in (right, found):
+                engine.leave_out(domain)
+            assert pairs(found.top(99)) == pairs(right.top(99))
+
+
 @pytest.mark.parametrize("item", ["item", "amount"])
 def test_spans_as_in_duckdb(opened, item):
     with judge(NUMBERS, item=item) as right, opened(NUMBERS, item=item) as found:
@@ -168,6 +179,20 @@ def test_types_as_in_duckdb(opened, item):
             theirs.sort()
         assert ours == theirs
         assert dict(pairs(found.grouped(listed))) == dict(theirs[:2]) == dict(pairs(right.grouped(listed)))
+
+
+@pytest.mark.parametrize("by", [("paid",), ("day",), ("item", "paid", "day")], ids="+".join)
+def test_counts_by_group_as_in_duckdb(opened, by):
+    with judge(by=by, item="amount") as right, opened(by=by, item="amount") as found:
+        theirs = right.top_by(99, 99)
+        groups = theirs.groups(np.arange(len(theirs.sizes)))
+        assert list(told(found.top_by(99, 99)).items()) == list(told(theirs).items()) != []
+        listed = Listed(tuple(groups[::2]))
+        ours = found.top_by(2, 99, listed, users=True)
+        theirs = right.top_by(2, 99, listed, users=True)
+        assert told(ours) == told(theirs)
+        assert ours.users(np.arange(len(ours.sizes))).tolist() == theirs.users(np.arange(len(ours.sizes))).tolist()
+        assert found.top_by(99, 1).counts.sum() <= right.top_by(99, 99).counts.sum()
 
 
 @pytest.mark.parametrize("dialect", TRANSLATED)

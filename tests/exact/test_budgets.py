@@ -76,24 +76,24 @@ def answers(plan, counts):
 def test_what_an_answer_is_charged_covers_what_it_tells(method, k, k_bar):
     asked = plan(k, k_bar, method=method)
     for left, right in neighbours(high=(6, 9)):
-        assert not overcharged(answers(asked, left), answers(asked, right), lambda o: asked.spent(len(o)))
+        assert not overcharged(answers(asked, left), answers(asked, right), lambda o: asked.spent((len(o),)))
 
 
 def test_a_short_answer_costs_less():
     asked = plan(10, 10, delta="1e-6")
     pick = asked.selector.terms.epsilon_per_pick
-    assert asked.spent(0) == ApproxDP(pick, Fraction(1, 10**6))
-    assert asked.spent(3) == ApproxDP(4 * pick, Fraction(1, 10**6))
-    assert asked.spent(9) == asked.spent(10) == ApproxDP(Fraction(1), Fraction(1, 10**6))
+    assert asked.spent((0,)) == ApproxDP(pick, Fraction(1, 10**6))
+    assert asked.spent((3,)) == ApproxDP(4 * pick, Fraction(1, 10**6))
+    assert asked.spent((9,)) == asked.spent((10,)) == ApproxDP(Fraction(1), Fraction(1, 10**6))
     counted = plan(10, 10, counts=True, delta="1e-6")
-    assert counted.spent(1).epsilon == counted.selector.terms.epsilon_per_pick * Fraction(5, 2)  # 2 picks, 1 count
+    assert counted.spent((1,)).epsilon == counted.selector.terms.epsilon_per_pick * Fraction(5, 2)  # 2 picks, 1 count
 
 
 TWINS = {
     "bottom is free": lambda asked: (
         lambda o: ApproxDP(asked.selector.terms.epsilon_per_pick * len(o), asked.privacy.delta)
     ),
-    "delta is given back": lambda asked: lambda o: ApproxDP(asked.spent(len(o)).epsilon, Fraction(0)),
+    "delta is given back": lambda asked: lambda o: ApproxDP(asked.spent((len(o),)).epsilon, Fraction(0)),
 }
 
 
@@ -142,7 +142,7 @@ def session(terms, counts, ks, charge):
 
 
 def honest(asked, found):
-    return asked.steps(found)
+    return asked.steps((found,))
 
 
 def bottom_free(asked, found):

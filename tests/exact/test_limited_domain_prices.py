@@ -127,7 +127,7 @@ def moment_with_counts(asked, order, touched, steps):
 def test_counts_of_a_short_answer_are_paid_as_well(k, most, order):
     """Two items have users everywhere, so that all that fails is an item that the other side does not name."""
     asked = TopKQuery(k=k, k_bar=2, epsilon=1, delta="0.3", counts=True, max_items_per_user=most).plan
-    found = moment_with_counts(asked, order, most, lambda asked, found: asked.steps(found))
+    found = moment_with_counts(asked, order, most, lambda asked, found: asked.steps((found,)))
     assert 0.5 < found <= 1 + ROUNDING
-    picks_alone = moment_with_counts(asked, order, most, lambda asked, found: asked.steps(found)[:1])
+    picks_alone = moment_with_counts(asked, order, most, lambda asked, found: asked.steps((found,))[:1])
     assert picks_alone > 1.1

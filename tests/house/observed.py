@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import FrameType
 
@@ -37,12 +38,17 @@ class Observer:
             sys.setprofile(None)
 
     def _see(self, frame: FrameType, event: str, _: object) -> None:
-        file = frame.f_code.co_filename
-        if event != "call" or not file.startswith(PACKAGE):
+        if event != "call":
             return
-        path = Path(file).relative_to(ROOT).as_posix()
-        if path not in self._now and not importing(frame):
+        path = ours(frame.f_code.co_filename)
+        if path is not None and path not in self._now and not importing(frame):
             self._now.add(path)
+
+
+@cache
+def ours(file: str) -> str | None:
+    """The path of a file of the package in the checkout; None of any other file. Asked of every call."""
+    return Path(file).relative_to(ROOT).as_posix() if file.startswith(PACKAGE) else None
 
 
 def importing(frame: FrameType | None) -> bool:

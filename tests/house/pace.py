@@ -19,8 +19,8 @@ REFUSED = 3 * USUAL  # a slow machine, and whatever it does beside, must not fai
 
 
 def thorough() -> bool:
-    """Do slow tests run too: in CI, and where SLOW=1 asks for them?"""
-    return os.environ.get("CI") == "true" or os.environ.get("SLOW") == "1"
+    """Do slow tests run too: in CI, and where SLOW=1 or SLOW=2 asks for them?"""
+    return os.environ.get("CI") == "true" or os.environ.get("SLOW") in ("1", "2")
 
 
 def examples(many: int) -> settings:

@@ -55,6 +55,7 @@ def kinds() -> dict[str, Release]:
         "discover": data.top_k(3, **USUAL, counts=True, method="discover"),
         "set": data.top_k(3, **USUAL, **sets, method="canonical-set"),
         "choose": data.choose(domain=domain, epsilon=1),
+        "histogram": data.histogram(domain=domain[::-1], epsilon=1),
         "scores": dps.choose({"x": 0.25, "y": 3}, epsilon=1),
         "union": data.union(**USUAL, counts=True),
         "quantile": numbers.quantile(("0.25", 0.5), bounds=(0, 10), step="0.5", epsilon=5),

@@ -367,6 +367,7 @@ PATTERNS |= {
 
 def main(kind: str, where: str, words: str = "") -> None:
     """Each pattern in a fork of its own, which starts clean."""
+    dps.choose(SCORES, epsilon=1)  # imported once, for all forks
     pick = dps.PickBudget(epsilon=TOTAL, delta=DELTA, k_star=PICKS, l_star=1).terms.epsilon_per_pick
     for number, (name, pattern) in enumerate(PATTERNS.items()):
         if words not in name:

@@ -136,6 +136,17 @@ def test_the_method_is_taken_by_public_facts(asked, method):
     assert TopKQuery(by="g", delta="1e-6", **asked).plan.method == method
 
 
+def test_a_picture_has_a_panel_for_each_group(found, data, tmp_path):
+    figure = found.plot(tmp_path / "top.svg")
+    assert [axes.get_title(loc="left") for axes in figure.axes if axes.get_visible()] == ["DE", "FR"]
+    assert [len(axes.patches) for axes in figure.axes if axes.get_visible()] == [2, 2]
+    assert (tmp_path / "top.svg").stat().st_size > 1000
+    pairs = data.top_k(1, epsilon=8, by=["year", "country"], counts=True).plot()
+    assert [axes.get_title(loc="left") for axes in pairs.axes if axes.get_visible()] == ["2020, DE", "2021, FR"]
+    nothing = data.top_k(1, epsilon=8, by="country", groups=["XX"], counts=True)
+    assert nothing.plot().axes
+
+
 def test_columns_of_groups_that_a_table_has_itself():
     given = rows(600)
     given["rank"] = given.pop("country")

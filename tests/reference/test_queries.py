@@ -14,6 +14,7 @@ import dpselect as dps
 from dpselect.ledger.question import question
 from dpselect.methods import METHODS, Bound, methods
 from dpselect.queries.choose import ChooseQuery
+from dpselect.queries.histogram import HistogramQuery
 from dpselect.queries.quantile import QuantileQuery
 from dpselect.queries.query import VERBS, kind
 from dpselect.queries.top_k import TopKQuery
@@ -36,9 +37,13 @@ QUERIES = [
     UnionQuery(epsilon=1),
     UnionQuery(epsilon=1, max_items_per_user="auto", method="sips", counts=True),
     UnionQuery(epsilon=1, max_items_per_user=3, method="weighted-laplace", in_engine=True),
+    TopKQuery(k=2, epsilon=1, exclude=["a", datetime.date(2024, 5, 1), 7]),
     UnionQuery(epsilon=1, popular=["a", 5]),
+    UnionQuery(epsilon=1, exclude=["a", 5]),
     UnionQuery(epsilon=2, words=Words(Tokenizer("spaces", lower=False), 1, 3), shares=("1/2", "1/4", "1/8")),
     ChooseQuery(epsilon=1, domain=["a", "b"], method="noisy-max", neighbors="replace-one"),
+    HistogramQuery(epsilon=1, domain=["b", 2.5, datetime.date(2024, 5, 1)], max_items_per_user=2),
+    HistogramQuery(epsilon="1/3", delta="1e-9", domain=range(-3, 400)),
     QuantileQuery(epsilon=1, bounds=(0, 9.5), q=(0.25, "1/2"), delta="1e-9", step="0.1", per_user="mean"),
 ]
 
@@ -63,11 +68,13 @@ def test_a_question_from_json_is_answered_as_one_from_python() -> None:
     ("found", "message"),
     [
         ([], "query must be an object with a verb"),
-        ({"k": 3}, "verb must be one of top_k, union, choose, quantile"),
+        ({"k": 3}, "verb must be one of top_k, union, choose, histogram, quantile"),
         ({"verb": "drop"}, "verb must be one of"),
         ({"verb": "top_k", "epsilon": 1, "kk": 3}, "query must hold parameters of top_k, got 'kk'"),
         ({"verb": "union"}, "epsilon must be given for union"),
         ({"verb": "quantile", "epsilon": 1}, "bounds must be given for quantile"),
+        ({"verb": "histogram", "epsilon": 1}, "domain must be given for histogram"),
+        ({"verb": "histogram", "epsilon": 1, "domain": 50}, "domain must say which items there are"),
         ({"verb": "top_k"}, "epsilon must be"),
         ({"verb": "top_k", "epsilon": {"a": 1}}, "epsilon must be a number, a text or a list"),
         ({"verb": "top_k", "epsilon": [1]}, "epsilon must be"),
@@ -197,7 +204,7 @@ def test_a_question_for_scores_is_refused_by_itself_too() -> None:
         OURS[0].of(DATA)
 
 
-@pytest.mark.parametrize("verb", ["top_k", "choose"])
+@pytest.mark.parametrize("verb", ["top_k", "choose", "histogram"])
 @pytest.mark.parametrize("most", ["3", "auto", "", [3], 0, False, -0.0, -5, 2.5, True, float("nan")], ids=repr)
 def test_a_bound_is_a_number_of_items(verb: str, most: object) -> None:
     with pytest.raises(dps.ParameterError, match="max_items_per_user must be a whole number of at least 1"):
@@ -337,6 +344,7 @@ OTHERWISE = {
         "by_weight": "v",
         "at_most": 6,
         "weight_unit": "1/2",
+        "exclude": ["a", 5],
     },
     "union": {
         "epsilon": "1/2",
@@ -348,6 +356,7 @@ OTHERWISE = {
         "in_engine": True,
         "users_for": 50,
         "by": ["g"],
+        "exclude": ["a", 5],
         "shares": OF_THE_DATA,
         "ngrams": OF_THE_DATA,
         "tokenizer": OF_THE_DATA,
@@ -359,6 +368,12 @@ OTHERWISE = {
         "method": "noisy-max",
         "neighbors": "replace-one",
         "max_items_per_user": OF_THE_DATA,
+    },
+    "histogram": {
+        "domain": ["a", "c"],
+        "epsilon": "1/2",
+        "delta": "1e-8",
+        "max_items_per_user": 1,
     },
     "quantile": {
         "q": "1/3",
@@ -374,6 +389,7 @@ USUALLY = {
     "top_k": {"k": 2, "epsilon": 1},
     "union": {"epsilon": 1, "max_items_per_user": 3},
     "choose": {"domain": ["a", "b"], "epsilon": 1},
+    "histogram": {"domain": ["a", "b"], "epsilon": 1},
     "quantile": {"bounds": [0, 9], "epsilon": 1, "step": 1},
 }
 

@@ -78,6 +78,14 @@ def test_a_release_says_what_a_score_is():
     assert "no other has enough weight to tell" in str(none)
 
 
+def test_heights_are_said_without_exponents():
+    said = DATA.top_k(2, epsilon="0.1", delta="1e-6", by_weight="minutes", at_most=60).text
+    plan = TopKQuery(k=2, epsilon="0.1", delta="1e-6", by_weight="minutes", at_most=60).plan
+    height = int(float(f"{plan.selector.height:.4g}"))
+    assert height > 10_000
+    assert f"bottom, which stands {height:,} of minutes above the sum of rank" in " ".join(said.split())
+
+
 def test_names_of_columns_do_not_steer_a_terminal():
     rows = {"user": ROWS["user"], "item": ROWS["item"], "m\x1b[2J": ROWS["minutes"]}
     found = dps.Dataset(rows, user="user", item="item").top_k(2, **SURE, by_weight="m\x1b[2J", at_most=60, counts=True)

@@ -40,6 +40,14 @@ class Cell:
         return LINES_GROUP if self.line is not None else self.odds[0].group
 
     @property
+    def few(self) -> bool:
+        """Is it asked for counts and sets of users alone? Every question reads the same lines, wherever one is odd.
+
+        So all are asked where it stands in the midst of a file that is not compressed.
+        """
+        return self.line is not None and (self.place != "middle" or "gz" in self.kind.name)
+
+    @property
     def row(self) -> str:
         """What is awkward, in words."""
         if self.line is not None:
@@ -86,7 +94,7 @@ class Bench:
     """Runs cells. What everybody else's rows answer is asked once for each kind, sort and role."""
 
     def __init__(self) -> None:
-        self._before: dict[tuple[str, str, str, bool], Noticed] = {}
+        self._before: dict[tuple[str, str, str, bool, bool], Noticed] = {}
 
     def run(self, cell: Cell) -> str | None:
         """What is wrong in a cell; None where the row speaks for nobody else."""
@@ -94,7 +102,7 @@ class Bench:
 
     def before(self, cell: Cell) -> Noticed:
         """What everybody else's rows answer."""
-        known = (cell.kind.name, cell.sort, cell.role, cell.line is not None)
+        known = (cell.kind.name, cell.sort, cell.role, cell.line is not None, cell.few)
         if known not in self._before:
             self._before[known] = _ask(cell, alone=True)
         return self._before[known]
@@ -111,7 +119,7 @@ def _ask(cell: Cell, *, alone: bool) -> Noticed:
         if cell.line is not None:
             line = None if alone else cell.line.line
             made = written(cell.kind.name, str(cell.kind.lines), rows, line, cell.place, folder), None
-            return notice(made, cell.role, cell.sort, all_questions=False)
+            return notice(made, cell.role, cell.sort, all_questions=False, few=cell.few)
         if not alone:
             more = awkward(cell.sort, cell.role, [odd.value for odd in cell.odds], alone=len(cell.odds) == 1)
             rows = joined(rows, more, cell.place)

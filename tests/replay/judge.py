@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.replay.questions import Label, Noticed
+from tests.replay.questions import PAIRED, Label, Noticed
 
 Counts = list[tuple[Label, int]]
 
@@ -40,7 +40,7 @@ def broken(before: Noticed, after: Noticed, allowed: Allowed, *, declared: bool 
         if getattr(before, name) != getattr(after, name):
             return f"what is {name} differs: {getattr(before, name)} and {getattr(after, name)}"
     for name, counts in before.counts.items():
-        found = _counts(counts, after.counts[name], allowed, parts=name.startswith("split"))
+        found = _counts(counts, after.counts[name], allowed, parts=name.startswith(("split", PAIRED)))
         if found:
             return f"{name}: {found}"
         types = {label[0] for label, _ in counts}, {label[0] for label, _ in after.counts[name]}

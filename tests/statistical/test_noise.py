@@ -108,6 +108,34 @@ def test_discrete_laplace(rate):
     )
 
 
+@pytest.mark.parametrize("law_of", ["laplaces", "gaussians"])
+def test_noises_that_are_drawn_together(law_of):
+    """Two of them: each has its law, and they are independent."""
+    draws, one = CertifiedDraws(SystemBits(), secure=True, slack_bits=8), law_of.removesuffix("s")
+    parameter = {"laplaces": Fraction(2, 3), "gaussians": Fraction(3, 2)}[law_of]
+
+    def clipped(z):
+        return max(-2, min(2, z))
+
+    def law_at(x):
+        return floats(law(lambda d: clipped(getattr(d, one)(x))))
+
+    def many():
+        while True:
+            found = list(map(clipped, getattr(draws, law_of)(parameter, 2000)))
+            yield from zip(found[::2], found[1::2], strict=True)
+
+    def pairs_of(single):
+        return {(a, b): p * q for a, p in single.items() for b, q in single.items()}
+
+    right = law_at(parameter)
+    same = {(a, b): right[a] * (a == b) for a in right for b in right}
+    mixed = {pair: 0.8 * p + 0.2 * same[pair] for pair, p in pairs_of(right).items()}
+    wrong = [pairs_of(law_at(parameter * 2)), pairs_of(law_at(parameter * Fraction(2, 3))), mixed]
+    pairs = many()
+    judge(lambda: next(pairs), pairs_of(right), wrong)
+
+
 @pytest.mark.parametrize(
     "variance",
     [Fraction(1, 4), *(pytest.param(variance, marks=pytest.mark.slow) for variance in (Fraction(7, 2), Fraction(30)))],

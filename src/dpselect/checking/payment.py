@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpselect.checking import by_group
+from dpselect.checking import by_group, histograms
 from dpselect.checking.balls import ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.checking.numbers import Parameters
@@ -36,6 +36,7 @@ class Cost:
     added: Fraction
     failure: Fraction
     steps: tuple[Step, ...] | None
+    rho: Fraction | None = None  # of noise whose zCDP is known, and may be charged in place of the steps
 
     @classmethod
     def of(cls, release: Release) -> Cost:
@@ -44,6 +45,10 @@ class Cost:
         whole, delta, name = statement.epsilon, statement.delta, statement.mechanism
         if name == by_group.NAME:
             return cls._by_steps(statement, tuple(by_group.taken(said, release.found)), by_group.failure(said))
+        if name == histograms.LAPLACE:
+            return cls._by_steps(statement, tuple(histograms.steps_of(said)), Fraction(0))
+        if name == histograms.GAUSSIAN:
+            return cls(whole, delta, whole, delta, (Step(Kind.PURE, whole, 1),), histograms.rho_of(said))
         if name not in PICKS:
             kind = Kind.PICK if name == "ExponentialMechanism" else Kind.PURE
             steps = None if name in OWN_CURVE else (Step(kind, whole, 1),)
@@ -69,6 +74,8 @@ class Cost:
             return False
         with precision():
             needed = sum((one.times * renyi_divergence(one, order) for one in self.steps), ball(0))
+            if self.rho is not None:
+                needed = needed.min(ball(order * self.rho))
             return bool(ball(charge.renyi) < needed)
 
 

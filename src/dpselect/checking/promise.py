@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpselect.checking import by_group, picks, tops, unions
+from dpselect.checking import by_group, histograms, picks, tops, unions
 from dpselect.checking.balls import told
 from dpselect.checking.finding import Finding, fails, stated
 from dpselect.checking.numbers import Parameters, UnfitError
@@ -19,7 +19,7 @@ PICKS = {"LimitedDomain", "Peeling", "Quantile", *picks.OF_SETS}
 NOISY = {"LimitedDomainLaplace", "LimitedDomainGaussian"}
 DISCOVERED = "DiscoverThenPeel"
 UNIONS = {"RenyiShaped", *unions.THRESHOLDS}
-COUNTED_BY = ("epsilon_per_count", "epsilon_of_counts", "height")  # what says how counts got their noise
+COUNTED_BY = ("epsilon_per_count", "epsilon_of_counts", "height", "variance")  # what says how counts got their noise
 
 
 def promised(release: Release) -> tuple[Finding, ...]:
@@ -45,6 +45,8 @@ def _findings(release: Release) -> Iterator[Finding]:
         yield picks.composed(name, said, epsilon, delta, statement.bound)
     elif name == by_group.NAME:
         yield by_group.composed(said, epsilon, delta, statement.bound)
+    elif name in histograms.NAMES:
+        yield histograms.composed(name, said, epsilon, delta, statement.bound)
     elif name in NOISY:
         yield tops.noisy(name, said, epsilon, delta)
     elif name == DISCOVERED:
@@ -68,7 +70,7 @@ def _form(release: Release, said: Parameters) -> Iterator[Finding]:
         yield fails("the groups have numbers of users, and nothing says how noisy these are")
     if _has_counts(release) and not any(said.has(one) for one in COUNTED_BY):
         yield fails("the items have counts, and nothing says how noisy these are")
-    most = 1 if name in ONE_DRAW else said.of.get("k")
+    most = 1 if name in ONE_DRAW else said.of.get("items" if name in histograms.NAMES else "k")
     if (
         name not in UNIONS
         and name != "Quantile"

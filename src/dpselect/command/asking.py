@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, naming
 
 if TYPE_CHECKING:
     from dpselect.dataset import Dataset
@@ -82,17 +82,32 @@ def domain_of(args: argparse.Namespace) -> Domain | None:
     """What the four options say about the domain; they exclude each other."""
     from dpselect import domain
 
-    if args.domain is not None:
-        several = args.item is not None and len(args.item) > 1
-        return domain.Listed(_tuples(args.domain) if several else tuple(next(csv.reader([args.domain]), [])))
-    if args.domain_from is not None:
-        source, colon, column = args.domain_from.rpartition(":")
-        if not (source and colon and column):
-            raise ParameterError("--domain-from", "be FILE:COLUMN", args.domain_from)
-        return domain.Column(source, column)
+    if args.domain is not None or args.domain_from is not None:
+        return _listed_or_column(args, "--domain", args.domain, args.domain_from)
     if args.domain_range is not None:
         return domain.Span(*_ends(args.domain_range))
     return None if args.domain_size is None else domain.Size(args.domain_size)
+
+
+def excluded(args: argparse.Namespace) -> Domain | None:
+    """The items that must not come back."""
+    if args.exclude is None and args.exclude_from is None:
+        return None
+    with naming("exclude"):
+        return _listed_or_column(args, "--exclude", args.exclude, args.exclude_from)
+
+
+def _listed_or_column(args: argparse.Namespace, option: str, text: str | None, place: str | None) -> Domain:
+    """Items between commas, or those of a column of a file."""
+    from dpselect import domain
+
+    if text is not None:
+        several = args.item is not None and len(args.item) > 1
+        return domain.Listed(_tuples(option, text) if several else tuple(next(csv.reader([text]), [])))
+    source, colon, column = (place or "").rpartition(":")
+    if not (source and colon and column):
+        raise ParameterError(f"{option}-from", "be FILE:COLUMN", place)
+    return domain.Column(source, column)
 
 
 def listed(text: str | None) -> list[str] | None:
@@ -100,12 +115,12 @@ def listed(text: str | None) -> list[str] | None:
     return None if text is None else next(csv.reader([text], skipinitialspace=True), [])
 
 
-def _tuples(text: str) -> tuple[tuple[object, ...], ...]:
+def _tuples(option: str, text: str) -> tuple[tuple[object, ...], ...]:
     """Items of several columns, as lists in JSON."""
     found = _json_list(text)
     if found is None or not all(isinstance(item, list) for item in found):
         must = "be a list of lists in JSON where items have several columns"
-        raise ParameterError("--domain", must, text, '[["DE", "tea"], ["SE", "milk"]]')
+        raise ParameterError(option, must, text, '[["DE", "tea"], ["SE", "milk"]]')
     return tuple(tuple(item) for item in found if isinstance(item, list))
 
 

@@ -14,6 +14,7 @@ from dpselect.command import shared
 COMMANDS = {
     "top": "the k items that most users share, ranked",
     "choose": "the best of some candidates",
+    "histogram": "how many users have each item of a known domain, all at once",
     "quantile": "the median, or other quantiles, of one value per user",
     "union": "all items that enough users share: a vocabulary, the keys of a GROUP BY, n-grams of a text",
     "demo": "a private top ten of invented data, to see it work",
@@ -31,6 +32,8 @@ examples:
       The ten artists that most users played.
   dpselect choose models.csv --label model --score correct --epsilon 1
       The best of some candidates by a private score.
+  dpselect histogram visits.parquet --user visitor --item month --domain-range 1..12 --epsilon 1
+      The visitors of each month.
   dpselect quantile people.csv --user id --item age --q 0.5 --bounds 0 120 --epsilon 1
       The median of one value per user.
   dpselect union plays.parquet --user user --item artist --epsilon 1

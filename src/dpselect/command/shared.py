@@ -95,10 +95,27 @@ def price(group: Group, near: str | None = None, what: str = "") -> None:
 def domain(command: Group) -> None:
     """Four ways to say which items there can be."""
     group = command.add_mutually_exclusive_group()
-    group.add_argument("--domain", metavar="A,B,C", help="the items that can be chosen, listed")
+    _names(group)
+    group.add_argument("--domain-size", type=int, metavar="N", help="only how many there are")
+
+
+def named_domain(command: Group) -> None:
+    """Three ways to say which items there are."""
+    _names(command.add_mutually_exclusive_group(required=True))
+    command.set_defaults(domain_size=None)
+
+
+def _names(group: Group) -> None:
+    group.add_argument("--domain", metavar="A,B,C", help="the items that there can be, listed")
     group.add_argument("--domain-from", metavar="FILE:COLUMN", help="a public file that lists them")
     group.add_argument("--domain-range", metavar="START..STOP", help="whole numbers, both ends included")
-    group.add_argument("--domain-size", type=int, metavar="N", help="only how many there are")
+
+
+def exclude(command: Group) -> None:
+    """Which items must not come back."""
+    group = command.add_mutually_exclusive_group()
+    group.add_argument("--exclude", metavar="A,B,C", help="items that must not come back: their rows do not count")
+    group.add_argument("--exclude-from", metavar="FILE:COLUMN", help="a public file that lists them")
 
 
 def result(command: Group, forms: Sequence[str] = FORMS) -> None:

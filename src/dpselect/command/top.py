@@ -22,8 +22,6 @@ examples:
       Exactly five of the films listed in another, public file, without any delta.
   dpselect top plays.parquet --user user --item artist -k 10 --epsilon 1 --by country --counts
       The ten artists of every country, at the price of one: a user counts in one country.
-  dpselect top ratings.parquet --user user --item stars -k 2 --epsilon 1 --domain-range 1..5
-      The two most used numbers of stars, one to five.
   dpselect top plays.parquet --user user --item artist --epsilon 1 --time at --period month --during 2026-10
       Of October 2026 alone; the promise is for one user in one month.
   dpselect top plays.parquet --user user --item artist --epsilon 1 --budget budget.sqlite --analyst ann
@@ -32,8 +30,6 @@ examples:
       No artist of the ten has over 50 users fewer than the tenth best, 95 times of 100; that is priced, and said first.
   dpselect top plays.parquet --user user --item artist --epsilon 1 --by-weight minutes --at-most 60 --counts
       The artists with the largest sums of minutes, of which one user gives an artist at most 60; noisy sums.
-  dpselect top app.duckdb --table events --user user_id --item word --max-items-per-user 20 --epsilon 1 --format json
-      A table of a database; of every user at most 20 words, picked at random, which lowers the threshold.
 {shared.TERMS}"""
 
 
@@ -48,6 +44,7 @@ def options(command: shared.Group) -> None:
         "--k-bar", type=int, metavar="N", help="look at the N items with most users (default 10 k, at least 1000)"
     )
     shared.domain(command)
+    shared.exclude(command)
     command.add_argument("--counts", action="store_true", help="release noisy numbers of users too; they share epsilon")
     command.add_argument(
         "--method",
@@ -82,6 +79,7 @@ def run(args: argparse.Namespace) -> None:
     }
     given |= {name: getattr(args, name) for name in ("by_weight", "at_most", "weight_unit")}
     given |= {"by": asking.listed(args.by), "groups": asking.listed(args.groups)}
+    given |= {"exclude": asking.excluded(args)}
 
     def ask(progress: Callable[[float | None], None]) -> Release:
         data = asking.dataset_of(args)

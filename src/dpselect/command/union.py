@@ -74,6 +74,7 @@ def options(command: shared.Group) -> None:
         help="public: items that are likely to be shared, best first, one a line (what stands before a tab; of several "
         "columns a list in JSON); for the greedy methods, of which auto then takes one",
     )
+    shared.exclude(command)
     command.add_argument("--counts", action="store_true", help="noisy numbers of users too, for 1/4 of the price")
     command.add_argument("--by", metavar="COLUMN[,COLUMN]", help="the items of each value of these columns")
     command.add_argument(
@@ -93,6 +94,7 @@ def run(args: argparse.Namespace) -> None:
     given: dict[str, Any] = {"max_items_per_user": most, "method": args.method, "counts": args.counts}
     given |= {"shares": None if args.shares is None else args.shares.split(","), "popular": popular}
     given |= {"in_engine": args.in_engine, "users_for": args.users_for, "by": asking.listed(args.by)}
+    given |= {"exclude": asking.excluded(args)}
 
     def ask(progress: Callable[[float | None], None]) -> Release:
         data = asking.dataset_of(args, text)

@@ -76,6 +76,18 @@ class CertifiedDraws(Core):
 
         return gaussian(self, variance)
 
+    def laplaces(self, rate: Fraction, n: int) -> list[int]:
+        """Draw discrete Laplace noise n times."""
+        from dpselect.draws.many_noises import laplaces
+
+        return laplaces(self, rate, n)
+
+    def gaussians(self, variance: Fraction, n: int) -> list[int]:
+        """Draw discrete Gaussian noise n times."""
+        from dpselect.draws.many_noises import gaussians
+
+        return gaussians(self, variance, n)
+
     def order(self, n: int) -> npt.NDArray[np.int64]:
         """Return 0 .. n - 1 in a uniformly random order."""
         return order(self.source, n)

@@ -151,6 +151,14 @@ class Draws(Protocol):
         """Draw z = ..., -1, 0, 1, ... with probability proportional to e^(-z^2 / (2 variance))."""
         ...
 
+    def laplaces(self, rate: Fraction, n: int) -> list[int]:
+        """Draw n numbers as `laplace` does, independent of each other."""
+        ...
+
+    def gaussians(self, variance: Fraction, n: int) -> list[int]:
+        """Draw n numbers as `gaussian` does, independent of each other."""
+        ...
+
     def order(self, n: int) -> npt.NDArray[np.int64]:
         """Return 0 .. n - 1 in a uniformly random order."""
         ...

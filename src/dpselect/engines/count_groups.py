@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,3 +61,12 @@ class _Names:
         start = self.domain.start
         number = start + member + self.seen_before(start, member) if unseen else int(self.item(place))
         return str(number) if self.text else number
+
+
+def spanned(domain: Span, found: Iterable[Sequence[Any]], *, text: bool) -> Histogram:
+    """All numbers of a span in their order, one group each, from those that some row has and their counts."""
+    counts = np.zeros(domain.stop - domain.start, dtype=np.int64)
+    for number, users in found:
+        counts[int(number) - domain.start] = users
+    numbers = range(domain.start, domain.stop)
+    return Histogram.from_items([str(number) for number in numbers] if text else numbers, counts)

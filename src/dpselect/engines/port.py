@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpselect.aggregates.user_sets import UserSets
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.aggregates.weight_groups import PairsElsewhere
-    from dpselect.domain import Domain
+    from dpselect.domain import Column, Domain, Known, Listed
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
 
@@ -108,12 +108,19 @@ class Engine(Protocol):
         """
         ...
 
-    def check(self, domain: Domain, *, k: int = 1) -> None:
-        """Refuse a domain that does not fit the item column, or has fewer than k items there.
+    def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
+        """Refuse a domain that does not fit the item column, or has fewer than k items there, or more than `most`.
 
         That is before a row is read and before anything is paid.
 
         `grouped` does so too; who reserves a budget in between asks first.
+        """
+        ...
+
+    def leave_out(self, items: Listed | Column) -> None:
+        """From now on the rows of these items do not exist: before any bound, for every question.
+
+        Items that do not fit the item column are refused. No row is read.
         """
         ...
 
@@ -122,6 +129,14 @@ class Engine(Protocol):
 
         `label(group, r)` asks for the r-th item of a group in item order, until the engine is closed. With a
         domain only its items count, and those without a row form the group with count 0.
+        """
+        ...
+
+    def counts_of(self, domain: Known, *, progress: Progress | None = None) -> Histogram:
+        """All items of a domain, those without a row too, one group each, in the domain's own order.
+
+        That of a list is as it was given, that of numbers ascends, and that of a column is the order of items. All
+        names are here when it returns: they are public.
         """
         ...
 

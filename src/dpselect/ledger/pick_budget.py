@@ -103,12 +103,13 @@ class PickBudget(Budget):
             return {"epsilon": epsilon, "delta": query if delta is None else delta}
         if epsilon is not None:
             return parameters.price(epsilon, query if delta is None and needed else delta)
-        nothing = verb == "quantile" and parameters.probability("delta", delta, zero=True) == 0  # what it has by itself
+        own = verb in ("quantile", "histogram")  # which have a delta of 0 by themselves
+        nothing = own and parameters.probability("delta", delta, zero=True) == 0
         if delta is not None and not nothing:
             raise ParameterError("epsilon", "be given where delta is", "nothing")
         if verb == "top_k":
             return {"epsilon_per_pick": pick, "delta_threshold": query}
-        return {"epsilon": pick} if verb == "choose" else {"epsilon_per_pick": pick}
+        return {"epsilon": pick} if verb in ("choose", "histogram") else {"epsilon_per_pick": pick}
 
     def pay(self, asked: Priced, question: Question, ask: Callable[[], Release], *, fresh: bool) -> Release:
         """The answer, paid by the picks it made. The ceiling is taken before `ask`, the rest given back after it."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.choose.noisy_histogram import NoisyHistogram
     from dpselect.mechanisms.choose.permute_and_flip import PermuteAndFlip
     from dpselect.mechanisms.choose.report_noisy_max import ReportNoisyMax
+    from dpselect.mechanisms.histogram import HistogramGaussian, HistogramLaplace
     from dpselect.mechanisms.joint.canonical_set import CanonicalSet
     from dpselect.mechanisms.joint.permute_and_flip import JointPermuteAndFlip
     from dpselect.mechanisms.joint.sequence import JointSequence
@@ -45,6 +46,8 @@ _HOMES = {
     "GammaMechanism": "top_k.gamma",
     "GreedyGeometric": "set_union.greedy",
     "GreedyLaplace": "set_union.greedy",
+    "HistogramGaussian": "histogram",
+    "HistogramLaplace": "histogram",
     "JointPermuteAndFlip": "joint.permute_and_flip",
     "JointSequence": "joint.sequence",
     "JointSet": "joint.set",
@@ -84,6 +87,8 @@ __all__ = [
     "GammaMechanism",
     "GreedyGeometric",
     "GreedyLaplace",
+    "HistogramGaussian",
+    "HistogramLaplace",
     "JointPermuteAndFlip",
     "JointSequence",
     "JointSet",

@@ -39,6 +39,7 @@ VERBS = {
     "top_k": "top_k:TopKQuery",
     "union": "union:UnionQuery",
     "choose": "choose:ChooseQuery",
+    "histogram": "histogram:HistogramQuery",
     "quantile": "quantile:QuantileQuery",
 }
 
@@ -233,7 +234,7 @@ def _plain(name: str, value: object) -> Json:
 
 
 def _parsed(name: str, value: Json) -> object:
-    if name in ("domain", "popular", "groups") and isinstance(value, list):
+    if name in ("domain", "popular", "groups", "exclude") and isinstance(value, list):
         return [_item(name, one) for one in value]
     if name == "domain" and isinstance(value, dict):
         if set(value) != {"start", "stop"}:

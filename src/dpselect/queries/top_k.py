@@ -79,6 +79,7 @@ class TopKQuery(Query):
     groups: object = None
     max_groups_per_user: int | None = None
     users: bool = False
+    exclude: object = None
     epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
     delta_threshold: Number | None = field(default=None, metadata=INNER)
     plan: Plan = field(init=False, repr=False, compare=False)
@@ -89,6 +90,8 @@ class TopKQuery(Query):
         self._settle_groups()
         domain = None if self.domain is None else domain_of(self.domain)
         settle(self, domain=domain)
+        if self.exclude is not None:
+            self._settle_exclude(domain)
         if self.max_items_per_user is not None:
             settle(self, max_items_per_user=parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
         if self.epsilon_per_pick is not None:
@@ -152,6 +155,15 @@ class TopKQuery(Query):
             return replace(found, method=LIMITED)
         raise ParameterError("split", f"be left out for {DISCOVER} where by is given", came(rows.split))
 
+    def _settle_exclude(self, domain: Domain | None) -> None:
+        """The items that shall not come back."""
+        from dpselect.queries.left_out import left_out
+
+        if domain is not None:
+            hint = "leave the items out of the domain"
+            raise ParameterError("exclude", "be left out where a domain is given", came(self.exclude), hint)
+        settle(self, exclude=left_out(self.exclude))
+
     @property
     def of_pairs(self) -> bool:
         """Are pairs of group and item found by a union first?"""
@@ -182,6 +194,7 @@ class TopKQuery(Query):
         if self.epsilon_per_pick is not None:
             of = {"k": self.k, "domain": self.domain, "counts": self.counts, "k_bar": self.plan.k_bar}
             price = {"epsilon_per_pick": self.epsilon_per_pick, "delta_threshold": self.delta_threshold}
+            of |= {} if self.exclude is None else {"exclude": self.exclude}
             return of | price | weights
         return {
             "k": self.k,
@@ -192,14 +205,23 @@ class TopKQuery(Query):
             "k_bar": self.plan.k_bar,
             "method": self.plan.method,
             **({} if self.within is None else {"within": self.within}),
+            **({} if self.exclude is None else {"exclude": self.exclude}),
             **weights,
             **({} if self.by is None else {name: getattr(self, name) for name in OF_GROUPS}),
         }
 
     def ready(self, engine: Engine) -> Ready:
         """How the engine answers it, and what accuracy was asked for."""
-        answer, asked = self._ready(engine), self.asked
+        answer, asked = self._without(engine), self.asked
         return answer if asked is None else lambda draws, progress: asked.told(answer(draws, progress))
+
+    def _without(self, engine: Engine) -> Ready:
+        """Of all items but those that shall not come back."""
+        if self.exclude is None:
+            return self._ready(engine)
+        from dpselect.queries.left_out import without
+
+        return without(self.exclude, engine, self._ready)  # type: ignore[arg-type] # __post_init__ has read it
 
     def _ready(self, engine: Engine) -> Ready:
         """By the items of every user, by those of k_bar + 1 items with most users, or by all of a domain that fits."""

@@ -54,11 +54,22 @@ class UnionQuery(UnionTerms):
 
     def ready(self, engine: Engine) -> Ready:
         """How the engine answers it, and what accuracy was asked for."""
-        answer, asked, by = self._ready(engine), self.asked, self.by
-        if asked is not None:
-            told = answer
-            answer = lambda draws, progress: asked.told(told(draws, progress))  # noqa: E731 - what `ready` returns
-        return answer if by is None else lambda draws, progress: in_groups(answer(draws, progress), tuple(by), plainly)
+        answer, asked, by = self._without(engine), self.asked, self.by
+
+        def said(draws: Draws, progress: Progress | None) -> Release:
+            found = answer(draws, progress)
+            found = found if asked is None else asked.told(found)
+            return found if by is None else in_groups(found, tuple(by), plainly)
+
+        return said
+
+    def _without(self, engine: Engine) -> Ready:
+        """Of all items but those that shall not come back."""
+        if self.exclude is None:
+            return self._ready(engine)
+        from dpselect.queries.left_out import without
+
+        return without(self.exclude, engine, self._ready)  # type: ignore[arg-type] # __post_init__ has read it
 
     def _ready(self, engine: Engine) -> Ready:
         """By the items of every user: the tokens of a text, items that stay in the engine, or items in memory."""

@@ -68,6 +68,7 @@ class UnionTerms(Query):
     in_engine: bool = False
     users_for: int | None = None
     by: Sequence[str] | str | None = None
+    exclude: object = None
     words: Words | None = None
     most: int | None = field(init=False, repr=False)
     chosen: bool = field(init=False, repr=False)
@@ -82,6 +83,8 @@ class UnionTerms(Query):
         self._settle_groups()
         if self.words is None and self.shares is not None:
             raise ParameterError("shares", "be left out where the items are no n-grams", "shares")
+        if self.exclude is not None:
+            self._settle_exclude()
         parts = level_shares(1 if self.words is None else self.words.longest, self.shares)
         method, popular = methods.checked("union", self.method), _popular(self.popular)
         if popular and method == AUTO:
@@ -96,6 +99,15 @@ class UnionTerms(Query):
         if parameters.flag("in_engine", self.in_engine):
             self._refuse_what_engines_cannot()
         self._refuse_what_cannot_be_made()
+
+    def _settle_exclude(self) -> None:
+        """The items that shall not come back."""
+        from dpselect.queries.left_out import left_out
+
+        if self.words is not None:
+            must = "be left out where the items are those of a text"
+            raise ParameterError("exclude", must, came(self.exclude))
+        settle(self, exclude=left_out(self.exclude))
 
     def _settle_groups(self) -> None:
         """The columns of groups, where pairs of group and item are meant."""
@@ -157,6 +169,7 @@ class UnionTerms(Query):
             **({"in_engine": True} if self.in_engine else {}),
             **({} if self.users_for is None else {"users_for": self.users_for}),
             **({} if self.by is None else {"by": self.by}),
+            **({} if self.exclude is None else {"exclude": self.exclude}),
         }
 
     def of(self, rows: Rows) -> Self:

@@ -124,6 +124,16 @@ def counts_together(width: int, most: int | None) -> Accuracy:
     return Accuracy((said,), {"width_of_counts": width})
 
 
+def counts_of_all(width: int, one: int, most: int | None) -> Accuracy:
+    """Of the counts of a whole domain, each with noise of its own."""
+    said = (
+        f"The true numbers of users of all items lie from low to high at once: the count and {width:,} less or "
+        f"more{_of(most)}."
+    )
+    single = f"That of one item, named before the counts are seen, lies within {said_users(one)} of its count."
+    return Accuracy((said, single), {"width_of_counts": width, "width_of_one_count": one})
+
+
 def counts_of_takers(widths: Sequence[int], most: int) -> Accuracy:
     """Of the counts of a union, in which every user counts for a few of their items."""
     width = max(widths)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from dpselect.release import formatting, typed
 from dpselect.release.formatting import Json
 from dpselect.release.statement import Ended, Item
 
+T = TypeVar("T")
 NAMED = 10  # groups without items that a line names
 OWN = ("rank", "item", "count", "low", "high", "group_users")  # columns of a table that are not the caller's
 
@@ -60,6 +61,13 @@ class Groups:
         """The noisy number of users of every item's group."""
         users = {told_apart(group.values): group.users for group in self.shown}
         return [users[told_apart(item.group)] for item in items]
+
+    def panels(self, items: Sequence[Item], of: Sequence[T]) -> dict[str, list[T]]:
+        """What belongs to the items of each group, under the name of the group."""
+        found: dict[str, list[T]] = {}
+        for item, one in zip(items, of, strict=True):
+            found.setdefault(", ".join(map(formatting.text, item.group)), []).append(one)
+        return found
 
     def to_dict(self) -> list[Json]:
         """JSON types only."""

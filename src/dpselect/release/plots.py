@@ -22,6 +22,7 @@ BAR = "#4477aa"
 GREY = "#555555"
 WHISKER = "#1b1b1b"
 LONGEST = 40  # characters of an item beside its bar
+MOST_PANELS, MOST_IN_PANEL = 12, 10
 MOST_BARS = 50  # a picture of more cannot be read, and thousands are too large to draw
 
 
@@ -45,6 +46,18 @@ def bars(items: Sequence[Bar], caption: str, path: str | os.PathLike[str] | None
         caption = f"the first {len(drawn)} of {len(items):,} items; {caption}"
     figure = new_figure((7, 1.3 + 0.32 * max(len(drawn), 1)))
     axes = figure.add_subplot()
+    if draw(axes, drawn):
+        what = "users: noisy counts" if weight is None else f"{shortened(weight)}: noisy sums"
+        said = f"{what}; the true ones lie within the whiskers 95 times of 100"
+        axes.set_xlabel(said, fontsize=9, parse_math=False)
+    axes.set_title(caption, fontsize=8, color=GREY, loc="left", parse_math=False)
+    if path is not None:
+        save(figure, Path(path))
+    return figure
+
+
+def draw(axes: Axes, drawn: Sequence[Bar]) -> bool:
+    """The bars of one panel. Have they whiskers?"""
     places = range(len(drawn))
     axes.barh(places, [bar.count for bar in drawn], color=BAR, height=0.7)
     ends = [(i, bar.low, bar.high) for i, bar in enumerate(drawn) if bar.low is not None and bar.high is not None]
@@ -59,11 +72,26 @@ def bars(items: Sequence[Bar], caption: str, path: str | os.PathLike[str] | None
     names = [f"{rank}  {shortened(bar.label)}" for rank, bar in enumerate(drawn, 1)]
     axes.set_yticks(places, names, parse_math=False)
     clean(axes)
-    if ends:
-        what = "users: noisy counts" if weight is None else f"{shortened(weight)}: noisy sums"
-        said = f"{what}; the true ones lie within the whiskers 95 times of 100"
-        axes.set_xlabel(said, fontsize=9, parse_math=False)
-    axes.set_title(caption, fontsize=8, color=GREY, loc="left", parse_math=False)
+    return bool(ends)
+
+
+def small_multiples(groups: Mapping[str, Sequence[Bar]], caption: str, path: str | os.PathLike[str] | None) -> Figure:
+    """A small panel of bars for each group, on scales of their own; of very many groups or items only the first."""
+    drawn = {name: list(items)[:MOST_IN_PANEL] for name, items in list(groups.items())[:MOST_PANELS]}
+    if len(drawn) < len(groups):
+        caption = f"the first {len(drawn)} of {len(groups):,} groups; {caption}"
+    columns = min(3, max(1, len(drawn)))
+    lines = max(1, -(-len(drawn) // columns))
+    tallest = max(map(len, drawn.values()), default=1)
+    figure = new_figure((4.2 * columns, 0.7 + lines * (0.7 + 0.26 * max(tallest, 1))))
+    panels = figure.subplots(lines, columns, squeeze=False).flatten()
+    for axes, (name, items) in zip(panels, drawn.items(), strict=False):
+        draw(axes, items)
+        axes.set_xlabel("")
+        axes.set_title(shortened(name), fontsize=9, loc="left", parse_math=False)
+    for axes in panels[len(drawn) :]:
+        axes.set_visible(False)
+    figure.suptitle(caption, fontsize=8, color=GREY, x=0.01, ha="left", parse_math=False)
     if path is not None:
         save(figure, Path(path))
     return figure

@@ -157,7 +157,10 @@ class Release(Tabular):
         return {**groups.to_columns(self.items, self._names), **columns, **users}
 
     def plot(self, path: Place | None = None) -> Figure:
-        """A bar plot of the noisy counts, a matplotlib figure that a notebook shows; saved where a path is given."""
+        """A bar plot of the noisy counts, a matplotlib figure that a notebook shows; saved where a path is given.
+
+        By group, a small panel for each.
+        """
         from dpselect.release import plots
 
         if not self.counted:
@@ -165,6 +168,9 @@ class Release(Tabular):
                 "counts", "be released for a plot", "a release without", "ask for them with counts=True"
             )
         bars = [plots.Bar(formatting.text(i.item), i.count or 0, i.low, i.high) for i in self.items]
+        if self.groups is not None:
+            panels = self.groups.panels(self.items, bars)
+            return plots.small_multiples(panels, self.privacy.promise, path)
         return plots.bars(bars, self.privacy.promise, path, self.weight)
 
     # ---- for people ---------------------------------------------------------------------------------------

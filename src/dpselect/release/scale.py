@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect.release import formatting
@@ -34,7 +35,9 @@ class Scale:
         """The same of a height or a scale of noise, in few digits."""
         if self.totals is None:
             return f"{steps:.{digits}g} users"
-        return f"{steps * float(self.totals.unit):.{digits}g} of {formatting.text(self.totals.column)}"
+        few = Fraction(f"{steps * float(self.totals.unit):.{digits}g}")
+        value = f"{int(few):,}" if few.denominator == 1 else formatting.short(few)
+        return f"{value} of {formatting.text(self.totals.column)}"
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -166,6 +166,14 @@ class ExactDraws:
         """Follow 0, 1, -1, 2, -2, ... until less than SMALLEST is left; the kept part is scaled to 1."""
         return self._two_sided(lambda z: Exp(-Fraction(z * z) / (2 * variance)))
 
+    def laplaces(self, rate: Fraction, n: int) -> list[int]:
+        """Follow one after another."""
+        return [self.laplace(rate) for _ in range(n)]
+
+    def gaussians(self, variance: Fraction, n: int) -> list[int]:
+        """Follow one after another."""
+        return [self.gaussian(variance) for _ in range(n)]
+
     def order(self, n: int) -> npt.NDArray[np.int64]:
         """Follow all n! orders, one place after another."""
         left = list(range(n))

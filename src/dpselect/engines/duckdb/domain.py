@@ -5,6 +5,8 @@ A domain is public, so a value of it that does not fit is an error and may be sp
 
 from __future__ import annotations
 
+import numpy as np
+
 from dpselect.domain import Column, Listed
 from dpselect.engines.duckdb.scans import described, missing_column
 from dpselect.engines.duckdb.sources import open_scan
@@ -17,7 +19,7 @@ _NUMBERS = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN"}
 
 
 def keep_domain(workspace: Workspace, domain: Listed | Column, item_type: str, *, untyped: bool = False) -> str:
-    """The name of a table with one column i: the distinct items of the domain.
+    """The name of a table with the distinct items of the domain, i, and the place of each in a list.
 
     `untyped` says that the items are text because their source has no types (CSV, JSON): only there a number of the
     domain is the text that is written like it.
@@ -27,15 +29,17 @@ def keep_domain(workspace: Workspace, domain: Listed | Column, item_type: str, *
     if isinstance(domain, Column):
         listed = _keep_column(workspace, domain, values, as_objects=item_type == OBJECT)
     if item_type == OBJECT:
-        return _keep_objects(workspace, listed or [])
+        return _keep_objects(workspace, listed or [], ordered=isinstance(domain, Listed))
     if listed is not None:
         keep_list(workspace, listed, values)
     target = fitting(workspace, values, item_type, untyped=untyped)
     form = item_form("v", target)
     here = nameable("v", target)
     table = workspace.fresh()
-    typed = f"(SELECT TRY_CAST(v AS {target}) AS v FROM {values})"
-    workspace.fetch(f"CREATE TEMP TABLE {table} AS SELECT DISTINCT {form} AS i FROM {typed} WHERE {here}")
+    place = "place" if isinstance(domain, Listed) else "0 AS place"  # a column of a source has no order of its own
+    typed = f"(SELECT TRY_CAST(v AS {target}) AS v, {place} FROM {values})"
+    items = f"SELECT {form} AS i, min(place) AS place FROM {typed} WHERE {here} GROUP BY 1"
+    workspace.fetch(f"CREATE TEMP TABLE {table} AS {items}")
     if not workspace.fetch(f"FROM {table} LIMIT 1"):
         raise ParameterError("domain", "hold at least one item", "none")
     workspace.fetch(f"DROP TABLE {values}")
@@ -65,15 +69,17 @@ def keep_list(workspace: Workspace, items: list[object], values: str) -> None:
         raise ParameterError("domain", "hold values of one type", "some that no column of a table can hold together")
 
 
-def _keep_objects(workspace: Workspace, items: list[object]) -> str:
+def _keep_objects(workspace: Workspace, items: list[object], *, ordered: bool) -> str:
     """Items of a column without a declared type, in the form that its values have."""
     forms = written_all([item for item in items if item is not None])
+    places = np.arange(len(forms)) if ordered else np.zeros(len(forms), dtype=np.int64)
     if not len(forms):
         raise ParameterError("domain", "hold at least one item", "none")
     table = workspace.fresh()
-    asked = workspace.register({"i": forms})
+    asked = workspace.register({"i": forms, "place": places})
+    distinct = f'SELECT i COLLATE "C" AS i, min(place) AS place FROM {asked} GROUP BY 1'
     try:
-        workspace.fetch(f'CREATE TEMP TABLE {table} AS SELECT DISTINCT i COLLATE "C" AS i FROM {asked}')
+        workspace.fetch(f"CREATE TEMP TABLE {table} AS {distinct}")
     finally:
         workspace.connection.unregister(asked)
     return table

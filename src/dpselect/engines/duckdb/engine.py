@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import Column, Domain, Listed, Span, refuse_more, refuse_width
+from dpselect.domain import Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
 from dpselect.engines.duckdb import questions
 from dpselect.engines.duckdb.keys import STRUCT, Key
 from dpselect.engines.duckdb.scans import Scan, missing_column
@@ -29,7 +29,7 @@ from dpselect.engines.duckdb.types import (
 from dpselect.engines.duckdb.workspace import Row, Rows, Workspace, quoted
 from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, naming
 from dpselect.keys import Key as Names
 from dpselect.keys import named, names
 from dpselect.parameters import Progress, whole
@@ -83,7 +83,7 @@ class DuckDBEngine:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
             self._user, self._item, self._split, self._by = names(user), names(item), split, tuple(by)
             self._totals = totals
-            asked = [*(("by", name) for name in self._by), *named(user, item)]
+            asked = named(user, item, self._by)
             asked += [] if periods is None else [("time", periods.column)]
             asked += [] if totals is None else [("by_weight", totals.column)]
             self._columns, self._types = _schema(self._workspace, self._scan, asked, self._item, condition)
@@ -105,6 +105,7 @@ class DuckDBEngine:
             self._workspace.close()
             raise
         self._most = max_items_per_user
+        self._left_out: str | None = None  # the SQL condition on items whose rows count, where not all do
         plain = where is None and split is None and max_items_per_user is None
         self._every_row = plain and periods is None and totals is None
 
@@ -130,7 +131,7 @@ class DuckDBEngine:
         items = [self._keys[1].label(item) for item, _ in found]
         return Histogram.from_items(items, [count for _, count in found])
 
-    def check(self, domain: Domain, *, k: int = 1) -> None:
+    def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
         types = self._keys[1].types
         refuse_width(domain, len(types))
@@ -141,7 +142,22 @@ class DuckDBEngine:
 
             if domain not in self._domains:
                 self._domains[domain] = keep_items(self._workspace, domain, types, untyped=self._scan.untyped)
-            refuse_more(k, self._workspace.fetch(f"SELECT count(*) FROM {self._domains[domain]}")[0][0])
+            items = self._workspace.fetch(f"SELECT count(*) FROM {self._domains[domain]}")[0][0]
+            refuse_more(k, items)
+            refuse_many(items, most)
+
+    def leave_out(self, items: Listed | Column) -> None:
+        """From now on the rows of these items do not exist; groups at the head of an item are no part of it."""
+        from dpselect.engines.duckdb.keys import together
+        from dpselect.engines.duckdb.tuples import keep_items
+
+        groups = len(self._by) if self._by == self._item[: len(self._by)] else 0
+        with naming("exclude"):
+            refuse_width(items, len(self._item) - groups)
+            types = self._keys[1].types[groups:]
+            kept = keep_items(self._workspace, items, types, untyped=self._scan.untyped)
+        own = together([f"i.k{place}" for place in range(groups, len(self._item))]) if groups else "i"
+        self._left_out, self._every_row = f"{own} NOT IN (SELECT i FROM {kept})", False
 
     def check_groups(self, groups: Domain) -> None:
         """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
@@ -210,6 +226,18 @@ class DuckDBEngine:
             return int(self._workspace.fetch(questions.seen_before(gaps), [unseen])[0][0])
 
         return histogram_of(found, domain, text=is_text(item_type), item=item, seen_before=seen_before)
+
+    def counts_of(self, domain: Known, *, progress: Progress | None = None) -> Histogram:
+        """All items of a domain, those without a row too, one group each, in the domain's own order."""
+        self.check(domain)
+        kept = None if isinstance(domain, Span) else self._domains[domain]
+        found = self._ask_counts(domain, lambda counted: questions.in_order(counted, kept), progress)
+        if isinstance(domain, Span):
+            from dpselect.engines.count_groups import spanned
+
+            return spanned(domain, found, text=is_text(self._item_type))
+        items = [self._keys[1].label(item) for item, _ in found]
+        return Histogram.from_items(items, [count for _, count in found])
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers; text may hold some only where the source has no types."""
@@ -376,7 +404,8 @@ class DuckDBEngine:
             f"WHERE ({self._where}) AND ({self._inside}) AND {user.present} AND {item.nameable}{there}"
         )
         rows = rows if several is None else questions.in_periods(rows, several, more)
-        return rows if self._split is None else questions.split(rows, self._split, more)
+        rows = rows if self._split is None else questions.split(rows, self._split, more)
+        return rows if self._left_out is None else f"SELECT * FROM ({rows}) WHERE {self._left_out}"
 
 
 def _schema(

@@ -88,6 +88,13 @@ def item_at(table: str) -> str:
     return f"SELECT i FROM {table} WHERE place = ?"
 
 
+def in_order(counted: str, domain: str | None) -> str:
+    """All items and their counts; those of a list as it was given, others in their own order."""
+    if domain is None:
+        return f"SELECT i, n FROM ({counted}) ORDER BY i"
+    return f"SELECT i, n FROM ({counted}) JOIN {domain} USING (i) ORDER BY place, i"
+
+
 def keep_gaps(gaps: str, table: str, start: int) -> str:
     """For each seen number of a span, how many unseen ones stand before it."""
     gap = f"i::HUGEINT - {start}::HUGEINT - (row_number() OVER (ORDER BY i) - 1) AS gap"

@@ -13,7 +13,7 @@ from dpselect.errors import ParameterError
 
 
 def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[str], *, untyped: bool = False) -> str:
-    """The name of a table with one column i: the distinct items of a domain that fits so many columns."""
+    """The name of a table with the distinct items of a domain of so many columns, i, and their places in a list."""
     if len(types) == 1 or not isinstance(domain, Listed):
         return keep_domain(workspace, domain, types[0], untyped=untyped)
     items = [item for item in domain.items if isinstance(item, tuple)]
@@ -26,8 +26,9 @@ def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[st
     joined = " ".join([values[0], *(f"JOIN {other} USING (place)" for other in values[1:])])
     key = Key(tuple(f"v{at}" for at in range(len(types))), targets)
     table = workspace.fresh()
-    typed = f"(SELECT {casts} FROM {joined})"
-    workspace.fetch(f"CREATE TEMP TABLE {table} AS SELECT DISTINCT {key.item} AS i FROM {typed} WHERE {key.nameable}")
+    typed = f"(SELECT {casts}, place FROM {joined})"
+    distinct = f"SELECT {key.item} AS i, min(place) AS place FROM {typed} WHERE {key.nameable} GROUP BY 1"
+    workspace.fetch(f"CREATE TEMP TABLE {table} AS {distinct}")
     if not workspace.fetch(f"FROM {table} LIMIT 1"):
         raise ParameterError("domain", "hold at least one item", "none")
     for name in values:

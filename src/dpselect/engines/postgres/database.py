@@ -17,7 +17,7 @@ from dpselect.engines.postgres.dialect import POSTGRES
 from dpselect.engines.postgres.tables import columns_of
 from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
 from dpselect.errors import DataError, ParameterError
-from dpselect.keys import Key
+from dpselect.keys import Key, named
 from dpselect.parameters import Progress
 
 
@@ -26,12 +26,21 @@ class PostgresDatabase:
 
     dialect = POSTGRES
 
-    def __init__(self, address: str, table: str | None, *, user: Key, item: Key, needs: Needs | None = None) -> None:
+    def __init__(
+        self,
+        address: str,
+        table: str | None,
+        *,
+        user: Key,
+        item: Key,
+        needs: Needs | None = None,
+        by: tuple[str, ...] = (),
+    ) -> None:
         self._workspace = Workspace(address)
         self._values: dict[str, object] = {}
         self._cursors: dict[tuple[str, str], str] = {}
         try:
-            self.source, self.types = columns_of(self._workspace, table, user, item, needs)
+            self.source, self.types = columns_of(self._workspace, table, named(user, item, by), needs)
         except BaseException:
             self._workspace.close()
             raise

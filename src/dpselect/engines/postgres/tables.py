@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dpselect.engines.postgres.connection import Workspace
 from dpselect.engines.postgres.dialect import pg_type, quoted
 from dpselect.engines.sql.port import Needs, Row, SqlType
 from dpselect.errors import ParameterError
-from dpselect.keys import Key, named, names
 from dpselect.parameters import near
 
 # Tables, partitioned and foreign ones, views and materialised views.
@@ -29,17 +30,17 @@ FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespa
 
 
 def columns_of(
-    workspace: Workspace, table: str | None, user: Key, item: Key, needs: Needs | None
+    workspace: Workspace, table: str | None, asked: Sequence[tuple[str, str]], needs: Needs | None
 ) -> tuple[str, dict[str, SqlType]]:
-    """The table as SQL has it, and the types of the columns of users, of items, and of those that `needs` picks."""
+    """The table as SQL has it, and the types of the columns that are asked for, and of those that `needs` picks."""
     oid, name = _meant(workspace, table)
     found = {str(row[0]): row for row in workspace.fetch(_COLUMNS, {"table": oid})}
-    for parameter, column in named(user, item):
+    for parameter, column in asked:
         if column not in found:
             raise ParameterError(parameter, "be a column of the source", repr(column), near(column, tuple(found)))
     types = {
         column: _type(workspace, found[column])
-        for column in (*names(user), *names(item), *(needs(tuple(found)) if needs else ()))
+        for column in (*(name for _, name in asked), *(needs(tuple(found)) if needs else ()))
     }
     # No row is read by this, but whoever may not read any is told so now.
     workspace.fetch(f"SELECT {', '.join(quoted(column) for column in types)} FROM {name} LIMIT 0")

@@ -31,13 +31,22 @@ class SparkDatabase:
 
     dialect = SPARK
 
-    def __init__(self, source: object, table: str | None, *, user: Key, item: Key, needs: Needs | None = None) -> None:
+    def __init__(
+        self,
+        source: object,
+        table: str | None,
+        *,
+        user: Key,
+        item: Key,
+        needs: Needs | None = None,
+        by: tuple[str, ...] = (),
+    ) -> None:
         self._work = work_of(source)
         self._kept: dict[str, DataFrame | None] = {}  # our views, and the frames that Spark keeps for them
         self._ordered: dict[tuple[str, str], str] = {}
         self._names = Names(self._work)
         frame = frame_of(self._work, source, table)
-        self.types: Mapping[str, SqlType] = columns_of(self._work, frame, user, item, needs)
+        self.types: Mapping[str, SqlType] = columns_of(self._work, frame, user, item, needs, by)
         self.source = view_of(self._work, frame, list(self.types))
         self._kept[self.source] = None
 

@@ -24,15 +24,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def columns_of(work: Work, frame: DataFrame, user: Key, item: Key, needs: Needs | None) -> dict[str, SqlType]:
+def columns_of(
+    work: Work, frame: DataFrame, user: Key, item: Key, needs: Needs | None, by: tuple[str, ...] = ()
+) -> dict[str, SqlType]:
     """The types of the columns that are asked for; the schema alone is looked at."""
     fields = work.guarded(lambda: list(frame.schema.fields))
     names = [field.name for field in fields]
-    for parameter, column in named(user, item):
+    for parameter, column in named(user, item, by):
         if column not in names:
             raise ParameterError(parameter, "be a column of the source", repr(column), near(column, names))
         _refuse_double(parameter, column, names)
-    ours = [column for _, column in named(user, item)]
+    ours = [column for _, column in named(user, item, by)]
     others = [] if needs is None else [name for name in needs(names) if name not in ours]
     for name in others:
         _refuse_double("where", name, names)

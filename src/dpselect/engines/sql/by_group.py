@@ -60,16 +60,16 @@ def question(kept: str, most: int, listed: str | None, group: SqlType, item: Sql
             f"SELECT f.g AS g, f.i AS i, f.n AS n, f.place AS place, coalesce(s.users, 0) AS users "
             f"FROM ({found}) AS f LEFT JOIN ({theirs}) AS s ON s.g = f.g"
         )
-    told = "users" if users else "0 AS users"
-    of_items = f"SELECT {item.named} AS item, g, n, place, {told} FROM ({found}) AS q"
-    of_groups = f"SELECT item, g AS i, n, place, users FROM ({of_items}) AS r"  # i is the item no more
+    # A name is given where nothing beside it is called so: some databases would take the one for the other.
+    of_items = f"SELECT {item.named} AS item, g, n, place, {'users' if users else '0 AS users'} FROM ({found}) AS q"
+    of_groups = f"SELECT item, g AS i, n, place, users FROM ({of_items}) AS r"
     return f"SELECT {group.named} AS name, item, n, place, users FROM ({of_groups}) AS s ORDER BY i, place"
 
 
 def grouped_counts(found: Sequence[Row], group: SqlType, item: SqlType) -> GroupedCounts:
     """What the question found, group after group."""
     starts = [place for place, row in enumerate(found) if row[3] == 1]
-    ends = [*starts[1:], len(found)][: len(starts)]  # of no rows there are none
+    ends = [*starts[1:], len(found)] if starts else []
     there = [row for row in found if row[2]]
     sizes = [sum(1 for row in found[a:b] if row[2]) for a, b in zip(starts, ends, strict=True)]
 

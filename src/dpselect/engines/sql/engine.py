@@ -6,6 +6,7 @@ It counts as the DuckDB engine does, to the bit; only which items a bounded user
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,10 @@ from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid, UsersAt
-from dpselect.domain import Column, Domain, Listed, Span, refuse_more, refuse_width
+from dpselect.domain import Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
 from dpselect.engines import row_filter, row_periods
-from dpselect.engines.count_groups import histogram_of
+from dpselect.engines.count_groups import histogram_of, spanned
+from dpselect.engines.duckdb.keys import label_of
 from dpselect.engines.duckdb.tuples import keep_items
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters.engines import of_dialect
@@ -65,9 +67,9 @@ class SqlEngine:
         def needs(names: Sequence[str]) -> Sequence[str]:
             more = [*(condition.needs(names) if condition else ()), *row_periods.known(periods, names)]
             weights = () if totals is None else (totals.column,)
-            return [*more, *_known("by", by, names), *_known("by_weight", weights, names)]
+            return [*more, *_known("by_weight", weights, names)]
 
-        self._database = database = open_database(source, table, user=user, item=item, needs=needs)
+        self._database = database = open_database(source, table, user=user, item=item, needs=needs, by=tuple(by))
         try:
             dialect = database.dialect
             whose, what = (self._key_of(key) for key in (user, item))
@@ -90,7 +92,9 @@ class SqlEngine:
             self._group = None if group is None else group.type
             self._totals = totals
             weight = None if totals is None else weighing.weight(database, totals.column)
-            rows = questions.rows(database.source, whose, what, kept, time, dialect, group, weight)
+            self._names, self._by_names = names(item), tuple(by)
+            self._rows_with = partial(questions.rows, database.source, whose, what, kept, time, dialect, group)
+            rows = self._rows_with(weight)
             self._rows = rows if split is None else questions.parts(rows, split, dialect, grouped=bool(by))
         except BaseException:
             database.close()
@@ -119,7 +123,7 @@ class SqlEngine:
         found = self._database.rows(questions.top(self._counts(self._rows), self._item, most), progress=progress)
         return Histogram.from_items([self._item.label(row[0]) for row in found], [row[1] for row in found])
 
-    def check(self, domain: Domain, *, k: int = 1) -> None:
+    def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
         refuse_width(domain, len(self._types))
         if isinstance(domain, Span):
@@ -129,6 +133,21 @@ class SqlEngine:
                 values = domain_values(domain, self._types)
                 self._domains[domain] = self._put(values, self._types), len(values)
             refuse_more(k, self._domains[domain][1])
+            refuse_many(self._domains[domain][1], most)
+
+    def leave_out(self, items: Listed | Column) -> None:
+        """From now on the rows of these items do not exist; groups at the head of an item are no part of it."""
+        groups = len(self._by) if self._by_names == self._names[: len(self._by)] else 0
+        types = self._types[groups:]
+        with naming("exclude"):
+            refuse_width(items, len(types))
+            listed = self._put(domain_values(items, types), types)
+        if groups:  # the rest of the item goes with the rows, where a weight would
+            with_rest = self._rows_with(self._key_of(self._names[groups:]).form)
+            self._rows = questions.without(with_rest, listed, "u, i, g", own="w")
+        else:
+            columns = "u, i" + (", g" if self._by else "") + ("" if self._totals is None else ", w")
+            self._rows = questions.without(self._rows, listed, columns)
 
     def check_groups(self, groups: Domain) -> None:
         """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
@@ -199,6 +218,20 @@ class SqlEngine:
             return int(self._database.rows(questions.seen_before(counted, start, unseen, self._dialect))[0][0])
 
         return histogram_of(found, domain, text=item_type.is_text, item=item, seen_before=seen_before)
+
+    def counts_of(self, domain: Known, *, progress: Progress | None = None) -> Histogram:
+        """All items of a domain, those without a row too, one group each, in the domain's own order."""
+        self.check(domain)
+        span = isinstance(domain, Span)
+        sql = questions.in_order(self._counted(domain), "i" if span else self._item.named)
+        found = self._database.rows(sql, progress=progress)
+        if isinstance(domain, Span):
+            return spanned(domain, found, text=self._item.is_text)
+        items = [(self._item.label(row[0]), row[1]) for row in found]
+        if isinstance(domain, Listed):
+            places = places_of(domain, self._types)
+            items.sort(key=lambda item: places.get(item[0], len(places)))
+        return Histogram.from_items([item for item, _ in items], [count for _, count in items])
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers, and text, which may hold some, but was not declared as such."""
@@ -279,5 +312,17 @@ def domain_values(domain: Listed | Column, types: Sequence[SqlType]) -> list[obj
         kept = keep_items(workspace, domain, [one.duckdb or "VARCHAR" for one in types])
         found = [row[0] for row in workspace.fetch(f"SELECT i FROM {kept} ORDER BY i")]
         return found if len(types) == 1 else [tuple(one.values()) for one in found]
+    finally:
+        workspace.close()
+
+
+def places_of(domain: Listed, types: Sequence[SqlType]) -> dict[object, int]:
+    """The place of each item of a list, as the item columns would hold it."""
+    workspace = Workspace()
+    try:
+        sorts = [one.duckdb or "VARCHAR" for one in types]
+        kept = keep_items(workspace, domain, sorts)
+        found = workspace.fetch(f"SELECT i FROM {kept} ORDER BY place, i")
+        return {label_of(item, sorts): place for place, (item,) in enumerate(found)}
     finally:
         workspace.close()

@@ -65,6 +65,11 @@ def parts(rows: str, separator: str, dialect: Dialect, *, grouped: bool = False)
     return f"(SELECT u, {'g, ' if grouped else ''}i FROM ({split}) AS s WHERE i <> '')"
 
 
+def without(rows: str, items: str, columns: str, own: str = "i") -> str:
+    """The rows of all other items; `own` is the column of what is listed."""
+    return f"(SELECT {columns} FROM {rows} AS t WHERE {own} NOT IN (SELECT i FROM {items} AS d))"
+
+
 def distinct(rows: str, dialect: Dialect) -> str:
     """Every user's distinct items."""
     if dialect.by_user:
@@ -116,6 +121,11 @@ def groups(counted: str) -> str:
 def names(counted: str, named: str) -> tuple[str, str]:
     """The names of all items, and their order: groups by falling count, items of a group in their own order."""
     return f"SELECT {named} AS name, i, n FROM {counted} AS c", "n DESC, i"
+
+
+def in_order(counted: str, named: str) -> str:
+    """The names of all items, in their own order, and their counts."""
+    return f"SELECT name, n FROM (SELECT {named} AS name, i, n FROM ({counted}) AS c) AS o ORDER BY i"
 
 
 def seen_before(counted: str, start: int, unseen: int, dialect: Dialect) -> str:

@@ -71,4 +71,4 @@ _WORDS = Words(
     not_nan="{} IS NOT NULL AND NOT isNaN({})",
     try_double="toFloat64OrNull(trimBoth({}))",
 )
-CLICKHOUSE = Flavour(DIALECT, kinds(_WORDS, _MATCHES), _table, levels=2, hidden=frozenset({"u", "i", "g", "w"}))
+CLICKHOUSE = Flavour(DIALECT, kinds(_WORDS, _MATCHES), _table, levels=2, hidden=frozenset({"u", "g", "i", "w"}))

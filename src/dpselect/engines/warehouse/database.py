@@ -26,17 +26,26 @@ PLACES = 1000  # names that are asked for at once
 class WarehouseDatabase:
     """A table or view of a warehouse, whose types the caller has said."""
 
-    def __init__(self, warehouse: Warehouse, table: str | None, *, user: Key, item: Key, needs: Needs | None) -> None:
+    def __init__(
+        self,
+        warehouse: Warehouse,
+        table: str | None,
+        *,
+        user: Key,
+        item: Key,
+        needs: Needs | None,
+        by: tuple[str, ...] = (),
+    ) -> None:
         self._warehouse, self._kinds = warehouse, warehouse.flavour.kinds
         self.dialect = warehouse.flavour.dialect
         self.source = self._meant(table)
         known = warehouse.types
-        for parameter, column in named(user, item):
+        for parameter, column in named(user, item, by):
             if column not in known:
                 must = "be a column whose type the warehouse was told"
                 raise ParameterError(parameter, must, repr(column), near(column, tuple(known)))
         types = {column: self._kinds[known[column]].compared for column in (needs(tuple(known)) if needs else ())}
-        types |= {column: self._kinds[known[column]].counted for _, column in named(user, item)}
+        types |= {column: self._kinds[known[column]].counted for _, column in named(user, item, by)}
         self.types: Mapping[str, SqlType] = types
         self._check()
 

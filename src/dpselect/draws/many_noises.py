@@ -1,0 +1,81 @@
+"""Many whole noises of one law: each coin is tossed for all of them at once, on 64 random bits.
+
+`Core.geometric`, `Core.laplace` and `gaussian` draw one by one, with the same coins. What 64 bits do not decide is
+decided on more of them, exactly. Proof: docs/exact-draws.md.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from dpselect.draws.core import Core
+from dpselect.reals import Exp, Logistic, Real, lower, upper
+
+ALL = 1 << 64
+WIDEST = 62  # bits of a number that are put together in 64
+Bools = npt.NDArray[np.bool_]
+
+
+def coins(core: Core, probability: Real, n: int) -> Bools:
+    """Toss n independent coins of one probability: each is the truth of U < p, told by 64 bits of U if it can be."""
+    low, last = certain(probability, ALL >> core.slack_bits)
+    words = core.source.words(n)
+    found: Bools = words < np.uint64(low)
+    for i in np.flatnonzero(~found & (words <= np.uint64(last))):
+        found[i] = core.decide(int(words[i]), 64, probability)
+    return found
+
+
+def certain(probability: Real, slack: int) -> tuple[int, int]:
+    """Words below the first are successes for certain, those above the second failures; `slack` leaves more between."""
+    ball = probability.ball(128)
+    low, high = (lower(ball) * ALL).__floor__() - slack, (upper(ball) * ALL).__ceil__() + slack
+    return min(max(low, 0), ALL - 1), min(max(high - 1, 0), ALL - 1)
+
+
+def geometrics(core: Core, rate: Fraction, n: int) -> list[int]:
+    """Draw n numbers x with probability (1 - e^-rate) e^(-rate x): blocks of 2^J, and bits for lower powers."""
+    top = max(0, (Fraction(1) / rate).__ceil__().bit_length())
+    if top > WIDEST:
+        return [core.geometric(rate) for _ in range(n)]
+    blocks, block = np.zeros(n, dtype=np.int64), Exp(-rate * 2**top)
+    going = np.arange(n)
+    while len(going):
+        going = going[coins(core, block, len(going))]
+        blocks[going] += 1
+    rest = np.zeros(n, dtype=np.int64)
+    for j in range(top):
+        rest |= coins(core, Logistic(rate * 2**j), n).astype(np.int64) << j
+    return [(above << top) + below for above, below in zip(blocks.tolist(), rest.tolist(), strict=True)]
+
+
+def laplaces(core: Core, rate: Fraction, n: int) -> list[int]:
+    """Draw n differences of two geometric numbers."""
+    return [x - y for x, y in zip(geometrics(core, rate, n), geometrics(core, rate, n), strict=True)]
+
+
+def gaussians(core: Core, variance: Fraction, n: int) -> list[int]:
+    """Draw n numbers z with probability proportional to exp(-z^2 / (2 variance)), by rejection as `gaussian` does.
+
+    Proposals of one size have one probability of being accepted, and are decided together.
+    """
+    t = isqrt(variance.__floor__()) + 1
+    found, left = [0] * n, list(range(n))
+    while left:
+        proposed, sizes = laplaces(core, Fraction(1, t), len(left)), dict[int, list[int]]()
+        for place, y in enumerate(proposed):
+            sizes.setdefault(abs(y), []).append(place)
+        refused = []
+        for size, places in sizes.items():
+            kept = coins(core, Exp(-((size - variance / t) ** 2) / (2 * variance)), len(places))
+            for place, keep in zip(places, kept.tolist(), strict=True):
+                if keep:
+                    found[left[place]] = proposed[place]
+                else:
+                    refused.append(left[place])
+        left = refused
+    return found

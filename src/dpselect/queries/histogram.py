@@ -1,0 +1,146 @@
+"""A histogram: all counts of a known domain, every parameter checked, the noise and its price fixed by public facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, cast
+
+from dpselect import parameters
+from dpselect.accounting.renyi_prices import divergence
+from dpselect.accounting.two_prices import Price, ceiling
+from dpselect.aggregates.histogram import Histogram
+from dpselect.domain import MOST_COUNTED, Known, Size, domain_of, most_items, refuse_many
+from dpselect.draws import Draws
+from dpselect.engines.port import Engine
+from dpselect.errors import ParameterError
+from dpselect.mechanisms.histogram import HistogramGaussian, HistogramNoise, nearest
+from dpselect.mechanisms.port import settle
+from dpselect.parameters import Number
+from dpselect.privacy import Privacy
+from dpselect.queries.query import Query, Ready, sampled
+from dpselect.release import accuracy, formatting
+from dpselect.release.accuracy import BETA
+from dpselect.release.release import Item, Kind, Release, Statement
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistogramQuery(Query):
+    """How many distinct users have each item of a known domain: all of them at once, in the domain's own order.
+
+    A user counts for `max_items_per_user` items, or for all of them. Noise that needs a delta is taken only where it is
+    nearer; else the answer costs no delta.
+    """
+
+    verb: ClassVar[str] = "histogram"
+
+    domain: object
+    epsilon: Number
+    delta: Number = 0
+    max_items_per_user: int | None = None
+    mechanism: HistogramNoise = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        epsilon = parameters.epsilon("epsilon", self.epsilon)
+        delta = parameters.probability("delta", self.delta, zero=True)
+        if self.max_items_per_user is not None:
+            settle(self, max_items_per_user=parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
+        domain = domain_of(self.domain)
+        if isinstance(domain, Size):
+            hint = "list the items, or give a range or a Column: items that nobody has are counted too"
+            raise ParameterError("domain", "say which items there are", "only how many", hint)
+        settle(self, domain=domain, epsilon=epsilon, delta=delta)
+        settle(self, mechanism=nearest(epsilon, delta, self._moved(domain), self._items(domain), BETA))
+
+    def _moved(self, domain: Known) -> int:
+        """How many counts one user moves at most."""
+        items, bound = most_items(domain), self.max_items_per_user
+        if items is None and bound is None:
+            must = "be given where only reading the domain tells how many items it has"
+            hint = "Dataset(max_items_per_user=...), --max-items-per-user; or list the items"
+            raise ParameterError("max_items_per_user", must, "nothing", hint)
+        return min(one for one in (items, bound) if one is not None)
+
+    def _items(self, domain: Known) -> int:
+        """How many items the noise is chosen for: all, or where only reading tells, as many as one user has."""
+        items = most_items(domain)
+        if items is None:
+            return self._moved(domain)
+        refuse_many(items, MOST_COUNTED)
+        return items
+
+    @property
+    def known(self) -> Known:
+        """The domain."""
+        return cast(Known, self.domain)
+
+    @property
+    def price(self) -> Privacy:
+        """What any answer promises, and costs."""
+        return self.mechanism.privacy
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """What a ledger knows the question by."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "domain": self.domain,
+            "max_items_per_user": self.max_items_per_user,
+            "noise": type(self.mechanism).__name__,
+        }
+
+    def price_at(self, order: int | None) -> Price:
+        """What an answer costs an account of this Rényi order: of Gaussian noise its zCDP, where that is less."""
+        price = ceiling(self.price, order)
+        if order is None or not isinstance(self.mechanism, HistogramGaussian):
+            return price
+        renyi = min(price.renyi, divergence(self.mechanism.rho, order))
+        return Price(price.epsilon, renyi, price.failure, added=price.added)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:  # noqa: ARG002 - every answer costs the same
+        """What an answer cost it."""
+        return self.price_at(order)
+
+    def ready(self, engine: Engine) -> Ready:
+        """By how many users have each item of the domain, which the column of items must be able to hold."""
+        domain = self.known
+        engine.check(domain, most=MOST_COUNTED)
+        return lambda draws, progress: self.select(engine.counts_of(domain, progress=progress), draws)
+
+    def select(self, counts: Histogram, draws: Draws) -> Release:
+        """The answer for the counts of all items, each a group of its own."""
+        noisy, items = self.mechanism(counts.counts, draws=draws), len(counts.sizes)
+        width = self.mechanism.width(BETA, items)
+        rows = tuple(
+            Item(counts.label(place, 0), None, count, *accuracy.interval(count, width))
+            for place, count in enumerate(noisy)
+        )
+        return Release(
+            items=rows,
+            kind=Kind.SET,
+            counted=True,
+            privacy=self._statement(items),
+            secure=draws.secure,
+            accuracy=accuracy.counts_of_all(width, self.mechanism.width(BETA), self.max_items_per_user),
+        )
+
+    def _statement(self, items: int) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        m = self.mechanism
+        used: dict[str, object] = {"items": items, "max_items_per_user": m.max_items_per_user}
+        if isinstance(m, HistogramGaussian):
+            used["variance"] = m.variance
+            shape = f"Gaussian noise of standard deviation {float(m.variance) ** 0.5:.3g} users, which is nearer here"
+        else:
+            used["epsilon_per_count"] = Fraction(m.epsilon) / m.max_items_per_user
+            shape = f"Laplace noise of scale {formatting.short(m.max_items_per_user / Fraction(m.epsilon))} users"
+        sentences = (
+            f"The domain is given, and the numbers of users of all of its items are told at once.{self._sampled()}",
+            f"Each count carries discrete {shape}; it may lie below 0.",
+        )
+        return Statement.of(m.privacy, type(m).__name__, used, sentences)
+
+    def _sampled(self) -> str:
+        return sampled(self.max_items_per_user)

@@ -1,0 +1,44 @@
+"""Items that shall not come back: a public list, whose rows do not count for anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from dpselect.domain import Column, Listed, Size, Span, domain_of
+from dpselect.draws import Draws
+from dpselect.engines.port import Engine
+from dpselect.errors import ParameterError, came, naming
+from dpselect.parameters import MOST_LISTED, Progress
+from dpselect.queries.query import Ready
+from dpselect.release.accuracy import said_items
+from dpselect.release.release import Release
+
+
+def left_out(given: object) -> Listed | Column:
+    """The items that a caller lists."""
+    with naming("exclude"):
+        found = domain_of(list(given) if isinstance(given, range) and len(given) <= MOST_LISTED else given)
+    if isinstance(found, (Span, Size)):
+        raise ParameterError("exclude", "list items, or be a Column of a public source", came(given))
+    return found
+
+
+def without(items: Listed | Column, engine: Engine, answer: Callable[[Engine], Ready]) -> Ready:
+    """The answer of an engine that leaves out these items, and says so."""
+    engine.leave_out(items)
+    ready, said = answer(engine), _said(items)
+
+    def told(draws: Draws, progress: Progress | None) -> Release:
+        release = ready(draws, progress)
+        statement = release.privacy
+        return replace(release, privacy=replace(statement, sentences=(*statement.sentences, said)))
+
+    return told
+
+
+def _said(items: Listed | Column) -> str:
+    if isinstance(items, Column):
+        return f"Rows of items that a public list has in its column {items.column} do not count."
+    listed = len({item for item in items.items if item is not None})
+    return f"Rows of {said_items(listed)}, which a public list names, do not count."

@@ -1,0 +1,65 @@
+"""`dpselect top --by` and `dpselect union --by`: the same in every group, as a person types it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from dpselect.command.main import main
+
+
+@pytest.fixture
+def rows(tmp_path):
+    lines = ["user,country,city,page"]
+    lines += [f"{u},{'DE' if u % 2 else 'FR'},c{u % 3},p{(u * j) % 3}" for u in range(2000) for j in (0, 1)]
+    path = tmp_path / "views.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def asked(capsys, *words: object) -> str:
+    assert main([*map(str, words), "--quiet"]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_top_of_every_group(rows, capsys):
+    words = ("top", rows, "--user", "user", "--item", "page", "-k", 2, "--epsilon", 4)
+    found = asked(capsys, *words, "--by", "country", "--counts", "--users", "--format", "csv")
+    table = list(csv.DictReader(io.StringIO(found)))
+    assert [(row["country"], row["rank"]) for row in table] == [("DE", "1"), ("DE", "2"), ("FR", "1"), ("FR", "2")]
+    assert all(abs(int(row["group_users"]) - 1000) < 100 for row in table)
+    found = asked(capsys, *words, "--by", "country,city", "--max-groups-per-user", 2, "--format", "json")
+    assert json.loads(found)["by"] == ["country", "city"]
+    assert json.loads(found)["items"][0]["group"] == {"country": "DE", "city": "c0"}
+    found = asked(capsys, *words, "--by", "country", "--groups", "FR,LI")
+    assert "2 groups, 1 without items: LI" in found
+
+
+def test_all_items_of_every_group(rows, capsys):
+    words = ("union", rows, "--user", "user", "--item", "page", "--epsilon", 4, "--by", "country")
+    table = list(csv.DictReader(io.StringIO(asked(capsys, *words, "--format", "csv"))))
+    assert {(row["country"], row["item"]) for row in table} == {(c, f"p{n}") for c in ("DE", "FR") for n in range(3)}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--by", "cuontry"), "by must be a column of the source"),
+        (("--by", "page"), "by must be other columns than user and item"),
+        (("--groups", "DE"), "by must be given where groups is"),
+        (("--by", "country", "--max-groups-per-user", "0"), "max_groups_per_user must be"),
+        (("--by", ""), "by must be"),
+    ],
+)
+def test_bad_input(rows, capsys, words, said):
+    assert main(["top", str(rows), "--user", "user", "--item", "page", "--epsilon", "1", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_lines_have_no_groups(rows, capsys):
+    words = ["union", str(rows), "--user", "user", "--item", "page", "--epsilon", "4", "--by", "country"]
+    assert main([*words, "--format", "lines"]) == 2
+    assert "--by must be left out where the answer is lines" in capsys.readouterr().err

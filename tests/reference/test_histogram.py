@@ -1,0 +1,180 @@
+"""Histograms asked of a data set: counts, intervals, prices in a ledger, and what is refused before the price."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+
+import dpselect as dps
+from dpselect.accounting.renyi_prices import divergence
+from dpselect.ledger import Charge
+from dpselect.mechanisms import HistogramGaussian
+from dpselect.privacy import ZCDP, PureDP
+from dpselect.queries.histogram import HistogramQuery
+from dpselect.release.statement import Kind
+from dpselect.testing import SeededDraws
+
+ROWS = {
+    "user": [u for u in range(400) for _ in range(3)],
+    "item": [i for u in range(400) for i in ("all", f"half{u % 2}", f"many{u % 40}")],
+}
+DOMAIN = ["half1", "nobody", "all", "half0"]
+MANY = [f"many{n}" for n in range(40)]
+ANN = dps.Account("default", "ann")
+
+
+def data(**more: object) -> dps.Dataset:
+    return dps.Dataset(ROWS, user="user", item="item", **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with dps.Ledger.create(tmp_path / "budget.sqlite") as made:
+        made.data("default", 10, "2e-4")
+        made.grant(ANN, 10, "1e-4")
+        yield made
+
+
+def test_all_counts_in_the_order_of_the_domain() -> None:
+    release = data().histogram(domain=DOMAIN, epsilon=4000)
+    assert [(item.item, item.rank, item.count) for item in release] == [
+        ("half1", None, 200), ("nobody", None, 0), ("all", None, 400), ("half0", None, 200),
+    ]  # fmt: skip
+    assert release.kind is Kind.SET
+    assert list(release.to_columns()) == ["item", "count", "low", "high"]
+    assert release.complete
+    assert not release.ranked
+
+
+def test_intervals_are_those_of_the_noise_and_of_all_items() -> None:
+    release = data(max_items_per_user=2).histogram(domain=MANY, epsilon="1/2")
+    used = HistogramQuery(domain=MANY, epsilon="1/2", max_items_per_user=2).mechanism
+    width = used.width(0.05, 40)
+    assert release.accuracy.numbers == {"width_of_counts": width, "width_of_one_count": used.width(0.05)}
+    assert all(item.low == max(0, item.count - width) and item.high == max(0, item.count + width) for item in release)
+    q = math.exp(-1 / 4)
+    assert [(1 - 2 * q ** (w + 1) / (1 + q)) ** 40 >= 0.95 for w in (width - 1, width)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("most", "domain", "delta", "moved", "gaussian"),
+    [
+        (None, DOMAIN, 0, 4, False),
+        (2, DOMAIN, 0, 2, False),
+        (9, DOMAIN, 0, 4, False),
+        (1, MANY, "1e-6", 1, False),
+        (None, MANY, "1e-6", 40, True),
+        (9, MANY, "1e-6", 9, True),
+        (2, dps.Column({"name": MANY}, "name"), 0, 2, False),
+        (60, dps.Column({"name": MANY}, "name"), "1e-6", 60, True),
+        (None, range(3), 0, 3, False),
+    ],
+)
+def test_the_noise_is_for_as_many_counts_as_a_user_moves(most, domain, delta, moved, gaussian) -> None:
+    query = HistogramQuery(domain=domain, epsilon=1, delta=delta, max_items_per_user=most)
+    assert query.mechanism.max_items_per_user == moved
+    assert isinstance(query.mechanism, HistogramGaussian) is gaussian
+    assert (query.price.epsilon, query.price.delta) == (1, Fraction(delta) if gaussian else 0)
+
+
+def test_a_bound_is_kept() -> None:
+    """Every user counts once, so the counts add up to the users."""
+    release = data(max_items_per_user=1).histogram(domain=["all", "half0", "half1"], epsilon=4000)
+    assert sum(item.count for item in release) == 400
+    assert "Every user counts for at most 1 item, chosen at random." in release.privacy.sentences[0]
+
+
+def test_what_a_ledger_is_charged(ledger, tmp_path) -> None:
+    paid = data(budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
+    order = ledger.data_account("default").promise.order
+    laplace, gaussian = (HistogramQuery(domain=MANY, epsilon=1, delta=delta) for delta in (0, "1e-6"))
+    each = laplace.price_at(order)
+    assert (each.epsilon, each.failure, each.renyi) == (1, 0, 40 * divergence(PureDP(Fraction(1, 40)), order))
+    wide = gaussian.price_at(order)
+    assert (wide.epsilon, wide.whole.failure) == (1, Fraction(1, 10**6))
+    assert wide.renyi == divergence(ZCDP(gaussian.mechanism.rho.rho), order) < divergence(PureDP(Fraction(1)), order)
+    assert gaussian.price_at(None) == dps.Query.from_dict(gaussian.to_dict()).price_at(None)
+    for query in (laplace, gaussian):
+        release = paid.ask(query)
+        charged = Charge.of(query.price_at(order).whole)
+        assert (release.charged.numbers["renyi"], release.charged.numbers["delta"]) == (charged.renyi, charged.delta)
+        assert paid.ask(query).charged.numbers["repeated"] is True
+        release.to_json(tmp_path / "release.json")
+        found = dps.check(tmp_path / "release.json", ledger)
+        assert (str(found.verdict), str(found.paid)) == ("follows", "follows")
+
+
+def test_a_share_of_a_budget_and_picks() -> None:
+    budget = dps.Budget(epsilon=1, delta="1e-6")
+    release = data(max_items_per_user=1, budget=budget).histogram(domain=DOMAIN, share="10%")
+    assert Fraction(1, 10) <= release.privacy.epsilon < 1
+    assert release.privacy.delta == 0
+    with dps.PickBudget(epsilon=1, delta="1e-6") as picks:
+        one = data(budget=picks, max_items_per_user=1).histogram(domain=DOMAIN)
+        assert one.privacy.epsilon == picks.terms.epsilon_per_pick
+        assert 0 < one.charged.numbers["picks"] <= 5
+
+
+def test_counts_below_zero_are_told_as_they_are() -> None:
+    """They add up without bias; their intervals begin at 0."""
+    release = data().histogram(domain=[f"x{n}" for n in range(100)], epsilon="1/10", draws=SeededDraws(1))
+    below = [item for item in release if item.count < 0]
+    assert len(below) > 10
+    assert all(item.low == 0 <= item.high for item in below)
+    assert dps.Release.from_json(release.to_json()) == release
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"domain": 100}, "domain must say which items there are, got only how many"),
+        ({"domain": None}, "domain must be a list"),
+        ({"domain": []}, "domain must hold at least one item"),
+        ({"domain": range(10**6 + 1)}, "domain must have at most 1,000,000 items"),
+        ({"domain": [("a", "b")]}, "domain must list single values"),
+        ({"domain": [1, 2]}, "domain must hold text"),
+        ({"domain": dps.Column({"name": MANY}, "name")}, "max_items_per_user must be given where only reading"),
+        ({"epsilon": 0}, "epsilon must"),
+        ({"delta": 1}, "delta must"),
+        ({"delta": "a"}, "delta must"),
+    ],
+)
+def test_bad_input_costs_nothing(given: dict[str, object], message: str, ledger) -> None:
+    budget = dps.Budget.open(ledger, analyst="ann", snapshot="one")
+    typed = dps.Dataset(pa.table(ROWS), user="user", item="item", budget=budget)
+    with pytest.raises(dps.ParameterError, match=message):
+        typed.histogram(**({"domain": DOMAIN, "epsilon": 1} | given))  # type: ignore[arg-type]
+    assert [str(entry.kind) for entry in ledger.entries()] == ["data", "grant"]
+
+
+def test_words_are_counted_by_split_and_not_of_a_text() -> None:
+    rows = {"user": [1, 2, 3], "text": ["a b", "b c", "b"]}
+    words = dps.Dataset(rows, user="user", item="text", split=" ", max_items_per_user=2)
+    assert [item.count for item in words.histogram(domain=["b", "a", "x"], epsilon=4000)] == [3, 1, 0]
+    with pytest.raises(dps.ParameterError, match="item must be no Text for histogram"):
+        dps.Dataset(rows, user="user", item=dps.Text("text")).histogram(domain=["b"], epsilon=1)
+
+
+def test_a_tampered_release_is_found() -> None:
+    from dataclasses import replace
+
+    from dpselect.checking.finding import Verdict, worst
+    from dpselect.checking.promise import promised
+
+    laplace = data(max_items_per_user=3).histogram(domain=DOMAIN, epsilon=1)
+    gaussian = data().histogram(domain=MANY, epsilon=1, delta="1e-6")
+    for release, wrong in (
+        (laplace, {"epsilon_per_count": Fraction(1, 2)}),
+        (laplace, {"max_items_per_user": 4}),
+        (laplace, {"items": 3}),
+        (laplace, {"epsilon_per_count": None}),
+        (gaussian, {"variance": gaussian.privacy.parameters["variance"] * Fraction(999, 1000)}),
+        (gaussian, {"max_items_per_user": 41}),
+        (gaussian, {"variance": 0}),
+    ):
+        assert worst(promised(release)) is Verdict.FOLLOWS
+        said = replace(release.privacy, parameters={**release.privacy.parameters, **wrong})
+        assert worst(promised(replace(release, privacy=said))) is Verdict.FAILS, wrong

@@ -1,0 +1,136 @@
+"""Items that must not come back: what a release says of them, what a ledger knows, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import dpselect as dps
+from dpselect.queries.top_k import TopKQuery
+
+ROWS = {
+    "user": [u for u in range(900) for _ in range(3)],
+    "item": [i for u in range(900) for i in ("bot", f"page{u % 3}", "spam")],
+    "country": [f"c{u % 2}" for u in range(900) for _ in range(3)],
+}
+USUAL = {"epsilon": 40, "delta": "1e-6"}
+PAGES = ["page0", "page1", "page2"]
+
+
+def data(**more: object) -> dps.Dataset:
+    return dps.Dataset(pa.table(ROWS), user="user", item="item", **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def ledger(tmp_path: Path):
+    with dps.Ledger.create(tmp_path / "budget.sqlite") as made:
+        made.data("default", 500, "2e-4")
+        made.grant(dps.Account("default", "ann"), 500, "1e-4")
+        yield made
+
+
+@pytest.mark.parametrize("how", [
+    {}, {"counts": True}, {"method": "discover"}, {"k_bar": 5}, {"method": "limited-domain-laplace", "most": 3},
+])  # fmt: skip
+def test_a_top_k_without_them(how: dict[str, object]) -> None:
+    most = how.get("most")
+    given = {name: value for name, value in how.items() if name != "most"}
+    release = data(max_items_per_user=most).top_k(5, **USUAL, exclude=["bot", "spam"], **given)
+    assert sorted(release.labels) == PAGES
+    assert release.privacy.sentences[-1] == "Rows of 2 items, which a public list names, do not count."
+    assert release.privacy.epsilon <= 40
+
+
+def test_a_union_without_them_in_memory_and_in_the_engine() -> None:
+    for in_engine in (False, True):
+        found = data().union(**USUAL, max_items_per_user=1, method="sips", in_engine=in_engine, exclude=["bot", "spam"])
+        assert sorted(found.labels) == PAGES  # though a user counts for one item only
+    popular = data().union(**USUAL, method="greedy-geometric", popular=["bot", "page0"], exclude=["bot", "spam"])
+    assert sorted(popular.labels) == PAGES
+
+
+def test_groups_without_them() -> None:
+    release = data().top_k(1, **USUAL, by="country", users=True, exclude=dps.Column({"x": ["bot", "spam"]}, "x"))
+    assert {item.item for item in release} <= set(PAGES)
+    assert [group.values for group in release.groups.shown] == [("c0",), ("c1",)]
+    said = "Rows of items that a public list has in its column x do not count."
+    assert said in release.privacy.sentences
+
+
+def test_pairs_of_group_and_item_without_them() -> None:
+    for in_engine in (False, True):
+        found = data().union(**USUAL, by="country", max_items_per_user=2, in_engine=in_engine, exclude=["bot", "spam"])
+        assert {item.item for item in found} == set(PAGES)
+        assert len(found) == 6
+    ranked = data().top_k(2, **USUAL, by="country", method="discover", exclude=["bot", "spam"])
+    assert {item.item for item in ranked} <= set(PAGES)
+    assert len(ranked) == 4
+
+
+def test_weights_without_them() -> None:
+    rows = pa.table({**ROWS, "minutes": [1000.0, 2.0, 3.0] * 900})
+    weighed = dps.Dataset(rows, user="user", item="item")
+    found = weighed.top_k(4, **USUAL, by_weight="minutes", at_most=50, exclude=["bot"])
+    assert found.labels[0] == "spam"
+    assert sorted(found.labels[1:]) == PAGES
+
+
+def test_their_price_is_that_of_the_same_question() -> None:
+    from dpselect.queries.union import UnionQuery
+
+    for kind in (TopKQuery, UnionQuery):
+        assert kind(epsilon=1, exclude=["a"]).price == kind(epsilon=1).price
+
+
+def test_a_ledger_tells_them_apart(ledger: dps.Ledger) -> None:
+    paid = data(budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
+    found = [paid.top_k(3, **USUAL, exclude=those) for those in (None, ["bot"], ["spam", "bot"], ["bot", "spam"])]
+    assert [release.charged.numbers["repeated"] for release in found] == [False, False, False, True]
+    keys = [TopKQuery(k=1, epsilon_per_pick=1, delta_threshold="1e-6", exclude=those).key for those in (None, ["bot"])]
+    assert keys[0] != keys[1]
+    with dps.PickBudget(epsilon=9, delta="1e-4", k_star=2, l_star=2) as picks:
+        free = data(budget=picks)
+        assert free.top_k(1).labels != free.top_k(1, exclude=["bot", "spam"]).labels
+
+
+def test_a_public_list_that_may_change_is_asked_anew(tmp_path: Path) -> None:
+    """What a frame holds now nobody knows tomorrow: an answer to it is not given again."""
+    from dpselect.ledger.question import question
+
+    (tmp_path / "list.csv").write_text("x\nbot\n")
+    frame, file = (dps.Column(source, "x") for source in ({"x": ["bot"]}, str(tmp_path / "list.csv")))
+    for name in ("exclude", "groups"):
+        more = {"by": "country"} if name == "groups" else {}
+        known = [question("top_k", TopKQuery(epsilon=1, **{name: one}, **more).key, {}, True) for one in (frame, file)]
+        assert [one.repeatable for one in known] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"exclude": "bot"}, "exclude must be a list"),
+        ({"exclude": 5}, "exclude must list items"),
+        ({"exclude": []}, "exclude must hold at least one item"),
+        ({"exclude": [1]}, "exclude must hold text"),
+        ({"exclude": [("a", "b")]}, "exclude must list single values"),
+        ({"exclude": [object()]}, "exclude must hold plain values"),
+        ({"exclude": ["bot"], "domain": ["bot", "page0"]}, "exclude must be left out where a domain is given"),
+        ({"exclude": dps.Column("nowhere.csv", "x")}, "nowhere.csv"),
+    ],
+)
+def test_bad_input_costs_nothing(given: dict[str, object], message: str, ledger: dps.Ledger) -> None:
+    paid = data(budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
+    with pytest.raises((dps.ParameterError, dps.DataError), match=message):
+        paid.top_k(1, epsilon=1, **given)  # type: ignore[arg-type]
+    if "domain" not in given:
+        with pytest.raises((dps.ParameterError, dps.DataError), match=message):
+            paid.union(epsilon=1, **given)  # type: ignore[arg-type]
+    assert [str(entry.kind) for entry in ledger.entries()] == ["data", "grant"]
+
+
+def test_a_text_has_words_and_no_items() -> None:
+    text = dps.Dataset({"user": [1], "text": ["a"]}, user="user", item=dps.Text("text"))
+    with pytest.raises(dps.ParameterError, match="exclude must be left out where the items are those of a text"):
+        text.union(epsilon=1, exclude=["a"])
