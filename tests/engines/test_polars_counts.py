@@ -63,3 +63,12 @@ def test_a_bound_and_a_split_are_not_forgotten():
         assert len(pairs(engine.top(10))) == 2
     with DuckDBEngine(rows, user="user", item="item", split=" ", key=b"k") as engine:
         assert pairs(engine.top(10)) == [("a", 1), ("b", 1), ("c", 1), ("d", 1)]
+
+
+def test_a_column_of_nothing():
+    rows = pl.DataFrame({"user": [1, 2], "item": ["a", "b"], "none": [None, None]})
+    for names in ({"user": "user", "item": "none"}, {"user": "none", "item": "item"}):
+        with DuckDBEngine(rows, **names, key=b"k") as engine:
+            assert list(engine.top(5).counts) == []
+    with DuckDBEngine(rows, user="user", item="item", by=("none",), key=b"k") as engine:
+        assert len(engine.top_by(5, 1).sizes) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from dataclasses import replace
 from decimal import Decimal
@@ -262,6 +263,37 @@ def test_other_listed_groups_are_another_question_also_where_a_frame_lists_them(
         assert [group.values for group in found.groups.shown] == [(country,)]
 
 
+def test_parts_of_a_text_by_group():
+    given = {"user": np.arange(600), "item": ["a b", "b c"] * 300, "g": ["x"] * 600}
+    data = dps.Dataset(given, user="user", item="item", split=" ")
+    for method in ("auto", "limited-domain"):  # of pairs, auto would discover them
+        found = data.top_k(30, epsilon=1, by="g", method=method)
+        assert found.labels[:1] == ["b"]
+        assert found.privacy.mechanism == "LimitedDomainByGroup"
+    for ask in (lambda: data.top_k(30, epsilon=1, by="g", method="discover"), lambda: data.union(epsilon=1, by="g")):
+        with pytest.raises(ParameterError, match="split must be left out"):
+            ask()
+
+
+def test_columns_that_a_table_by_group_has_itself():
+    given = {"user": np.arange(400), "group_users": ["a", "b"] * 200, "item": ["c", "d"] * 200, "year": [2026] * 400}
+    data = dps.Dataset(given, user="user", item=["group_users", "item"])
+    found = data.top_k(2, epsilon=8, by="year", users=True)
+    assert sorted(found.to_columns()["item_group_users"]) == ["a", "b"]
+    assert found.to_columns()["group_users"] == [found.groups.shown[0].users] * 2
+    assert found.text.splitlines()[1].startswith("2026 ")
+
+
+def test_moments_with_and_without_a_zone_in_a_union():
+    moment = datetime.datetime(2026, 10, 1)
+    moments = [moment, moment.replace(tzinfo=datetime.UTC)]
+    rows = {"user": np.arange(400), "item": ["a"] * 400, "at": np.array(moments * 200, dtype=object)}
+    found = dps.Dataset(rows, user="user", item="at").union(epsilon=8, max_items_per_user=1)
+    assert found.labels == moments
+    found = dps.Dataset(rows, user="user", item="item").union(epsilon=8, max_items_per_user=1, by="at")
+    assert [group.values for group in found.groups.shown] == [(one,) for one in moments]
+
+
 def test_a_query_as_json(data):
     query = TopKQuery(k=2, epsilon=1, delta="1e-6", by=["country"], groups=["DE", "FR"], users=True)
     said = json.loads(json.dumps(query.to_dict()))
@@ -306,15 +338,3 @@ def test_within_and_picks_are_refused_by_group(data):
     picks = dps.Dataset(rows(60), user="user", item="item", budget=dps.PickBudget(epsilon=1, delta="1e-6"))
     with pytest.raises(ParameterError, match="by must be left out where a PickBudget pays"):
         picks.top_k(2, by="country")
-
-
-def test_parts_of_a_text_are_no_pairs_with_a_group():
-    """So limited domain answers there, whatever k is, and what needs pairs is refused."""
-    data = dps.Dataset(pa.table(rows(600)), user="user", item="item", split=" ")
-    found = data.top_k(60, epsilon=8, by="country")
-    assert found.privacy.mechanism == "LimitedDomainByGroup"
-    assert {item.group for item in found} == {("DE",), ("FR",)}
-    with pytest.raises(ParameterError, match="split must be left out where by and method=discover are given"):
-        data.top_k(2, epsilon=1, by="country", method="discover")
-    with pytest.raises(ParameterError, match="by must be left out where split is given"):
-        data.union(epsilon=1, by="country")

@@ -147,6 +147,15 @@ class TopKQuery(Query):
 
             settle(self, groups=groups_of(self.groups))
 
+    def of(self, rows: Rows) -> Self:
+        """The question of a data set. Where the items are parts of texts nothing is discovered: parts are no pairs."""
+        found = super().of(rows)
+        if rows.split is None or not found.of_pairs:
+            return found
+        if self.method == AUTO:
+            return replace(found, method=LIMITED)
+        raise ParameterError("split", f"be left out for {DISCOVER} where by is given", came(rows.split))
+
     def _settle_exclude(self, domain: Domain | None) -> None:
         """The items that shall not come back."""
         from dpselect.queries.left_out import left_out
@@ -155,15 +164,6 @@ class TopKQuery(Query):
             hint = "leave the items out of the domain"
             raise ParameterError("exclude", "be left out where a domain is given", came(self.exclude), hint)
         settle(self, exclude=left_out(self.exclude))
-
-    def of(self, rows: Rows) -> Self:
-        """The question of a data set; parts of a text are no pairs with a group, so there limited domain is asked."""
-        query = super().of(rows)
-        if rows.split is None or not query.of_pairs:
-            return query
-        if self.method == DISCOVER:
-            raise ParameterError("split", "be left out where by and method=discover are given", came(rows.split))
-        return replace(query, method=LIMITED)
 
     @property
     def of_pairs(self) -> bool:

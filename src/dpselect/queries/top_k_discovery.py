@@ -137,15 +137,18 @@ class FoundTop(Plan):
             **({"epsilon_of_bound": asked.for_bound} if asked.most is None else {}),
         }
         sentences = [self.reason, _bound(mechanism.max_items_per_user, asked)]
-        ranked = f"the best {asked.k} of them are" if found > asked.k else "all of them are"
         sentences.append(
-            f"Items discovered: {found:,}; {ranked} ranked by the numbers of all their users: "
+            f"Items discovered: {found:,}; {self._ranked(found)} ranked by the numbers of all their users: "
             f"max_items_per_user limits the discovery only."
         )
         if asked.counted:
             used["epsilon_per_count"] = each * COUNT_SHARE
             sentences.append(noise(each * COUNT_SHARE))
         return Statement.of(self.privacy, DiscoverThenPeel.__name__, used, tuple(sentences))
+
+    def _ranked(self, found: int) -> str:
+        """Which of the items that were found are ranked."""
+        return f"the best {self.selector.k} of them are" if found > self.selector.k else "all of them are"
 
 
 def plan_discovery(

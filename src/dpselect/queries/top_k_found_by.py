@@ -141,6 +141,10 @@ class FoundTopByGroup(FoundTop):
         ranked = accuracy.ranking(whole(gap), discovered=True)
         return good + replace(ranked, sentences=tuple(f"In a group: {said}" for said in ranked.sentences))
 
+    def _ranked(self, found: int) -> str:  # noqa: ARG002 - it is so for any number
+        """Which of the pairs that were found are ranked."""
+        return f"of each group the best {self.selector.k} are"
+
     def stated_of(self, mechanism: DiscoverThenPeel, found: Sequence[int], each: Fraction) -> Statement:
         """What is promised, in numbers and in sentences."""
         said = self.statement(mechanism, sum(found), each)

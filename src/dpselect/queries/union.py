@@ -222,6 +222,8 @@ def plainly(label: object) -> tuple[str, bool, Any]:
     kind = type(label).__qualname__
     if isinstance(label, tuple):
         return kind, False, tuple(map(plainly, label))
+    if isinstance(label, datetime.datetime) and label.tzinfo is not None:  # Python compares none with one without
+        kind += " with a zone"
     if not isinstance(label, ORDERED) or (isinstance(label, float) and math.isnan(label)):
         return kind, True, repr(label)
     return kind, False, label

@@ -174,12 +174,11 @@ class UnionTerms(Query):
 
     def of(self, rows: Rows) -> Self:
         """The question of a data set, whose bound and n-grams are the question's own where it has none."""
+        if self.by is not None and rows.split is not None:
+            raise ParameterError("split", "be left out where by is given", came(rows.split))
         words, most = self.words or rows.words, self.max_items_per_user
         if words != rows.words:
             raise ParameterError("ngrams", "be those of the data", "others")
-        if self.by is not None and rows.split is not None:
-            hint = "give a view or a frame in which each part has a row"
-            raise ParameterError("by", "be left out where split is given", came(self.by), hint)
         most = rows.max_items_per_user if most is None else most
         if words == self.words and most == self.max_items_per_user:
             return self

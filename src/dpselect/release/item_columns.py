@@ -8,7 +8,7 @@ from dpselect.domain import UNSEEN
 
 COLUMNS = "item"
 """The parameter of a statement that names the columns of items, where they have several."""
-_OWN = frozenset({"rank", "count", "sum", "low", "high"})
+_OWN = frozenset({"rank", "count", "sum", "low", "high", "group_users"})
 
 
 def names_of(parameters: Mapping[str, object]) -> tuple[str, ...]:

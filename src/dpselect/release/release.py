@@ -221,6 +221,7 @@ class Release(Tabular):
         of = list(self.groups.to_columns(self.items, self._names))
         each = [told_apart(item.group) for item in self.items]
         first = [not place or one != each[place - 1] for place, one in enumerate(each)]
+        columns |= {name: [formatting.text(value) for value in columns[name]] for name in of}
         once = [*of, "group_users"] if self.groups.counted else of
         shown = {
             name: [cell if start else "" for cell, start in zip(columns[name], first, strict=True)] for name in once

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from dpselect.engines.duckdb.scans import Scan, Select
-from dpselect.engines.duckdb.types import OBJECT, sound_form
+from dpselect.engines.duckdb.types import NOTHING, OBJECT, sound_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.array_columns import HINT
 from dpselect.engines.sources.frames import Frame
@@ -66,4 +66,6 @@ class FrameScan(Scan):
 
 
 def _scanned(place: int, sql_type: str) -> str:
+    if sql_type == NOTHING:  # polars hands over such a column in a form that DuckDB does not read
+        return "NULL::VARCHAR"
     return f"CAST(c{place} AS VARCHAR)" if sql_type == OBJECT else f"c{place}"

@@ -35,7 +35,8 @@ ZONED = "TIMESTAMP WITH TIME ZONE"
 _PLAIN = INTEGERS | {"BOOLEAN", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "BLOB"}
 # Counted as text, because Python has no type that holds every value of these.
 _NAMES = frozenset({"ENUM"})
-_NOTHING = frozenset({'"NULL"', "NULL"})  # a column of nulls only, as polars and PyArrow have it
+NOTHING = '"NULL"'
+_NOTHING = frozenset({NOTHING, "NULL"})  # a column of nulls only, as polars and PyArrow have it
 _AS_TEXT = _NAMES | _NOTHING | {"UUID", "BIT", "BIGNUM", "TIMESTAMP_NS", "TIMESTAMPTZ_NS", "TIME_NS"}
 # Of these the years that Python has too; beyond them DuckDB itself fails where it writes or converts a value.
 _YEARS = {
