@@ -104,7 +104,7 @@ def _of_ledger(given: Given, name: str) -> object:
 
 SHARED: dict[str, object] = {
     "epsilon": 1, "delta": "1e-6", "k": 2, "max_items_per_user": 3, "bounds": (0, 9), "epsilon_per_count": 1,
-    "k_bar": 5,
+    "k_bar": 5, "max_groups_per_user": 2,
 }  # fmt: skip
 OF_SETS = ("SIPS", "RenyiShaped", "DiscoverThenPeel", "TruncatedGeometric")
 
@@ -124,6 +124,8 @@ def mechanisms(given: Given) -> object:
     made = make(**odd)
     if hasattr(made, "weigh") or name in OF_SETS:
         return made.privacy, made(UserSets.of(["ab", "abc", "", "a"] * 9))
+    if name == "LimitedDomainByGroup":
+        return made.privacy, made({"g": _counts(given)})
     return made.privacy, made(_counts(given))
 
 

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pytest
 
 from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.duckdb import engine as duckdb_engine
 from dpselect.engines.duckdb import frame_scan
+from dpselect.engines.duckdb import keys as duckdb_keys
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.types import present
 from dpselect.engines.port import PerUser
@@ -396,6 +396,6 @@ def test_a_type_taken_from_all_values_is_found_out(monkeypatch, odd):
 @pytest.mark.parametrize("name", ["string", "timestamp[s]", "time64[us]"])
 def test_values_that_nobody_checked_are_found_out(monkeypatch, name):
     monkeypatch.setattr(frame_scan, "sound_form", lambda expression, _type: expression)
-    monkeypatch.setattr(duckdb_engine, "nameable", present)
+    monkeypatch.setattr(duckdb_keys, "nameable", present)
     with pytest.raises((AssertionError, DataError)):
         test_an_odd_value_of_a_declared_type_is_its_own_users_affair(HOLDERS["Table"], TYPED[name])

@@ -102,7 +102,7 @@ TWINS = {
     ),
     "the first items are kept": keyed(lambda _key, _user, item: item, lambda hold: check_even(hold(EVEN))),
     "a mean rounded down": spoilt(questions, "users_at", "+ count(*)", "", values),
-    "a place rounded down": spoilt(questions, "_place", "+ CAST('0.5'", "+ 0 * CAST('0.5'", values),
+    "a place rounded down": spoilt(questions, "place", "+ CAST('0.5'", "+ 0 * CAST('0.5'", values),
     "what is released stays": Twin(
         sql_weights,
         "without",

@@ -10,10 +10,11 @@ from dpselect import parameters
 from dpselect.accounting.calibration import Split, one_price, plan_of, price, priced, split_delta
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.draws import Draws
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.top_k.group_draws import Picked, picked
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain, parse_k_bar
+from dpselect.mechanisms.top_k.top_rows import whole
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Plan, Privacy
 
@@ -96,7 +97,7 @@ class LimitedDomainByGroup:
         self, counts: Mapping[object, Mapping[object, int]], *, draws: Draws | None = None
     ) -> dict[object, list[object]]:
         """Of {group: {item: count}} the items picked, best first, for every group that has any."""
-        found = GroupedCounts.of(counts)
+        found = GroupedCounts.of({group: _checked(of_items) for group, of_items in _groups(counts).items()})
         answers = self.picks(found, secure(draws))
         return {group: list(found.items(one.rows)) for one in answers for group in found.groups(one.groups)}
 
@@ -106,6 +107,20 @@ class LimitedDomainByGroup:
 
 
 MOST_GROUPS = 10**4
+MUST = "be a mapping of groups to mappings of items to whole numbers of users"
+
+
+def _groups(counts: object) -> Mapping[object, object]:
+    if not isinstance(counts, Mapping):
+        raise ParameterError("counts", MUST, came(counts))
+    return counts
+
+
+def _checked(counts: object) -> dict[object, int]:
+    """The counts of one group, as Python's whole numbers."""
+    if not isinstance(counts, Mapping):
+        raise ParameterError("counts", MUST, came(counts))
+    return dict(zip(counts, whole(list(counts.values())).tolist(), strict=True))
 
 
 def split_by_group(plan: Plan, epsilon: Fraction, delta: Fraction, groups: int, swaps: int) -> Split:
