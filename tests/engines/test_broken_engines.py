@@ -94,7 +94,7 @@ TWINS = {
         lambda hold: check_domain(hold(AWKWARD), "text", Listed(("x",))),
     ),
     "a domain that others enter": Twin(
-        questions, "in_domain", lambda rows, _: rows, lambda hold: check_bound(hold(CROWD), CROWD)
+        questions, "in_domain", lambda rows, *_: rows, lambda hold: check_bound(hold(CROWD), CROWD)
     ),
     "the key is forgotten": keyed(lambda _, user, item: KEYED("'\\x00'::bytea", user, item), check_key),
     "the user is forgotten": keyed(
