@@ -143,9 +143,13 @@ def domain_of(value: object) -> Domain:
 
 
 def most_items(domain: Domain) -> int | None:
-    """How many items the domain holds at most, None where only reading it can tell."""
+    """How many items the domain holds at most, None where only reading it can tell.
+
+    A price may rest on it, so items are one only where they are written alike: Python takes 1 and True for equal, and
+    0.1 for the decimal that it is, which a column without a declared type holds apart.
+    """
     if isinstance(domain, Listed):
-        return len({item for item in domain.items if item is not None})
+        return len({(type(item), repr(item)) for item in domain.items if item is not None})
     if isinstance(domain, Span):
         return domain.stop - domain.start
     return domain.items if isinstance(domain, Size) else None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -78,6 +80,16 @@ def test_the_noise_is_for_as_many_counts_as_a_user_moves(most, domain, delta, mo
     assert query.mechanism.max_items_per_user == moved
     assert isinstance(query.mechanism, HistogramGaussian) is gaussian
     assert (query.price.epsilon, query.price.delta) == (1, Fraction(delta) if gaussian else 0)
+
+
+@pytest.mark.parametrize("alike", [[1, True], [0.1, Decimal.from_float(0.1)], [0, False, 0.0]], ids=str)
+def test_items_that_python_takes_for_equal_are_as_many_as_a_user_may_have(alike: list[object]) -> None:
+    """A column without a declared type holds them apart, so one user moves each, and the noise must be for all."""
+    items = np.array(alike * 50, dtype=object)
+    rows = {"user": np.repeat(np.arange(50), len(alike)), "item": items}
+    found = dps.Dataset(rows, user="user", item="item").histogram(domain=alike, epsilon=1)
+    assert len(found) > 1
+    assert len(found) <= found.privacy.parameters["max_items_per_user"]
 
 
 def test_a_bound_is_kept() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from dpselect.domain import Column, Listed, Size, Span, domain_of
+from dpselect.domain import Column, Listed, Size, Span, domain_of, most_items
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came, naming
@@ -40,5 +40,4 @@ def without(items: Listed | Column, engine: Engine, answer: Callable[[Engine], R
 def _said(items: Listed | Column) -> str:
     if isinstance(items, Column):
         return f"Rows of items that a public list has in its column {items.column} do not count."
-    listed = len({item for item in items.items if item is not None})
-    return f"Rows of {said_items(listed)}, which a public list names, do not count."
+    return f"Rows of {said_items(most_items(items) or 0)}, which a public list names, do not count."
