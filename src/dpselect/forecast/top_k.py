@@ -19,7 +19,8 @@ from dpselect.forecast.population import Population, expected_counts, smallest_l
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
 from dpselect.methods import Bound
-from dpselect.queries.top_k import DISCOVER, TopKQuery
+from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.top_k_auto import DISCOVER
 from dpselect.queries.top_k_plan import Plan
 
 RUNS = 20

@@ -8,47 +8,27 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpselect import methods, parameters
-from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
 from dpselect.accounting.two_prices import Price
-from dpselect.domain import Domain, domain_of, most_items, refuse_more
+from dpselect.domain import Domain, domain_of
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.keys import key_of, names
 from dpselect.mechanisms.port import settle
-from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.methods import AUTO
 from dpselect.parameters import Number
-from dpselect.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
-from dpselect.queries.query import INNER, Query, Ready, Rows, sampled
-from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
+from dpselect.privacy import ApproxDP, Privacy, Steps
+from dpselect.queries.query import INNER, Query, Ready, Rows
+from dpselect.queries.top_k_auto import DISCOVER, LIMITED, PEELING, best_by_group
+from dpselect.queries.top_k_plan import Plan
+from dpselect.queries.top_k_planning import Wanted
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
-    from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
     from dpselect.queries.within import Asked
-
-PEELING, LIMITED, DISCOVER, SEQUENCE = "peeling", "limited-domain", "discover", "joint-sequence"
-FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
-LEAST_EPSILON_OF_A_SET = Fraction(3, 10)
-MOST_PER_EPSILON = 30  # k / epsilon up to which a whole set is drawn although delta lets peeling compose
-FEWEST_TO_DISCOVER = 20
-FEWEST_TO_DISCOVER_BY_GROUP, MOST_BY_GROUP = 10, 20  # picks in the groups of a user, and picks / epsilon
-MOST_OF_LIMITED_DOMAIN = 30  # k / epsilon up to which bottom is low enough
 
 OF_GROUPS = ("by", "groups", "max_groups_per_user", "users")
 
-KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
-KNOWN_SET = "The domain is given, and k of its items are chosen all at once; unseen items take part with count 0."
-KNOWN_SEQUENCE = "The domain is given, and a ranking of k of its items is chosen all at once, unseen items included."
-UNKNOWN_NOISE = "No domain is given; the k_bar largest counts are noised once, and those above noisy bottom come out."
-IN_ORDER = " It was taken because the items are to come in order."
-NO_ORDER = {
-    "canonical-set": " A whole set was taken because no order is wanted and k is small enough for epsilon.",
-    "peeling": " It was taken because for a whole set k is below 3, or too large for epsilon.",
-}
 LARGE_BY_GROUP = " It was taken because k and the groups of a user are large for epsilon."
-LARGE_K = " It was taken because k is large for epsilon."
-UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with most users."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,35 +248,24 @@ class TopKQuery(Query):
         delta = Fraction(self.delta)  # type: ignore[arg-type]
         if self.by is not None:
             return self._by_group(method, domain, epsilon, delta)
-        bound, why = self.max_items_per_user, ""
-        if domain is not None:
-            self._check_known(domain)
-            if method == AUTO:
-                best = best_set_method(parameters.listed("k", self.k), epsilon, delta)
-                method, why = (PEELING, IN_ORDER) if self.ranked else (best, NO_ORDER[best])
-            why += sampled(bound)
-            if method == PEELING:
-                return self._peeled(epsilon, delta, KNOWN_DOMAIN + why)
-            return self._set(method, epsilon, delta, why)
-        if method == AUTO and self.k_bar is None:
-            method = best_unknown_method(parameters.listed("k", self.k), epsilon, delta, bound)
-            method = LIMITED if self.totals is not None else method
-            why = LARGE_K if method == DISCOVER else ""
-        if method == DISCOVER:
-            from dpselect.queries.top_k_discovery import plan_discovery
+        return self._wanted(domain).planned(method, epsilon, delta)
 
-            return plan_discovery(
-                self.k,
-                epsilon=epsilon,
-                delta=delta,
-                counts=self.counts,
-                k_bar=self.k_bar,
-                max_items_per_user=bound,
-                why=why,
-            )
-        if method in (AUTO, LIMITED):
-            return self._limited(epsilon, delta)
-        return self._noised(method, epsilon, delta)
+    def _of_picks(self, domain: Domain | None) -> Plan:
+        """By picks of a given epsilon each, on a budget that composes them: no delta is spent on that."""
+        threshold = None if domain is not None else Fraction(self.delta_threshold)  # type: ignore[arg-type]
+        return self._wanted(domain).of_picks(Fraction(self.epsilon_per_pick), threshold)  # type: ignore[arg-type]
+
+    def _wanted(self, domain: Domain | None) -> Wanted:
+        return Wanted(
+            k=self.k,
+            domain=domain,
+            counts=self.counts,
+            k_bar=self.k_bar,
+            ranked=self.ranked,
+            max_items_per_user=self.max_items_per_user,
+            moves=1 if self.totals is None else self.totals.most,
+            by_weight=self.totals is not None,
+        )
 
     def _by_group(self, method: str, domain: Domain | None, epsilon: Fraction, delta: Fraction) -> Plan:
         """In every group: by limited domain, at the price of the groups that one user counts in."""
@@ -338,152 +307,3 @@ class TopKQuery(Query):
         asked, plan = min(map(named, names), key=lambda found: found[0].epsilon)
         settle(self, within=wanted, asked=asked)
         return plan
-
-    def _check_known(self, domain: Domain) -> None:
-        if self.k_bar is not None:
-            raise ParameterError("k_bar", "be left out where a domain is given", self.k_bar)
-        most = most_items(domain)
-        if most is not None:
-            refuse_more(parameters.listed("k", self.k), most)
-
-    def _peeled(self, epsilon: Fraction, delta: Fraction, reason: str) -> PeeledTop:
-        peeling = methods.named("top_k", PEELING)
-        whole = peeling.make(k=self.k, epsilon=epsilon, delta=delta, sensitivity=self._moves)
-        if not self.counts:
-            return PeeledTop(method=PEELING, selector=whole, privacy=whole.privacy, reason=reason)
-        plan = plan_of(whole.k, self._moved(whole.k))
-        pick = largest_epsilon(plan, epsilon, delta)
-        privacy = priced(plan(pick), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
-        selector = peeling.make(k=self.k, epsilon_per_pick=pick, delta=delta, sensitivity=self._moves)
-        counter = self._counter(pick * COUNT_SHARE)
-        return PeeledTop(method=PEELING, selector=selector, counter=counter, privacy=privacy, reason=reason)
-
-    def _limited(self, epsilon: Fraction, delta: Fraction) -> LimitedTop:
-        whole = self._limited_domain(epsilon=epsilon, delta=delta)
-        if not self.counts:
-            return LimitedTop(method=LIMITED, selector=whole, privacy=whole.privacy, reason=UNKNOWN_DOMAIN)
-        picks = sum(s.times for s in whole.privacy.steps)
-        plan = plan_of(picks, self._moved(whole.k))
-        split = split_delta(plan, epsilon, delta, whole.terms.swaps(whole.terms.k_bar))
-        pick, failure = split.epsilon_per_pick, split.threshold
-        selector = self._limited_domain(epsilon_per_pick=pick, delta=delta, delta_threshold=failure)
-        privacy = priced(plan(pick), epsilon, split.composition, failure=failure, neighbors=Neighbors.ADD_REMOVE)
-        counter = self._counter(pick * COUNT_SHARE)
-        return LimitedTop(method=LIMITED, selector=selector, counter=counter, privacy=privacy, reason=UNKNOWN_DOMAIN)
-
-    def _of_picks(self, domain: Domain | None) -> PeeledTop | LimitedTop:
-        """By picks of a given epsilon each, on a budget that composes them: no delta is spent on that."""
-        pick, bound = Fraction(self.epsilon_per_pick), self.max_items_per_user  # type: ignore[arg-type]
-        failure = Fraction(0) if domain is not None else Fraction(self.delta_threshold)  # type: ignore[arg-type]
-        parameters.listed("k", self.k)
-        counter = self._counter(pick * COUNT_SHARE) if self.counts else None
-        steps = plan_of(self.k, self._moved(self.k) if self.counts else 0)(pick)
-        privacy = priced(steps, None, Fraction(0), failure=failure, neighbors=Neighbors.ADD_REMOVE)
-        if domain is not None:
-            self._check_known(domain)
-            given = {"k": self.k, "epsilon_per_pick": pick, "sensitivity": self._moves}
-            peeling = methods.named("top_k", PEELING).make(**given)
-            reason = KNOWN_DOMAIN + sampled(bound)
-            return PeeledTop(method=PEELING, selector=peeling, counter=counter, privacy=privacy, reason=reason)
-        limited = self._limited_domain(epsilon_per_pick=pick, delta=failure, delta_threshold=failure)
-        return LimitedTop(method=LIMITED, selector=limited, counter=counter, privacy=privacy, reason=UNKNOWN_DOMAIN)
-
-    def _set(self, method: str, epsilon: Fraction, delta: Fraction, why: str) -> Plan:
-        """One step for the set; its counts, together, as much epsilon again."""
-        from dpselect.queries.top_k_set import SetTop
-
-        row = methods.named("top_k", method)
-        if self.ranked and not row.ordered:
-            hint = "joint-sequence and peeling rank; or say ranked=False (--no-ranked)"
-            raise ParameterError("method", "rank the items, which a set does not", came(method), hint)
-        reason = (KNOWN_SEQUENCE if row.ordered else KNOWN_SET) + why
-        selector = row.make(k=self.k, epsilon=epsilon, sensitivity=self._moves)
-        if not self.counts:
-            return SetTop(method=method, selector=selector, privacy=selector.privacy, reason=reason)
-        moved = self._moved(selector.k)
-        value = type(selector.privacy.steps[0].value)
-
-        def plan(x: Fraction) -> tuple[Steps, ...]:
-            return (Steps(value(x), 1), Steps(PureDP(x / moved), moved))
-
-        x = largest_epsilon(plan, epsilon, delta)
-        privacy = priced(plan(x), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
-        counter = self._counter(x / moved)
-        selector = row.make(k=self.k, epsilon=x, sensitivity=self._moves)
-        return SetTop(method=method, selector=selector, counter=counter, privacy=privacy, reason=reason)
-
-    def _noised(self, method: str, epsilon: Fraction, delta: Fraction) -> Plan:
-        """Noise on the k_bar largest counts once, at a price that grows with the items of a user and not with k."""
-        from dpselect.queries.top_k_noisy import NoisyTop
-
-        if self.max_items_per_user is None:
-            hint = "Dataset(max_items_per_user=...), --max-items-per-user"
-            raise ParameterError("max_items_per_user", f"be given for {method}", "nothing", hint)
-        selector = methods.named("top_k", method).make(
-            k=self.k, epsilon=epsilon, delta=delta, max_items_per_user=self.max_items_per_user, k_bar=self.k_bar
-        )
-        return NoisyTop(
-            method=method, selector=selector, privacy=selector.privacy, reason=UNKNOWN_NOISE, counts=self.counts
-        )
-
-    def _limited_domain(self, **price: Any) -> LimitedDomain:
-        bound = self.max_items_per_user
-        return LimitedDomain(k=self.k, k_bar=self.k_bar, max_items_per_user=bound, sensitivity=self._moves, **price)
-
-    def _counter(self, each: Fraction) -> NoisyCounts:
-        from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-
-        bound = self.max_items_per_user
-        return NoisyCounts(k=self.k, epsilon_per_count=each, max_items_per_user=bound, sensitivity=self._moves)
-
-    @property
-    def _moves(self) -> int:
-        """By how much one user moves a score at most."""
-        return 1 if self.totals is None else self.totals.most
-
-    def _moved(self, k: int) -> int:
-        """How many of the k winners' counts one user can move."""
-        return k if self.max_items_per_user is None else min(k, self.max_items_per_user)
-
-
-def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:
-    """Where no order is wanted: one draw of a whole set, or peeling, by k, epsilon and delta alone.
-
-    The loss of a set is spread over k ln(d / k) / epsilon users, that of peeling's picks, where delta lets them
-    compose, over about sqrt(k ln(1 / delta)) ln(d) / epsilon: so a set is the worse where k is large and epsilon
-    small. The limits are measured (benchmarks/README.md, known_domain).
-    """
-    small = k < FEWEST_OF_A_SET or epsilon < LEAST_EPSILON_OF_A_SET
-    large = delta > 0 and k > MOST_PER_EPSILON * epsilon
-    return "peeling" if small or large else "canonical-set"
-
-
-def best_unknown_method(k: int, epsilon: Fraction, delta: Fraction, most: int | None) -> str:
-    """Without a domain: limited domain, or discover, then peel, by k, epsilon, delta and max_items_per_user alone.
-
-    Bottom stands ln(k_bar / delta) / epsilon_per_pick users above the first item that is not looked at, and the epsilon
-    of one pick falls with k. What a union needs of an item does not depend on k, but is more where k is small. The
-    limits are measured (benchmarks/README.md, discover).
-    """
-    if k < FEWEST_TO_DISCOVER or k <= MOST_OF_LIMITED_DOMAIN * epsilon:
-        return LIMITED
-    return _discovered_if_possible(epsilon, delta, most)
-
-
-def best_by_group(picks: int, epsilon: Fraction, delta: Fraction, most: int | None) -> str:
-    """In every group: limited domain, or discover, by the picks in the groups of a user and the price alone.
-
-    Groups are smaller than all data, so bottom is too high sooner. The limits are measured (benchmarks/README.md,
-    by_group).
-    """
-    if picks < FEWEST_TO_DISCOVER_BY_GROUP or picks <= MOST_BY_GROUP * epsilon:
-        return LIMITED
-    return _discovered_if_possible(epsilon, delta, most)
-
-
-def _discovered_if_possible(epsilon: Fraction, delta: Fraction, most: int | None) -> str:
-    from dpselect.queries.top_k_discovery import fits
-    from dpselect.queries.union_terms import BOUND_SHARE
-
-    left = epsilon if most is not None else epsilon * (1 - BOUND_SHARE)
-    return DISCOVER if fits(left, delta, most) else LIMITED

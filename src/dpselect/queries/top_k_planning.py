@@ -1,0 +1,179 @@
+"""Planning a top k of one list: the mechanism and its price, by data-independent facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpselect import methods, parameters
+from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
+from dpselect.domain import Domain, most_items, refuse_more
+from dpselect.errors import ParameterError, came
+from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
+from dpselect.methods import AUTO
+from dpselect.privacy import Neighbors, PureDP, Steps
+from dpselect.queries.query import sampled
+from dpselect.queries.top_k_auto import DISCOVER, LIMITED, PEELING, best_set_method, best_unknown_method
+from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
+
+if TYPE_CHECKING:
+    from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+
+KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
+KNOWN_SET = "The domain is given, and k of its items are chosen all at once; unseen items take part with count 0."
+KNOWN_SEQUENCE = "The domain is given, and a ranking of k of its items is chosen all at once, unseen items included."
+UNKNOWN_NOISE = "No domain is given; the k_bar largest counts are noised once, and those above noisy bottom come out."
+IN_ORDER = " It was taken because the items are to come in order."
+LARGE_K = " It was taken because k is large for epsilon."
+UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with most users."
+NO_ORDER = {
+    "canonical-set": " A whole set was taken because no order is wanted and k is small enough for epsilon.",
+    "peeling": " It was taken because for a whole set k is below 3, or too large for epsilon.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a plan is made for: all that a question says but its price."""
+
+    k: int
+    domain: Domain | None
+    counts: bool
+    k_bar: int | None
+    ranked: bool
+    max_items_per_user: int | None
+    moves: int  # by how much one user moves a score at most
+    by_weight: bool
+
+    def planned(self, method: str, epsilon: Fraction, delta: Fraction) -> Plan:
+        """The mechanism, and the price of all of it."""
+        bound, why, domain = self.max_items_per_user, "", self.domain
+        if domain is not None:
+            self._check_known(domain)
+            if method == AUTO:
+                best = best_set_method(parameters.listed("k", self.k), epsilon, delta)
+                method, why = (PEELING, IN_ORDER) if self.ranked else (best, NO_ORDER[best])
+            why += sampled(bound)
+            if method == PEELING:
+                return self._peeled(epsilon, delta, KNOWN_DOMAIN + why)
+            return self._set(method, epsilon, delta, why)
+        if method == AUTO and self.k_bar is None:
+            method = best_unknown_method(parameters.listed("k", self.k), epsilon, delta, bound)
+            method = LIMITED if self.by_weight else method
+            why = LARGE_K if method == DISCOVER else ""
+        if method == DISCOVER:
+            from dpselect.queries.top_k_discovery import plan_discovery
+
+            return plan_discovery(
+                self.k,
+                epsilon=epsilon,
+                delta=delta,
+                counts=self.counts,
+                k_bar=self.k_bar,
+                max_items_per_user=bound,
+                why=why,
+            )
+        if method in (AUTO, LIMITED):
+            return self._limited(epsilon, delta)
+        return self._noised(method, epsilon, delta)
+
+    def of_picks(self, pick: Fraction, threshold: Fraction | None) -> PeeledTop | LimitedTop:
+        """By picks of a given epsilon each, on a budget that composes them: no delta is spent on that."""
+        domain, failure = self.domain, threshold or Fraction(0)
+        parameters.listed("k", self.k)
+        counter = self._counter(pick * COUNT_SHARE) if self.counts else None
+        steps = plan_of(self.k, self._moved(self.k) if self.counts else 0)(pick)
+        privacy = priced(steps, None, Fraction(0), failure=failure, neighbors=Neighbors.ADD_REMOVE)
+        if domain is not None:
+            self._check_known(domain)
+            given = {"k": self.k, "epsilon_per_pick": pick, "sensitivity": self.moves}
+            peeling = methods.named("top_k", PEELING).make(**given)
+            reason = KNOWN_DOMAIN + sampled(self.max_items_per_user)
+            return PeeledTop(method=PEELING, selector=peeling, counter=counter, privacy=privacy, reason=reason)
+        limited = self._limited_domain(epsilon_per_pick=pick, delta=failure, delta_threshold=failure)
+        return LimitedTop(method=LIMITED, selector=limited, counter=counter, privacy=privacy, reason=UNKNOWN_DOMAIN)
+
+    def _check_known(self, domain: Domain) -> None:
+        if self.k_bar is not None:
+            raise ParameterError("k_bar", "be left out where a domain is given", self.k_bar)
+        most = most_items(domain)
+        if most is not None:
+            refuse_more(parameters.listed("k", self.k), most)
+
+    def _peeled(self, epsilon: Fraction, delta: Fraction, reason: str) -> PeeledTop:
+        peeling = methods.named("top_k", PEELING)
+        whole = peeling.make(k=self.k, epsilon=epsilon, delta=delta, sensitivity=self.moves)
+        if not self.counts:
+            return PeeledTop(method=PEELING, selector=whole, privacy=whole.privacy, reason=reason)
+        plan = plan_of(whole.k, self._moved(whole.k))
+        pick = largest_epsilon(plan, epsilon, delta)
+        privacy = priced(plan(pick), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
+        selector = peeling.make(k=self.k, epsilon_per_pick=pick, delta=delta, sensitivity=self.moves)
+        counter = self._counter(pick * COUNT_SHARE)
+        return PeeledTop(method=PEELING, selector=selector, counter=counter, privacy=privacy, reason=reason)
+
+    def _limited(self, epsilon: Fraction, delta: Fraction) -> LimitedTop:
+        whole = self._limited_domain(epsilon=epsilon, delta=delta)
+        if not self.counts:
+            return LimitedTop(method=LIMITED, selector=whole, privacy=whole.privacy, reason=UNKNOWN_DOMAIN)
+        picks = sum(s.times for s in whole.privacy.steps)
+        plan = plan_of(picks, self._moved(whole.k))
+        split = split_delta(plan, epsilon, delta, whole.terms.swaps(whole.terms.k_bar))
+        pick, failure = split.epsilon_per_pick, split.threshold
+        selector = self._limited_domain(epsilon_per_pick=pick, delta=delta, delta_threshold=failure)
+        privacy = priced(plan(pick), epsilon, split.composition, failure=failure, neighbors=Neighbors.ADD_REMOVE)
+        counter = self._counter(pick * COUNT_SHARE)
+        return LimitedTop(method=LIMITED, selector=selector, counter=counter, privacy=privacy, reason=UNKNOWN_DOMAIN)
+
+    def _set(self, method: str, epsilon: Fraction, delta: Fraction, why: str) -> Plan:
+        """One step for the set; its counts, together, as much epsilon again."""
+        from dpselect.queries.top_k_set import SetTop
+
+        row = methods.named("top_k", method)
+        if self.ranked and not row.ordered:
+            hint = "joint-sequence and peeling rank; or say ranked=False (--no-ranked)"
+            raise ParameterError("method", "rank the items, which a set does not", came(method), hint)
+        reason = (KNOWN_SEQUENCE if row.ordered else KNOWN_SET) + why
+        selector = row.make(k=self.k, epsilon=epsilon, sensitivity=self.moves)
+        if not self.counts:
+            return SetTop(method=method, selector=selector, privacy=selector.privacy, reason=reason)
+        moved = self._moved(selector.k)
+        value = type(selector.privacy.steps[0].value)
+
+        def plan(x: Fraction) -> tuple[Steps, ...]:
+            return (Steps(value(x), 1), Steps(PureDP(x / moved), moved))
+
+        x = largest_epsilon(plan, epsilon, delta)
+        privacy = priced(plan(x), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
+        counter = self._counter(x / moved)
+        selector = row.make(k=self.k, epsilon=x, sensitivity=self.moves)
+        return SetTop(method=method, selector=selector, counter=counter, privacy=privacy, reason=reason)
+
+    def _noised(self, method: str, epsilon: Fraction, delta: Fraction) -> Plan:
+        """Noise on the k_bar largest counts once, at a price that grows with the items of a user and not with k."""
+        from dpselect.queries.top_k_noisy import NoisyTop
+
+        if self.max_items_per_user is None:
+            hint = "Dataset(max_items_per_user=...), --max-items-per-user"
+            raise ParameterError("max_items_per_user", f"be given for {method}", "nothing", hint)
+        selector = methods.named("top_k", method).make(
+            k=self.k, epsilon=epsilon, delta=delta, max_items_per_user=self.max_items_per_user, k_bar=self.k_bar
+        )
+        return NoisyTop(
+            method=method, selector=selector, privacy=selector.privacy, reason=UNKNOWN_NOISE, counts=self.counts
+        )
+
+    def _limited_domain(self, **price: Any) -> LimitedDomain:
+        bound = self.max_items_per_user
+        return LimitedDomain(k=self.k, k_bar=self.k_bar, max_items_per_user=bound, sensitivity=self.moves, **price)
+
+    def _counter(self, each: Fraction) -> NoisyCounts:
+        from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+
+        bound = self.max_items_per_user
+        return NoisyCounts(k=self.k, epsilon_per_count=each, max_items_per_user=bound, sensitivity=self.moves)
+
+    def _moved(self, k: int) -> int:
+        """How many of the k winners' counts one user can move."""
+        return k if self.max_items_per_user is None else min(k, self.max_items_per_user)
