@@ -11,7 +11,7 @@ from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped, TruncatedGeometri
 from dpselect.mechanisms.top_k.discover import root_down
 from dpselect.privacy import ApproxDP
 from dpselect.queries.top_k import TopKQuery
-from dpselect.queries.top_k_auto import best_unknown_method
+from dpselect.queries.top_k_planning import best_unknown_method
 from dpselect.testing import SeededDraws
 
 TERMS = {"epsilon": 8, "delta": "1e-9"}

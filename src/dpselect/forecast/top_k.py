@@ -20,8 +20,8 @@ from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
 from dpselect.methods import Bound
 from dpselect.queries.top_k import TopKQuery
-from dpselect.queries.top_k_auto import DISCOVER
 from dpselect.queries.top_k_plan import Plan
+from dpselect.queries.top_k_planning import DISCOVER
 
 RUNS = 20
 RUNS_OF_NOISE = 5  # each of them draws a noise for every one of k_bar + 1 counts

@@ -18,9 +18,8 @@ from dpselect.methods import AUTO
 from dpselect.parameters import Number
 from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.queries.query import INNER, Query, Ready, Rows
-from dpselect.queries.top_k_auto import DISCOVER, LIMITED, PEELING, best_by_group
 from dpselect.queries.top_k_plan import Plan
-from dpselect.queries.top_k_planning import Wanted
+from dpselect.queries.top_k_planning import DISCOVER, LIMITED, PEELING, Wanted, best_by_group
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
