@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpselect.first_use import fetched
 
 if TYPE_CHECKING:
+    from dpselect.mechanisms.choose.by_group import ChoiceByGroup
     from dpselect.mechanisms.choose.exponential import ExponentialMechanism
     from dpselect.mechanisms.choose.noisy_histogram import NoisyHistogram
     from dpselect.mechanisms.choose.permute_and_flip import PermuteAndFlip
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.joint.set import JointSet
     from dpselect.mechanisms.port import Mechanism
     from dpselect.mechanisms.quantile import Quantile
+    from dpselect.mechanisms.quantile_by_group import QuantileByGroup
     from dpselect.mechanisms.set_union.count import CountGaussian, CountLaplace, TruncatedGeometric
     from dpselect.mechanisms.set_union.greedy import GreedyGeometric, GreedyLaplace
     from dpselect.mechanisms.set_union.policy import PolicyGaussian, PolicyLaplace
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ApproxOneShotLaplace": "top_k.one_shot_laplace",
     "CanonicalSet": "joint.canonical_set",
+    "ChoiceByGroup": "choose.by_group",
     "ChosenKBar": "top_k.limited_domain",
     "CountGaussian": "set_union.count",
     "CountLaplace": "set_union.count",
@@ -64,6 +67,7 @@ _HOMES = {
     "PolicyGaussian": "set_union.policy",
     "PolicyLaplace": "set_union.policy",
     "Quantile": "quantile",
+    "QuantileByGroup": "quantile_by_group",
     "RenyiShaped": "set_union.renyi_shaped",
     "ReportNoisyMax": "choose.report_noisy_max",
     "SIPS": "set_union.sips",
@@ -79,6 +83,7 @@ __all__ = [
     "SIPS",
     "ApproxOneShotLaplace",
     "CanonicalSet",
+    "ChoiceByGroup",
     "ChosenKBar",
     "CountGaussian",
     "CountLaplace",
@@ -105,6 +110,7 @@ __all__ = [
     "PolicyGaussian",
     "PolicyLaplace",
     "Quantile",
+    "QuantileByGroup",
     "RenyiShaped",
     "ReportNoisyMax",
     "SetUnion",

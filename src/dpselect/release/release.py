@@ -145,7 +145,9 @@ class Release(Tabular):
         groups = self.groups
         columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
         if self._asked:
-            return {"q": [float(q) for q in self._asked], **columns}
+            asked = self._asked if groups is None else self._asked * len(groups.shown)
+            columns = {"q": [float(q) for q in asked], **columns}
+            return columns if groups is None else {**groups.to_columns(self.items, tuple(columns)), **columns}
         if self.ranked:
             columns = {"rank": [item.rank for item in self.items], **columns}
         if self.counted:
