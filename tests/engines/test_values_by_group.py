@@ -164,12 +164,12 @@ def test_counts_of_a_span(hold, text):
 
 # ---- groups that were found -------------------------------------------------------------------------------
 
-UTC = datetime.UTC
+MOMENT = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 SORTS = {
     "text": pa.array(["'", 'a"b', "Ä\U0001f600", "\\", "  "]),
-    "dates": pa.array([datetime.date(1, 1, 1), datetime.date(9999, 12, 31), *[datetime.date(2026, 1, n) for n in (1, 2, 3)]]),
-    "moments": pa.array([datetime.datetime(2026, 1, 1, 0, 0, 0, n, tzinfo=UTC) for n in range(5)], pa.timestamp("us", "UTC")),
-    "decimals": pa.array([Decimal(n) for n in ("0.1000", "1.0000", "-0.0001", "99999999.9999", "0")], pa.decimal128(12, 4)),
+    "dates": pa.array([datetime.date(year, 12, 31) for year in (1, 1969, 1970, 2026, 9999)]),
+    "moments": pa.array([MOMENT.replace(microsecond=n) for n in range(5)], pa.timestamp("us", "UTC")),
+    "decimals": pa.array(list(map(Decimal, ("0.1", "1", "-0.0001", "99999999.9999", "0"))), pa.decimal128(12, 4)),
     "floats": pa.array([0.1, -0.0, 1e-300, 1.7976931348623157e308, 1 / 3]),
     "small floats": pa.array([0.1, -0.0, 1e-30, 3.4e38, 1 / 3], pa.float32()),
     "bytes": pa.array([b"", b"\x00", b"a\x00b", b"\xff", b"'"]),

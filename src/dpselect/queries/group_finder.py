@@ -13,7 +13,7 @@ from dpselect.parameters import Progress
 from dpselect.queries.found import users_for
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy, said_users
 
-SHARE = Fraction(1, 4)  # of epsilon; measured, docs/mechanisms/by-group.md
+SHARE = Fraction(1, 6)  # of epsilon; measured, docs/mechanisms/by-group.md
 SAID = ("threshold", "cutoff", "slack", "rounds", "order")  # what a statement says of a set union
 
 
