@@ -16,7 +16,6 @@ from dpselect.mechanisms.port import settle
 from dpselect.methods import AUTO
 from dpselect.parameters import Number
 from dpselect.privacy import ApproxDP, Privacy, Steps
-from dpselect.queries.of_groups import FIELDS, settle_groups
 from dpselect.queries.query import INNER, Query, Ready, Rows
 from dpselect.queries.top_k_plan import Plan
 from dpselect.queries.top_k_planning import DISCOVER, LIMITED, PEELING, Wanted, best_by_group
@@ -25,7 +24,7 @@ from dpselect.release.release import Release
 if TYPE_CHECKING:
     from dpselect.queries.within import Asked
 
-OF_GROUPS = (*FIELDS, "users")
+OF_GROUPS = ("by", "groups", "max_groups_per_user", "users")
 
 LARGE_BY_GROUP = " It was taken because k and the groups of a user are large for epsilon."
 
@@ -104,7 +103,10 @@ class TopKQuery(Query):
     def _settle_groups(self) -> None:
         """What is asked of groups; nothing where there are none."""
         parameters.flag("users", self.users)
-        settle_groups(self)
+        if any(getattr(self, name) is not None for name in OF_GROUPS[:3]):
+            from dpselect.queries.of_groups import settle_groups
+
+            settle_groups(self)
         if self.by is None and self.users:
             raise ParameterError("by", "be given where users is: it is the number of users of a group", "nothing")
         if self.by is not None and not self.ranked:
