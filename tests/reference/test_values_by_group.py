@@ -127,6 +127,19 @@ def test_every_form_has_the_groups(ages, options, tmp_path):
         dps.Release.from_json(json.dumps(fewer))
 
 
+def test_a_picture_has_a_row_for_each_group(ages, options, tmp_path):
+    found = ages.quantile([0.1, 0.9], by=["country", "city"], groups=[("DE", "c0"), ("FR", "c$1$")], **OF_AGE)
+    (axes,) = found.plot(tmp_path / "values.svg").axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["DE, c0", "FR, c$1$"]
+    dots = [line.get_xdata().tolist() for line in axes.lines if line.get_marker() == "o"]
+    assert dots == [found.labels[:2], found.labels[2:]]
+    assert (tmp_path / "values.svg").stat().st_size > 1000
+    (axes,) = ages.median(**OF_AGE).plot().axes
+    assert len(axes.lines) == 2
+    with pytest.raises(ParameterError, match="counts must be released for a plot"):
+        options.choose(domain=DOMAIN, epsilon=1, by="country", groups=["DE"]).plot()
+
+
 def test_columns_of_groups_that_a_table_has_itself():
     given = rows(300)
     given["q"] = given.pop("country")
@@ -244,15 +257,16 @@ BAD = {
     "groups must hold text": {"by": "country", "groups": [1, 2]},
     "groups must list single values": {"by": "country", "groups": [("DE", 1)]},
     "delta must be": {"by": "country", "delta": 0},
+    "epsilon must be between 6e-6 and 6e6 where groups are to be found": {"by": "country", "epsilon": "1e-6"},
 }
 
 
 @pytest.mark.parametrize("said", BAD)
 def test_bad_input(ages, options, said):
     for ask in (
-        lambda: ages.median(**OF_AGE, **BAD[said]),
+        lambda: ages.median(**OF_AGE | BAD[said]),
         lambda: options.choose(
-            domain=DOMAIN, epsilon=1, **{n: "option" if v == "age" else v for n, v in BAD[said].items()}
+            **{"domain": DOMAIN, "epsilon": 1} | {n: "option" if v == "age" else v for n, v in BAD[said].items()}
         ),
     ):
         with pytest.raises(ParameterError) as error:

@@ -9,6 +9,7 @@ from typing import Any
 
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
+from dpselect.errors import ParameterError, came
 from dpselect.parameters import Progress
 from dpselect.queries.found import users_for
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy, said_users
@@ -31,8 +32,12 @@ class GroupFinder:
     def of(cls, epsilon: Fraction, delta: Fraction, most: int) -> GroupFinder:
         """By the method that a union of these parameters takes."""
         from dpselect.queries.union import UnionQuery
-        from dpselect.queries.union_terms import chosen_method
+        from dpselect.queries.union_terms import LARGEST_EPSILON, LEAST_EPSILON, chosen_method
 
+        if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
+            raise ParameterError(
+                "epsilon", "be between 6e-6 and 6e6 where groups are to be found", came(epsilon / SHARE)
+            )
         query = UnionQuery(epsilon=epsilon, delta=delta, max_items_per_user=most)
         (union,) = query.mechanisms(most)
         return cls(epsilon=epsilon, delta=delta, most=most, method=chosen_method(query, most), union=union)

@@ -161,10 +161,16 @@ class Release(Tabular):
     def plot(self, path: Place | None = None) -> Figure:
         """A bar plot of the noisy counts, a matplotlib figure that a notebook shows; saved where a path is given.
 
-        By group, a small panel for each.
+        By group, a small panel for each. Of quantiles a row of dots, one for each group.
         """
         from dpselect.release import plots
 
+        if self._asked:
+            from dpselect.release import value_plots
+
+            panels = {"": self.labels} if self.groups is None else self.groups.panels(self.items, self.labels)
+            asked = [float(q) for q in self._asked]
+            return value_plots.rows(list(panels.items()), asked, self.privacy.promise, path)
         if not self.counted:
             raise ParameterError(
                 "counts", "be released for a plot", "a release without", "ask for them with counts=True"
