@@ -30,6 +30,7 @@ def rows(drawn: Sequence[Row], asked: Sequence[float], caption: str, path: str |
     # Groups are names, not formulas: a dollar sign in one must not start mathematics.
     axes.set_yticks(range(len(first)), [shortened(name) for name, _ in first], parse_math=False)
     clean(axes)
+    axes.set_ylim(max(len(first), 1) - 0.5, -0.5)
     axes.locator_params(axis="x", nbins=6, integer=False)
     axes.xaxis.set_major_formatter("{x:,g}")
     axes.set_xlabel(f"quantiles {', '.join(f'{q:g}' for q in asked)}", fontsize=9)
