@@ -329,12 +329,12 @@ class Dataset:
         `max_groups_per_user` groups (1 where it is left out), as in `top_k`. `groups` lists those that are answered;
         without it part of the price finds groups that enough users are in, which takes a delta (docs/by-group.md).
         """
-        from dpselect.ledger.pick_budget import PickBudget
         from dpselect.queries.choose import ChooseQuery
-        from dpselect.queries.of_groups import refused_picks
 
-        if by is not None and epsilon is None and isinstance(self.paying, PickBudget):
-            raise refused_picks(by)
+        if by is not None and epsilon is None and self.paying is not None:
+            from dpselect.queries.of_groups import refuse_picks
+
+            refuse_picks(by, self.paying)
 
         query = self._query(
             ChooseQuery,

@@ -24,7 +24,7 @@ def settle_groups(query: Any) -> None:
     if getattr(query, "within", None) is not None:
         raise ParameterError("within", "be left out where by is given", "both")
     if getattr(query, "epsilon_per_pick", None) is not None:
-        raise refused_picks(query.by)
+        raise _refused_picks(query.by)
     most = 1 if query.max_groups_per_user is None else query.max_groups_per_user
     settle(query, by=names(key_of("by", query.by)))
     settle(query, max_groups_per_user=parameters.whole("max_groups_per_user", most, least=1))
@@ -32,8 +32,15 @@ def settle_groups(query: Any) -> None:
         settle(query, groups=groups_of(query.groups))
 
 
-def refused_picks(by: object) -> ParameterError:
-    """The refusal of a budget that pays by picks."""
+def refuse_picks(by: object, paying: object) -> None:
+    """Refuse groups where a budget of picks pays a pick for a question that names no price."""
+    from dpselect.ledger.pick_budget import PickBudget
+
+    if isinstance(paying, PickBudget):
+        raise _refused_picks(by)
+
+
+def _refused_picks(by: object) -> ParameterError:
     hint = "Budget(epsilon=..., delta=...) pays for groups"
     return ParameterError("by", "be left out where a PickBudget pays", came(by), hint)
 
