@@ -14,7 +14,7 @@ from flint import arb, ctx
 from dpselect.aggregates.found_groups import FoundGroups
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.mechanisms import ChoiceByGroup, PermuteAndFlip, QuantileByGroup
+from dpselect.mechanisms import ChoiceByGroup, QuantileByGroup
 from dpselect.privacy import BoundedRange, PureDP, Steps
 from dpselect.queries.choose import ChooseQuery
 from dpselect.queries.choose_by import chosen_by_group
@@ -106,7 +106,7 @@ CASES = {
     ),
     "choice": (choices(), lambda: of_counts(2, 2, 1, 1)),
     "choices of two": (choices(max_groups_per_user=2), lambda: of_counts(2, 2, 1, 2)),
-    "flips of two": (choices(max_groups_per_user=2, choice=PermuteAndFlip), lambda: of_counts(2, 2, 1, 2)),
+    "flips of two": (choices(max_groups_per_user=2, method="permute-and-flip"), lambda: of_counts(2, 2, 1, 2)),
     "choices of two with a delta": (
         choices(max_groups_per_user=2, delta=Fraction(1, 4)),
         lambda: of_counts(2, 2, 1, 2),
@@ -138,7 +138,7 @@ def test_what_it_is_made_of():
     assert of_two.privacy.steps == (Steps(BoundedRange(Fraction(2, 6)), 6),)
     assert of_two.each.epsilon_per_pick == Fraction(2, 6)
     assert choices(max_groups_per_user=4).privacy.steps == (Steps(BoundedRange(Fraction(1, 2)), 4),)
-    flips = choices(max_groups_per_user=4, choice=PermuteAndFlip)
+    flips = choices(max_groups_per_user=4, method="permute-and-flip")
     assert flips.privacy.steps == (Steps(PureDP(Fraction(1, 2)), 4),)
     with_delta = choices(max_groups_per_user=50, epsilon=1, delta="1e-6")
     assert with_delta.each.epsilon > Fraction(3, 2) * Fraction(1, 50)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -74,15 +74,16 @@ class ChooseQuery(OfValues):
         make = methods.named("choose", method).make
         settle_groups(self)
         if self.by is not None:
-            mechanism = self._by_group(make, known, which)
+            mechanism = self._by_group(method, known, which)
         elif self.delta is not None:
-            raise ParameterError("delta", "be left out where by is not given: a choice of one needs none", self.delta)
+            must = "be left out where by is not given: a choice of one needs none"
+            raise ParameterError("delta", must, came(self.delta))
         else:
             mechanism = make(epsilon=self.epsilon, sensitivity=self.sensitivity, monotonic=monotonic, neighbors=which)
         settle(self, domain=known, method=method, neighbors=which, mechanism=mechanism)
         settle(self, epsilon=self.price.epsilon, sensitivity=Fraction(mechanism.sensitivity))
 
-    def _by_group(self, make: Callable[..., Any], domain: Domain | None, which: Neighbors) -> Any:
+    def _by_group(self, method: str, domain: Domain | None, which: Neighbors) -> Any:
         """The mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.choose.by_group import ChoiceByGroup
         from dpselect.queries.in_groups import in_groups
@@ -94,7 +95,7 @@ class ChooseQuery(OfValues):
         if isinstance(domain, Size):
             hint = "list the items, or give a range or a Column"
             raise ParameterError("domain", "say which items there are where by is given", "only how many", hint)
-        table, mechanism = in_groups(self, partial(ChoiceByGroup, choice=make))
+        table, mechanism = in_groups(self, partial(ChoiceByGroup, method=method))
         settle(self, table=table, delta=table.delta)
         return mechanism.each
 

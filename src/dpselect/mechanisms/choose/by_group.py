@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpselect import parameters
+from dpselect import methods, parameters
 from dpselect.accounting.calibration import price
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.choose.exponential import ExponentialMechanism
 from dpselect.mechanisms.choose.port import Choice
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.quantile_by_group import MOST_GROUPS
@@ -23,8 +22,8 @@ class ChoiceByGroup:
     """Choose one item of a known domain in each group of a list, each user counting in at most `max_groups_per_user`.
 
     Every group runs the same mechanism by itself, with fresh randomness, over the whole domain, also a group without
-    users: neither which groups there are nor which items must hang on the data. `choice` is a mechanism that chooses
-    one, such as ExponentialMechanism.
+    users: neither which groups there are nor which items must hang on the data. `method` is "exponential",
+    "permute-and-flip" or "noisy-max".
 
     Guarantee: (epsilon, delta)-DP for the answers of all groups together, however many there are: the price is that of
         `max_groups_per_user` steps of the mechanism.
@@ -40,7 +39,7 @@ class ChoiceByGroup:
         {'DE': 'red', 'FR': 'blue'}
     """
 
-    choice: Callable[..., Choice] = ExponentialMechanism
+    method: str = "exponential"
     max_groups_per_user: int
     epsilon: Number | None = None
     delta: Number = 0
@@ -51,14 +50,15 @@ class ChoiceByGroup:
     def __post_init__(self) -> None:
         groups = parameters.whole("max_groups_per_user", self.max_groups_per_user, least=1, most=MOST_GROUPS)
         delta, related = parameters.probability("delta", self.delta, zero=True), Neighbors.ADD_REMOVE
-        step = self.choice(epsilon=1, monotonic=True).step
+        make = methods.named("choose", methods.checked("choose", self.method)).make
+        step = make(epsilon=1, monotonic=True).step
 
         def plan(x: Fraction) -> tuple[Steps, ...]:
             return (Steps(step(x), groups),)
 
         privacy, pick = price(plan, self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
         settle(self, max_groups_per_user=groups, delta=delta, epsilon=privacy.epsilon, epsilon_per_pick=pick)
-        settle(self, each=self.choice(epsilon=pick, monotonic=True), privacy=privacy)
+        settle(self, each=make(epsilon=pick, monotonic=True), privacy=privacy)
 
     def __call__(
         self, counts: Mapping[object, Mapping[object, int]], *, draws: Draws | None = None
