@@ -120,10 +120,10 @@ def users_at(rows: str, grid: Grid, per_user: PerUser, key: bytes, item_type: st
     return f"SELECT p, count(*) AS n FROM ({users}) GROUP BY p ORDER BY p"
 
 
-def place(grid: Grid) -> str:
-    """`Grid.places` of v in SQL, operation by operation."""
+def place(grid: Grid, value: str = "v") -> str:
+    """`Grid.places` of a double in SQL, operation by operation."""
     low, high, step = (f"'{float(x)!r}'::DOUBLE" for x in (grid.low, grid.high, grid.step))
-    steps = f"floor((least(greatest(v, {low}), {high}) - {low}) / {step} + 0.5::DOUBLE)"
+    steps = f"floor((least(greatest({value}, {low}), {high}) - {low}) / {step} + 0.5::DOUBLE)"
     return f"CAST(least({steps}, {grid.points - 1}::DOUBLE) AS BIGINT)"
 
 
