@@ -92,7 +92,7 @@ def _place(at: int, measure: Measure, dialect: Dialect) -> str:
 def _cut(at: int, measure: Measure, dialect: Dialect) -> str:
     """A user's total within its bounds, in parts above the lower one; of a mean the steps of all rows."""
     if isinstance(measure, Mean):
-        return f"2 * a{at} + c{at}"
+        return f"CAST(2 * a{at} + c{at} AS {dialect.integer})"  # it would take 10^12 rows to be too large
     low, high = measure.least * PARTS, measure.most * PARTS
     return f"CAST(least(greatest(a{at}, {low}), {high}) AS {dialect.integer}) - ({low}) + {PARTS // 2}"
 
