@@ -481,8 +481,8 @@ class Dataset:
         budget = self.paying
         if budget is not None:
             budget.check(query.price.neighbors)
-        given = {"measures": query.measuring, "of_pairs": query.of_pairs}
-        with self.engine(self._groups(query), query.totals, **given) as engine:
+        groups, of_pairs = self._groups(query), query.of_pairs
+        with self.engine(groups, query.totals, measures=query.measuring, of_pairs=of_pairs) as engine:
             answer = self._said_of_units(query.ready(engine))
             if budget is None:
                 return answer(secure(draws), progress)

@@ -64,4 +64,10 @@ def told(found: Sequence[Sequence[object]]) -> list[list[tuple[int, int]]]:
     return [[(one.total, one.users) for one in row] for row in found]  # type: ignore[attr-defined]
 
 
-ALL: list[Measure] = [Sum("w", 0, 60), Sum("w", -5, "2.5", unit="0.5"), Mean("w", -1, 5), Mean("w", "0.1", "0.3"), Sum("w", 2, 9)]
+ALL: list[Measure] = [
+    Sum("w", 0, 60),
+    Sum("w", -5, "2.5", unit="0.5"),
+    Mean("w", -1, 5),
+    Mean("w", "0.1", "0.3"),
+    Sum("w", 2, 9),
+]

@@ -57,7 +57,13 @@ def test_items_of_every_type_are_found_by_their_labels(hold: Hold, item: str) ->
 
 def test_items_of_several_columns(hold: Hold) -> None:
     rows = typed_rows.AWKWARD.append_column("w", pa.array([1.0] * len(typed_rows.AWKWARD)))
-    for item in (("text", "whole"), ("flag", "day", "price"), ("real", "raw"), ("zoned", "written"), ("moment", "long")):
+    for item in (
+        ("text", "whole"),
+        ("flag", "day", "price"),
+        ("real", "raw"),
+        ("zoned", "written"),
+        ("moment", "long"),
+    ):
         with hold(rows).engine(item=item, measures=ONE) as engine:
             counted = pairs(engine.top(1000))
             assert users_of(engine, [label for label, _ in counted]) == [users for _, users in counted]
@@ -146,7 +152,21 @@ def test_one_user_moves_few_items_and_by_no_more_than_the_bounds():
 # ---- files, frames and objects ----------------------------------------------------------------------------
 
 
-ODD = [1, True, 1.0, "1", 2**70, Decimal("1.10"), b"\x01", datetime.date(2024, 1, 1), 0.5, "", "\x01", "\x00", "\uec011"]
+ODD = [
+    1,
+    True,
+    1.0,
+    "1",
+    2**70,
+    Decimal("1.10"),
+    b"\x01",
+    datetime.date(2024, 1, 1),
+    0.5,
+    "",
+    "\x01",
+    "\x00",
+    "\uec011",
+]
 
 
 def test_values_without_a_declared_type() -> None:

@@ -1,4 +1,4 @@
-"""Measures of items that came back: exact laws, privacy over all users who may come, intervals, and wrong twins refused.
+"""Measures of items that came back: exact laws, privacy over all users who may come, intervals, wrong twins refused.
 
 A mean's grid has four steps here, and a noise few values, so that laws can be followed to their ends.
 """
@@ -60,7 +60,9 @@ RIGHT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("mechanism", RIGHT, ids=lambda one: f"{[*map(str, one.measures)]} {one.k} {one.max_items_per_user}")
+@pytest.mark.parametrize(
+    "mechanism", RIGHT, ids=lambda one: f"{[*map(str, one.measures)]} {one.k} {one.max_items_per_user}"
+)
 def test_privacy_over_all_users_who_may_come(mechanism: NoisyMeasures) -> None:
     assert worst(mechanism, twins.measured, twins.told) < LEFT_OUT
 
@@ -108,7 +110,8 @@ def test_a_user_of_more_items_than_the_bound_is_refused() -> None:
     bounded = noisy(SUM, items=2, most=1)
     beyond = [[(0, 9.0), (1, 9.0)]]
     pair = [
-        law(lambda draws, who=who: twins.told(bounded, twins.measured(who, [SUM], [0, 1]), draws)) for who in ([], beyond)
+        law(lambda draws, who=who: twins.told(bounded, twins.measured(who, [SUM], [0, 1]), draws))
+        for who in ([], beyond)
     ]
     assert float(hockey_stick(*pair, bounded.privacy.epsilon).lower()) > 0.1
 
@@ -134,6 +137,7 @@ def test_each_noisy_number_of_an_item_that_a_user_moves_is_one_step() -> None:
 # ---- intervals --------------------------------------------------------------------------------------------
 
 BETA = 0.05
+
 
 def covered(total: int, users: int, narrower: int) -> float:
     """With which probability the interval of a mean holds the true one, with widths divided by so much."""

@@ -53,9 +53,7 @@ def width_of_the_bounds(mechanism: NoisyMeasures, found: Found, draws: Draws) ->
 def true_number_of_users(mechanism: NoisyMeasures, found: Found, draws: Draws) -> Told:
     """A mean whose denominator has no noise."""
     (measure,) = mechanism.measures
-    return tuple(
-        Fraction(row[0].total + draws.laplace(mechanism.rate(measure)), max(1, row[0].users)) for row in found
-    )
+    return tuple(Fraction(row[0].total + draws.laplace(mechanism.rate(measure)), max(1, row[0].users)) for row in found)
 
 
 def noise_used_twice(mechanism: NoisyMeasures, found: Found, draws: Draws) -> Told:

@@ -56,9 +56,7 @@ class Cost:
         first, *counts = steps_of(name, said)
         if name in BY_PICK:
             first = Step(first.kind, first.epsilon, min(first.times, len(release) + 1))
-            counts = [
-                Step(one.kind, one.epsilon, min(one.times, len(release) * each)) for one, each in told_of(said)
-            ]
+            counts = [Step(one.kind, one.epsilon, min(one.times, len(release) * each)) for one, each in told_of(said)]
         return cls._by_steps(statement, (first, *counts), failure_of(name, said))
 
     @classmethod

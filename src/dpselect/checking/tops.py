@@ -96,8 +96,9 @@ def _ranked(steps: list[Step], said: Parameters, epsilon: Fraction, delta: Fract
         rho = sum((one.epsilon**2 / (8 if one.kind is Kind.PICK else 2) * one.times for one in steps), Fraction(0))
         taken = ball(order * rho)
         counts = "counts and measures" if said.has(measures.MEASURES) else "counts"
+        told_of = sum(one.times for one in steps[1:])
         text = (
-            f"{steps[0].times:,} picks and {sum(one.times for one in steps[1:]):,} {counts} have a divergence of {told(taken)} of order "
+            f"{steps[0].times:,} picks and {told_of:,} {counts} have a divergence of {told(taken)} of order "
             f"{order:,}, of which the union leaves them {told(left)}"
         )
         return follows(text) if taken <= left * (1 + ball(Fraction(1, 2**50))) else fails(text)

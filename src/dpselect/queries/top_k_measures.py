@@ -35,7 +35,9 @@ def checked(given: object, others: Mapping[str, object]) -> tuple[tuple[Measure,
     return found, users
 
 
-def measured(ready: Ready, measures: tuple[Measure, ...], engine: Engine, domain: Domain | None, most: int | None) -> Ready:
+def measured(
+    ready: Ready, measures: tuple[Measure, ...], engine: Engine, domain: Domain | None, most: int | None
+) -> Ready:
     """The answer with measures of its items, for which their rows are read once more.
 
     `most` is how many items one user counts for. Which items are measured, and at what price, is said by the release.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(ABC):
-    """By which method of the menu, what selects, what counts and measures the winners, what both cost, and why it was taken."""
+    """By which method of the menu, what selects, what tells numbers of the winners, the price, and why."""
 
     method: str
     selector: Any

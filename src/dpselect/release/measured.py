@@ -52,7 +52,8 @@ def _said(measure: Measure, each: Fraction) -> str:
 
 def accuracy_of(measures: Sequence[Measure], widths: Sequence[Fraction | None], most: int | None) -> Accuracy:
     """How good measures are; the width of a mean's interval hangs on its users."""
-    said, numbers = [], []
+    said: list[str] = []
+    numbers: list[int | float | None] = []
     for measure, width in zip(measures, widths, strict=True):
         name = formatting.text(measure.name)
         wide = None if width is None else number(measure, width)

@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 class DuckDBEngine:
     """Distinct users per item of one source. Opening it reads the schema and refuses what does not fit.
 
-    With `totals` the score of an item is the sum of its users' totals, in place of their number; `measures` can be asked
-    of items that came back.
+    With `totals` the score of an item is the sum of its users' totals, in place of their number;
+    `measures` can be asked of items that came back.
     `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 class SqlEngine:
     """Distinct users per item of one table of a database, which is opened for it and closed with it.
 
-    With `totals` the score of an item is the sum of its users' totals, in place of their number; `measures` can be asked
-    of items that came back.
+    With `totals` the score of an item is the sum of its users' totals, in place of their number;
+    `measures` can be asked of items that came back.
     `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
@@ -257,15 +257,19 @@ class SqlEngine:
         if not seen:
             return [[NOBODY] * len(self._measures) for _ in items]
         span, rows, dialect = isinstance(domain, Span), self._in(domain), self._dialect
-        listed = ", ".join(str(int(str(one))) for one in seen) if span else f"SELECT i FROM {self._put(seen, self._types)} AS d"
+        listed = (
+            ", ".join(str(int(str(one))) for one in seen)
+            if span
+            else f"SELECT i FROM {self._put(seen, self._types)} AS d"
+        )
         bound = None if self._most is None or not bounded else (self._most, self._database.secret(self._key))
         some = rows if bound is not None else f"(SELECT u, i{self._numbers} FROM {rows} AS t WHERE i IN ({listed}))"
         given, named = measures.of_users(some, self._measures, dialect), "i" if span else self._item.named
         sql = measures.question(given, self._measures, f"i IN ({listed})", named, bound, dialect)
-        labels = [int(str(one)) for one in items] if span else items
-        return measures.measured(
-            self._database.rows(sql, progress=progress), self._measures, labels, int if span else self._item.label
-        )
+        found = self._database.rows(sql, progress=progress)
+        if span:
+            return measures.measured(found, self._measures, [int(str(one)) for one in items], _whole)
+        return measures.measured(found, self._measures, items, self._item.label)
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers, and text, which may hold some, but was not declared as such."""
@@ -326,12 +330,21 @@ class SqlEngine:
         """The rows whose item is in the domain."""
         if isinstance(domain, Span):
             return questions.in_span(self._rows, domain, self._item, self._dialect, self._numbers)
-        return questions.in_domain(self._rows, self._domains[domain][0], self._numbers) if _in_table(domain) else self._rows
+        return (
+            questions.in_domain(self._rows, self._domains[domain][0], self._numbers)
+            if _in_table(domain)
+            else self._rows
+        )
 
     @property
     def _numbers(self) -> str:
         """The columns of weights and measures, where rows have some, behind u and i."""
         return ("" if self._totals is None else ", w") + "".join(f", m{at}" for at in range(len(self._measures)))
+
+
+def _whole(number: Any) -> object:
+    """The number of a range."""
+    return int(number)
 
 
 def _in_table(domain: Domain | None) -> TypeGuard[Listed | Column]:

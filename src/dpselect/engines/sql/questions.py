@@ -31,8 +31,8 @@ def rows(
 ) -> str:
     """The users and items of the rows that count, and their groups g, each in its one form.
 
-    `weight` is the SQL of a weight w that goes with them, `measures` that of m0, m1, ... Of several periods a user is a user in one of them, from here
-    on.
+    `weight` is the SQL of a weight w that goes with them, `measures` are those of m0, m1, ... Of several periods a
+    user is a user in one of them, from here on.
     """
     conditions = [user.present, item.nameable]
     conditions += [f"({one})" for one in (*where, *([] if time is None else [time.inside]))]

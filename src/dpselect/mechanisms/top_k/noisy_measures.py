@@ -84,7 +84,9 @@ class NoisyMeasures:
         if isinstance(measure, Mean):
             each = Fraction(self.epsilon_per_noise)
             users = found.users + draws.laplace(each)
-            return mean_of(measure, total, users, laplace_width(self.rate(measure), beta, 2), laplace_width(each, beta, 2))
+            return mean_of(
+                measure, total, users, laplace_width(self.rate(measure), beta, 2), laplace_width(each, beta, 2)
+            )
         width, step = laplace_width(self.rate(measure), beta), measure.step
         ends = [_signed(measure, end) * step for end in (total - width, total + width)]
         return Estimate(total * step, *ends)
