@@ -104,7 +104,7 @@ def interval(count: int | None, width: int | None, scale: Scale = USERS) -> tupl
 def counts_apart(width: int, most: int | None, scale: Scale = USERS) -> Accuracy:
     """Of counts with noise of their own, which the choice of the items has not seen."""
     what, which = ("true number of users", "count") if scale == USERS else ("true sum", "sum")
-    spread = f"{scale.value(width):,} less or more{counted_for(most)}"
+    spread = f"{scale.value(width):,} less or more{_of(most)}"
     said = f"The {what} of an item lies from low to high: the {which} and {spread}."
     return Accuracy((said,), {"width_of_counts": scale.value(width)})
 
@@ -119,7 +119,7 @@ def counts_together(width: int, most: int | None) -> Accuracy:
     """Of the noisy counts that chose the items: luck has raised them, so the interval must hold for all at once."""
     said = (
         f"The true numbers of users of all items lie from low to high at once: the count and {width:,} less or "
-        f"more{counted_for(most)}. The counts decided which items are here, so luck has raised them a little."
+        f"more{_of(most)}. The counts decided which items are here, so luck has raised them a little."
     )
     return Accuracy((said,), {"width_of_counts": width})
 
@@ -128,7 +128,7 @@ def counts_of_all(width: int, one: int, most: int | None) -> Accuracy:
     """Of the counts of a whole domain, each with noise of its own."""
     said = (
         f"The true numbers of users of all items lie from low to high at once: the count and {width:,} less or "
-        f"more{counted_for(most)}."
+        f"more{_of(most)}."
     )
     single = f"That of one item, named before the counts are seen, lies within {said_users(one)} of its count."
     return Accuracy((said, single), {"width_of_counts": width, "width_of_one_count": one})
@@ -145,7 +145,17 @@ def counts_of_takers(widths: Sequence[int], most: int) -> Accuracy:
     return Accuracy((said,), {"width_of_counts": width})
 
 
-def counted_for(most: int | None) -> str:
+def counts_that_decided(width: int, most: int) -> Accuracy:
+    """Of the noisy counts of a union that decided which items it has."""
+    said = (
+        f"The number of users that were counted for an item lies from low to high, also where luck has lifted it above "
+        f"the threshold: for counts far above it, the count and {width:,} less or more. Every user takes part with at "
+        f"most {said_items(most)}, so an item may have more users than that."
+    )
+    return Accuracy((said,), {"width_of_counts": width})
+
+
+def _of(most: int | None) -> str:
     """Whom a count counts."""
     return "" if most is None else f"; every user is counted for at most {said_items(most)}"
 

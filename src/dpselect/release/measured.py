@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dpselect.aggregates.measures import Mean, Measure, Sum, measures_of
 from dpselect.release import formatting
-from dpselect.release.accuracy import Accuracy, counted_for
+from dpselect.release.accuracy import Accuracy, said_items
 
 if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.noisy_measures import Estimate
@@ -52,13 +52,14 @@ def _said(measure: Measure, each: Fraction) -> str:
 
 def accuracy_of(measures: Sequence[Measure], widths: Sequence[Fraction | None], most: int | None) -> Accuracy:
     """How good measures are; the width of a mean's interval hangs on its users."""
+    whom = "" if most is None else f"; every user is counted for at most {said_items(most)}"
     said: list[str] = []
     numbers: list[int | float | None] = []
     for measure, width in zip(measures, widths, strict=True):
         name = formatting.text(measure.name)
         wide = None if width is None else number(measure, width)
         spread = "" if wide is None else f": the sum and {wide:,} less or more"
-        said.append(f"The true {name} of an item lies from its low to its high{spread}{counted_for(most)}.")
+        said.append(f"The true {name} of an item lies from its low to its high{spread}{whom}.")
         numbers.append(wide)
     return Accuracy(tuple(said), {"width_of_measures": tuple(numbers)})
 
