@@ -469,6 +469,8 @@ def test_what_is_no_file_is_refused(tmp_path, monkeypatch, written):
     (tmp_path / "bytes").write_bytes(b"\xff\xfe{}")
     with pytest.raises(dps.DataError, match="holds no release"):
         dps.check(tmp_path / "bytes")
+    with pytest.raises(dps.ParameterError, match="release must be the path of a file, got a value of type Release"):
+        dps.check(RELEASES["unknown"][0])
     monkeypatch.setattr("dpselect.checking.reading.MOST_BYTES", 2**10)
     with pytest.raises(dps.DataError, match="at most"):
         dps.check(written(RELEASES["unknown"][0]))
