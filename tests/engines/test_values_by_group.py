@@ -15,6 +15,7 @@ from dpselect.aggregates.value_counts import Grid
 from dpselect.domain import Column, Listed, Span
 from dpselect.engines.port import PerUser
 from dpselect.errors import ParameterError
+from tests.engines import typed_rows
 from tests.engines.every_engine import MAKERS, PARAMETERS, Held
 from tests.engines.test_by_group import told
 
@@ -147,6 +148,22 @@ def test_counts_of_a_domain_are_those_of_plain_python(hold):
     assert {group: sum(n for _, n in of) for group, of in found.items()} == {"DE": 2, "FR": 1, "XX": 0}
     with held.engine(by=("group",)) as engine, pytest.raises(ParameterError, match="groups must"):
         engine.counts_by(domain, 1, Listed((("DE", "x"),)))
+
+
+@pytest.mark.parametrize("item", typed_rows.VALUES)
+def test_items_of_any_type_have_the_same_name_with_users_and_without(hold, item):
+    """Of the items that a group has not, one is named by leaving out those that it has."""
+    sort, values = typed_rows.VALUES[item]
+    by = "day" if item == "flag" else "flag"
+    groups = Listed(tuple(typed_rows.VALUES[by][1]))
+    domain = Listed(tuple(value for value in values if value == value))  # noqa: PLR0124 - NaN is no item
+    with hold(typed_rows.AWKWARD).engine(item=item, by=(by,)) as engine:
+        names = [(type(name), name) for name in engine.item_names(domain)]
+        counts = engine.counts_by(domain, 9, groups)
+        found = {(type(name), name) for name in counts.items(np.arange(sum(counts.sizes)))}
+    assert len(found) > 1
+    assert found <= set(names)
+    assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("text", [False, True])
