@@ -80,12 +80,12 @@ class CountGaussian(SetUnion):
 
         A number is left out if counts so far above, or so far below, are rarer than beta / 2 among the released items
         that have it: so the true one is left out with probability at most beta, however near the threshold it is.
+        Just above the threshold that can leave out every number; none is left out above, up to the noisy one.
         """
         at, half = float(noisy - self.least + self.threshold), beta / 2
-        return (
-            self._first(noisy, lambda users: self._above(at, users) > half),
-            self._first(noisy, lambda users: 1 - self._above(at + 1, users) <= half) - 1,
-        )
+        low = self._first(noisy, lambda users: self._above(at, users) > half)
+        high = self._first(noisy, lambda users: 1 - self._above(at + 1, users) <= half) - 1
+        return low, max(low, high, noisy)
 
     def _above(self, level: float, users: int) -> float:
         """P(users + Z > level), given that it is above the threshold."""
