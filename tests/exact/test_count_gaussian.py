@@ -234,6 +234,13 @@ def test_what_floats_propose_is_what_balls_decide():
     assert draws.refined < 3 < often.refined
 
 
+def test_where_floats_vanish_balls_decide():
+    """Noise 49 deviations away: G is 0 in floats, and no number lies below the threshold."""
+    draws, terms = SeededDraws(2), (Fraction(1), Fraction(50), np.full(20, 1, dtype=np.int64))
+    assert draws.gaussians_above(*terms).tolist() == [0] * 20
+    assert draws.refined == 20
+
+
 def test_few_numbers_of_wide_noise_have_no_table():
     """A table of 800,000 entries would be made for one number."""
     draws, terms = SeededDraws(2), (Fraction(30_000), Fraction(150_000))

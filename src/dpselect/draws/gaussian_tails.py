@@ -22,6 +22,7 @@ WIDEST = 2**15  # deviations of so many steps have a table
 WORTH = 16  # entries of a table cost as much as one number decided by balls
 TABLE_BITS = 96
 ALL = 2.0**64
+TINY = 2.0**-900  # below, products with 64 bits of U may be no normal floats
 
 Int64 = npt.NDArray[np.int64]
 
@@ -77,7 +78,7 @@ def proposed(
     of_weight = table[np.minimum(weights, last) - first]
     below = np.searchsorted(table, words.astype(np.float64) / ALL * of_weight * (1 - margin), side="right")
     above = np.searchsorted(table, (words.astype(np.float64) + 1) / ALL * of_weight * (1 + margin), side="right")
-    unsure = (below != above) | (below == 0) | (above == len(table))
+    unsure = (below != above) | (below == 0) | (above == len(table)) | (of_weight < TINY)
     return weights - (first + below), unsure
 
 
