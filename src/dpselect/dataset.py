@@ -21,6 +21,7 @@ from dpselect.parameters import Number, Progress, whole
 from dpselect.privacy import Neighbors, warn_if_weak
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
     from dpselect.ledger.budget import Budget, Where
     from dpselect.ledger.question import Question
@@ -181,6 +182,7 @@ class Dataset:
         by_weight: str | None = None,
         at_most: Number | None = None,
         weight_unit: Number | None = None,
+        measures: Sequence[Measure | str] | Measure | str | None = None,
         by: Sequence[str] | str | None = None,
         groups: object = None,
         max_groups_per_user: int | None = None,
@@ -208,6 +210,10 @@ class Dataset:
         `by_weight` names a column of numbers: the best items are then those of the largest sums over users, to which
         every user gives the total of that column in their rows of the item, rounded to `weight_unit` (1) and cut to
         `at_most`, which is in the column's own unit and must not be chosen by these data (docs/weights.md).
+        `measures` lists other numbers of the items that come back, at the same total price: "users", which is
+        `counts=True`, `Sum(column, low, high)`, the sum over users of their totals, and `Mean(column, low, high)`, the
+        mean of their means; or texts such as "mean(rating, 1, 5)". The bounds must not be chosen by these data
+        (docs/measures.md).
         `by`, a column or several, asks for the k items of every group, such as every country, at the price of
         `max_groups_per_user` groups (1 where it is left out) however many there are: a user who is in more counts in so
         many, chosen at random. Nobody has to know the groups; a group without an item is not shown. `groups` lists
@@ -238,6 +244,7 @@ class Dataset:
             by_weight=by_weight,
             at_most=at_most,
             weight_unit=weight_unit,
+            measures=measures,
             by=by,
             groups=groups,
             max_groups_per_user=max_groups_per_user,
@@ -509,7 +516,8 @@ class Dataset:
         budget = self.paying
         if budget is not None:
             budget.check(query.price.neighbors)
-        with self.engine(self._groups(query), query.totals, of_pairs=query.of_pairs) as engine:
+        groups, of_pairs = self._groups(query), query.of_pairs
+        with self.engine(groups, query.totals, measures=query.measuring, of_pairs=of_pairs) as engine:
             answer = self._said_of_units(query.ready(engine))
             if budget is None:
                 return answer(secure(draws), progress)
@@ -559,14 +567,24 @@ class Dataset:
                 raise ParameterError("by", "be other columns than user and item", came(name))
         return by
 
-    def engine(self, by: Sequence[str] = (), totals: Totals | None = None, *, of_pairs: bool = False) -> Engine:
+    def engine(
+        self,
+        by: Sequence[str] = (),
+        totals: Totals | None = None,
+        *,
+        measures: Sequence[Measure] = (),
+        of_pairs: bool = False,
+    ) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row.
 
         `by` are the columns of groups, where the question is asked in each of them; `of_pairs` puts them at the head of
-        those of items, so that an item is a group and an item. `totals` are the weights that are added up.
+        those of items, so that an item is a group and an item. `totals` are the weights that are added up, `measures`
+        what can be asked of items that came back.
         """
         if totals is not None and self.split is not None:
             raise ParameterError("split", "be left out where by_weight is given", came(self.split))
+        if measures and self.split is not None:
+            raise ParameterError("split", "be left out where measures is given", came(self.split))
         return open_engine(
             self.source,
             user=self.whose,
@@ -578,6 +596,7 @@ class Dataset:
             newlines_in_values=self.newlines_in_values,
             periods=self._periods,
             totals=totals,
+            measures=measures,
             by=by,
             key=fresh_key(),
         )

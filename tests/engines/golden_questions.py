@@ -10,6 +10,7 @@ from unittest.mock import patch
 import numpy as np
 
 import dpselect as dps
+from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
 from dpselect.domain import Listed, Span
@@ -32,6 +33,7 @@ PAIRS = {"user": ("user_id", "day"), "item": ("item", "visitor")}
 GRID = Grid.of((-5, 95.5), "0.5")
 K_BAR = 20
 WHERE = "paid AND price < 2.5 AND item <> 'it''s' AND NOT (day > '2024-02-01' OR \"at\" IS NULL)"
+MEASURES = [Sum("price", -5, 60, unit="0.5"), Mean("tax", 0, 10)]
 MONTHS = {"periods": periods_of("at", "month", ["2024-01..2024-02", "2024-05"], "Europe/Berlin")}
 ONE_DAY = {"periods": periods_of("day", "day", "2024-01-31", "Europe/Berlin")}
 
@@ -55,6 +57,12 @@ def _without_some(engine: SqlEngine) -> object:
 def _without_some_in_groups(engine: SqlEngine) -> object:
     engine.leave_out(Listed(("a", "it's \\")))
     return engine.contributions_by(2).label(0)
+
+
+def _measured_in_a_domain(engine: SqlEngine) -> object:
+    domain = Listed(("a", "b"))
+    engine.check(domain)
+    return engine.measured(("b",), domain)
 
 
 def _users_at(per_user: PerUser) -> Ask:
@@ -84,6 +92,11 @@ QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], li
      [[]], ["sums bounded of months"]),
     (NUMBERS | {"totals": Totals.of("amount", 5)}, lambda engine: engine.grouped(Listed((1, 5))), [[]],
      ["number sums of a domain"]),
+    (TEXTS | {"measures": MEASURES}, lambda engine: engine.measured(("a", "it's \\")), [[]], ["measures"]),
+    (TEXTS | MONTHS | {"measures": MEASURES, "max_items_per_user": 3}, _measured_in_a_domain, [[]],
+     ["measures bounded of months"]),
+    (NUMBERS | {"measures": [Mean("amount", 0, 5)]}, lambda engine: engine.measured((1, 5), Span(0, 9)), [[]],
+     ["number measures of a span"]),
     (TEXTS | {"by": ("paid",)}, lambda engine: engine.top_by(K_BAR + 1, 1), [[]], ["by group"]),
     (TEXTS | MONTHS | {"by": ("day", "amount"), "max_items_per_user": 3, "split": " "},
      lambda engine: engine.top_by(K_BAR + 1, 2, Listed(((datetime.date(2024, 1, 31), 5),)), users=True), [[]],

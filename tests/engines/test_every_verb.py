@@ -63,6 +63,12 @@ VERBS: dict[str, Verb] = {
     "top_k of a range by weights": lambda held, draws: asked(held, item="small").top_k(
         3, epsilon=1, domain=range(20), by_weight="real", at_most=5, draws=draws
     ),
+    "top_k with measures": lambda held, draws: asked(held, item="text", max_items_per_user=99).top_k(
+        4, epsilon=15, delta="0.2", measures=["users", "sum(price, -3, 9)", "mean(real, 0, 5)"], draws=draws
+    ),
+    "top_k of a range with measures": lambda held, draws: asked(held, item="small").top_k(
+        3, epsilon=9, domain=range(20), measures="mean(whole, 0, 20)", draws=draws
+    ),
     "choose": lambda held, draws: asked(held, item="text").choose(domain=LISTED, **ONE, draws=draws),
     "choose of a column": lambda held, draws: asked(held, item="text").choose(
         domain=dps.Column({"name": TEXTS}, "name"), **ONE, draws=draws

@@ -41,6 +41,7 @@ ROWS = {
     "sort": [f"s{u % 4}" for u in range(1500) for _ in range(3)],
 }
 WORDS = {"user": list(range(400)), "text": [f"a b c{u % 3}" for u in range(400)]}
+MEASURES = ["sum(w, -1, 3)", "mean(w, 0, 9)"]
 TOP = {
     "unknown": ({}, FOLLOWS),
     "unknown, k = 15": ({"k": 15}, FOLLOWS),
@@ -57,6 +58,8 @@ TOP = {
     "peeling": ({"domain": DOMAIN}, FOLLOWS),
     "peeling, composed": ({"domain": DOMAIN, "k": 15, "delta": "1e-6"}, FOLLOWS),
     "peeling, counts": ({"domain": DOMAIN, "counts": True}, FOLLOWS),
+    "measures": ({"measures": MEASURES}, FOLLOWS),
+    "measures, joint-set": ({"domain": DOMAIN, "ranked": False, "method": "joint-set", "measures": MEASURES}, FOLLOWS),
     "weights": ({"by_weight": "w", "at_most": 3}, FOLLOWS),
     "weights, counts": ({"by_weight": "w", "at_most": 3, "weight_unit": "0.1", "counts": True}, FOLLOWS),
     "weights, peeling": ({"domain": DOMAIN, "by_weight": "w", "at_most": 2, "counts": True}, FOLLOWS),
@@ -87,6 +90,12 @@ BOUNDED = {
         FOLLOWS,
     ),
     "bounded, discover": ({"k": 30, "method": "discover", "counts": True}, STATED),
+    "bounded, peeling, measures": (
+        {"domain": DOMAIN, "delta": "1e-6", "measures": ["users", *MEASURES]},
+        FOLLOWS,
+    ),
+    "bounded, discover, measures": ({"k": 30, "method": "discover", "measures": MEASURES}, STATED),
+    "noisy, measures": ({"method": "limited-domain-laplace", "measures": MEASURES}, FOLLOWS),
     "limited-domain-laplace": ({"method": "limited-domain-laplace", "counts": True}, FOLLOWS),
     "limited-domain-gaussian": ({"method": "limited-domain-gaussian"}, FOLLOWS),
 }
@@ -223,6 +232,27 @@ def test_a_raised_epsilon_of_a_count_is_found(name):
     raised = release.privacy.parameters["epsilon_per_count"] * Fraction(11, 10)
     assert judged(with_parameters(release, epsilon_per_count=raised)) is FAILS
     assert judged(with_parameters(release, epsilon_per_count=None)) is FAILS
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "measures" in name])
+def test_a_changed_price_of_measures_is_found(name):
+    """A higher epsilon for each, one measure more, and a mean told as a sum, which would have one noise less."""
+    release, verdict = RELEASES[name]
+    said = release.privacy.parameters
+    assert judged(release) is verdict
+    raised = said["epsilon_per_measure"] * Fraction(11, 10)
+    assert judged(with_parameters(release, epsilon_per_measure=raised)) is FAILS
+    assert judged(with_parameters(release, measures=(*said["measures"], "sum(v, 0, 1)"))) is FAILS
+    assert judged(with_parameters(release, epsilon_per_measure=None)) is FAILS
+    assert judged(with_parameters(release, measures=("users(w, 0, 1)",))) is FAILS
+    if len(release):
+        assert judged(with_parameters(release, measures=None)) is FAILS
+
+
+def test_measures_of_groups_and_of_weights_are_found():
+    release, _ = RELEASES["weights"]
+    told = with_parameters(release, measures=("sum(w, 0, 1)",), epsilon_per_measure=Fraction(1, 10**6))
+    assert any("is not told with measures" in one.sentence for one in promised(told))
 
 
 @pytest.mark.parametrize(

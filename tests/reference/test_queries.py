@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dpselect as dps
+from dpselect.aggregates.measures import Sum
 from dpselect.ledger.question import question
 from dpselect.methods import METHODS, Bound, methods
 from dpselect.queries.choose import ChooseQuery
@@ -34,6 +35,7 @@ QUERIES = [
     TopKQuery(k=2, epsilon=1, domain=10**6),
     TopKQuery(k=2, epsilon=1, by_weight="minutes", at_most=2.5, weight_unit="0.1", counts=True),
     TopKQuery(k=2, epsilon=1, by_weight="minutes", at_most=60, domain=["a", "b", "c"], ranked=False),
+    TopKQuery(k=2, epsilon=1, measures=["users", Sum("a, (b)", "-1/2", 9, unit="1/4"), 'mean(" c", 0, 1e-7)']),
     UnionQuery(epsilon=1),
     UnionQuery(epsilon=1, max_items_per_user="auto", method="sips", counts=True),
     UnionQuery(epsilon=1, max_items_per_user=3, method="weighted-laplace", in_engine=True),
@@ -344,6 +346,7 @@ OTHERWISE = {
         "by_weight": "v",
         "at_most": 6,
         "weight_unit": "1/2",
+        "measures": ["sum(w, 0, 9)"],
         "exclude": ["a", 5],
     },
     "union": {

@@ -12,7 +12,7 @@ from dpselect.checking import by_group, histograms, in_groups
 from dpselect.checking.balls import ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.checking.numbers import Parameters
-from dpselect.checking.picks import failure_of, steps_of
+from dpselect.checking.picks import failure_of, steps_of, told_of
 from dpselect.checking.promise import ONE_DRAW, PICKS
 from dpselect.checking.steps import Kind, Step, added, renyi_divergence
 
@@ -58,7 +58,7 @@ class Cost:
         first, *counts = steps_of(name, said)
         if name in BY_PICK:
             first = Step(first.kind, first.epsilon, min(first.times, len(release) + 1))
-            counts = [Step(one.kind, one.epsilon, min(one.times, len(release))) for one in counts]
+            counts = [Step(one.kind, one.epsilon, min(one.times, len(release) * each)) for one, each in told_of(said)]
         return cls._by_steps(statement, (first, *counts), failure_of(name, said))
 
     @classmethod

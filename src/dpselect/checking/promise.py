@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpselect.checking import by_group, histograms, in_groups, picks, tops, unions
 from dpselect.checking.balls import told
 from dpselect.checking.finding import Finding, fails, stated
+from dpselect.checking.measures import measured
 from dpselect.checking.numbers import Parameters, UnfitError
 from dpselect.checking.weights import weighed
 
@@ -36,6 +37,7 @@ def _findings(release: Release) -> Iterator[Finding]:
     epsilon, delta, name = numbers.epsilon("epsilon"), numbers.delta("delta"), statement.mechanism
     yield from _form(release, said)
     yield from weighed(release, said)
+    yield from measured(release, said)
     if name in ONE_DRAW:
         yield stated(
             f"one draw of {name}, whose epsilon is the stated one: the release has no other number from which "

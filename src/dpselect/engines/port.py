@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dpselect.aggregates.grouped_counts import GroupedCounts
     from dpselect.aggregates.grouped_values import GroupedValues
     from dpselect.aggregates.histogram import Histogram
+    from dpselect.aggregates.measures import Measured
     from dpselect.aggregates.user_sets import Int64, UserSets
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.aggregates.weight_groups import PairsElsewhere
@@ -188,6 +189,22 @@ class Engine(Protocol):
 
         That of a list is as it was given, that of numbers ascends, and that of a column is the order of items. All
         names are here when it returns: they are public.
+        """
+        ...
+
+    def measured(
+        self,
+        items: Sequence[object],
+        domain: Domain | None = None,
+        *,
+        bounded: bool = True,
+        progress: Progress | None = None,
+    ) -> Sequence[Sequence[Measured]]:
+        """The measures, with which the engine was opened, of each of some items that came back. Nothing else leaves.
+
+        `items` are labels, as `top`, `grouped` and `contributions` gave them; an item that was never seen has no users.
+        With a contribution bound they are measured over the users who keep them, which are those that were counted:
+        of a known domain, those who keep them of the items of the domain. `bounded=False` takes all users.
         """
         ...
 

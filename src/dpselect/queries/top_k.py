@@ -22,9 +22,12 @@ from dpselect.queries.top_k_planning import DISCOVER, LIMITED, PEELING, Wanted, 
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.measures import Measure
     from dpselect.queries.within import Asked
 
 OF_GROUPS = ("by", "groups", "max_groups_per_user", "users")
+
+BESIDE_MEASURES = ("within", "by", "by_weight")
 
 LARGE_BY_GROUP = " It was taken because k and the groups of a user are large for epsilon."
 
@@ -53,6 +56,7 @@ class TopKQuery(Query):
     by_weight: str | None = None
     at_most: Number | None = None
     weight_unit: Number | None = None
+    measures: object = None
     by: Sequence[str] | str | None = None
     groups: object = None
     max_groups_per_user: int | None = None
@@ -86,6 +90,11 @@ class TopKQuery(Query):
 
             totals = checked(weights, method=method, within=self.within, by=self.by)
             settle(self, totals=totals, **totals.said)
+        if self.measures is not None:
+            from dpselect.queries.top_k_measures import checked as checked_measures
+
+            found, users = checked_measures(self.measures, {name: getattr(self, name) for name in BESIDE_MEASURES})
+            settle(self, measures=found or None, counts=self.counts or users)
         if self.epsilon_per_pick is not None and method not in (AUTO, PEELING, LIMITED):
             raise ParameterError("epsilon", f"be given for {method}, which makes no picks", "nothing")
         if self.within is not None:
@@ -161,7 +170,7 @@ class TopKQuery(Query):
             of = {"k": self.k, "domain": self.domain, "counts": self.counts, "k_bar": self.plan.k_bar}
             price = {"epsilon_per_pick": self.epsilon_per_pick, "delta_threshold": self.delta_threshold}
             of |= {} if self.exclude is None else {"exclude": self.exclude}
-            return of | price | weights
+            return of | price | weights | self._measured
         return {
             "k": self.k,
             "epsilon": self.plan.privacy.epsilon,
@@ -173,12 +182,27 @@ class TopKQuery(Query):
             **({} if self.within is None else {"within": self.within}),
             **({} if self.exclude is None else {"exclude": self.exclude}),
             **weights,
+            **self._measured,
             **({} if self.by is None else {name: getattr(self, name) for name in OF_GROUPS}),
         }
+
+    @property
+    def measuring(self) -> tuple[Measure, ...]:
+        """The measures of items that come back."""
+        return self.measures or ()  # type: ignore[return-value] # __post_init__ has read it
+
+    @property
+    def _measured(self) -> dict[str, object]:
+        return {"measures": [str(one) for one in self.measuring]} if self.measuring else {}
 
     def ready(self, engine: Engine) -> Ready:
         """How the engine answers it, and what accuracy was asked for."""
         answer, asked = self._without(engine), self.asked
+        if self.measuring:
+            from dpselect.queries.top_k_measures import measured
+
+            most = None if self.plan.of_sets else self.max_items_per_user
+            answer = measured(answer, self.measuring, engine, self.known, most)
         return answer if asked is None else lambda draws, progress: asked.told(answer(draws, progress))
 
     def _without(self, engine: Engine) -> Ready:
@@ -245,6 +269,7 @@ class TopKQuery(Query):
             k=self.k,
             domain=domain,
             counts=self.counts,
+            measures=self.measuring,
             k_bar=self.k_bar,
             ranked=self.ranked,
             max_items_per_user=self.max_items_per_user,

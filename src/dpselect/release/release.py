@@ -12,7 +12,7 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
+from dpselect.release.statement import Ended, Item, Kind, Measurement, Receipt, Statement
 from dpselect.release.table import HEAD, Leaflet, Table, Tabular
 
 if TYPE_CHECKING:
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
     from dpselect.release.groups import Groups
 
-__all__ = ["Accuracy", "Ended", "Item", "Kind", "Receipt", "Release", "Statement"]
+__all__ = ["Accuracy", "Ended", "Item", "Kind", "Measurement", "Receipt", "Release", "Statement"]
 
 GOOD = f"how good it is (each line {TIMES} times of 100):"
 NOT_SECURE = "NOT SECURE: made with draws for tests, do not publish"
+MEASURES = "measures"  # the parameter of a statement that says what was measured
 Place = str | os.PathLike[str]
 
 
@@ -153,6 +154,10 @@ class Release(Tabular):
         if self.counted:
             columns[self._count] = [item.count for item in self.items]
             columns |= {name: [getattr(item, name) for item in self.items] for name in self._ends}
+        if MEASURES in self.privacy.parameters:
+            from dpselect.release.measured import to_columns
+
+            columns |= to_columns(self.items, self.privacy.parameters)
         if groups is None:
             return columns
         users = {"group_users": groups.users_of(self.items)} if groups.counted else {}

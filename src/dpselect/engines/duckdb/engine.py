@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dpselect.aggregates.found_groups import FoundGroups
     from dpselect.aggregates.grouped_counts import GroupedCounts
     from dpselect.aggregates.grouped_values import GroupedValues
+    from dpselect.aggregates.measures import Measure, Measured
     from dpselect.aggregates.totals import Totals
     from dpselect.aggregates.user_sets import Int64, UserSets
     from dpselect.aggregates.value_counts import Grid, UsersAt
@@ -53,7 +54,8 @@ if TYPE_CHECKING:
 class DuckDBEngine:
     """Distinct users per item of one source. Opening it reads the schema and refuses what does not fit.
 
-    With `totals` the score of an item is the sum of its users' totals, in place of their number.
+    With `totals` the score of an item is the sum of its users' totals, in place of their number;
+    `measures` can be asked of items that came back.
     `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
@@ -70,6 +72,7 @@ class DuckDBEngine:
         newlines_in_values: bool = False,
         periods: Periods | None = None,
         totals: Totals | None = None,
+        measures: Sequence[Measure] = (),
         by: Sequence[str] = (),
         key: bytes,
     ) -> None:
@@ -85,13 +88,14 @@ class DuckDBEngine:
         try:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
             self._user, self._item, self._split, self._by = names(user), names(item), split, tuple(by)
-            self._totals = totals
+            self._totals, self._measures = totals, tuple(measures)
             asked = named(user, item, self._by)
             asked += [] if periods is None else [("time", periods.column)]
             asked += [] if totals is None else [("by_weight", totals.column)]
+            asked += [("measures", one.column) for one in self._measures]
             self._columns, self._types = _schema(self._workspace, self._scan, asked, self._item, condition)
-            if totals is not None:
-                refuse_no_numbers(self._types[totals.column], untyped=self._scan.untyped)
+            for column in self._numbers:
+                refuse_no_numbers(self._types[column], untyped=self._scan.untyped)
             self._time = None if periods is None else _time(periods, self._types)
             self._where = "true" if condition is None else _written(condition, self._types)
             self._inside = "true" if self._time is None else self._time.inside
@@ -99,7 +103,8 @@ class DuckDBEngine:
             self._group = self._named(self._by) if self._by else None
             self._forms = f"{self._keys[0].user} AS u, {self._keys[1].item} AS i"
             self._forms += f", {self._group.item} AS g" if self._group else ""
-            self._forms += "" if totals is None else f", {self._weight_of(totals)} AS w"
+            self._forms += "" if totals is None else f", {self._number(totals.column)} AS w"
+            self._forms += "".join(f", {self._number(one.column)} AS m{at}" for at, one in enumerate(self._measures))
             if split is not None and not has_text(self._keys[1].type):
                 must, came = "go with an item column of text", f"a column of {kind(self._keys[1].type)}"
                 raise ParameterError("split", must, came)
@@ -340,6 +345,29 @@ class DuckDBEngine:
         items = [self._keys[1].label(item) for item, _ in found]
         return Histogram.from_items(items, [count for _, count in found])
 
+    def measured(
+        self,
+        items: Sequence[object],
+        domain: Domain | None = None,
+        *,
+        bounded: bool = True,
+        progress: Progress | None = None,
+    ) -> Sequence[Sequence[Measured]]:
+        """The measures of each of some items that came back. Nothing else leaves."""
+        from dpselect.engines.duckdb.measures import measured, number_types
+
+        @contextmanager
+        def rows() -> Iterator[str]:
+            with self._rows() as source:
+                yield self._in(domain, source)
+
+        types = number_types(self._item_type) if isinstance(domain, Span) else self._keys[1].types
+        labels = [int(str(one)) for one in items] if isinstance(domain, Span) else items
+        bound = self._bound if bounded else None
+        return self._workspace.guarded(
+            lambda: measured(self._workspace, rows, self._measures, labels, types, bound), progress=progress
+        )
+
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers; text may hold some only where the source has no types."""
         refuse_no_numbers(self._item_type, untyped=self._scan.untyped)
@@ -433,15 +461,18 @@ class DuckDBEngine:
 
     def _counted(self, domain: Domain | None) -> Callable[[str], str]:
         """From the source to the counts of what the domain asks for."""
-        if isinstance(domain, Span):
-            item_type = self._item_type
-            return lambda source: self._scored(questions.in_span(source, domain, item_type, self._weight))
         if isinstance(domain, (Listed, Column)):
             kept = self._domains[domain]
-            return lambda source: questions.of_domain(
-                self._scored(questions.in_domain(source, kept, self._weight)), kept
-            )
-        return self._scored
+            return lambda source: questions.of_domain(self._scored(self._in(domain, source)), kept)
+        return lambda source: self._scored(self._in(domain, source))
+
+    def _in(self, domain: Domain | None, source: str) -> str:
+        """The rows whose item is in the domain."""
+        if isinstance(domain, Span):
+            return questions.in_span(source, domain, self._item_type, self._weight)
+        if isinstance(domain, (Listed, Column)):
+            return questions.in_domain(source, self._domains[domain], self._weight)
+        return source
 
     def _scored(self, rows: str) -> str:
         """The items and how many users have them, or what these give to them."""
@@ -453,13 +484,18 @@ class DuckDBEngine:
 
     @property
     def _weight(self) -> str:
-        """The column of weights, where rows have one, behind u and i."""
-        return "" if self._totals is None else ", w"
+        """The columns of weights and measures, where rows have some, behind u and i."""
+        return ("" if self._totals is None else ", w") + "".join(f", m{at}" for at in range(len(self._measures)))
 
-    def _weight_of(self, totals: Totals) -> str:
-        """The weight of a row, as `_select` reads it."""
-        sql_type = self._types[totals.column]
-        return number_form(quoted(MARK + totals.column if sql_type == OBJECT else totals.column), sql_type)
+    @property
+    def _numbers(self) -> list[str]:
+        """The columns that must hold numbers."""
+        return [*([] if self._totals is None else [self._totals.column]), *(one.column for one in self._measures)]
+
+    def _number(self, column: str) -> str:
+        """The number of a row, as `_select` reads it."""
+        sql_type = self._types[column]
+        return number_form(quoted(MARK + column if sql_type == OBJECT else column), sql_type)
 
     def _ask_counts(
         self, domain: Domain | None, question: Callable[[str], str], progress: Progress | None, most: int | None = None
@@ -493,8 +529,7 @@ class DuckDBEngine:
     def _select(self, source: str) -> str:
         """The users and items of the rows that count."""
         columns = [filter_form(column, self._types[column]) for column in self._columns]
-        weights = () if self._totals is None else (self._totals.column,)
-        read = dict.fromkeys((*self._user, *self._item, *self._by, *weights))
+        read = dict.fromkeys((*self._user, *self._item, *self._by, *self._numbers))
         objects = [name for name in read if self._types[name] == OBJECT]
         columns += [f"{quoted(name)} AS {quoted(MARK + name)}" for name in objects]
         user, item = self._keys

@@ -125,10 +125,10 @@ def one_place(per_user: PerUser, key: bytes) -> str:
     return one[per_user]
 
 
-def place(grid: Grid) -> str:
-    """`Grid.places` of v in SQL, operation by operation."""
+def place(grid: Grid, value: str = "v") -> str:
+    """`Grid.places` of a double in SQL, operation by operation."""
     low, high, step = (f"'{float(x)!r}'::DOUBLE" for x in (grid.low, grid.high, grid.step))
-    steps = f"floor((least(greatest(v, {low}), {high}) - {low}) / {step} + 0.5::DOUBLE)"
+    steps = f"floor((least(greatest({value}, {low}), {high}) - {low}) / {step} + 0.5::DOUBLE)"
     return f"CAST(least({steps}, {grid.points - 1}::DOUBLE) AS BIGINT)"
 
 

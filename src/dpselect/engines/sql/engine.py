@@ -9,13 +9,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.measures import NOBODY
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.aggregates.value_counts import Grid, UsersAt
-from dpselect.domain import MOST_COUNTED, Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
+from dpselect.domain import (
+    MOST_COUNTED,
+    UNSEEN,
+    Column,
+    Domain,
+    Known,
+    Listed,
+    Span,
+    refuse_many,
+    refuse_more,
+    refuse_width,
+)
 from dpselect.engines import row_filter, row_periods
 from dpselect.engines.count_groups import histogram_of, number_of, numbers_of, spanned
 from dpselect.engines.duckdb.keys import label_of
@@ -39,13 +51,15 @@ if TYPE_CHECKING:
     from dpselect.aggregates.found_groups import FoundGroups
     from dpselect.aggregates.grouped_counts import GroupedCounts
     from dpselect.aggregates.grouped_values import GroupedValues
+    from dpselect.aggregates.measures import Measure, Measured
     from dpselect.periods import Periods
 
 
 class SqlEngine:
     """Distinct users per item of one table of a database, which is opened for it and closed with it.
 
-    With `totals` the score of an item is the sum of its users' totals, in place of their number.
+    With `totals` the score of an item is the sum of its users' totals, in place of their number;
+    `measures` can be asked of items that came back.
     `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
@@ -62,6 +76,7 @@ class SqlEngine:
         table: str | None = None,
         periods: Periods | None = None,
         totals: Totals | None = None,
+        measures: Sequence[Measure] = (),
         by: Sequence[str] = (),
         key: bytes,
     ) -> None:
@@ -70,7 +85,8 @@ class SqlEngine:
         def needs(names: Sequence[str]) -> Sequence[str]:
             more = [*(condition.needs(names) if condition else ()), *row_periods.known(periods, names)]
             weights = () if totals is None else (totals.column,)
-            return [*more, *_known("by_weight", weights, names)]
+            measured = _known("measures", [one.column for one in measures], names)
+            return [*more, *_known("by_weight", weights, names), *measured]
 
         self._database = database = open_database(source, table, user=user, item=item, needs=needs, by=tuple(by))
         try:
@@ -97,7 +113,11 @@ class SqlEngine:
             self._totals = totals
             weight = None if totals is None else weighing.weight(database, totals.column)
             self._names, self._by_names = names(item), tuple(by)
-            self._rows_with = partial(questions.rows, database.source, whose, what, kept, time, dialect, group)
+            self._measures = tuple(measures)
+            values = [weighing.weight(database, one.column) for one in self._measures]
+            self._rows_with = partial(
+                questions.rows, database.source, whose, what, kept, time, dialect, group, measures=values
+            )
             rows = self._rows_with(weight)
             self._rows = rows if split is None else questions.parts(rows, split, dialect, grouped=bool(by))
         except BaseException:
@@ -150,7 +170,7 @@ class SqlEngine:
             with_rest = self._rows_with(self._key_of(self._names[groups:]).form)
             self._rows = questions.without(with_rest, listed, "u, i, g", own="w")
         else:
-            columns = "u, i" + (", g" if self._by else "") + ("" if self._totals is None else ", w")
+            columns = "u, i" + (", g" if self._by else "") + self._numbers
             self._rows = questions.without(self._rows, listed, columns)
 
     def check_groups(self, groups: Domain) -> None:
@@ -321,6 +341,35 @@ class SqlEngine:
             items.sort(key=lambda item: places.get(item[0], len(places)))
         return Histogram.from_items([item for item, _ in items], [count for _, count in items])
 
+    def measured(
+        self,
+        items: Sequence[object],
+        domain: Domain | None = None,
+        *,
+        bounded: bool = True,
+        progress: Progress | None = None,
+    ) -> Sequence[Sequence[Measured]]:
+        """The measures of each of some items that came back. Nothing else leaves."""
+        from dpselect.engines.sql import measures
+
+        seen = [measures.plain(one) for one in items if one is not UNSEEN]
+        if not seen:
+            return [[NOBODY] * len(self._measures) for _ in items]
+        span, rows, dialect = isinstance(domain, Span), self._in(domain), self._dialect
+        listed = (
+            ", ".join(str(int(str(one))) for one in seen)
+            if span
+            else f"SELECT i FROM {self._put(seen, self._types)} AS d"
+        )
+        bound = None if self._most is None or not bounded else (self._most, self._database.secret(self._key))
+        some = rows if bound is not None else f"(SELECT u, i{self._numbers} FROM {rows} AS t WHERE i IN ({listed}))"
+        given, named = measures.of_users(some, self._measures, dialect), "i" if span else self._item.named
+        sql = measures.question(given, self._measures, f"i IN ({listed})", named, bound, dialect)
+        found = self._database.rows(sql, progress=progress)
+        if span:
+            return measures.measured(found, self._measures, [int(str(one)) for one in items], _whole)
+        return measures.measured(found, self._measures, items, self._item.label)
+
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers, and text, which may hold some, but was not declared as such."""
         weighing.refuse_no_numbers(self._item)
@@ -373,13 +422,33 @@ class SqlEngine:
 
     def _counted(self, domain: Domain | None) -> str:
         """The counts of what the domain asks for, as SQL."""
-        weight = "" if self._totals is None else ", w"
+        counted = self._counts(self._in(domain))
+        return questions.of_domain(counted, self._domains[domain][0]) if _in_table(domain) else counted
+
+    def _in(self, domain: Domain | None) -> str:
+        """The rows whose item is in the domain."""
         if isinstance(domain, Span):
-            return self._counts(questions.in_span(self._rows, domain, self._item, self._dialect, weight))
-        if isinstance(domain, (Listed, Column)):
-            listed, _ = self._domains[domain]
-            return questions.of_domain(self._counts(questions.in_domain(self._rows, listed, weight)), listed)
-        return self._counts(self._rows)
+            return questions.in_span(self._rows, domain, self._item, self._dialect, self._numbers)
+        return (
+            questions.in_domain(self._rows, self._domains[domain][0], self._numbers)
+            if _in_table(domain)
+            else self._rows
+        )
+
+    @property
+    def _numbers(self) -> str:
+        """The columns of weights and measures, where rows have some, behind u and i."""
+        return ("" if self._totals is None else ", w") + "".join(f", m{at}" for at in range(len(self._measures)))
+
+
+def _whole(number: Any) -> object:
+    """The number of a range."""
+    return int(number)
+
+
+def _in_table(domain: Domain | None) -> TypeGuard[Listed | Column]:
+    """Are its items listed?"""
+    return isinstance(domain, (Listed, Column))
 
 
 def _known(parameter: str, columns: Sequence[str], names: Sequence[str]) -> Sequence[str]:
