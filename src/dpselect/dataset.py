@@ -320,6 +320,10 @@ class Dataset:
         share: Number | None = None,
         method: str = "exponential",
         neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
+        delta: Number | None = None,
+        by: Sequence[str] | str | None = None,
+        groups: object = None,
+        max_groups_per_user: int | None = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -328,17 +332,30 @@ class Dataset:
 
         Counts are monotonic when a user comes or goes, so the 2 of general scores is paid only for
         `neighbors="replace-one"`. `method` is "exponential", "permute-and-flip" or "noisy-max".
+        `by`, a column or several, asks for the item of every group, such as every country, at the price of
+        `max_groups_per_user` groups (1 where it is left out), as in `top_k`. `groups` lists those that are answered;
+        without it part of the price finds groups that enough users are in, which takes a delta (docs/by-group.md).
         """
         from dpselect.queries.choose import ChooseQuery
+
+        if by is not None and epsilon is None and self.paying is not None:
+            from dpselect.queries.of_groups import refuse_picks
+
+            refuse_picks(by, self.paying)
 
         query = self._query(
             ChooseQuery,
             epsilon=epsilon,
             share=share,
+            delta=delta,
+            needed=by is not None and groups is None,
             domain=domain,
             method=method,
             neighbors=neighbors,
             max_items_per_user=self.max_items_per_user,
+            by=by,
+            groups=groups,
+            max_groups_per_user=max_groups_per_user,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -382,9 +399,12 @@ class Dataset:
         epsilon: Number | None = None,
         share: Number | None = None,
         within: int | None = None,
-        delta: Number = 0,
+        delta: Number | None = None,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
+        by: Sequence[str] | str | None = None,
+        groups: object = None,
+        max_groups_per_user: int | None = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -397,10 +417,16 @@ class Dataset:
         without a step the points are very dense. Several q share the price; a small delta makes them more accurate.
         `within`, in place of epsilon, is the most users by which a rank may be missed, 95 times of 100; the price
         follows (docs/within.md).
+        `by`, a column or several, asks for the quantiles of every group, such as every country, at the price of
+        `max_groups_per_user` groups (1 where it is left out), as in `top_k`; a user takes part with one value in each.
+        `groups` lists those that are answered; without it part of the price finds groups that enough users are in,
+        which takes a delta (docs/by-group.md).
         """
         from dpselect.queries.quantile import QuantileQuery
 
         asked: dict[str, Any] = {"q": q, "bounds": bounds, "step": step, "per_user": per_user, "within": within}
+        asked |= {"by": by, "groups": groups, "max_groups_per_user": max_groups_per_user}
+        asked["needed"] = by is not None and groups is None
         query = self._query(QuantileQuery, epsilon=epsilon, delta=delta, share=share, **asked)
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -411,13 +437,17 @@ class Dataset:
         epsilon: Number | None = None,
         share: Number | None = None,
         within: int | None = None,
+        delta: Number | None = None,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
+        by: Sequence[str] | str | None = None,
+        groups: object = None,
+        max_groups_per_user: int | None = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
     ) -> Release:
-        """The middle one of all users' values: `quantile` with q = 1/2, which is epsilon-DP."""
+        """The middle one of all users' values: `quantile` with q = 1/2, which needs no delta but to find groups."""
         from dpselect.queries.quantile import MEDIAN
 
         return self.quantile(
@@ -426,8 +456,12 @@ class Dataset:
             epsilon=epsilon,
             share=share,
             within=within,
+            delta=delta,
             step=step,
             per_user=per_user,
+            by=by,
+            groups=groups,
+            max_groups_per_user=max_groups_per_user,
             fresh=fresh,
             progress=progress,
             draws=draws,

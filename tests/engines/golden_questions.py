@@ -69,6 +69,15 @@ def _users_at(per_user: PerUser) -> Ask:
     return lambda engine: engine.users_at(GRID, per_user)
 
 
+def _users_at_by(per_user: PerUser) -> Ask:
+    return lambda engine: engine.users_at_by(GRID, per_user, 2, Listed((True, False)))
+
+
+def _found_groups(engine: SqlEngine) -> object:
+    engine.group_sets()
+    return engine.users_at_by(GRID, PerUser.MIN, 1, engine.keep_groups(np.array([1], dtype=np.int64)))
+
+
 # What is asked of which columns, what the warehouse says in turn, and the names of the queries.
 QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], list[str]]] = [
     (TEXTS, lambda engine: engine.top(K_BAR + 1), [[]], ["top"]),
@@ -110,6 +119,13 @@ QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], li
     (TEXTS | {"by": ("visitor", "paid")}, lambda engine: engine.top_by(K_BAR + 1, 1), [[]], ["groups of a pair"]),
     (TEXTS | {"by": ("visitor",)}, lambda engine: engine.top_by(K_BAR + 1, 1, Listed((1, 5)), users=True), [[]],
      ["groups listed"]),
+    *((NUMBERS | {"by": ("paid",)}, _users_at_by(per_user), [[]], [f"each users_at {per_user}"])
+      for per_user in PerUser),
+    (TEXTS | {"by": ("visitor",)}, _found_groups, [[(0,), (1,)], []], ["each coded", "each found"]),
+    (TEXTS | {"by": ("visitor",), "max_items_per_user": 3},
+     lambda engine: engine.counts_by(Listed(("a", "it's \\")), 2, Listed((1, 5))), [[]], ["each domain"]),
+    (NUMBERS | {"by": ("paid",)}, lambda engine: engine.counts_by(Span(0, 9), 2, Listed((True,))), [[]], ["each span"]),
+    (TEXTS | {"by": ("visitor",)}, lambda engine: engine.item_names(Listed(("b", "a"))), [[]], ["each items"]),
     (PAIRS, lambda engine: engine.top(K_BAR + 1), [[]], ["pair top"]),
     (PAIRS, lambda engine: engine.grouped(Listed((("a", 1), ("it's \\", -2)))), [[]], ["pair domain"]),
     (NUMBERS, lambda engine: engine.top(K_BAR + 1), [[]], ["number top"]),

@@ -28,6 +28,7 @@ ALL = len(TEXTS)
 SET = {"epsilon": 60, "delta": "0.3", "max_items_per_user": ALL}
 ONE = {"epsilon": "0.5"}
 PLACES = {"bounds": (-10, 50), "step": "0.5", "epsilon": 9}
+EVERYWHERE = {"by": "text", "max_groups_per_user": ALL}  # so many groups that no bound bites
 LISTED = ["tie a", "popular", "nobody's", "CASE", "space "]
 
 
@@ -90,6 +91,28 @@ VERBS: dict[str, Verb] = {
         0.7, **PLACES, per_user="mean", draws=draws
     ),
     "median": lambda held, draws: asked(held, item="real").median(**PLACES, per_user="max", draws=draws),
+    "medians of groups": lambda held, draws: asked(held, item="whole").quantile(
+        [0.2, 0.5], **EVERYWHERE, bounds=(-10, 50), step="0.5", per_user="mean", epsilon=60, delta="0.3", draws=draws
+    ),
+    "medians of listed pairs": lambda held, draws: asked(held, item="price").median(
+        **PLACES,
+        per_user="max",
+        by=["flag", "small"],
+        groups=[(True, 7), (False, 0)],
+        max_groups_per_user=9,
+        draws=draws,
+    ),
+    "choose in groups": lambda held, draws: asked(held, item="small").choose(
+        **EVERYWHERE, domain=range(-2, 20), epsilon=60, delta="0.3", draws=draws
+    ),
+    "choose in days": lambda held, draws: asked(held, item="text").choose(
+        domain=LISTED,
+        by="day",
+        groups=AWKWARD.column("day").to_pylist(),
+        max_groups_per_user=99,
+        epsilon=9,
+        draws=draws,
+    ),
     "union": lambda held, draws: asked(held, item="text").union(
         **SET, method="policy-laplace", counts=True, draws=draws
     ),

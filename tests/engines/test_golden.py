@@ -10,6 +10,7 @@ from functools import cache
 
 import pytest
 
+from dpselect.engines.value_key import value_key
 from dpselect.engines.warehouse.dialects import FLAVOURS
 from tests.engines.golden_questions import FOLDER, K_BAR, KEY, NUMBERS, PAIRS, TEXTS, TYPES, path, questions
 
@@ -96,6 +97,8 @@ def test_each_is_one_select_of_few_things(dialect):
             used |= {"day"}
         if name.startswith("groups "):
             used |= {"visitor", "paid"} if "pair" in name else {"visitor"}
+        if name.startswith("each "):
+            used = {*NUMBERS.values(), "paid"} if "users_at" in name or "span" in name else {*TEXTS.values(), "visitor"}
         if name == "top where":
             used |= {"price", "day", "at", "paid"}
         if name.startswith("by "):
@@ -120,6 +123,15 @@ def test_each_has_its_shape(dialect):
             order = FLAVOURS[dialect].dialect.keyed(f"'{KEY.hex()}'", "u", "g")
             assert f"dense_rank() OVER (PARTITION BY u ORDER BY {order}, g) AS place" in sql, name
             assert ("PARTITION BY u, g ORDER BY" in sql) == ("bounded" in name), name
+            continue
+        elif name.startswith("each "):
+            assert (tree.args.get("limit") is not None) == ("coded" in name), name
+            assert sql.endswith(" ORDER BY i, place") == ("coded" not in name and "items" not in name), name
+            keyed = FLAVOURS[dialect].dialect.keyed
+            kept = keyed(f"'{KEY.hex()}'", "u", "g") in sql
+            assert kept == ("coded" not in name and "items" not in name), name
+            drawn = f"ORDER BY {keyed(repr(value_key(KEY).hex()), 'u', 'i')}, i)"
+            assert (f"PARTITION BY u, g {drawn}" in sql) == ("random" in name), name
             continue
         elif "sums" in name:
             assert sql.endswith(f" ORDER BY n DESC, i LIMIT {K_BAR + 1}") == (name != "number sums of a domain"), name

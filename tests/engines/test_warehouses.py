@@ -197,6 +197,28 @@ def test_counts_by_group_as_in_duckdb(opened, by):
         assert found.top_by(99, 1).counts.sum() <= right.top_by(99, 99).counts.sum()
 
 
+@pytest.mark.parametrize("by", [("paid",), ("item", "day")], ids="+".join)
+def test_values_and_domains_by_group_as_in_duckdb(opened, by):
+    with judge(by=by, item="amount") as right, opened(by=by, item="amount") as found:
+        names = right.group_sets().labels(np.arange(2))
+        sets, theirs = found.group_sets(), right.group_sets()
+        assert sets.labels(np.arange(sets.size)) == theirs.labels(np.arange(theirs.size))
+        codes = np.arange(0, sets.size, 2)
+        for groups, others in ((Listed(tuple(names)),) * 2, (found.keep_groups(codes), right.keep_groups(codes))):
+            for per_user in (PerUser.MIN, PerUser.MAX, PerUser.MEAN):
+                ours = found.users_at_by(GRID, per_user, 99, groups)
+                theirs = right.users_at_by(GRID, per_user, 99, others)
+                assert ours.groups == theirs.groups
+                for one, other in zip(ours.users, theirs.users, strict=True):
+                    assert (one.places.tolist(), one.users.tolist()) == (other.places.tolist(), other.users.tolist())
+            random = found.users_at_by(GRID, PerUser.RANDOM, 1, groups)
+            assert random.groups == ours.groups
+            assert sum(one.users.sum() for one in random.users) <= sum(one.users.sum() for one in ours.users)
+            for domain in (Listed((1, 5, -2)), Span(0, 9)):
+                assert told(found.counts_by(domain, 99, groups)) == told(right.counts_by(domain, 99, others))
+                assert list(found.item_names(domain)) == list(right.item_names(domain))
+
+
 @pytest.mark.parametrize("dialect", TRANSLATED)
 def test_each_dialect_in_short(dialect):
     source = warehouse(dialect, AWKWARD)

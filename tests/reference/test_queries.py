@@ -371,6 +371,10 @@ OTHERWISE = {
         "method": "noisy-max",
         "neighbors": "replace-one",
         "max_items_per_user": OF_THE_DATA,
+        "delta": BESIDE_BY,
+        "by": ["g"],
+        "groups": BESIDE_BY,
+        "max_groups_per_user": BESIDE_BY,
     },
     "histogram": {
         "domain": ["a", "c"],
@@ -386,6 +390,9 @@ OTHERWISE = {
         "step": 2,
         "per_user": "mean",
         "within": 50,
+        "by": ["g"],
+        "groups": BESIDE_BY,
+        "max_groups_per_user": BESIDE_BY,
     },
 }
 USUALLY = {
@@ -412,6 +419,11 @@ def test_no_parameter_is_left_out_of_the_key() -> None:
     others = [{}, {"groups": ["a", "b"]}, {"max_groups_per_user": 2}, {"users": True}, {"by": ["g", "h"]}]
     keys = [question("top_k", dps.Query.from_dict(grouped | other).key, {}, False).text for other in others]
     assert len(set(keys)) == len(others)
+    others = [{}, {"groups": ["a"]}, {"max_groups_per_user": 2}, {"by": ["g", "h"]}, {"delta": "1e-8"}]
+    for verb in ("choose", "quantile"):
+        grouped = {"verb": verb, **USUALLY[verb], "by": ["g"]}
+        keys = [question(verb, dps.Query.from_dict(grouped | other).key, {}, False).text for other in others]
+        assert len(set(keys)) == len(others), verb
     set_of_items = {"verb": "top_k", "k": 3, "epsilon": 1, "domain": [1, 2, 3, 4]}
     ranked, unranked = (dps.Query.from_dict({**set_of_items, "ranked": way}).key for way in (True, False))
     assert ranked["method"] != unranked["method"]

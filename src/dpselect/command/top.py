@@ -67,12 +67,7 @@ def options(command: shared.Group) -> None:
         metavar="WHAT",
         help="of the items also users, 'sum(COLUMN, LOW, HIGH)' or 'mean(COLUMN, LOW, HIGH)'; once for each",
     )
-    groups = command.add_argument_group("the same in every group")
-    groups.add_argument("--by", metavar="COLUMN[,COLUMN]", help="the k items of each value of these columns")
-    groups.add_argument("--groups", metavar="A,B,C", help="only these groups, shown in any case (one column)")
-    groups.add_argument(
-        "--max-groups-per-user", type=int, metavar="N", help="a user counts in N groups at most (default 1): the price"
-    )
+    groups = shared.groups(command, "the k items")
     groups.add_argument("--users", action="store_true", help="release a noisy number of users of each group shown too")
     shared.budget(command)
     shared.result(command)

@@ -12,7 +12,6 @@ from dpselect.accounting.two_prices import Price
 from dpselect.domain import Domain, domain_of
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
-from dpselect.keys import key_of, names
 from dpselect.mechanisms.port import settle
 from dpselect.methods import AUTO
 from dpselect.parameters import Number
@@ -113,27 +112,14 @@ class TopKQuery(Query):
     def _settle_groups(self) -> None:
         """What is asked of groups; nothing where there are none."""
         parameters.flag("users", self.users)
-        if self.by is None:
-            for name in ("groups", "max_groups_per_user"):
-                if getattr(self, name) is not None:
-                    raise ParameterError("by", f"be given where {name} is", "nothing")
-            if self.users:
-                raise ParameterError("by", "be given where users is: it is the number of users of a group", "nothing")
-            return
-        if self.within is not None:
-            raise ParameterError("within", "be left out where by is given", "both")
-        if self.epsilon_per_pick is not None:
-            hint = "Budget(epsilon=..., delta=...) pays for groups"
-            raise ParameterError("by", "be left out where a PickBudget pays", came(self.by), hint)
-        if not self.ranked:
-            raise ParameterError("ranked", "be left out where by is given: the items of a group come in order", False)
-        most = 1 if self.max_groups_per_user is None else self.max_groups_per_user
-        settle(self, by=names(key_of("by", self.by)))
-        settle(self, max_groups_per_user=parameters.whole("max_groups_per_user", most, least=1))
-        if self.groups is not None:
-            from dpselect.queries.top_k_by import groups_of
+        if any(getattr(self, name) is not None for name in OF_GROUPS[:3]):
+            from dpselect.queries.of_groups import settle_groups
 
-            settle(self, groups=groups_of(self.groups))
+            settle_groups(self)
+        if self.by is None and self.users:
+            raise ParameterError("by", "be given where users is: it is the number of users of a group", "nothing")
+        if self.by is not None and not self.ranked:
+            raise ParameterError("ranked", "be left out where by is given: the items of a group come in order", False)
 
     def of(self, rows: Rows) -> Self:
         """The question of a data set. Where the items are parts of texts nothing is discovered: parts are no pairs."""

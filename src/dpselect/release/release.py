@@ -146,7 +146,9 @@ class Release(Tabular):
         groups = self.groups
         columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
         if self._asked:
-            return {"q": [float(q) for q in self._asked], **columns}
+            asked = self._asked if groups is None else self._asked * len(groups.shown)
+            columns = {"q": [float(q) for q in asked], **columns}
+            return columns if groups is None else {**groups.to_columns(self.items, tuple(columns)), **columns}
         if self.ranked:
             columns = {"rank": [item.rank for item in self.items], **columns}
         if self.counted:
@@ -164,10 +166,16 @@ class Release(Tabular):
     def plot(self, path: Place | None = None) -> Figure:
         """A bar plot of the noisy counts, a matplotlib figure that a notebook shows; saved where a path is given.
 
-        By group, a small panel for each.
+        By group, a small panel for each. Of quantiles a row of dots, one for each group.
         """
         from dpselect.release import plots
 
+        if self._asked:
+            from dpselect.release import value_plots
+
+            panels = {"": self.labels} if self.groups is None else self.groups.panels(self.items, self.labels)
+            asked = [float(q) for q in self._asked]
+            return value_plots.rows(list(panels.items()), asked, self.privacy.promise, path)
         if not self.counted:
             raise ParameterError(
                 "counts", "be released for a plot", "a release without", "ask for them with counts=True"

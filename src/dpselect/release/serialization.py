@@ -53,7 +53,7 @@ def to_dict(
     found: dict[str, Json] = {
         "items": [
             _row(item, q, groups, _counted(privacy))
-            for item, q in zip(items, _shares(kind, privacy, len(items)), strict=True)
+            for item, q in zip(items, _shares(kind, privacy, len(items), groups), strict=True)
         ],
         "kind": str(kind),
         "counted": counted,
@@ -104,7 +104,7 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError("an item of a group that is not shown")
     if privacy.epsilon < 0 or not 0 <= privacy.delta < 1:
         raise ValueError("no promise")
-    _shares(kind, privacy, len(items))
+    _shares(kind, privacy, len(items), groups)
     check_labels(privacy.parameters, [item.item for item in items])
     check(items, privacy.parameters)
     return {
@@ -200,11 +200,12 @@ def _sentences(said: object) -> tuple[str, ...]:
     return tuple(map(_text, said))
 
 
-def _shares(kind: Kind, privacy: Statement, items: int) -> Sequence[float | None]:
-    """The q of every item of a quantile's release."""
+def _shares(kind: Kind, privacy: Statement, items: int, groups: Groups | None) -> Sequence[float | None]:
+    """The q of every item of a quantile's release; by group, those of each."""
     q = privacy.parameters.get("q") if kind is Kind.VALUES else None
     if not isinstance(q, tuple):
         return [None] * items
-    if len(q) != items:
+    each = 1 if groups is None else len(groups.shown)
+    if len(q) * each != items:
         raise ValueError("there is another number of values than of quantiles")
-    return [float(one) for one in q]
+    return [float(one) for one in q] * each

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
+from dpselect.domain import MOST_COUNTED, Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
 from dpselect.engines.duckdb import questions
 from dpselect.engines.duckdb.keys import STRUCT, Key
 from dpselect.engines.duckdb.scans import Scan, missing_column
@@ -26,7 +27,7 @@ from dpselect.engines.duckdb.types import (
     plain_type,
     refuse_no_numbers,
 )
-from dpselect.engines.duckdb.workspace import Row, Rows, Workspace, quoted
+from dpselect.engines.duckdb.workspace import Label, Row, Rows, Workspace, quoted
 from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import ParameterError, naming
@@ -35,10 +36,12 @@ from dpselect.keys import named, names
 from dpselect.parameters import Progress, whole
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.found_groups import FoundGroups
     from dpselect.aggregates.grouped_counts import GroupedCounts
+    from dpselect.aggregates.grouped_values import GroupedValues
     from dpselect.aggregates.measures import Measure, Measured
     from dpselect.aggregates.totals import Totals
-    from dpselect.aggregates.user_sets import UserSets
+    from dpselect.aggregates.user_sets import Int64, UserSets
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.engines.duckdb.weights import DuckDBPairs
     from dpselect.engines.row_filter import RowFilter
@@ -110,6 +113,8 @@ class DuckDBEngine:
             self._workspace.close()
             raise
         self._most = max_items_per_user
+        self._kept_rows: str | None = None  # a table of the rows that count, where they are asked for again
+        self._found: UserSets | None = None  # the groups of every user, where they are to be found
         self._left_out: str | None = None  # the SQL condition on items whose rows count, where not all do
         plain = where is None and split is None and max_items_per_user is None
         self._every_row = plain and periods is None and totals is None
@@ -210,6 +215,102 @@ class DuckDBEngine:
             )
 
         return self._workspace.guarded(ask, progress=progress)
+
+    def group_sets(self, *, progress: Progress | None = None) -> UserSets:
+        """The distinct groups of every user; the rows are kept, so that the next step sees the same ones."""
+        from dpselect.engines.duckdb.values_by_group import keep_rows
+
+        assert self._group is not None
+        kept = self._workspace.guarded(lambda: keep_rows(self._workspace, self._rows), progress=progress)
+        self._kept_rows = kept
+        pairs = f"(SELECT DISTINCT u, g AS i FROM {kept})"
+        self._found = self._sets(lambda: nullcontext(pairs), progress, self._group.label)
+        return self._found
+
+    def keep_groups(self, codes: Int64) -> FoundGroups:
+        """Released groups, by their numbers in `group_sets`, as a list to ask for."""
+        from dpselect.aggregates.found_groups import FoundGroups
+        from dpselect.engines.duckdb.pairs import keep_found
+
+        sets = self._found
+        assert sets is not None
+        return FoundGroups(self._workspace.guarded(lambda: keep_found(self._workspace, sets, codes)))
+
+    def users_at_by(
+        self,
+        grid: Grid,
+        per_user: PerUser,
+        max_groups_per_user: int,
+        groups: Domain | FoundGroups,
+        *,
+        progress: Progress | None = None,
+    ) -> GroupedValues:
+        """How many users of every group have their value at which place of a grid; a user keeps so many groups."""
+        from dpselect.engines.duckdb.by_group import GroupBounds
+        from dpselect.engines.duckdb.values_by_group import grouped_values, users_at_by
+
+        assert self._group is not None
+        bounds, label = GroupBounds(groups=max_groups_per_user, items=None, key=self._key), self._group.label
+        listed, item_type = self._listed(groups), self._item_type
+
+        def question(rows: str) -> str:
+            return users_at_by(rows, grid, per_user, bounds, listed, item_type)
+
+        return self._workspace.guarded(
+            lambda: grouped_values(self._workspace, self._rows, question, label), progress=progress
+        )
+
+    def counts_by(
+        self,
+        domain: Known,
+        max_groups_per_user: int,
+        groups: Domain | FoundGroups,
+        *,
+        progress: Progress | None = None,
+    ) -> GroupedCounts:
+        """The items of a domain that have users, and how many, of every group; a user keeps so many groups."""
+        from dpselect.engines.count_groups import number_of
+        from dpselect.engines.duckdb.by_group import GroupBounds, grouped_counts
+        from dpselect.engines.duckdb.values_by_group import of_domain
+
+        assert self._group is not None
+        self.check(domain)
+        of_group, listed = self._group.label, self._listed(groups)
+        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, key=self._key)
+        spans = isinstance(domain, Span)
+        of_item: Label = number_of(text=is_text(self._item_type)) if spans else self._keys[1].label
+
+        def ask() -> GroupedCounts:
+            rows = partial(of_domain, self._rows, self._among(domain))
+            return grouped_counts(self._workspace, rows, bounds, MOST_COUNTED, listed, of_group, of_item)
+
+        return self._workspace.guarded(ask, progress=progress)
+
+    def _among(self, domain: Known) -> Callable[[str], str]:
+        """From rows to those of a domain's items, with their groups."""
+        if isinstance(domain, Span):
+            return lambda source: questions.in_span(source, domain, self._item_type, ", g")
+        kept = self._domains[domain]
+        return lambda source: questions.in_domain(source, kept, ", g")
+
+    def item_names(self, domain: Known) -> Sequence[object]:
+        """The items of a domain, by the labels that those of rows have."""
+        self.check(domain)
+        if isinstance(domain, Span):
+            from dpselect.engines.count_groups import numbers_of
+
+            return numbers_of(domain, text=is_text(self._item_type))
+        found = self._workspace.fetch(f"SELECT i FROM {self._domains[domain]} ORDER BY i")
+        return [self._keys[1].label(item) for (item,) in found]
+
+    def _listed(self, groups: Domain | FoundGroups) -> str:
+        """The table of groups that are asked for."""
+        from dpselect.aggregates.found_groups import FoundGroups
+
+        if isinstance(groups, FoundGroups):
+            return groups.place
+        self.check_groups(groups)
+        return self._domains[groups]
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -314,16 +415,18 @@ class DuckDBEngine:
         return self._sets(lambda: kept_rows(self._workspace, self._rows, bounds, listed), progress)
 
     def _rows(self) -> AbstractContextManager[str]:
-        """The rows that count, read anew."""
+        """The rows that count, read anew, or as they were kept."""
+        if self._kept_rows is not None:
+            return nullcontext(self._kept_rows)
         return self._scan.rows(self._workspace, self._columns, self._select)
 
-    def _sets(self, rows: Rows, progress: Progress | None) -> UserSets:
+    def _sets(self, rows: Rows, progress: Progress | None, label: Label | None = None) -> UserSets:
         from dpselect.engines.duckdb.pairs import user_sets
 
         pairs = self._time is not None and self._time.several
         user_type = STRUCT if pairs else self._keys[0].type
         return self._workspace.guarded(
-            lambda: user_sets(self._workspace, rows, user_type, self._keys[1].label), progress=progress
+            lambda: user_sets(self._workspace, rows, user_type, label or self._keys[1].label), progress=progress
         )
 
     def pairs(self, *, progress: Progress | None = None) -> DuckDBPairs:

@@ -6,6 +6,7 @@ It counts as the DuckDB engine does, to the bit; only which items a bounded user
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -13,11 +14,22 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.measures import NOBODY
 from dpselect.aggregates.totals import Totals
-from dpselect.aggregates.user_sets import UserSets
+from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.aggregates.value_counts import Grid, UsersAt
-from dpselect.domain import UNSEEN, Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
+from dpselect.domain import (
+    MOST_COUNTED,
+    UNSEEN,
+    Column,
+    Domain,
+    Known,
+    Listed,
+    Span,
+    refuse_many,
+    refuse_more,
+    refuse_width,
+)
 from dpselect.engines import row_filter, row_periods
-from dpselect.engines.count_groups import histogram_of, spanned
+from dpselect.engines.count_groups import histogram_of, number_of, numbers_of, spanned
 from dpselect.engines.duckdb.keys import label_of
 from dpselect.engines.duckdb.tuples import keep_items
 from dpselect.engines.duckdb.workspace import Workspace
@@ -36,7 +48,9 @@ from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.found_groups import FoundGroups
     from dpselect.aggregates.grouped_counts import GroupedCounts
+    from dpselect.aggregates.grouped_values import GroupedValues
     from dpselect.aggregates.measures import Measure, Measured
     from dpselect.periods import Periods
 
@@ -83,6 +97,7 @@ class SqlEngine:
             self._key, self._most = key, max_items_per_user
             self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and how many
             self._texts: sets.Texts | None = None
+            self._found: UserSets | None = None  # the groups of every user, where they are to be found
             if split is not None and not kind.is_text:
                 raise ParameterError("split", "go with an item column of text", f"a column of {kind.name}")
             spelling = of_dialect(dialect)
@@ -200,14 +215,98 @@ class SqlEngine:
         """The distinct pairs of group and item of every user, in the groups that they keep."""
         return sets.user_sets(self._database, self._kept(max_groups_per_user, groups, None), self._item, progress)
 
+    def group_sets(self, *, progress: Progress | None = None) -> UserSets:
+        """The distinct groups of every user."""
+        from dpselect.engines.sql.values_by_group import groups_of
+
+        assert self._group is not None
+        self._found = sets.user_sets(self._database, groups_of(self._rows), self._group, progress)
+        return self._found
+
+    def keep_groups(self, codes: Int64) -> FoundGroups:
+        """Released groups, by their numbers in `group_sets`, as a list to ask for."""
+        from dpselect.aggregates.found_groups import FoundGroups
+        from dpselect.engines.sql.values_by_group import found_groups
+
+        assert self._found is not None
+        names = self._found.label
+        assert isinstance(names, sets.Names)
+        return FoundGroups(found_groups(names.pairs, self._database.put({"x": codes})))
+
+    def users_at_by(
+        self,
+        grid: Grid,
+        per_user: PerUser,
+        max_groups_per_user: int,
+        groups: Domain | FoundGroups,
+        *,
+        progress: Progress | None = None,
+    ) -> GroupedValues:
+        """How many users of every group have their value at which place of a grid; a user keeps so many groups."""
+        from dpselect.engines.sql.by_group import of_groups
+        from dpselect.engines.sql.values_by_group import grouped_values, users_at_by
+        from dpselect.engines.value_key import value_key
+
+        assert self._group is not None
+        listed = self._listed(groups)
+        keyed = self._keyed(self._key), self._keyed(value_key(self._key))
+        types, rows = (self._group, self._item), of_groups(self._rows, listed)
+        sql = users_at_by(rows, grid, per_user, max_groups_per_user, listed, keyed, types, self._dialect)
+        return grouped_values(self._database.rows(sql, progress=progress), self._group)
+
+    def counts_by(
+        self,
+        domain: Known,
+        max_groups_per_user: int,
+        groups: Domain | FoundGroups,
+        *,
+        progress: Progress | None = None,
+    ) -> GroupedCounts:
+        """The items of a domain that have users, and how many, of every group; a user keeps so many groups."""
+        from dpselect.engines.sql.by_group import GroupBounds, grouped_counts, of_groups, question
+
+        assert self._group is not None
+        self.check(domain)
+        listed, item = self._listed(groups), self._item
+        if isinstance(domain, Span):
+            item = replace(item, named="i", label=number_of(text=item.is_text))
+            rows = questions.in_span(self._rows, domain, self._item, self._dialect, ", g")
+        else:
+            rows = questions.in_domain(self._rows, self._domains[domain][0], ", g")
+        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, keyed=self._keyed(self._key))
+        kept = bounds.kept(of_groups(rows, listed))
+        sql = question(kept, MOST_COUNTED, listed, self._group, item, users=False)
+        return grouped_counts(self._database.rows(sql, progress=progress), self._group, item)
+
+    def item_names(self, domain: Known) -> Sequence[object]:
+        """The items of a domain, by the labels that those of rows have."""
+        self.check(domain)
+        if isinstance(domain, Span):
+            return numbers_of(domain, text=self._item.is_text)
+        named = f"SELECT {self._item.named} AS name, i FROM {self._domains[domain][0]} AS l ORDER BY i"
+        return [self._item.label(row[0]) for row in self._database.rows(named)]
+
+    def _listed(self, groups: Domain | FoundGroups) -> str:
+        """The groups that are asked for, as SQL."""
+        from dpselect.aggregates.found_groups import FoundGroups
+
+        if isinstance(groups, FoundGroups):
+            return groups.place
+        self.check_groups(groups)
+        return self._domains[groups][0]
+
+    def _keyed(self, secret: bytes) -> Callable[[str, str], str]:
+        """The hash by which a bound keeps what a user has."""
+        key = self._database.secret(secret)
+        return lambda u, x: self._dialect.keyed(key, u, x)
+
     def _kept(self, most: int, groups: Domain | None, items: int | None) -> str:
         """The rows u, g and i in the groups that users keep."""
         from dpselect.engines.sql.by_group import GroupBounds, of_groups
 
         if groups is not None:
             self.check_groups(groups)
-        key = self._database.secret(self._key)
-        bounds = GroupBounds(groups=most, items=items, keyed=lambda u, x: self._dialect.keyed(key, u, x))
+        bounds = GroupBounds(groups=most, items=items, keyed=self._keyed(self._key))
         return bounds.kept(self._rows if groups is None else of_groups(self._rows, self._domains[groups][0]))
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
