@@ -355,16 +355,15 @@ class SqlEngine:
         seen = [measures.plain(one) for one in items if one is not UNSEEN]
         if not seen:
             return [[NOBODY] * len(self._measures) for _ in items]
-        span, rows, dialect = isinstance(domain, Span), self._in(domain), self._dialect
+        span, dialect = isinstance(domain, Span), self._dialect
         listed = (
             ", ".join(str(int(str(one))) for one in seen)
             if span
             else f"SELECT i FROM {self._put(seen, self._types)} AS d"
         )
         bound = None if self._most is None or not bounded else (self._most, self._database.secret(self._key))
-        some = rows if bound is not None else f"(SELECT u, i{self._numbers} FROM {rows} AS t WHERE i IN ({listed}))"
-        given, named = measures.of_users(some, self._measures, dialect), "i" if span else self._item.named
-        sql = measures.question(given, self._measures, f"i IN ({listed})", named, bound, dialect)
+        rows = measures.of_items(self._in(domain), self._numbers, listed, bound, dialect)
+        sql = measures.question(rows, self._measures, "i" if span else self._item.named, dialect)
         found = self._database.rows(sql, progress=progress)
         if span:
             return measures.measured(found, self._measures, [int(str(one)) for one in items], _whole)
