@@ -146,7 +146,7 @@ class SqlEngine:
             with_rest = self._rows_with(self._key_of(self._names[groups:]).form)
             self._rows = questions.without(with_rest, listed, "u, i, g", own="w")
         else:
-            columns = "u, i" + (", g" if self._by else "") + ("" if self._totals is None else ", w")
+            columns = "u, i" + (", g" if self._by else "") + self._weight
             self._rows = questions.without(self._rows, listed, columns)
 
     def check_groups(self, groups: Domain) -> None:
@@ -182,7 +182,9 @@ class SqlEngine:
         assert self._group is not None
         kept = self._kept(max_groups_per_user, groups, self._most)
         listed = None if groups is None else self._domains[groups][0]
-        sql = question(kept, rows, listed, self._group, self._item, users=users)
+        sql = question(
+            kept, weighing.score(self._totals, self._dialect), rows, listed, self._group, self._item, users=users
+        )
         return grouped_counts(self._database.rows(sql, progress=progress), self._group, self._item)
 
     def contributions_by(
@@ -198,8 +200,11 @@ class SqlEngine:
         if groups is not None:
             self.check_groups(groups)
         key = self._database.secret(self._key)
-        bounds = GroupBounds(groups=most, items=items, keyed=lambda u, x: self._dialect.keyed(key, u, x))
-        return bounds.kept(self._rows if groups is None else of_groups(self._rows, self._domains[groups][0]))
+        given = None if self._totals is None else partial(weighing.of_groups, self._totals, self._dialect)
+        bounds = GroupBounds(groups=most, items=items, keyed=lambda u, x: self._dialect.keyed(key, u, x), given=given)
+        return bounds.kept(
+            self._rows if groups is None else of_groups(self._rows, self._domains[groups][0], self._weight)
+        )
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -283,9 +288,14 @@ class SqlEngine:
             return weighing.scores(rows, self._totals, bound, self._dialect)
         return questions.counts(rows, bound, self._dialect)
 
+    @property
+    def _weight(self) -> str:
+        """The column of weights, where rows have one, behind the others."""
+        return "" if self._totals is None else ", w"
+
     def _counted(self, domain: Domain | None) -> str:
         """The counts of what the domain asks for, as SQL."""
-        weight = "" if self._totals is None else ", w"
+        weight = self._weight
         if isinstance(domain, Span):
             return self._counts(questions.in_span(self._rows, domain, self._item, self._dialect, weight))
         if isinstance(domain, (Listed, Column)):
