@@ -10,7 +10,6 @@ decides how long it takes and nothing else (docs/mechanisms/by-group.md).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -159,15 +158,8 @@ class Group:
             sizes=np.array([1] * (len(left) + 1) + fillers, dtype=np.int64),
             factors=[Fraction(1)] * len(left) + [self.terms.bottom(k_bar)] + [Fraction(1)] * len(fillers),
         )
-        return [first, *(row + (row >= first) for row in _items(draws.peel(weights, most), len(left)))]
-
-
-def _items(picks: list[tuple[int, int]], items: int) -> Iterator[int]:
-    """The picks before the first that is no item."""
-    for row, _ in picks:
-        if row >= items:
-            return
-        yield row
+        picks = draws.peel(weights, most, until=len(left))
+        return [first, *(row + (row >= first) for row, _ in picks if row < len(left))]
 
 
 @dataclass(frozen=True)
