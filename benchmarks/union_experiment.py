@@ -18,7 +18,7 @@ import duckdb
 import numpy as np
 from inputs import DATA
 from measure import single_threaded, table
-from union_sizes import DELTA, KNOWN, SETTINGS, Union, data, errors_away
+from union_sizes import DELTA, KNOWN, SETTINGS, Union, data, errors_away, halves
 
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import (
@@ -48,7 +48,7 @@ EPSILONS = ("0.5", "1", "3")
 Build = Callable[..., Union]
 PAPER: Mapping[str, Build] = {
     "count-laplace": CountLaplace,
-    "count-gaussian": CountGaussian,
+    "count-gaussian, halves": halves,
     "weighted-laplace": WeightedLaplace,
     "weighted-gaussian": WeightedGaussian,
     "policy-laplace": PolicyLaplace,
@@ -60,6 +60,7 @@ PUBLISHED: Mapping[str, Build] = {
     "truncated-geometric": lambda max_items_per_user, **terms: TruncatedGeometric(**terms),  # noqa: ARG005 - it is 1
 }
 OURS: Mapping[str, Build] = {
+    "count-gaussian": CountGaussian,
     "sips": SIPS,
     "shaped-weighted": ShapedWeighted,
     "shaped-policy": ShapedPolicy,
@@ -70,11 +71,11 @@ METHODS = {**PAPER, **PUBLISHED, **OURS}
 COLOURS = {"laplace": "C0", "gaussian": "C1"}
 KINDS = {"count": ":", "weighted": "--", "policy": "-"}
 STYLES = {
-    **{f"{kind}-{noise}": f"{colour}{line}" for kind, line in KINDS.items() for noise, colour in COLOURS.items()},
+    **{name: f"{COLOURS[noise]}{KINDS[kind]}" for name in PAPER for kind, noise in [name.split(",")[0].split("-")]},
     **{method: f"C{number}-." for number, method in enumerate(PUBLISHED, 2)},
-    **{method: f"{colour}-o" for method, colour in zip(OURS, ("C3", "C5", "C6", "C2", "k"), strict=True)},
+    **{method: f"{colour}-o" for method, colour in zip(OURS, ("C4", "C3", "C5", "C6", "C2", "k"), strict=True)},
 }
-LADDERS = [(f"count-{z}", f"weighted-{z}", f"policy-{z}") for z in ("laplace", "gaussian")]
+LADDERS = [tuple(PAPER)[0::2], tuple(PAPER)[1::2]]  # of one noise each
 BEST_KNOWN = {"0.5": 885, "1": 1693, "3": 4833}  # of all published methods, Zipf, max_items_per_user = 10
 
 BOUNDED = ("renyi-shaped", "sips", "greedy-geometric")

@@ -47,11 +47,30 @@ RARE_ON_SPARK = (
 )
 
 
+# What is asked of every translated dialect in many cases: of each, the first case runs every time.
+MANY_CASES = tuple(
+    f"tests/engines/test_warehouses.py::test_{name}_as_in_duckdb"
+    for name in ("keys_of_several_columns", "periods", "sums_of_weights")
+)
+
+
+def rare(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """Tests of shapes of what other engines are asked too, which would make CI too long; one of each kind stays."""
+    begun = set()
+    for item in items:
+        if "spark" in item.name and any(item.nodeid.startswith(f"tests/engines/{one}") for one in RARE_ON_SPARK):
+            yield item
+        elif item.nodeid.startswith(MANY_CASES):
+            case = item.nodeid.partition("-")[0]  # up to the dialect
+            if case in begun and "[duckdb" not in case:
+                yield item
+            begun.add(case)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests marked `slow` (crowds of processes, a kill at every line) run in CI, or where SLOW=1 asks for them.
 
-    Those of `RARE_ON_SPARK` run on Spark where SLOW=2 asks for them, before a release say: a minute of Spark for each
-    shape of what other engines are asked too would make CI too long. One test of each file stays.
+    Rare ones run where SLOW=2 asks for them, before a release say.
 
     Groups that are slow for the most part come first, then those of many tests, so that no worker begins a long one
     when the others are done.
@@ -61,9 +80,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.skip(reason="slow: runs in CI, and with SLOW=1 ./dev check"))
     if os.environ.get("SLOW") != "2":
-        for item in items:
-            if "spark" in item.name and any(item.nodeid.startswith(f"tests/engines/{one}") for one in RARE_ON_SPARK):
-                item.add_marker(pytest.mark.skip(reason="rare: runs with SLOW=2 ./dev check --all"))
+        for item in rare(items):
+            item.add_marker(pytest.mark.skip(reason="rare: runs with SLOW=2 ./dev check --all"))
     slow: dict[str, list[bool]] = {}
     for item in items:
         slow.setdefault(worker_group(item.nodeid), []).append(item.get_closest_marker("slow") is not None)

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+# Tests ask thousands of small questions. To compile each of them, and to plan each of its stages anew, takes Spark
+# longer than to answer: it interprets here. `as_it_comes` has Spark's own settings, which test_spark.py tests with.
+INTERPRETED = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+}
+
+
 class NoSparkError(Exception):
     """There is no Java, or no PySpark."""
 
@@ -46,6 +55,7 @@ def session() -> Iterator[SparkSession]:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        **INTERPRETED,
     }
     builder = SparkSession.builder.master("local[2]").appName("dpselect-tests")
     for name, value in settings.items():
@@ -58,3 +68,17 @@ def session() -> Iterator[SparkSession]:
     finally:
         started.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def as_it_comes(session: SparkSession) -> Iterator[None]:
+    """The session compiles and plans as any other does."""
+    for name in INTERPRETED:
+        session.conf.unset(name)
+    try:
+        for name, value in INTERPRETED.items():
+            assert session.conf.get(name) != value
+        yield
+    finally:
+        for name, value in INTERPRETED.items():
+            session.conf.set(name, value)

@@ -92,10 +92,10 @@ def test_count_thresholds_are_the_formulas(most):
     q = -math.expm1(math.log1p(-float(DELTA)) / most)
     assert float(CountLaplace(**terms).threshold) == pytest.approx(1 + 2 * most * math.log(1 / (2 * q)), rel=1e-10)
     gaussian = CountGaussian(**terms)
-    sigma = 6.64105924 * math.sqrt(most)
-    assert float(gaussian.law.deviation) == pytest.approx(sigma, rel=1e-8)
+    noise = gaussian_delta(gaussian.deviation / Fraction(math.sqrt(most)), Fraction(1, 2))
+    assert float(noise.mid()) == pytest.approx(float(DELTA), rel=1e-9)
     tail = math.erfc(float((gaussian.threshold - 1) / gaussian.law.deviation) / math.sqrt(2)) / 2
-    assert (1 - tail) ** most == pytest.approx(1 - float(DELTA) / 2, rel=1e-12)
+    assert (1 - tail) ** most == pytest.approx(1 - float(DELTA), rel=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", ["1/1000", "0.1", "1", "20"])

@@ -26,6 +26,7 @@ from dpselect.checking.balls import told
 from dpselect.checking.finding import Verdict, worst
 from dpselect.checking.promise import promised
 from dpselect.checking.steps import Kind, Step
+from dpselect.mechanisms.set_union.release_laws import gaussian_tail, root_up, smallest_deviation
 from dpselect.privacy import BoundedRange, Neighbors, PureDP, Steps
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.statement import Item
@@ -92,6 +93,7 @@ BOUNDED = {
 RECOMPUTED = """count-laplace count-gaussian weighted-laplace weighted-gaussian policy-laplace policy-gaussian
 greedy-laplace sips shaped-weighted shaped-policy greedy-geometric""".split()
 UNIONS = {**dict.fromkeys(RECOMPUTED, FOLLOWS), "renyi-shaped": STATED}
+DECIDES = "count-gaussian"
 CHOSEN = ("exponential", "permute-and-flip", "noisy-max")
 
 
@@ -112,6 +114,11 @@ def made() -> dict[str, tuple[dps.Release, Verdict]]:
         "discover of one": (one.top_k(30, epsilon=1, method="discover", counts=True), STATED),
         "discover, chosen bound": (free.top_k(30, epsilon=1, method="discover"), STATED),
         "union, chosen bound": (free.union(epsilon=1, counts=True), STATED),
+        "union, counts that decided": (bounded.union(epsilon=1, method=DECIDES, counts=True), FOLLOWS),
+        "text, counts that decided": (
+            words.union(epsilon=2, max_items_per_user=3, method=DECIDES, counts=True),
+            FOLLOWS,
+        ),
         "union, sips, counts": (bounded.union(epsilon=1, method="sips", counts=True), FOLLOWS),
         "text": (words.union(epsilon=2, max_items_per_user=3, counts=True), STATED),
         "text, weighted": (words.union(epsilon=2, max_items_per_user=3, method="weighted-gaussian"), FOLLOWS),
@@ -241,6 +248,31 @@ def test_a_threshold_too_low_for_a_smaller_price_is_found(name):
     half = {"epsilon": release.privacy.epsilon / 2}
     smaller = with_parameters(stated(release, **half), epsilon_of_items=half["epsilon"])
     assert judged(smaller) is (FAILS if verdict is FOLLOWS else STATED)
+
+
+@pytest.mark.parametrize("name", ["union, counts that decided", "text, counts that decided"])
+def test_counts_that_did_not_decide_are_found(name):
+    """Of less noise than what decided; of a mechanism that shows none; of another kind; with noise nobody stated."""
+    release, _ = RELEASES[name]
+    less = release.privacy.parameters["deviation"] * Fraction(9, 10)
+    assert judged(with_parameters(release, deviation_of_counts=less)) is FAILS
+    assert judged(with_parameters(release, deviation_of_counts=less, deviation=less)) is FAILS
+    assert judged(with_parameters(release, counts_decided=None)) is FAILS
+    assert judged(with_parameters(release, counts_decided="yes")) is FAILS
+    assert judged(with_parameters(release, deviation=None)) is FAILS
+    assert judged(stated(release, mechanism="WeightedGaussian")) is FAILS
+    peeled, _ = RELEASES["unknown"]
+    assert judged(with_parameters(replace(peeled, counted=True), counts_decided=True)) is FAILS
+
+
+def test_a_count_gaussian_of_an_earlier_version_follows():
+    """Half of delta was the noise's there, half the threshold's, and the noise was not stated."""
+    release, _ = RELEASES["count-gaussian"]
+    assert judged(with_parameters(release, deviation=None)) is FAILS  # too low for halves
+    most, epsilon, delta = 3, release.privacy.epsilon, release.privacy.delta / 2
+    deviation = smallest_deviation(epsilon, delta) * root_up(Fraction(most))
+    earlier = gaussian_tail(deviation, delta, most, lambda _: Fraction(1)).threshold
+    assert judged(with_parameters(release, deviation=None, threshold=earlier)) is FOLLOWS
 
 
 def test_a_threshold_is_paid_beside_the_composition():

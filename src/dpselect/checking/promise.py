@@ -68,7 +68,8 @@ def _form(release: Release, said: Parameters) -> Iterator[Finding]:
         yield fails(f"{name} promises nothing about groups")
     if _has_users(release) and not said.has("epsilon_per_group"):
         yield fails("the groups have numbers of users, and nothing says how noisy these are")
-    if _has_counts(release) and not any(said.has(one) for one in COUNTED_BY):
+    decided = name in UNIONS and said.of.get("counts_decided") is True
+    if _has_counts(release) and not decided and not any(said.has(one) for one in COUNTED_BY):
         yield fails("the items have counts, and nothing says how noisy these are")
     most = 1 if name in ONE_DRAW else said.of.get("items" if name in histograms.NAMES else "k")
     if (

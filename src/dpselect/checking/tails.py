@@ -38,13 +38,13 @@ def gaussian(deviation: arb) -> Tail:
 
 def least_deviation(epsilon: Fraction, delta: Fraction) -> Fraction:
     """From below, the least s for which Gaussian noise hides a shift of 1 (Balle and Wang 2018, Theorem 8)."""
+    return _turn(lambda s: not gaussian_delta(ball(s), epsilon) <= ball(delta))
 
-    def hides(s: Fraction) -> bool:
-        here, there, root = ball(1 / (2 * s)), ball(epsilon * s), arb(2).sqrt()
-        lost = ((there - here) / root).erfc() - ball(epsilon).exp() * ((there + here) / root).erfc()
-        return bool(lost <= 2 * ball(delta))
 
-    return _turn(lambda s: not hides(s))
+def gaussian_delta(s: arb, epsilon: Fraction) -> arb:
+    """The delta of Gaussian noise of deviation s on a shift of 1."""
+    here, there, root = 1 / (2 * s), ball(epsilon) * s, arb(2).sqrt()
+    return (((there - here) / root).erfc() - ball(epsilon).exp() * ((there + here) / root).erfc()) / 2
 
 
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:

@@ -26,7 +26,9 @@ def findings(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fractio
     """All that can be recomputed of a set union."""
     items = said.epsilon("epsilon_of_items"), said.delta("delta_of_items")
     yield _sum(said, items, epsilon, delta)
-    if said.has("epsilon_of_counts") or said.has("deviation_of_counts"):
+    if said.of.get("counts_decided") is True:
+        yield _counts_that_decided(mechanism, said)
+    elif said.has("epsilon_of_counts") or said.has("deviation_of_counts"):
         yield _counts(said)
     parts = _levels(said)
     if mechanism == "RenyiShaped":
@@ -83,6 +85,16 @@ def _counts(said: Parameters) -> Finding:
     return follows(text) if at_most(needs, delta) else fails(f"{text}, and have {told(delta)}")
 
 
+def _counts_that_decided(mechanism: str, said: Parameters) -> Finding:
+    """Counts that are shown as they decided have the noise that decided, and no other mechanism shows them."""
+    text = f"counts carry the noise that decided, of deviation {told(said.number('deviation_of_counts'))}"
+    if mechanism != "CountGaussian":
+        return fails(f"{text}, but nothing that {mechanism} decides by may be shown")
+    if said.number("deviation_of_counts") < said.number("deviation") * (1 - Fraction(1, 2**50)):
+        return fails(f"{text}, which is less than the {told(said.number('deviation'))} of the union")
+    return follows(text)
+
+
 # ---- thresholds -------------------------------------------------------------------------------------------
 
 
@@ -114,8 +126,26 @@ def _count_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, del
 
 def _count_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction, _: Fraction) -> str:
     most = said.whole("max_items_per_user")
-    deviation = ball(tails.least_deviation(epsilon, delta / 2)) * arb(most).sqrt()
+    if said.has("deviation"):
+        return _joint(said.number("deviation") * (1 + Fraction(1, 2**50)), threshold, epsilon, delta, most)
+    deviation = ball(tails.least_deviation(epsilon, delta / 2)) * arb(most).sqrt()  # of earlier releases
     return _tail(tails.gaussian(deviation), threshold, delta / 2, most, lambda _: Fraction(1))
+
+
+def _joint(deviation: Fraction, threshold: Fraction, epsilon: Fraction, delta: Fraction, most: int) -> str:
+    """For every number of new items: how likely one appears, and the delta of the noise on the others."""
+    new = tails.gaussian(ball(deviation))(ball(threshold - 1))
+    todo = [(0, most)]
+    while todo:  # the first rises with the number, the second falls
+        a, b = todo.pop()
+        others = tails.gaussian_delta(ball(deviation) / arb(most - a).sqrt(), epsilon) if a < most else arb(0)
+        if -((-new).log1p() * b).expm1() + others <= ball(delta):
+            continue
+        if a == b:
+            return f"lets {a:,} new items of one user appear too often" if a else "is of too little noise"
+        middle = (a + b) // 2
+        todo += [(a, middle), (middle + 1, b)]
+    return ""
 
 
 def _weighted_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction, _: Fraction) -> str:

@@ -75,7 +75,8 @@ def options(command: shared.Group) -> None:
         "columns a list in JSON); for the greedy methods, of which auto then takes one",
     )
     shared.exclude(command)
-    command.add_argument("--counts", action="store_true", help="noisy numbers of users too, for 1/4 of the price")
+    counts = "noisy numbers of users too, for 1/4 of the price, or by count-gaussian for nothing more"
+    command.add_argument("--counts", action="store_true", help=counts)
     command.add_argument("--by", metavar="COLUMN[,COLUMN]", help="the items of each value of these columns")
     command.add_argument(
         "--in-engine",

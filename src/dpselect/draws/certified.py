@@ -88,6 +88,14 @@ class CertifiedDraws(Core):
 
         return gaussians(self, variance, n)
 
+    def gaussians_above(
+        self, deviation: Fraction, threshold: Fraction, weights: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Draw by how many whole steps noise lifts each weight above a threshold, given that it does."""
+        from dpselect.draws.gaussian_tails import gaussians_above
+
+        return gaussians_above(self, deviation, threshold, weights)
+
     def order(self, n: int) -> npt.NDArray[np.int64]:
         """Return 0 .. n - 1 in a uniformly random order."""
         return order(self.source, n)

@@ -159,6 +159,15 @@ class Draws(Protocol):
         """Draw n numbers as `gaussian` does, independent of each other."""
         ...
 
+    def gaussians_above(
+        self, deviation: Fraction, threshold: Fraction, weights: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Draw for each whole weight w, given w + Z > threshold, the whole part of w + Z - threshold.
+
+        Z is Gaussian noise of this deviation, continuous, independent for each weight.
+        """
+        ...
+
     def order(self, n: int) -> npt.NDArray[np.int64]:
         """Return 0 .. n - 1 in a uniformly random order."""
         ...

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.joint.set import JointSet
     from dpselect.mechanisms.port import Mechanism
     from dpselect.mechanisms.quantile import Quantile
-    from dpselect.mechanisms.set_union.count import CountGaussian, CountLaplace, TruncatedGeometric
+    from dpselect.mechanisms.set_union.count import CountLaplace, TruncatedGeometric
+    from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
     from dpselect.mechanisms.set_union.greedy import GreedyGeometric, GreedyLaplace
     from dpselect.mechanisms.set_union.policy import PolicyGaussian, PolicyLaplace
     from dpselect.mechanisms.set_union.port import SetUnion
@@ -39,7 +40,7 @@ _HOMES = {
     "ApproxOneShotLaplace": "top_k.one_shot_laplace",
     "CanonicalSet": "joint.canonical_set",
     "ChosenKBar": "top_k.limited_domain",
-    "CountGaussian": "set_union.count",
+    "CountGaussian": "set_union.count_gaussian",
     "CountLaplace": "set_union.count",
     "DiscoverThenPeel": "top_k.discover",
     "ExponentialMechanism": "choose.exponential",

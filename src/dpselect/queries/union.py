@@ -28,6 +28,7 @@ from dpselect.parameters import Progress
 from dpselect.privacy import weak_points
 from dpselect.queries.found import found_by
 from dpselect.queries.query import Ready
+from dpselect.queries.union_counts import accuracy_of, level_with_counts, said_of
 from dpselect.queries.union_price import union_price
 from dpselect.queries.union_terms import BOUND_SHARE, BOUNDS, UnionTerms, chosen_method
 from dpselect.release import accuracy
@@ -126,6 +127,8 @@ class Run:
 
     def level(self, sets: UserSets, place: int) -> dict[int, Item]:
         """What one level releases, by code."""
+        if self.query.counts_decide and place >= self.query.first:
+            return level_with_counts(self.mechanisms[place], sets, self.draws, self.progress)
         codes = self.mechanisms[place](sets, draws=self.draws, progress=self.progress)
         labels = sets.labels(codes)
         counts: list[int | None] = [None] * len(labels)
@@ -172,7 +175,9 @@ class Run:
         """From how many users on an item is found, and how near the counts are."""
         levels = range(self.query.first, len(self.query.parts))
         good = found_by(self.mechanisms[-1], self.most, len(self.query.parts))
-        if self.query.counts and self.most is not None:
+        if self.query.counts_decide:
+            good += accuracy_of(self.mechanisms[self.query.first :])
+        elif self.query.counts and self.most is not None:
             good += accuracy.counts_of_takers([self._width(place) for place in levels], self.most)
         return good
 
@@ -183,7 +188,7 @@ class Run:
         used: dict[str, object] = {"method": name, "max_items_per_user": self.most}
         used |= {
             key: value
-            for key in ("threshold", "cutoff", "slack", "rounds", "order")
+            for key in ("threshold", "deviation", "cutoff", "slack", "rounds", "order")
             if (value := getattr(last, key, None))
         }
         epsilon, delta = t.for_union
@@ -193,7 +198,10 @@ class Run:
             used["epsilon_of_bound"] = t.for_bound
         if len(t.parts) > 1:
             used["shares"] = t.parts
-        if t.counts and self.most is not None:
+        if t.counts_decide:
+            told, said = said_of(self.mechanisms[t.first :])
+            used, sentences = used | told, [*sentences, said]
+        elif t.counts and self.most is not None:
             deviation = math.sqrt(max(t.noise(place, self.most) for place in range(t.first, len(t.parts))))
             used |= {"epsilon_of_counts": t.for_counts[0], "delta_of_counts": t.for_counts[1]}
             used["deviation_of_counts"] = deviation

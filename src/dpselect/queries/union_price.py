@@ -35,7 +35,7 @@ def _items(terms: UnionTerms, most: int | None, order: int) -> Fraction:
 
 def _counts(terms: UnionTerms, order: int) -> Fraction:
     """The divergence of the Gaussian noise on all counts together."""
-    if not terms.counts:
+    if not terms.counts or terms.counts_decide:
         return Fraction(0)
     epsilon, delta = terms.for_counts
     return min(divergence(PureDP(epsilon), order), divergence(ZCDP(largest_rho(epsilon, delta)), order))

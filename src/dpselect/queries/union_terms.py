@@ -31,6 +31,7 @@ from dpselect.texts.text import Words, level_shares
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
 
 ONE_ITEM = "truncated-geometric"
+WITH_COUNTS = "count-gaussian"  # what decides there is a noisy count, which may be shown
 WITH_POPULAR = "greedy-geometric"
 BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
 COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts
@@ -223,13 +224,16 @@ class UnionTerms(Query):
         return self.total * BOUND_SHARE if self.chosen else Fraction(0)
 
     @property
+    def counts_decide(self) -> bool:
+        """Are the counts those that decided which items are released? They cost nothing more."""
+        return self.counts and self.method == WITH_COUNTS and not self.in_engine
+
+    @property
     def for_counts(self) -> tuple[Fraction, Fraction]:
         """The (epsilon, delta) for counting what was released."""
-        return (
-            (self.total * COUNT_SHARE, Fraction(self.delta) * COUNT_SHARE)
-            if self.counts
-            else (Fraction(0), Fraction(0))
-        )
+        if not self.counts or self.counts_decide:
+            return Fraction(0), Fraction(0)
+        return self.total * COUNT_SHARE, Fraction(self.delta) * COUNT_SHARE
 
     @property
     def for_union(self) -> tuple[Fraction, Fraction]:

@@ -145,6 +145,16 @@ def counts_of_takers(widths: Sequence[int], most: int) -> Accuracy:
     return Accuracy((said,), {"width_of_counts": width})
 
 
+def counts_that_decided(width: int, most: int) -> Accuracy:
+    """Of the noisy counts of a union that decided which items it has."""
+    said = (
+        f"The number of users that were counted for an item lies from low to high, also where luck has lifted it above "
+        f"the threshold: for counts far above it, the count and {width:,} less or more. Every user takes part with at "
+        f"most {said_items(most)}, so an item may have more users than that."
+    )
+    return Accuracy((said,), {"width_of_counts": width})
+
+
 def _of(most: int | None) -> str:
     """Whom a count counts."""
     return "" if most is None else f"; every user is counted for at most {said_items(most)}"

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from hashlib import shake_256
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from flint import arb, ctx
 from dpselect.draws.bernoullis import checked
 from dpselect.draws.certified import CertifiedDraws
 from dpselect.draws.core import SLACK_BITS
+from dpselect.draws.gaussian_tails import Tail
 from dpselect.draws.port import Layers, Masses, MonotoneProbability, Noise
 from dpselect.draws.weights import Weights
 from dpselect.reals import Exp, Real
@@ -175,6 +177,20 @@ class ExactDraws:
     def gaussians(self, variance: Fraction, n: int) -> list[int]:
         """Follow one after another."""
         return [self.gaussian(variance) for _ in range(n)]
+
+    def gaussians_above(
+        self, deviation: Fraction, threshold: Fraction, weights: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Follow 0, 1, 2, ... steps for each, until less than SMALLEST is left; the kept part is scaled to 1."""
+        tail = Tail(threshold, deviation)
+
+        def shares(weight: int) -> list[arb]:
+            left = [tail.at(weight, PRECISION)]
+            while not left[-1] < float(SMALLEST) * left[0]:
+                left.append(tail.at(weight - len(left), PRECISION))
+            return [(more - less) / (left[0] - left[-1]) for more, less in pairwise(left)]
+
+        return np.array([self._follow(partial(shares, w)) for w in weights.tolist()], dtype=np.int64)
 
     def order(self, n: int) -> npt.NDArray[np.int64]:
         """Follow all n! orders, one place after another."""

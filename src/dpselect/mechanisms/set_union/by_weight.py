@@ -18,7 +18,8 @@ from dpselect.draws import Draws, MonotoneProbability, fresh_key
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.joint.ranked import subset
 from dpselect.mechanisms.port import secure
-from dpselect.mechanisms.set_union.count import CountGaussian, CountLaplace, TruncatedGeometric
+from dpselect.mechanisms.set_union.count import CountLaplace, TruncatedGeometric
+from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.mechanisms.set_union.sips import SIPS
 from dpselect.mechanisms.set_union.weighted import WeightedGaussian, WeightedLaplace

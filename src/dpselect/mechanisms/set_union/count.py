@@ -12,11 +12,8 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.port import SetUnion, Weighed, parse
 from dpselect.mechanisms.set_union.release_laws import (
-    gaussian_tail,
     geometric,
     laplace_tail,
-    root_up,
-    smallest_deviation,
 )
 from dpselect.parameters import Progress
 
@@ -45,34 +42,6 @@ class CountLaplace(SetUnion):
         most, counts = self.max_items_per_user, Counts()
         law = laplace_tail(epsilon / most, delta, most, counts.share)
         settle(self, weighting=counts, law=law, privacy=promise(epsilon, delta, "count, Laplace"))
-
-
-@dataclass(frozen=True, kw_only=True)
-class CountGaussian(SetUnion):
-    """Release the items whose number of users plus Gaussian noise is above a threshold.
-
-    Guarantee: (epsilon, delta)-DP; half of delta for the noise, half for items that only one data set has.
-    Neighbors: add-remove.
-    Sensitivity: a user keeps a random `max_items_per_user` of their items and moves each count by 1: its square root
-        in the l2 norm.
-    Exactness: each item is one exact Bernoulli draw of P(count + noise > threshold); noise and threshold are proved,
-        rounded up.
-    Cost: one pass over the pairs, one draw an item.
-    Source: Wilson et al. 2020 with Gaussian noise, as in Gopi et al. 2020; Balle and Wang 2018, Theorem 8, for the
-        noise.
-    Example:
-        >>> CountGaussian(epsilon=1, delta="1e-9", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
-        [0]
-    """
-
-    max_items_per_user: int
-
-    def __post_init__(self) -> None:
-        epsilon, delta = parse(self)
-        most, counts = self.max_items_per_user, Counts()
-        deviation = smallest_deviation(epsilon, delta / 2) * (1 if most == 1 else root_up(Fraction(most)))
-        law = gaussian_tail(deviation, delta / 2, most, counts.share)
-        settle(self, weighting=counts, law=law, privacy=promise(epsilon, delta, "count, Gaussian"))
 
 
 @dataclass(frozen=True)

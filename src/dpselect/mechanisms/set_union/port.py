@@ -100,7 +100,10 @@ class SetUnion(ABC):
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending: bound users, order them, weigh, and draw for each item."""
-        draws = secure(draws)
+        return self.weighed(sets, secure(draws), progress)[0]
+
+    def weighed(self, sets: UserSets, draws: Draws, progress: Progress | None = None) -> tuple[Int64, Weights]:
+        """The same, with the weights of the released items, which are private."""
         tell = progress or (lambda _: None)
         tell(0.0)
         ordered = self.weighting.order(bounded(sets, self.max_items_per_user, draws), draws)
@@ -109,7 +112,8 @@ class SetUnion(ABC):
         tell(0.7)
         found = draws.bernoullis(weights, unit, self.law)
         tell(1.0)
-        return np.flatnonzero(found).astype(np.int64)
+        codes = np.flatnonzero(found).astype(np.int64)
+        return codes, weights[codes]
 
 
 def parse(mechanism: Any) -> tuple[Fraction, Fraction]:

@@ -225,7 +225,7 @@ def threshold(tail: Callable[[Fraction], Tail], delta: Fraction, most: int, shar
 
     `share` must not rise with t. `tail(threshold)` is the probability of release.
     """
-    guess = max(_guess(tail, delta, t, share(t)) for t in _some(most))
+    guess = max(_guess(tail, delta, t, share(t)) for t in some(most))
     raised = (abs(guess) + 1) * FINEST
     found = guess + raised
     while (worse := refused(tail(found), delta, most, share)) is not None:
@@ -267,7 +267,7 @@ def one_of(delta: Fraction, t: int) -> arb:
     return -((-enclose(delta)).log1p() / t).expm1()
 
 
-def _some(most: int) -> list[int]:
+def some(most: int) -> list[int]:
     """1 .. most, or so many of them spread evenly in their logarithms."""
     if most <= GUESSES:
         return list(range(1, most + 1))

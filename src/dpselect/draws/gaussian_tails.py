@@ -1,0 +1,105 @@
+"""How far Gaussian noise lies above a threshold, given that it does: many at once, each from one uniform number.
+
+A whole weight w whose noise lifts it above the threshold T lies j = 0, 1, ... whole steps above it, P(j >= m) =
+G(w - m) / G(w) for G(x) = P(x + Z > T). So j is the largest m with U G(w) < G(w - m), U uniform. Floats propose it, on
+64 bits of U; where those do not decide, it is decided on more of them, exactly. Proof: docs/exact-draws.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb, ctx
+
+from dpselect.draws.core import Core
+from dpselect.reals import enclose
+
+FAR = 10  # deviations within which all lies but less than 2^-70
+WIDEST = 2**15  # deviations of so many steps have a table
+TABLE_BITS = 96
+ALL = 2.0**64
+
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Tail:
+    """G(x) = P(x + Z > threshold) at whole x, Z Gaussian of this deviation."""
+
+    threshold: Fraction
+    deviation: Fraction
+
+    def at(self, x: int, bits: int) -> arb:
+        """The ball of G(x)."""
+        with ctx.workprec(bits):
+            return (enclose((self.threshold - x) / self.deviation) / arb(2).sqrt()).erfc() / 2
+
+    @property
+    def reach(self) -> int:
+        """So many steps further, hardly anything is left."""
+        return (FAR * self.deviation).__ceil__() + 1
+
+
+def gaussians_above(core: Core, deviation: Fraction, threshold: Fraction, weights: Int64) -> Int64:
+    """Draw for each whole weight, given that noise lifts it above the threshold, by how many whole steps it does."""
+    tail, words = Tail(threshold, deviation), core.source.words(len(weights))
+    found, unsure = np.zeros(len(weights), dtype=np.int64), np.ones(len(weights), dtype=bool)
+    if len(weights) and deviation <= WIDEST:
+        found, unsure = proposed(tail, words, weights, 2.0**-core.slack_bits)
+    for i in np.flatnonzero(unsure):
+        found[i] = exact(core, int(words[i]), tail, int(weights[i]))
+    return found
+
+
+def proposed(
+    tail: Tail, words: npt.NDArray[np.uint64], weights: Int64, margin: float
+) -> tuple[Int64, npt.NDArray[np.bool_]]:
+    """What 64 bits of each U say, and where they do not say it for certain.
+
+    From `last` on G is 1 but for less than the margin, and so far below the least weight hardly anybody comes.
+    """
+    last = tail.threshold.__ceil__() + tail.reach
+    first = min(int(weights.min()), last) - tail.reach
+    table = np.array([float(tail.at(x, TABLE_BITS).mid()) for x in range(first, last + 1)])
+    of_weight = table[np.minimum(weights, last) - first]
+    below = np.searchsorted(table, words.astype(np.float64) / ALL * of_weight * (1 - margin), side="right")
+    above = np.searchsorted(table, (words.astype(np.float64) + 1) / ALL * of_weight * (1 + margin), side="right")
+    unsure = (below != above) | (below == 0) | (above == len(table))
+    return weights - (first + below), unsure
+
+
+def exact(core: Core, word: int, tail: Tail, weight: int) -> int:
+    """The largest m with U G(weight) < G(weight - m), for the uniform U whose first bits are `word`; more as needed."""
+    core.refined += 1
+    value, size = word, 64
+    while True:
+        found = _largest(value, size, tail, weight)
+        if found is not None:
+            return found
+        value, size = value << 64 | core.source.word(), size + 64
+
+
+def _largest(value: int, size: int, tail: Tail, weight: int) -> int | None:
+    """The same where `size` bits of U decide it. 0 steps are never too many, since U is below 1."""
+    bits = size + 32
+    whole = tail.at(weight, bits)
+
+    def enough(m: int) -> bool | None:
+        with ctx.workprec(bits):
+            scaled = tail.at(weight - m, bits) * arb(2) ** size
+            if scaled >= (value + 1) * whole:
+                return True
+            return False if scaled <= value * whole else None
+
+    low, high = 0, 1
+    while (known := enough(high)) is True:
+        low, high = high, 2 * high
+    while known is False and high - low > 1:
+        middle = (low + high) // 2
+        known = enough(middle)
+        low, high = (middle, high) if known else (low, middle)
+        known = None if known is None else False
+    return None if known is None else low
