@@ -87,7 +87,7 @@ class Peel:
         self.moved: dict[tuple[int, int], int] = {}  # (position, slot) -> member: a Fisher-Yates shuffle, lazily
 
     def picks(self, until: int) -> list[tuple[int, int]]:
-        """Draw k candidates as (group, member), in this order, or as many as there are up to one of group `until` on."""
+        """Draw k candidates as (group, member), in this order, or those up to the first of group `until` or later."""
         found: list[tuple[int, int]] = []
         while len(found) < self.k:
             self._build(self.weights.candidates - len(found))
