@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpselect import accounting, mechanisms
+    from dpselect.aggregates.measures import Mean, Sum
     from dpselect.checking.check import Check, check
     from dpselect.dataset import Dataset
     from dpselect.domain import Column, Listed, Size, Span
@@ -51,6 +52,7 @@ _HOMES = {
     "Ledger": "dpselect.ledger",
     "LedgerError": "dpselect.errors",
     "Listed": "dpselect.domain",
+    "Mean": "dpselect.aggregates.measures",
     "Neighbors": "dpselect.privacy",
     "OutputError": "dpselect.errors",
     "ParameterError": "dpselect.errors",
@@ -62,6 +64,7 @@ _HOMES = {
     "Size": "dpselect.domain",
     "Span": "dpselect.domain",
     "Statement": "dpselect.release.release",
+    "Sum": "dpselect.aggregates.measures",
     "WeakPromiseWarning": "dpselect.errors",
     "Text": "dpselect.texts.text",
     "Warehouse": "dpselect.engines.warehouse.source",
@@ -88,6 +91,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "Listed",
+    "Mean",
     "Neighbors",
     "OutputError",
     "ParameterError",
@@ -98,6 +102,7 @@ __all__ = [
     "Size",
     "Span",
     "Statement",
+    "Sum",
     "Text",
     "Warehouse",
     "WeakPromiseWarning",

@@ -21,6 +21,7 @@ from dpselect.parameters import Number, Progress, whole
 from dpselect.privacy import Neighbors, warn_if_weak
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
     from dpselect.ledger.budget import Budget, Where
     from dpselect.ledger.question import Question
@@ -181,6 +182,7 @@ class Dataset:
         by_weight: str | None = None,
         at_most: Number | None = None,
         weight_unit: Number | None = None,
+        measures: Sequence[Measure | str] | Measure | str | None = None,
         by: Sequence[str] | str | None = None,
         groups: object = None,
         max_groups_per_user: int | None = None,
@@ -208,6 +210,10 @@ class Dataset:
         `by_weight` names a column of numbers: the best items are then those of the largest sums over users, to which
         every user gives the total of that column in their rows of the item, rounded to `weight_unit` (1) and cut to
         `at_most`, which is in the column's own unit and must not be chosen by these data (docs/weights.md).
+        `measures` lists other numbers of the items that come back, at the same total price: "users", which is
+        `counts=True`, `Sum(column, low, high)`, the sum over users of their totals, and `Mean(column, low, high)`, the
+        mean of their means; or texts such as "mean(rating, 1, 5)". The bounds must not be chosen by these data
+        (docs/measures.md).
         `by`, a column or several, asks for the k items of every group, such as every country, at the price of
         `max_groups_per_user` groups (1 where it is left out) however many there are: a user who is in more counts in so
         many, chosen at random. Nobody has to know the groups; a group without an item is not shown. `groups` lists
@@ -238,6 +244,7 @@ class Dataset:
             by_weight=by_weight,
             at_most=at_most,
             weight_unit=weight_unit,
+            measures=measures,
             by=by,
             groups=groups,
             max_groups_per_user=max_groups_per_user,
@@ -313,6 +320,10 @@ class Dataset:
         share: Number | None = None,
         method: str = "exponential",
         neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
+        delta: Number | None = None,
+        by: Sequence[str] | str | None = None,
+        groups: object = None,
+        max_groups_per_user: int | None = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -321,17 +332,30 @@ class Dataset:
 
         Counts are monotonic when a user comes or goes, so the 2 of general scores is paid only for
         `neighbors="replace-one"`. `method` is "exponential", "permute-and-flip" or "noisy-max".
+        `by`, a column or several, asks for the item of every group, such as every country, at the price of
+        `max_groups_per_user` groups (1 where it is left out), as in `top_k`. `groups` lists those that are answered;
+        without it part of the price finds groups that enough users are in, which takes a delta (docs/by-group.md).
         """
         from dpselect.queries.choose import ChooseQuery
+
+        if by is not None and epsilon is None and self.paying is not None:
+            from dpselect.queries.of_groups import refuse_picks
+
+            refuse_picks(by, self.paying)
 
         query = self._query(
             ChooseQuery,
             epsilon=epsilon,
             share=share,
+            delta=delta,
+            needed=by is not None and groups is None,
             domain=domain,
             method=method,
             neighbors=neighbors,
             max_items_per_user=self.max_items_per_user,
+            by=by,
+            groups=groups,
+            max_groups_per_user=max_groups_per_user,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -375,9 +399,12 @@ class Dataset:
         epsilon: Number | None = None,
         share: Number | None = None,
         within: int | None = None,
-        delta: Number = 0,
+        delta: Number | None = None,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
+        by: Sequence[str] | str | None = None,
+        groups: object = None,
+        max_groups_per_user: int | None = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -390,10 +417,16 @@ class Dataset:
         without a step the points are very dense. Several q share the price; a small delta makes them more accurate.
         `within`, in place of epsilon, is the most users by which a rank may be missed, 95 times of 100; the price
         follows (docs/within.md).
+        `by`, a column or several, asks for the quantiles of every group, such as every country, at the price of
+        `max_groups_per_user` groups (1 where it is left out), as in `top_k`; a user takes part with one value in each.
+        `groups` lists those that are answered; without it part of the price finds groups that enough users are in,
+        which takes a delta (docs/by-group.md).
         """
         from dpselect.queries.quantile import QuantileQuery
 
         asked: dict[str, Any] = {"q": q, "bounds": bounds, "step": step, "per_user": per_user, "within": within}
+        asked |= {"by": by, "groups": groups, "max_groups_per_user": max_groups_per_user}
+        asked["needed"] = by is not None and groups is None
         query = self._query(QuantileQuery, epsilon=epsilon, delta=delta, share=share, **asked)
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
@@ -404,13 +437,17 @@ class Dataset:
         epsilon: Number | None = None,
         share: Number | None = None,
         within: int | None = None,
+        delta: Number | None = None,
         step: Number | None = None,
         per_user: PerUser | str = PerUser.RANDOM,
+        by: Sequence[str] | str | None = None,
+        groups: object = None,
+        max_groups_per_user: int | None = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
     ) -> Release:
-        """The middle one of all users' values: `quantile` with q = 1/2, which is epsilon-DP."""
+        """The middle one of all users' values: `quantile` with q = 1/2, which needs no delta but to find groups."""
         from dpselect.queries.quantile import MEDIAN
 
         return self.quantile(
@@ -419,8 +456,12 @@ class Dataset:
             epsilon=epsilon,
             share=share,
             within=within,
+            delta=delta,
             step=step,
             per_user=per_user,
+            by=by,
+            groups=groups,
+            max_groups_per_user=max_groups_per_user,
             fresh=fresh,
             progress=progress,
             draws=draws,
@@ -475,7 +516,8 @@ class Dataset:
         budget = self.paying
         if budget is not None:
             budget.check(query.price.neighbors)
-        with self.engine(self._groups(query), query.totals, of_pairs=query.of_pairs) as engine:
+        groups, of_pairs = self._groups(query), query.of_pairs
+        with self.engine(groups, query.totals, measures=query.measuring, of_pairs=of_pairs) as engine:
             answer = self._said_of_units(query.ready(engine))
             if budget is None:
                 return answer(secure(draws), progress)
@@ -525,14 +567,24 @@ class Dataset:
                 raise ParameterError("by", "be other columns than user and item", came(name))
         return by
 
-    def engine(self, by: Sequence[str] = (), totals: Totals | None = None, *, of_pairs: bool = False) -> Engine:
+    def engine(
+        self,
+        by: Sequence[str] = (),
+        totals: Totals | None = None,
+        *,
+        measures: Sequence[Measure] = (),
+        of_pairs: bool = False,
+    ) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row.
 
         `by` are the columns of groups, where the question is asked in each of them; `of_pairs` puts them at the head of
-        those of items, so that an item is a group and an item. `totals` are the weights that are added up.
+        those of items, so that an item is a group and an item. `totals` are the weights that are added up, `measures`
+        what can be asked of items that came back.
         """
         if totals is not None and self.split is not None:
             raise ParameterError("split", "be left out where by_weight is given", came(self.split))
+        if measures and self.split is not None:
+            raise ParameterError("split", "be left out where measures is given", came(self.split))
         return open_engine(
             self.source,
             user=self.whose,
@@ -544,6 +596,7 @@ class Dataset:
             newlines_in_values=self.newlines_in_values,
             periods=self._periods,
             totals=totals,
+            measures=measures,
             by=by,
             key=fresh_key(),
         )

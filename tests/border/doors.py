@@ -178,6 +178,12 @@ def of_verbs() -> Iterator[Door]:
     yield Door("top_k by weights", fresh(weights.top_k), {**usual, "by_weight": "w", "at_most": 2}, caps)
     noisy = {**known, "by_weight": "w", "at_most": 2, "weight_unit": 1, "counts": True}
     yield Door("top_k known, by weights", fresh(weights.top_k), noisy, (*caps, "epsilon"))
+
+    def measured(low: Any = 0, high: Any = 4, unit: Any = 1, epsilon: Any = 1) -> object:
+        measures = [dps.Sum("w", low, high, unit=unit), dps.Mean("w", low, high)]
+        return weights.top_k(2, epsilon=epsilon, domain=[1, 2, 3], measures=measures, draws=draws())
+
+    yield Door("measures", measured, {}, ("low", "high", "unit", "epsilon"))
     yield Door("top_k of a size", fresh(data.top_k), {**known, "domain": 100}, ("domain", "k"))
     yield Door("Dataset.choose", fresh(data.choose), {"epsilon": 1, "domain": [1, 2]}, ("epsilon", "domain"))
     listed = {"epsilon": 1, "delta": "1e-6", "domain": [1, 2]}

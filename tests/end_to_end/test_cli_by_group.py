@@ -1,4 +1,4 @@
-"""`dpselect top --by` and `dpselect union --by`: the same in every group, as a person types it."""
+"""`--by` of `dpselect top`, `union`, `quantile` and `choose`: the same in every group, as a person types it."""
 
 from __future__ import annotations
 
@@ -42,6 +42,25 @@ def test_all_items_of_every_group(rows, capsys):
     words = ("union", rows, "--user", "user", "--item", "page", "--epsilon", 4, "--by", "country")
     table = list(csv.DictReader(io.StringIO(asked(capsys, *words, "--format", "csv"))))
     assert {(row["country"], row["item"]) for row in table} == {(c, f"p{n}") for c in ("DE", "FR") for n in range(3)}
+
+
+def test_a_median_and_a_choice_in_every_group(rows, capsys):
+    words = ("quantile", rows, "--user", "page", "--item", "user", "--bounds", 0, 2000, "--step", 1, "--epsilon", 4)
+    found = asked(capsys, *words, "--q", "0.1,0.9", "--by", "country", "--groups", "FR,LI", "--format", "csv")
+    table = list(csv.DictReader(io.StringIO(found)))
+    assert [(row["country"], row["q"]) for row in table] == [(c, q) for c in ("FR", "LI") for q in ("0.1", "0.9")]
+    words = ("choose", rows, "--user", "user", "--item", "page", "--domain", "p1,p2,p0", "--epsilon", 4)
+    found = asked(capsys, *words, "--by", "country", "--delta", "1e-9", "--format", "csv")
+    assert [row["country"] for row in csv.DictReader(io.StringIO(found))] == ["DE", "FR"]
+    found = asked(capsys, *words, "--by", "country,city", "--max-groups-per-user", 2, "--format", "json")
+    assert json.loads(found)["privacy"]["parameters"]["max_groups_per_user"] == 2
+    assert json.loads(found)["items"][0]["group"] == {"country": "DE", "city": "c0"}
+
+
+def test_scores_have_no_groups(rows, capsys):
+    words = ["choose", str(rows), "--label", "page", "--score", "user", "--epsilon", "1", "--by", "country"]
+    assert main(words) == 2
+    assert "--label with --by" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "--domain-from": ({"top", "choose", "histogram"}, "domain=Column(source, column)"),
     "--domain-range": ({"top", "choose", "histogram"}, "domain=range(start, stop), with both ends"),
     "--domain-size": ({"top", "choose"}, "domain=a whole number"),
+    "--measure": ({"top"}, "measures= is a list: the option comes once for each"),
     "--label": ({"choose"}, "scores are a mapping in Python: these are its keys"),
     "--score": ({"choose"}, "and these its values"),
     "--keep": ({"demo"}, "path: without one the data are not kept"),

@@ -10,6 +10,7 @@ from unittest.mock import patch
 import numpy as np
 
 import dpselect as dps
+from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
 from dpselect.domain import Listed, Span
@@ -32,6 +33,7 @@ PAIRS = {"user": ("user_id", "day"), "item": ("item", "visitor")}
 GRID = Grid.of((-5, 95.5), "0.5")
 K_BAR = 20
 WHERE = "paid AND price < 2.5 AND item <> 'it''s' AND NOT (day > '2024-02-01' OR \"at\" IS NULL)"
+MEASURES = [Sum("price", -5, 60, unit="0.5"), Mean("tax", 0, 10)]
 MONTHS = {"periods": periods_of("at", "month", ["2024-01..2024-02", "2024-05"], "Europe/Berlin")}
 ONE_DAY = {"periods": periods_of("day", "day", "2024-01-31", "Europe/Berlin")}
 
@@ -57,8 +59,23 @@ def _without_some_in_groups(engine: SqlEngine) -> object:
     return engine.contributions_by(2).label(0)
 
 
+def _measured_in_a_domain(engine: SqlEngine) -> object:
+    domain = Listed(("a", "b"))
+    engine.check(domain)
+    return engine.measured(("b",), domain)
+
+
 def _users_at(per_user: PerUser) -> Ask:
     return lambda engine: engine.users_at(GRID, per_user)
+
+
+def _users_at_by(per_user: PerUser) -> Ask:
+    return lambda engine: engine.users_at_by(GRID, per_user, 2, Listed((True, False)))
+
+
+def _found_groups(engine: SqlEngine) -> object:
+    engine.group_sets()
+    return engine.users_at_by(GRID, PerUser.MIN, 1, engine.keep_groups(np.array([1], dtype=np.int64)))
 
 
 # What is asked of which columns, what the warehouse says in turn, and the names of the queries.
@@ -75,6 +92,11 @@ QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], li
      [[]], ["sums bounded of months"]),
     (NUMBERS | {"totals": Totals.of("amount", 5)}, lambda engine: engine.grouped(Listed((1, 5))), [[]],
      ["number sums of a domain"]),
+    (TEXTS | {"measures": MEASURES}, lambda engine: engine.measured(("a", "it's \\")), [[]], ["measures"]),
+    (TEXTS | MONTHS | {"measures": MEASURES, "max_items_per_user": 3}, _measured_in_a_domain, [[]],
+     ["measures bounded of months"]),
+    (NUMBERS | {"measures": [Mean("amount", 0, 5)]}, lambda engine: engine.measured((1, 5), Span(0, 9)), [[]],
+     ["number measures of a span"]),
     (TEXTS | {"by": ("paid",)}, lambda engine: engine.top_by(K_BAR + 1, 1), [[]], ["by group"]),
     (TEXTS | MONTHS | {"by": ("day", "amount"), "max_items_per_user": 3, "split": " "},
      lambda engine: engine.top_by(K_BAR + 1, 2, Listed(((datetime.date(2024, 1, 31), 5),)), users=True), [[]],
@@ -99,6 +121,13 @@ QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], li
     (TEXTS | {"by": ("visitor", "paid")}, lambda engine: engine.top_by(K_BAR + 1, 1), [[]], ["groups of a pair"]),
     (TEXTS | {"by": ("visitor",)}, lambda engine: engine.top_by(K_BAR + 1, 1, Listed((1, 5)), users=True), [[]],
      ["groups listed"]),
+    *((NUMBERS | {"by": ("paid",)}, _users_at_by(per_user), [[]], [f"each users_at {per_user}"])
+      for per_user in PerUser),
+    (TEXTS | {"by": ("visitor",)}, _found_groups, [[(0,), (1,)], []], ["each coded", "each found"]),
+    (TEXTS | {"by": ("visitor",), "max_items_per_user": 3},
+     lambda engine: engine.counts_by(Listed(("a", "it's \\")), 2, Listed((1, 5))), [[]], ["each domain"]),
+    (NUMBERS | {"by": ("paid",)}, lambda engine: engine.counts_by(Span(0, 9), 2, Listed((True,))), [[]], ["each span"]),
+    (TEXTS | {"by": ("visitor",)}, lambda engine: engine.item_names(Listed(("b", "a"))), [[]], ["each items"]),
     (PAIRS, lambda engine: engine.top(K_BAR + 1), [[]], ["pair top"]),
     (PAIRS, lambda engine: engine.grouped(Listed((("a", 1), ("it's \\", -2)))), [[]], ["pair domain"]),
     (NUMBERS, lambda engine: engine.top(K_BAR + 1), [[]], ["number top"]),

@@ -28,6 +28,7 @@ ALL = len(TEXTS)
 SET = {"epsilon": 60, "delta": "0.3", "max_items_per_user": ALL}
 ONE = {"epsilon": "0.5"}
 PLACES = {"bounds": (-10, 50), "step": "0.5", "epsilon": 9}
+EVERYWHERE = {"by": "text", "max_groups_per_user": ALL}  # so many groups that no bound bites
 LISTED = ["tie a", "popular", "nobody's", "CASE", "space "]
 
 
@@ -62,6 +63,12 @@ VERBS: dict[str, Verb] = {
     "top_k of a range by weights": lambda held, draws: asked(held, item="small").top_k(
         3, epsilon=1, domain=range(20), by_weight="real", at_most=5, draws=draws
     ),
+    "top_k with measures": lambda held, draws: asked(held, item="text", max_items_per_user=99).top_k(
+        4, epsilon=15, delta="0.2", measures=["users", "sum(price, -3, 9)", "mean(real, 0, 5)"], draws=draws
+    ),
+    "top_k of a range with measures": lambda held, draws: asked(held, item="small").top_k(
+        3, epsilon=9, domain=range(20), measures="mean(whole, 0, 20)", draws=draws
+    ),
     "choose": lambda held, draws: asked(held, item="text").choose(domain=LISTED, **ONE, draws=draws),
     "choose of a column": lambda held, draws: asked(held, item="text").choose(
         domain=dps.Column({"name": TEXTS}, "name"), **ONE, draws=draws
@@ -84,6 +91,28 @@ VERBS: dict[str, Verb] = {
         0.7, **PLACES, per_user="mean", draws=draws
     ),
     "median": lambda held, draws: asked(held, item="real").median(**PLACES, per_user="max", draws=draws),
+    "medians of groups": lambda held, draws: asked(held, item="whole").quantile(
+        [0.2, 0.5], **EVERYWHERE, bounds=(-10, 50), step="0.5", per_user="mean", epsilon=60, delta="0.3", draws=draws
+    ),
+    "medians of listed pairs": lambda held, draws: asked(held, item="price").median(
+        **PLACES,
+        per_user="max",
+        by=["flag", "small"],
+        groups=[(True, 7), (False, 0)],
+        max_groups_per_user=9,
+        draws=draws,
+    ),
+    "choose in groups": lambda held, draws: asked(held, item="small").choose(
+        **EVERYWHERE, domain=range(-2, 20), epsilon=60, delta="0.3", draws=draws
+    ),
+    "choose in days": lambda held, draws: asked(held, item="text").choose(
+        domain=LISTED,
+        by="day",
+        groups=AWKWARD.column("day").to_pylist(),
+        max_groups_per_user=99,
+        epsilon=9,
+        draws=draws,
+    ),
     "union": lambda held, draws: asked(held, item="text").union(
         **SET, method="policy-laplace", counts=True, draws=draws
     ),

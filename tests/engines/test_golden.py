@@ -10,6 +10,7 @@ from functools import cache
 
 import pytest
 
+from dpselect.engines.value_key import value_key
 from dpselect.engines.warehouse.dialects import FLAVOURS
 from tests.engines.golden_questions import FOLDER, K_BAR, KEY, NUMBERS, PAIRS, TEXTS, TYPES, path, questions
 
@@ -21,11 +22,12 @@ OURS = set("u i n t v w x p a b d f k s r".split()) | {"place", "size", "name", 
 OURS |= {"value"}  # what Snowflake's FLATTEN calls it
 OURS |= {"dpselect_time"}
 OURS |= {"g", "l", "c", "e", "m", "item", "users"}  # of groups
+OURS |= {f"{letter}{at}" for letter in "mpacqtnse" for at in range(2)}  # of measures
 OURS |= {"k0", "k1", "x0", "x1"}  # the columns of items that have several
 OURS |= {"dpselect_time", "q"}
 OTHERS = ("price", "tax", "day", "at", "paid")
 CHANGES = (exp.Into, exp.DML, exp.Create, exp.Drop, exp.Command, exp.Set, exp.Pragma, exp.Lock)
-HASHED = {"sums bounded of months"}
+HASHED = {"sums bounded of months", "measures bounded of months"}
 HASHED |= {
     "top bounded",
     "top of others bounded",
@@ -96,10 +98,14 @@ def test_each_is_one_select_of_few_things(dialect):
         if name.startswith("groups "):
             used |= {"visitor", "paid"} if "pair" in name else {"visitor"}
             used |= {"price"} if "sums" in name else set()
+        if name.startswith("each "):
+            used = {*NUMBERS.values(), "paid"} if "users_at" in name or "span" in name else {*TEXTS.values(), "visitor"}
         if name == "top where":
             used |= {"price", "day", "at", "paid"}
         if name.startswith("by "):
             used |= {"day", "amount"} if "listed" in name else {"paid"}
+        if name.startswith("measures"):
+            used |= {"price", "tax"}
         if name.startswith("sums"):
             used |= {"tax"} if "bounded" in name else {"price"}
         used |= {"at"} if "of months" in name else {"day"} if "of a day" in name else set()
@@ -120,6 +126,15 @@ def test_each_has_its_shape(dialect):
             assert ("PARTITION BY u, g ORDER BY" in sql) == ("bounded" in name), name
             assert ("GROUP BY u, g, i" in sql) == ("sums" in name), name
             continue
+        elif name.startswith("each "):
+            assert (tree.args.get("limit") is not None) == ("coded" in name), name
+            assert sql.endswith(" ORDER BY i, place") == ("coded" not in name and "items" not in name), name
+            keyed = FLAVOURS[dialect].dialect.keyed
+            kept = keyed(f"'{KEY.hex()}'", "u", "g") in sql
+            assert kept == ("coded" not in name and "items" not in name), name
+            drawn = f"ORDER BY {keyed(repr(value_key(KEY).hex()), 'u', 'i')}, i)"
+            assert (f"PARTITION BY u, g {drawn}" in sql) == ("random" in name), name
+            continue
         elif "sums" in name:
             assert sql.endswith(f" ORDER BY n DESC, i LIMIT {K_BAR + 1}") == (name != "number sums of a domain"), name
             assert "GROUP BY u, i" in sql, name
@@ -136,7 +151,7 @@ def test_each_has_its_shape(dialect):
             order = FLAVOURS[dialect].dialect.keyed(f"'{KEY.hex()}'", "u", "i")
             assert f"row_number() OVER (PARTITION BY u ORDER BY {order}, i) AS place" in sql, name
         assert (KEY.hex() in sql) == (name in HASHED | OF_PAIRS or name.startswith("by ")), name
-        assert "SELECT DISTINCT u, i FROM" in sql or "sums" in name or name not in HASHED, name
+        assert "SELECT DISTINCT u, i FROM" in sql or "sums" in name or "measures" in name or name not in HASHED, name
 
 
 def twice(sql: str, dialect: str) -> list[str]:

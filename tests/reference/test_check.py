@@ -41,6 +41,7 @@ ROWS = {
     "sort": [f"s{u % 4}" for u in range(1500) for _ in range(3)],
 }
 WORDS = {"user": list(range(400)), "text": [f"a b c{u % 3}" for u in range(400)]}
+MEASURES = ["sum(w, -1, 3)", "mean(w, 0, 9)"]
 TOP = {
     "unknown": ({}, FOLLOWS),
     "unknown, k = 15": ({"k": 15}, FOLLOWS),
@@ -57,6 +58,8 @@ TOP = {
     "peeling": ({"domain": DOMAIN}, FOLLOWS),
     "peeling, composed": ({"domain": DOMAIN, "k": 15, "delta": "1e-6"}, FOLLOWS),
     "peeling, counts": ({"domain": DOMAIN, "counts": True}, FOLLOWS),
+    "measures": ({"measures": MEASURES}, FOLLOWS),
+    "measures, joint-set": ({"domain": DOMAIN, "ranked": False, "method": "joint-set", "measures": MEASURES}, FOLLOWS),
     "weights": ({"by_weight": "w", "at_most": 3}, FOLLOWS),
     "weights, counts": ({"by_weight": "w", "at_most": 3, "weight_unit": "0.1", "counts": True}, FOLLOWS),
     "weights, peeling": ({"domain": DOMAIN, "by_weight": "w", "at_most": 2, "counts": True}, FOLLOWS),
@@ -87,12 +90,29 @@ BOUNDED = {
         FOLLOWS,
     ),
     "bounded, discover": ({"k": 30, "method": "discover", "counts": True}, STATED),
+    "bounded, peeling, measures": (
+        {"domain": DOMAIN, "delta": "1e-6", "measures": ["users", *MEASURES]},
+        FOLLOWS,
+    ),
+    "bounded, discover, measures": ({"k": 30, "method": "discover", "measures": MEASURES}, STATED),
+    "noisy, measures": ({"method": "limited-domain-laplace", "measures": MEASURES}, FOLLOWS),
     "limited-domain-laplace": ({"method": "limited-domain-laplace", "counts": True}, FOLLOWS),
     "limited-domain-gaussian": ({"method": "limited-domain-gaussian"}, FOLLOWS),
 }
 RECOMPUTED = """count-laplace count-gaussian weighted-laplace weighted-gaussian policy-laplace policy-gaussian
 greedy-laplace sips shaped-weighted shaped-policy greedy-geometric""".split()
 UNIONS = {**dict.fromkeys(RECOMPUTED, FOLLOWS), "renyi-shaped": STATED}
+SEVERAL = {"bounds": (0, 3), "q": [0.1, 0.3, 0.5, 0.7, 0.9], "by": "sort"}
+VALUES_BY = {
+    "median of listed groups": ({"bounds": (0, 3), "by": "sort", "groups": ["s0"]}, FOLLOWS),
+    "quantiles of listed groups": ({**SEVERAL, "groups": ["s0", "s1"], "delta": "1e-6"}, FOLLOWS),
+    "quantiles of found groups": ({**SEVERAL}, FOLLOWS),
+    "quantiles of two found groups": ({**SEVERAL, "max_groups_per_user": 2, "delta": "1e-5"}, STATED),
+}
+CHOSEN_BY = {
+    "choice in listed groups": ({"by": "sort", "groups": ["s0", "s1"], "max_groups_per_user": 2}, FOLLOWS),
+    "flips in found groups": ({"by": "sort", "method": "permute-and-flip"}, FOLLOWS),
+}
 DECIDES = "count-gaussian"
 CHOSEN = ("exponential", "permute-and-flip", "noisy-max")
 
@@ -101,6 +121,7 @@ def made() -> dict[str, tuple[dps.Release, Verdict]]:
     """A release of every verb and method, and the verdict on it."""
     free, bounded = (dps.Dataset(ROWS, user="user", item="item", max_items_per_user=m) for m in (None, 3))
     ages = dps.Dataset({"user": list(range(50)), "age": list(range(50))}, user="user", item="age")
+    of_groups = dps.Dataset(ROWS, user="user", item="w")
     words = dps.Dataset(WORDS, user="user", item=dps.Text("text", ngrams=(1, 2)))
     picks = dps.Dataset(ROWS, user="user", item="item", budget=dps.PickBudget(epsilon=1, delta="1e-6"))
     found = {name: (free.top_k(**{"k": 5, **how}, epsilon=1), verdict) for name, (how, verdict) in TOP.items()}
@@ -129,6 +150,8 @@ def made() -> dict[str, tuple[dps.Release, Verdict]]:
         "histogram, Gaussian": (free.histogram(domain=DOMAIN, epsilon=1, delta="1e-6"), FOLLOWS),
         "median": (ages.median(bounds=(0, 60), epsilon=1), FOLLOWS),
         "quantiles": (ages.quantile([0.1, 0.5, 0.9], bounds=(0, 60), epsilon=1, delta="1e-6"), FOLLOWS),
+        **{name: (free.choose(domain=DOMAIN, epsilon=1, **how), verdict) for name, (how, verdict) in CHOSEN_BY.items()},
+        **{name: (of_groups.quantile(epsilon=1, **how), verdict) for name, (how, verdict) in VALUES_BY.items()},
         "picks": (picks.top_k(5, counts=True), FOLLOWS),
     }
 
@@ -211,6 +234,27 @@ def test_a_raised_epsilon_of_a_count_is_found(name):
     assert judged(with_parameters(release, epsilon_per_count=None)) is FAILS
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if "measures" in name])
+def test_a_changed_price_of_measures_is_found(name):
+    """A higher epsilon for each, one measure more, and a mean told as a sum, which would have one noise less."""
+    release, verdict = RELEASES[name]
+    said = release.privacy.parameters
+    assert judged(release) is verdict
+    raised = said["epsilon_per_measure"] * Fraction(11, 10)
+    assert judged(with_parameters(release, epsilon_per_measure=raised)) is FAILS
+    assert judged(with_parameters(release, measures=(*said["measures"], "sum(v, 0, 1)"))) is FAILS
+    assert judged(with_parameters(release, epsilon_per_measure=None)) is FAILS
+    assert judged(with_parameters(release, measures=("users(w, 0, 1)",))) is FAILS
+    if len(release):
+        assert judged(with_parameters(release, measures=None)) is FAILS
+
+
+def test_measures_of_groups_and_of_weights_are_found():
+    release, _ = RELEASES["weights"]
+    told = with_parameters(release, measures=("sum(w, 0, 1)",), epsilon_per_measure=Fraction(1, 10**6))
+    assert any("is not told with measures" in one.sentence for one in promised(told))
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -282,6 +326,19 @@ def test_a_threshold_is_paid_beside_the_composition():
     alone = max(said["delta_threshold"], Fraction(float(needed)) * Fraction(101, 100))
     assert alone < release.privacy.delta
     assert judged(stated(release, delta=alone)) is FAILS  # a twin: each of the two is within it
+
+
+@pytest.mark.parametrize("name", [*VALUES_BY, *CHOSEN_BY])
+def test_groups_that_nobody_paid_for_are_found(name):
+    """A user in more groups, groups that come from nowhere, and a union whose threshold is too low."""
+    release, _ = RELEASES[name]
+    said = release.privacy.parameters
+    assert judged(with_parameters(release, max_groups_per_user=said["max_groups_per_user"] + 1)) is FAILS
+    assert judged(with_parameters(release, groups_listed=None, groups_found_by=None)) is FAILS
+    assert judged(stated(release, mechanism="Quantile")) is FAILS
+    if "threshold_of_groups" in said:
+        assert judged(with_parameters(release, threshold_of_groups=said["threshold_of_groups"] - 1)) is FAILS
+        assert judged(with_parameters(release, epsilon_of_groups=said["epsilon_of_groups"] / 2)) is FAILS
 
 
 @pytest.mark.parametrize("height", ["limited-domain-laplace", "limited-domain-gaussian"])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dpselect as dps
+from dpselect.aggregates.measures import Sum
 from dpselect.ledger.question import question
 from dpselect.methods import METHODS, Bound, methods
 from dpselect.queries.choose import ChooseQuery
@@ -34,6 +35,7 @@ QUERIES = [
     TopKQuery(k=2, epsilon=1, domain=10**6),
     TopKQuery(k=2, epsilon=1, by_weight="minutes", at_most=2.5, weight_unit="0.1", counts=True),
     TopKQuery(k=2, epsilon=1, by_weight="minutes", at_most=60, domain=["a", "b", "c"], ranked=False),
+    TopKQuery(k=2, epsilon=1, measures=["users", Sum("a, (b)", "-1/2", 9, unit="1/4"), 'mean(" c", 0, 1e-7)']),
     UnionQuery(epsilon=1),
     UnionQuery(epsilon=1, max_items_per_user="auto", method="sips", counts=True),
     UnionQuery(epsilon=1, max_items_per_user=3, method="weighted-laplace", in_engine=True),
@@ -344,6 +346,7 @@ OTHERWISE = {
         "by_weight": "v",
         "at_most": 6,
         "weight_unit": "1/2",
+        "measures": ["sum(w, 0, 9)"],
         "exclude": ["a", 5],
     },
     "union": {
@@ -368,6 +371,10 @@ OTHERWISE = {
         "method": "noisy-max",
         "neighbors": "replace-one",
         "max_items_per_user": OF_THE_DATA,
+        "delta": BESIDE_BY,
+        "by": ["g"],
+        "groups": BESIDE_BY,
+        "max_groups_per_user": BESIDE_BY,
     },
     "histogram": {
         "domain": ["a", "c"],
@@ -383,6 +390,9 @@ OTHERWISE = {
         "step": 2,
         "per_user": "mean",
         "within": 50,
+        "by": ["g"],
+        "groups": BESIDE_BY,
+        "max_groups_per_user": BESIDE_BY,
     },
 }
 USUALLY = {
@@ -409,6 +419,11 @@ def test_no_parameter_is_left_out_of_the_key() -> None:
     others = [{}, {"groups": ["a", "b"]}, {"max_groups_per_user": 2}, {"users": True}, {"by": ["g", "h"]}]
     keys = [question("top_k", dps.Query.from_dict(grouped | other).key, {}, False).text for other in others]
     assert len(set(keys)) == len(others)
+    others = [{}, {"groups": ["a"]}, {"max_groups_per_user": 2}, {"by": ["g", "h"]}, {"delta": "1e-8"}]
+    for verb in ("choose", "quantile"):
+        grouped = {"verb": verb, **USUALLY[verb], "by": ["g"]}
+        keys = [question(verb, dps.Query.from_dict(grouped | other).key, {}, False).text for other in others]
+        assert len(set(keys)) == len(others), verb
     set_of_items = {"verb": "top_k", "k": 3, "epsilon": 1, "domain": [1, 2, 3, 4]}
     ranked, unranked = (dps.Query.from_dict({**set_of_items, "ranked": way}).key for way in (True, False))
     assert ranked["method"] != unranked["method"]

@@ -20,7 +20,8 @@ from tests.replay.verbs import VERBS
 
 OFTEN_VERBS = (
     "top k", "top k, bound", "top k, filter", "top k, discover", "top k, weights", "top k, domain",
-    "union, many rounds", "union in the engine", "union of n-grams", "choose", "quantile", "the same again",
+    "union, many rounds", "union in the engine", "union of n-grams", "choose", "quantile", "quantile by group",
+    "the same again",
 )  # fmt: skip
 SOME_VERBS = ("union", "quantile")
 OFTEN = ("dict of lists", "polars", "CSV", "JSON lines", "Parquet", "PostgreSQL", "warehouse (trino)")

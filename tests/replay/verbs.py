@@ -42,6 +42,7 @@ VERBS: dict[str, Ask] = {
     "top k, noise": _call("top_k", {"max_items_per_user": 50}, k=2, method="limited-domain-laplace", **LIKELY),
     "top k, discover": _call("top_k", {"max_items_per_user": 50}, k=3, method="discover", **LIKELY),
     "top k, weights": _call("top_k", k=3, by_weight="number", at_most=4, weight_unit="0.5", **LIKELY),
+    "top k, measures": _call("top_k", k=3, measures=["sum(number, -2, 4)", "mean(number, 0, 1)"], **LIKELY),
     "top k, domain": _call("top_k", k=3, domain=WORDS, epsilon=40),
     "top k, domain size": _call("top_k", k=3, domain=100, epsilon=40),
     "top k, set": _call("top_k", k=3, domain=WORDS, epsilon=40, ranked=False),
@@ -60,5 +61,9 @@ VERBS: dict[str, Ask] = {
     "histogram": _call("histogram", {"max_items_per_user": 50}, domain=WORDS, epsilon=4000),
     "quantile": _call("quantile", {"item": "number"}, q=[0.25, 0.5], bounds=(0, 10), step=1, epsilon=40),
     "quantile, mean": _call("quantile", {"item": "number"}, bounds=(0, 10), step=1, per_user="mean", epsilon=40),
+    "quantile by group": _call("quantile", {"item": "number"}, by="item", bounds=(0, 10), step=1, epsilon=400),
+    "choose by group": _call(
+        "choose", {"item": "other"}, by="item", groups=["a", "zz"], domain=["3", "8"], epsilon=400
+    ),
     "the same again": _twice,
 }

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpselect.checking import by_group, histograms
+from dpselect.checking import by_group, histograms, in_groups
 from dpselect.checking.balls import ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.checking.numbers import Parameters
-from dpselect.checking.picks import failure_of, steps_of
+from dpselect.checking.picks import failure_of, steps_of, told_of
 from dpselect.checking.promise import ONE_DRAW, PICKS
 from dpselect.checking.steps import Kind, Step, added, renyi_divergence
 
@@ -45,6 +45,8 @@ class Cost:
         whole, delta, name = statement.epsilon, statement.delta, statement.mechanism
         if name == by_group.NAME:
             return cls._by_steps(statement, tuple(by_group.taken(said, release.found)), by_group.failure(said))
+        if name in in_groups.NAMES:
+            return cls._by_steps(statement, tuple(in_groups.steps_of(name, said)), in_groups.failure(said))
         if name == histograms.LAPLACE:
             return cls._by_steps(statement, tuple(histograms.steps_of(said)), Fraction(0))
         if name == histograms.GAUSSIAN:
@@ -56,7 +58,7 @@ class Cost:
         first, *counts = steps_of(name, said)
         if name in BY_PICK:
             first = Step(first.kind, first.epsilon, min(first.times, len(release) + 1))
-            counts = [Step(one.kind, one.epsilon, min(one.times, len(release))) for one in counts]
+            counts = [Step(one.kind, one.epsilon, min(one.times, len(release) * each)) for one, each in told_of(said)]
         return cls._by_steps(statement, (first, *counts), failure_of(name, said))
 
     @classmethod

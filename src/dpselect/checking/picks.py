@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpselect.checking import adaptive
+from dpselect.checking import adaptive, measures
 from dpselect.checking.balls import at_most, ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows
 from dpselect.checking.numbers import Parameters
@@ -29,12 +29,17 @@ def steps_of(mechanism: str, said: Parameters) -> list[Step]:
     else:
         times = len(said.several("q")) if mechanism == "Quantile" else said.whole("k")
         first = Step(Kind.PICK, said.epsilon("epsilon_per_pick"), times)
-    if not said.has("epsilon_per_count"):
-        return [first]
-    moved = said.whole("k")
-    if said.has("max_items_per_user"):
-        moved = min(moved, said.whole("max_items_per_user"))
-    return [first, Step(Kind.PURE, said.epsilon("epsilon_per_count"), moved)]
+    return [first, *(step for step, _ in told_of(said))]
+
+
+def told_of(said: Parameters) -> list[tuple[Step, int]]:
+    """What noisy numbers of items take at most, and how many of them an item has."""
+    steps = []
+    if said.has("epsilon_per_count"):
+        steps.append((Step(Kind.PURE, said.epsilon("epsilon_per_count"), measures.moved(said)), 1))
+    if times := measures.noises(said):
+        steps.append((Step(Kind.PURE, measures.price(said), measures.moved(said) * times), times))
+    return steps
 
 
 def failure_of(mechanism: str, said: Parameters) -> Fraction:

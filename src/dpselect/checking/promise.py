@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpselect.checking import by_group, histograms, picks, tops, unions
+from dpselect.checking import by_group, histograms, in_groups, picks, tops, unions
 from dpselect.checking.balls import told
 from dpselect.checking.finding import Finding, fails, stated
+from dpselect.checking.measures import measured
 from dpselect.checking.numbers import Parameters, UnfitError
 from dpselect.checking.weights import weighed
 
@@ -36,6 +37,7 @@ def _findings(release: Release) -> Iterator[Finding]:
     epsilon, delta, name = numbers.epsilon("epsilon"), numbers.delta("delta"), statement.mechanism
     yield from _form(release, said)
     yield from weighed(release, said)
+    yield from measured(release, said)
     if name in ONE_DRAW:
         yield stated(
             f"one draw of {name}, whose epsilon is the stated one: the release has no other number from which "
@@ -45,6 +47,8 @@ def _findings(release: Release) -> Iterator[Finding]:
         yield picks.composed(name, said, epsilon, delta, statement.bound)
     elif name == by_group.NAME:
         yield by_group.composed(said, epsilon, delta, statement.bound)
+    elif name in in_groups.NAMES:
+        yield from in_groups.findings(name, said, epsilon, delta, statement.bound)
     elif name in histograms.NAMES:
         yield histograms.composed(name, said, epsilon, delta, statement.bound)
     elif name in NOISY:
@@ -64,7 +68,7 @@ def _form(release: Release, said: Parameters) -> Iterator[Finding]:
         yield fails("it was made with draws for tests, which anybody can repeat: it is not private at all")
     if str(release.privacy.neighbors) != "add-remove" and name not in ONE_DRAW:
         yield fails(f"{name} promises something about add-remove neighbours only")
-    if release.groups is not None and name not in {by_group.NAME, DISCOVERED, *UNIONS}:
+    if release.groups is not None and name not in {by_group.NAME, DISCOVERED, *in_groups.NAMES, *UNIONS}:
         yield fails(f"{name} promises nothing about groups")
     if _has_users(release) and not said.has("epsilon_per_group"):
         yield fails("the groups have numbers of users, and nothing says how noisy these are")
@@ -74,7 +78,7 @@ def _form(release: Release, said: Parameters) -> Iterator[Finding]:
     most = 1 if name in ONE_DRAW else said.of.get("items" if name in histograms.NAMES else "k")
     if (
         name not in UNIONS
-        and name != "Quantile"
+        and name not in ("Quantile", in_groups.QUANTILES)
         and not (isinstance(most, int) and max(release.found, default=0) <= most)
     ):
         yield fails("there are more items than the statement speaks of")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpselect.checking import tails
+from dpselect.checking import measures, tails
 from dpselect.checking.balls import at_most, ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.checking.numbers import Parameters, UnfitError
@@ -21,6 +21,10 @@ def noisy(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) 
     """Is bottom so high that noise rarely lifts an item that only one data set has above it?"""
     most, height = said.whole("max_items_per_user"), said.whole("height")
     swaps = min(most, said.whole("k_bar"))
+    if times := measures.noises(said):
+        epsilon -= measures.moved(said) * times * measures.price(said)
+    if epsilon <= 0:
+        return fails("the measures take all of epsilon")
     if mechanism == "LimitedDomainLaplace":
         noise = f"Laplace noise of scale {told(most / epsilon)}"
         left, lifted = delta, tails.laplace_pair(epsilon / most, height - 1)
@@ -50,6 +54,8 @@ def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, bound: str,
         if counted
         else Step(Kind.PURE, Fraction(1), 0),
     ]
+    if times := measures.noises(said):
+        steps.append(Step(Kind.PURE, measures.price(said), times * sum(min(k, size) for size in sizes)))
     left = epsilon
     if said.has("epsilon_of_bound"):
         left -= said.epsilon("epsilon_of_bound")
@@ -89,8 +95,10 @@ def _ranked(steps: list[Step], said: Parameters, epsilon: Fraction, delta: Fract
         left = whole * ball(1 - share)
         rho = sum((one.epsilon**2 / (8 if one.kind is Kind.PICK else 2) * one.times for one in steps), Fraction(0))
         taken = ball(order * rho)
+        counts = "counts and measures" if said.has(measures.MEASURES) else "counts"
+        told_of = sum(one.times for one in steps[1:])
         text = (
-            f"{steps[0].times:,} picks and {steps[1].times:,} counts have a divergence of {told(taken)} of order "
+            f"{steps[0].times:,} picks and {told_of:,} {counts} have a divergence of {told(taken)} of order "
             f"{order:,}, of which the union leaves them {told(left)}"
         )
         return follows(text) if taken <= left * (1 + ball(Fraction(1, 2**50))) else fails(text)

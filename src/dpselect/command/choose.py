@@ -21,6 +21,8 @@ examples:
       The same where one more user can only raise scores: twice as sharp.
   dpselect choose poll.csv --user voter --item option --domain red,green,blue --epsilon 0.5
       The option that most voters chose.
+  dpselect choose poll.csv --user voter --item option --domain red,green,blue --epsilon 0.5 --by city
+      The same in each city that enough voters are in, at the price of one: a voter counts in one city.
 {shared.TERMS}"""
 
 
@@ -38,6 +40,8 @@ def options(command: shared.Group) -> None:
     shared.price(command)
     command.add_argument("--method", default="exponential", help=", ".join(names("choose")))
     command.add_argument("--neighbors", default="add-remove", help="add-remove (the default) or replace-one")
+    command.add_argument("--delta", help="with --by alone: the small probability that the promise fails (default 1e-6)")
+    shared.groups(command, "the option")
     shared.budget(command)
     shared.result(command)
 
@@ -55,6 +59,10 @@ def run(args: argparse.Namespace) -> None:
             share=args.share,
             method=args.method,
             neighbors=args.neighbors,
+            delta=args.delta,
+            by=asking.listed(args.by),
+            groups=asking.listed(args.groups),
+            max_groups_per_user=args.max_groups_per_user,
             fresh=args.fresh,
             progress=progress,
         )
@@ -86,6 +94,8 @@ def _by_score(args: argparse.Namespace) -> bool:
     events = {"--user": args.user, "--item": args.item, "--where": args.where}
     events["--split"] = args.split
     events["--max-items-per-user"] = args.max_items_per_user
+    events |= {"--delta": args.delta, "--by": args.by, "--groups": args.groups}
+    events["--max-groups-per-user"] = args.max_groups_per_user
     for name in ("domain", "domain_from", "domain_range", "domain_size"):
         events["--" + name.replace("_", "-")] = getattr(args, name)
     given = [[name for name, value in group.items() if value is not None] for group in (scores, events)]

@@ -21,6 +21,8 @@ examples:
       The median again, at most 100 people from the true one, 95 times of 100; the price follows, and is said first.
   dpselect quantile visits.parquet --user id --item seconds --per-user max --bounds 0 3600 --epsilon 0.5
       The median of everybody's longest visit.
+  dpselect quantile people.csv --user id --item age --bounds 0 120 --step 1 --epsilon 1 --by country --groups DE,FR
+      The median of each of these countries, at the price of one: a user counts in one country.
 
 Choose the bounds without looking at the data: values beyond count as the bound.
 {shared.TERMS}"""
@@ -47,7 +49,9 @@ def options(command: shared.Group) -> None:
         help="the value of a user with several: random (the default), min, max or mean",
     )
     shared.price(command, "--within", "no rank is missed by over N users, 95 times of 100")
-    command.add_argument("--delta", default="0", help=shared.DELTA.partition(" (")[0] + " (default 0)")
+    usual = " (default 0; with --by and no --groups, 1e-6)"
+    command.add_argument("--delta", help=shared.DELTA.partition(" (")[0] + usual)
+    shared.groups(command, "the quantiles")
     shared.budget(command)
     shared.result(command)
 
@@ -56,6 +60,8 @@ def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer."""
     given: dict[str, Any] = {"q": args.q.split(","), "bounds": tuple(args.bounds)}
     given |= {"step": args.step, "per_user": args.per_user, "within": args.within}
+    given |= {"by": asking.listed(args.by), "groups": asking.listed(args.groups)}
+    given |= {"max_groups_per_user": args.max_groups_per_user}
 
     def ask(progress: Callable[[float | None], None]) -> Release:
         data = asking.dataset_of(args)

@@ -118,6 +118,17 @@ def exclude(command: Group) -> None:
     group.add_argument("--exclude-from", metavar="FILE:COLUMN", help="a public file that lists them")
 
 
+def groups(command: Group, what: str) -> Group:
+    """The same question in every group."""
+    group = command.add_argument_group("the same in every group")
+    group.add_argument("--by", metavar="COLUMN[,COLUMN]", help=f"{what} of each value of these columns")
+    group.add_argument("--groups", metavar="A,B,C", help="only these groups, shown in any case (one column)")
+    group.add_argument(
+        "--max-groups-per-user", type=int, metavar="N", help="a user counts in N groups at most (default 1): the price"
+    )
+    return group
+
+
 def result(command: Group, forms: Sequence[str] = FORMS) -> None:
     """Where the answer goes."""
     command.add_argument("--format", choices=forms, help="default: what -o says, else a table")

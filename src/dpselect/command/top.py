@@ -18,8 +18,8 @@ examples:
       The ten artists that most users played, of a catalogue that nobody has to know.
   dpselect top logs/*.csv --user uid --item page --where "country = 'DE'" --epsilon 0.5 --counts -o top.csv
       German visitors only, with noisy numbers of users, into a file.
-  dpselect top films.csv --user user --item film -k 5 --epsilon 1 --delta 0 --domain-from titles.csv:film
-      Exactly five of the films listed in another, public file, without any delta.
+  dpselect top films.csv --user user --item film -k 5 --epsilon 1 --domain-from all.csv:film --measure "mean(stars,1,5)"
+      Exactly five of the films listed in another, public file, without any delta; and the mean of each one's stars.
   dpselect top plays.parquet --user user --item artist -k 10 --epsilon 1 --by country --counts
       The ten artists of every country, at the price of one: a user counts in one country.
   dpselect top plays.parquet --user user --item artist --epsilon 1 --time at --period month --during 2026-10
@@ -60,12 +60,14 @@ def options(command: shared.Group) -> None:
     command.add_argument(
         "--weight-unit", metavar="X", help="what a user's total is rounded to (default 1, for a whole --at-most)"
     )
-    groups = command.add_argument_group("the same in every group")
-    groups.add_argument("--by", metavar="COLUMN[,COLUMN]", help="the k items of each value of these columns")
-    groups.add_argument("--groups", metavar="A,B,C", help="only these groups, shown in any case (one column)")
-    groups.add_argument(
-        "--max-groups-per-user", type=int, metavar="N", help="a user counts in N groups at most (default 1): the price"
+    command.add_argument(
+        "--measure",
+        dest="measures",
+        action="append",
+        metavar="WHAT",
+        help="of the items also users, 'sum(COLUMN, LOW, HIGH)' or 'mean(COLUMN, LOW, HIGH)'; once for each",
     )
+    groups = shared.groups(command, "the k items")
     groups.add_argument("--users", action="store_true", help="release a noisy number of users of each group shown too")
     shared.budget(command)
     shared.result(command)
@@ -77,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
         name: getattr(args, name)
         for name in ("k", "counts", "k_bar", "method", "ranked", "within", "max_groups_per_user", "users")
     }
-    given |= {name: getattr(args, name) for name in ("by_weight", "at_most", "weight_unit")}
+    given |= {name: getattr(args, name) for name in ("by_weight", "at_most", "weight_unit", "measures")}
     given |= {"by": asking.listed(args.by), "groups": asking.listed(args.groups)}
     given |= {"exclude": asking.excluded(args)}
 

@@ -63,10 +63,20 @@ class _Names:
         return str(number) if self.text else number
 
 
+def numbers_of(domain: Span, *, text: bool) -> Sequence[object]:
+    """The numbers of a span as labels: as text where the column holds such."""
+    numbers = range(domain.start, domain.stop)
+    return [str(number) for number in numbers] if text else numbers
+
+
+def number_of(*, text: bool) -> Callable[[Any], object]:
+    """From a number of a span, as an engine has it, to its label."""
+    return lambda number: str(int(number)) if text else int(number)
+
+
 def spanned(domain: Span, found: Iterable[Sequence[Any]], *, text: bool) -> Histogram:
     """All numbers of a span in their order, one group each, from those that some row has and their counts."""
     counts = np.zeros(domain.stop - domain.start, dtype=np.int64)
     for number, users in found:
         counts[int(number) - domain.start] = users
-    numbers = range(domain.start, domain.stop)
-    return Histogram.from_items([str(number) for number in numbers] if text else numbers, counts)
+    return Histogram.from_items(numbers_of(domain, text=text), counts)

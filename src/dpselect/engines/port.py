@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.found_groups import FoundGroups
     from dpselect.aggregates.grouped_counts import GroupedCounts
+    from dpselect.aggregates.grouped_values import GroupedValues
     from dpselect.aggregates.histogram import Histogram
-    from dpselect.aggregates.user_sets import UserSets
+    from dpselect.aggregates.measures import Measured
+    from dpselect.aggregates.user_sets import Int64, UserSets
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.aggregates.weight_groups import PairsElsewhere
     from dpselect.domain import Column, Domain, Known, Listed
@@ -109,6 +112,55 @@ class Engine(Protocol):
         """
         ...
 
+    def group_sets(self, *, progress: Progress | None = None) -> UserSets:
+        """The distinct groups of every user, as `contributions` has items, for a set union that finds groups.
+
+        Groups that were found are asked for next, where it can be helped of the very same rows.
+        """
+        ...
+
+    def keep_groups(self, codes: Int64) -> FoundGroups:
+        """Groups that a union released, by their numbers in `group_sets`, as a list that this engine can be asked for.
+
+        They stay what they are in the engine: a label may not hold all of a value.
+        """
+        ...
+
+    def users_at_by(
+        self,
+        grid: Grid,
+        per_user: PerUser,
+        max_groups_per_user: int,
+        groups: Domain | FoundGroups,
+        *,
+        progress: Progress | None = None,
+    ) -> GroupedValues:
+        """How many users of every listed group have their value at which place of a grid, as `users_at` would.
+
+        Of a user with several values in a group `per_user` picks one, in each group by itself; then every user keeps at
+        most so many of the listed groups in which they have a value, as in `top_by`. Each listed group is there.
+        """
+        ...
+
+    def counts_by(
+        self,
+        domain: Known,
+        max_groups_per_user: int,
+        groups: Domain | FoundGroups,
+        *,
+        progress: Progress | None = None,
+    ) -> GroupedCounts:
+        """How many distinct users have each item of a domain in every listed group; items without users are left out.
+
+        Only rows of these items and groups count, before groups are kept, and then items: both as in `top_by`. Each
+        listed group is there.
+        """
+        ...
+
+    def item_names(self, domain: Known) -> Sequence[object]:
+        """The items of a domain in an order of their own, by the labels that those of rows have. They are public."""
+        ...
+
     def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
         """Refuse a domain that does not fit the item column, or has fewer than k items there, or more than `most`.
 
@@ -138,6 +190,22 @@ class Engine(Protocol):
 
         That of a list is as it was given, that of numbers ascends, and that of a column is the order of items. All
         names are here when it returns: they are public.
+        """
+        ...
+
+    def measured(
+        self,
+        items: Sequence[object],
+        domain: Domain | None = None,
+        *,
+        bounded: bool = True,
+        progress: Progress | None = None,
+    ) -> Sequence[Sequence[Measured]]:
+        """The measures, with which the engine was opened, of each of some items that came back. Nothing else leaves.
+
+        `items` are labels, as `top`, `grouped` and `contributions` gave them; an item that was never seen has no users.
+        With a contribution bound they are measured over the users who keep them, which are those that were counted:
+        of a known domain, those who keep them of the items of the domain. `bounded=False` takes all users.
         """
         ...
 

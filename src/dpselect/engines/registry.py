@@ -14,6 +14,7 @@ from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.keys import Key
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
     from dpselect.periods import Periods
 
@@ -32,6 +33,7 @@ def open_engine(
     newlines_in_values: bool = False,
     periods: Periods | None = None,
     totals: Totals | None = None,
+    measures: Sequence[Measure] = (),
     by: Sequence[str] = (),
     key: bytes,
 ) -> Engine:
@@ -46,6 +48,7 @@ def open_engine(
         "table": table,
         "periods": periods,
         "totals": totals,
+        "measures": tuple(measures),
         "by": tuple(by),
         "key": key,
     }

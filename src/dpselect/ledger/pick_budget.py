@@ -104,7 +104,7 @@ class PickBudget(Budget):
         if epsilon is not None:
             return parameters.price(epsilon, query if delta is None and needed else delta)
         own = verb in ("quantile", "histogram")  # which have a delta of 0 by themselves
-        nothing = own and parameters.probability("delta", delta, zero=True) == 0
+        nothing = own and delta is not None and parameters.probability("delta", delta, zero=True) == 0
         if delta is not None and not nothing:
             raise ParameterError("epsilon", "be given where delta is", "nothing")
         if verb == "top_k":

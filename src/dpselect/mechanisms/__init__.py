@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpselect.first_use import fetched
 
 if TYPE_CHECKING:
+    from dpselect.mechanisms.choose.by_group import ChoiceByGroup
     from dpselect.mechanisms.choose.exponential import ExponentialMechanism
     from dpselect.mechanisms.choose.noisy_histogram import NoisyHistogram
     from dpselect.mechanisms.choose.permute_and_flip import PermuteAndFlip
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.joint.set import JointSet
     from dpselect.mechanisms.port import Mechanism
     from dpselect.mechanisms.quantile import Quantile
+    from dpselect.mechanisms.quantile_by_group import QuantileByGroup
     from dpselect.mechanisms.set_union.count import CountLaplace, TruncatedGeometric
     from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
     from dpselect.mechanisms.set_union.greedy import GreedyGeometric, GreedyLaplace
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ApproxOneShotLaplace": "top_k.one_shot_laplace",
     "CanonicalSet": "joint.canonical_set",
+    "ChoiceByGroup": "choose.by_group",
     "ChosenKBar": "top_k.limited_domain",
     "CountGaussian": "set_union.count_gaussian",
     "CountLaplace": "set_union.count",
@@ -65,6 +68,7 @@ _HOMES = {
     "PolicyGaussian": "set_union.policy",
     "PolicyLaplace": "set_union.policy",
     "Quantile": "quantile",
+    "QuantileByGroup": "quantile_by_group",
     "RenyiShaped": "set_union.renyi_shaped",
     "ReportNoisyMax": "choose.report_noisy_max",
     "SIPS": "set_union.sips",
@@ -80,6 +84,7 @@ __all__ = [
     "SIPS",
     "ApproxOneShotLaplace",
     "CanonicalSet",
+    "ChoiceByGroup",
     "ChosenKBar",
     "CountGaussian",
     "CountLaplace",
@@ -106,6 +111,7 @@ __all__ = [
     "PolicyGaussian",
     "PolicyLaplace",
     "Quantile",
+    "QuantileByGroup",
     "RenyiShaped",
     "ReportNoisyMax",
     "SetUnion",

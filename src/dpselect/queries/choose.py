@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from dpselect import methods, parameters
+from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import Domain, domain_of
+from dpselect.domain import MOST_COUNTED, Domain, Known, Size, domain_of
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.mechanisms.candidates import Input
 from dpselect.mechanisms.port import settle
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import Neighbors, Privacy
 from dpselect.privacy import neighbors as related
 from dpselect.queries.at_price import at_price
+from dpselect.queries.choose_by import chosen_by_group
+from dpselect.queries.of_groups import FIELDS, settle_groups
 from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.query import INNER, OF_VALUES, Ready, sampled
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA
 from dpselect.release.release import Item, Release, Statement
+
+if TYPE_CHECKING:
+    from dpselect.queries.in_groups import InGroups
 
 EXPONENTIAL = "exponential"
 
@@ -45,10 +52,15 @@ class ChooseQuery(OfValues):
     method: str = EXPONENTIAL
     neighbors: Neighbors | str = Neighbors.ADD_REMOVE
     max_items_per_user: int | None = None
+    delta: Number | None = None
+    by: Sequence[str] | str | None = None
+    groups: object = None
+    max_groups_per_user: int | None = None
     sensitivity: Number = field(default=1, metadata=INNER)
     monotonic: bool = field(default=False, metadata=INNER)
     of_scores: bool = field(default=False, repr=False, metadata=OF_VALUES)
     mechanism: Any = field(init=False, repr=False, compare=False)
+    table: InGroups | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         if self.max_items_per_user is not None:
@@ -59,29 +71,84 @@ class ChooseQuery(OfValues):
         method = methods.checked("choose", self.method)
         which = related(self.neighbors)
         monotonic = parameters.flag("monotonic", self.monotonic) if self.of_scores else which is Neighbors.ADD_REMOVE
-        mechanism = methods.named("choose", method).make(
-            epsilon=self.epsilon, sensitivity=self.sensitivity, monotonic=monotonic, neighbors=which
-        )
+        make = methods.named("choose", method).make
+        settle_groups(self)
+        if self.by is not None:
+            mechanism = self._by_group(method, known, which)
+        elif self.delta is not None:
+            must = "be left out where by is not given: a choice of one needs none"
+            raise ParameterError("delta", must, came(self.delta))
+        else:
+            mechanism = make(epsilon=self.epsilon, sensitivity=self.sensitivity, monotonic=monotonic, neighbors=which)
         settle(self, domain=known, method=method, neighbors=which, mechanism=mechanism)
-        settle(self, epsilon=mechanism.privacy.epsilon, sensitivity=Fraction(mechanism.sensitivity))
+        settle(self, epsilon=self.price.epsilon, sensitivity=Fraction(mechanism.sensitivity))
+
+    def _by_group(self, method: str, domain: Domain | None, which: Neighbors) -> Any:
+        """The mechanism of one group, at the price of the groups that one user counts in."""
+        from dpselect.mechanisms.choose.by_group import ChoiceByGroup
+        from dpselect.queries.in_groups import in_groups
+
+        if self.of_scores:
+            raise ParameterError("by", "be left out for scores of the caller's", came(self.by))
+        if which is not Neighbors.ADD_REMOVE:
+            raise ParameterError("neighbors", "be add-remove where by is given", str(which))
+        if isinstance(domain, Size):
+            hint = "list the items, or give a range or a Column"
+            raise ParameterError("domain", "say which items there are where by is given", "only how many", hint)
+        table, mechanism = in_groups(self, partial(ChoiceByGroup, method=method))
+        settle(self, table=table, delta=table.delta)
+        return mechanism.each
 
     @property
     def price(self) -> Privacy:
         """What any answer promises, and costs at most."""
-        return cast(Privacy, self.mechanism.privacy)
+        return cast(Privacy, self.mechanism.privacy) if self.table is None else self.table.privacy
 
     @property
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
         of: dict[str, object] = {"sensitivity": self.sensitivity, "monotonic": self.monotonic}
         of = of if self.of_scores else {"domain": self.domain}
+        of |= {} if self.by is None else {name: getattr(self, name) for name in ("delta", *FIELDS)}
         return {"epsilon": self.epsilon, "method": self.method, "neighbors": str(self.neighbors), **of}
 
     def ready(self, engine: Engine) -> Ready:
         """By how many users have each item of the domain, which the column of items must be able to hold."""
         domain = cast(Domain, self.domain)
+        if self.table is not None:
+            return self._ready_by(engine, self.table, cast(Known, domain))
         engine.check(domain)
         return lambda draws, progress: self.select(engine.grouped(domain, progress=progress), draws)
+
+    def _ready_by(self, engine: Engine, table: InGroups, domain: Known) -> Ready:
+        """By how many users of each group have each item of the domain."""
+        engine.check(domain, most=MOST_COUNTED)
+        which = table.which(engine)
+
+        def answer(draws: Draws, progress: Progress | None) -> Release:
+            groups, names = which(draws, progress), engine.item_names(domain)
+            if groups is None:
+                return self.select_by(None, names, draws)
+            return self.select_by(engine.counts_by(domain, table.most, groups, progress=progress), names, draws)
+
+        return answer
+
+    def select_by(self, found: GroupedCounts | None, names: Sequence[object], draws: Draws) -> Release:
+        """The answers for the counts of every group over a domain of these items; None where there are no groups."""
+        assert self.table is not None
+        groups: Sequence[object] = ()
+        chosen: list[object] = []
+        if found is not None:
+            groups = found.groups(np.arange(len(found.sizes)))
+            chosen = chosen_by_group(self.mechanism, found, names, draws)
+        used = {"k": 1, "choice": type(self.mechanism).__name__, "epsilon_per_pick": self.mechanism.epsilon}
+        return self.table.released(
+            groups,
+            [(label,) for label in chosen],
+            statement=self.table.statement("ChoiceByGroup", used, (self.sentence,)),
+            accuracy=accuracy.best_of(self.mechanism.gap(BETA, len(names)), users=True),
+            secure=draws.secure,
+        )
 
     def select(self, values: Input, draws: Draws) -> Release:
         """The answer for scores."""
@@ -100,7 +167,8 @@ class ChooseQuery(OfValues):
         scores = "Scores are the caller's" if self.of_scores else "Scores are counts of distinct users"
         how = "all scores the same way (monotonic)" if alike else "scores in either direction (factor 2)"
         moved = float(Fraction(self.sensitivity))
-        return f"{scores}; one user moves each by at most {moved:g}, and {how}.{sampled(self.max_items_per_user)}"
+        said = f"{scores}; one user moves each by at most {moved:g}, and {how}.{sampled(self.max_items_per_user)}"
+        return said if self.by is None else f"In each group: {said[0].lower()}{said[1:]}"
 
 
 def choose(

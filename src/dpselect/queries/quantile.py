@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect import parameters
+from dpselect.aggregates.grouped_values import GroupedValues
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, PerUser
 from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
-from dpselect.parameters import Number
+from dpselect.parameters import Number, Progress
 from dpselect.privacy import Privacy
 from dpselect.queries.at_price import at_price
+from dpselect.queries.of_groups import FIELDS, settle_groups
 from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.query import INNER, Ready
 from dpselect.queries.within import Asked, asked_for, price_for
@@ -23,6 +26,9 @@ from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA
 from dpselect.release.formatting import Json
 from dpselect.release.release import Item, Kind, Release, Statement
+
+if TYPE_CHECKING:
+    from dpselect.queries.in_groups import InGroups
 
 Bounds = tuple[Number, Number]
 MEDIAN = Fraction(1, 2)
@@ -50,29 +56,48 @@ class QuantileQuery(OfValues):
     q: Any = MEDIAN
     bounds: Any
     epsilon: Number | None = None
-    delta: Number = 0
+    delta: Number | None = None
     step: Number | None = None
     per_user: PerUser | str | None = PerUser.RANDOM
     within: int | None = None
+    by: Sequence[str] | str | None = None
+    groups: object = None
+    max_groups_per_user: int | None = None
     epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
     mechanism: Quantile = field(init=False, repr=False, compare=False)
+    table: InGroups | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         which = None if self.per_user is None else PerUser(parameters.one_of("per_user", self.per_user, PerUser))
-        if self.within is None:
+        settle_groups(self)
+        if self.by is not None:
+            mechanism = self._by_group()
+        elif self.within is None:
             mechanism = self._mechanism(epsilon=self.epsilon, epsilon_per_pick=self.epsilon_per_pick)
         else:
             mechanism = self._near_enough()
         grid = mechanism.grid
-        settle(self, q=mechanism.shares, bounds=(grid.low, grid.high), step=grid.step, delta=mechanism.delta)
+        delta = mechanism.delta if self.table is None else self.table.delta
+        settle(self, q=mechanism.shares, bounds=(grid.low, grid.high), step=grid.step, delta=delta)
         settle(self, per_user=which, mechanism=mechanism)
         if self.epsilon is not None:
-            settle(self, epsilon=mechanism.privacy.epsilon)
+            settle(self, epsilon=self.price.epsilon)
         if self.epsilon_per_pick is not None:
             settle(self, epsilon_per_pick=mechanism.epsilon_per_pick)
 
     def _mechanism(self, **price: Number | None) -> Quantile:
-        return Quantile(q=self.q, bounds=self.bounds, step=self.step, delta=self.delta, **price)
+        delta = 0 if self.delta is None else self.delta
+        return Quantile(q=self.q, bounds=self.bounds, step=self.step, delta=delta, **price)
+
+    def _by_group(self) -> Quantile:
+        """The mechanism of one group, at the price of the groups that one user counts in."""
+        from dpselect.mechanisms.quantile_by_group import QuantileByGroup
+        from dpselect.queries.in_groups import in_groups
+
+        make = partial(QuantileByGroup, q=self.q, bounds=self.bounds, step=self.step)
+        table, mechanism = in_groups(self, make)
+        settle(self, table=table)
+        return mechanism.each
 
     def _near_enough(self) -> Quantile:
         """The mechanism whose price follows from what was asked of it."""
@@ -94,7 +119,7 @@ class QuantileQuery(OfValues):
     @property
     def price(self) -> Privacy:
         """What any answer promises, and costs at most."""
-        return self.mechanism.privacy
+        return self.mechanism.privacy if self.table is None else self.table.privacy
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -103,17 +128,29 @@ class QuantileQuery(OfValues):
             "q": self.q,
             "bounds": self.bounds,
             "step": self.step,
-            "epsilon": self.mechanism.privacy.epsilon,
+            "epsilon": self.price.epsilon,
             "delta": self.delta,
             "per_user": None if self.per_user is None else str(self.per_user),
             **({} if self.within is None else {"within": self.within}),
+            **({} if self.by is None else {name: getattr(self, name) for name in FIELDS}),
         }
 
     def ready(self, engine: Engine) -> Ready:
         """By how many users have their value where. Somebody must have said which value of a user that is."""
         per_user, grid = PerUser(parameters.one_of("per_user", self.per_user, PerUser)), self.mechanism.grid
         engine.check_values()
-        return lambda draws, progress: self.select(engine.users_at(grid, per_user, progress=progress), draws)
+        table = self.table
+        if table is None:
+            return lambda draws, progress: self.select(engine.users_at(grid, per_user, progress=progress), draws)
+        which, most = table.which(engine), table.most
+
+        def answer(draws: Draws, progress: Progress | None) -> Release:
+            groups = which(draws, progress)
+            if groups is None:
+                return self.select_by(GroupedValues((), ()), draws)
+            return self.select_by(engine.users_at_by(grid, per_user, most, groups, progress=progress), draws)
+
+        return answer
 
     def select(self, values: object, draws: Draws) -> Release:
         """The answer for one value of each user, or for their numbers at the points of the grid."""
@@ -124,10 +161,25 @@ class QuantileQuery(OfValues):
         release = Release(items=items, kind=Kind.VALUES, privacy=privacy, secure=secure, accuracy=good)
         return release if self.asked is None else self.asked.told(release)
 
+    def select_by(self, values: GroupedValues, draws: Draws) -> Release:
+        """The answers for the values of every group."""
+        assert self.table is not None
+        found = [self.mechanism(users, draws=draws) for users in values.users]
+        good = accuracy.ranks(self.mechanism.gap(BETA), several=len(self.mechanism.shares) > 1)
+        return self.table.released(
+            values.groups,
+            found,
+            statement=self.statement(),
+            accuracy=good,
+            secure=draws.secure,
+            kind=Kind.VALUES,
+        )
+
     @property
     def sentence(self) -> str:
         """Which value a user has."""
-        return CALLERS if self.per_user is None else ONE_EACH[PerUser(self.per_user)]
+        said = CALLERS if self.per_user is None else ONE_EACH[PerUser(self.per_user)]
+        return said if self.by is None else f"In each group: {said[0].lower()}{said[1:]}"
 
     def statement(self) -> Statement:
         """What is promised, in numbers and in sentences."""
@@ -142,7 +194,10 @@ class QuantileQuery(OfValues):
             f"the points in steps of {step} from {low}, and so does the answer.",
         )
         used: dict[str, object] = {"q": m.shares, "bounds": (m.grid.low, m.grid.high), "step": m.grid.step}
-        return Statement.of(m.privacy, "Quantile", used | {"epsilon_per_pick": m.epsilon_per_pick}, sentences)
+        used["epsilon_per_pick"] = m.epsilon_per_pick
+        if self.table is not None:
+            return self.table.statement("QuantileByGroup", used, sentences)
+        return Statement.of(m.privacy, "Quantile", used, sentences)
 
 
 def quantile(

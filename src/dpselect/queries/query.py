@@ -24,6 +24,7 @@ from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.release.accuracy import said_items
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
     from dpselect.queries.within import Asked
     from dpselect.release.formatting import Json
@@ -96,6 +97,11 @@ class Query(ABC):
     def of_pairs(self) -> bool:
         """Is an item a group and an item together? Only where groups are asked for."""
         return False
+
+    @property
+    def measuring(self) -> tuple[Measure, ...]:
+        """The measures of items that come back."""
+        return ()
 
     @property
     def ceiling(self) -> ApproxDP:

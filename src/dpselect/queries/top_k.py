@@ -12,7 +12,6 @@ from dpselect.accounting.two_prices import Price
 from dpselect.domain import Domain, domain_of
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
-from dpselect.keys import key_of, names
 from dpselect.mechanisms.port import settle
 from dpselect.methods import AUTO
 from dpselect.parameters import Number
@@ -23,9 +22,12 @@ from dpselect.queries.top_k_planning import DISCOVER, LIMITED, PEELING, Wanted, 
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.measures import Measure
     from dpselect.queries.within import Asked
 
 OF_GROUPS = ("by", "groups", "max_groups_per_user", "users")
+
+BESIDE_MEASURES = ("within", "by", "by_weight")
 
 LARGE_BY_GROUP = " It was taken because k and the groups of a user are large for epsilon."
 
@@ -54,6 +56,7 @@ class TopKQuery(Query):
     by_weight: str | None = None
     at_most: Number | None = None
     weight_unit: Number | None = None
+    measures: object = None
     by: Sequence[str] | str | None = None
     groups: object = None
     max_groups_per_user: int | None = None
@@ -87,6 +90,11 @@ class TopKQuery(Query):
 
             totals = checked(weights, method=method, within=self.within)
             settle(self, totals=totals, **totals.said)
+        if self.measures is not None:
+            from dpselect.queries.top_k_measures import checked as checked_measures
+
+            found, users = checked_measures(self.measures, {name: getattr(self, name) for name in BESIDE_MEASURES})
+            settle(self, measures=found or None, counts=self.counts or users)
         if self.epsilon_per_pick is not None and method not in (AUTO, PEELING, LIMITED):
             raise ParameterError("epsilon", f"be given for {method}, which makes no picks", "nothing")
         if self.within is not None:
@@ -104,27 +112,14 @@ class TopKQuery(Query):
     def _settle_groups(self) -> None:
         """What is asked of groups; nothing where there are none."""
         parameters.flag("users", self.users)
-        if self.by is None:
-            for name in ("groups", "max_groups_per_user"):
-                if getattr(self, name) is not None:
-                    raise ParameterError("by", f"be given where {name} is", "nothing")
-            if self.users:
-                raise ParameterError("by", "be given where users is: it is the number of users of a group", "nothing")
-            return
-        if self.within is not None:
-            raise ParameterError("within", "be left out where by is given", "both")
-        if self.epsilon_per_pick is not None:
-            hint = "Budget(epsilon=..., delta=...) pays for groups"
-            raise ParameterError("by", "be left out where a PickBudget pays", came(self.by), hint)
-        if not self.ranked:
-            raise ParameterError("ranked", "be left out where by is given: the items of a group come in order", False)
-        most = 1 if self.max_groups_per_user is None else self.max_groups_per_user
-        settle(self, by=names(key_of("by", self.by)))
-        settle(self, max_groups_per_user=parameters.whole("max_groups_per_user", most, least=1))
-        if self.groups is not None:
-            from dpselect.queries.top_k_by import groups_of
+        if any(getattr(self, name) is not None for name in OF_GROUPS[:3]):
+            from dpselect.queries.of_groups import settle_groups
 
-            settle(self, groups=groups_of(self.groups))
+            settle_groups(self)
+        if self.by is None and self.users:
+            raise ParameterError("by", "be given where users is: it is the number of users of a group", "nothing")
+        if self.by is not None and not self.ranked:
+            raise ParameterError("ranked", "be left out where by is given: the items of a group come in order", False)
 
     def of(self, rows: Rows) -> Self:
         """The question of a data set. Where the items are parts of texts nothing is discovered: parts are no pairs."""
@@ -175,7 +170,7 @@ class TopKQuery(Query):
             of = {"k": self.k, "domain": self.domain, "counts": self.counts, "k_bar": self.plan.k_bar}
             price = {"epsilon_per_pick": self.epsilon_per_pick, "delta_threshold": self.delta_threshold}
             of |= {} if self.exclude is None else {"exclude": self.exclude}
-            return of | price | weights
+            return of | price | weights | self._measured
         return {
             "k": self.k,
             "epsilon": self.plan.privacy.epsilon,
@@ -187,12 +182,27 @@ class TopKQuery(Query):
             **({} if self.within is None else {"within": self.within}),
             **({} if self.exclude is None else {"exclude": self.exclude}),
             **weights,
+            **self._measured,
             **({} if self.by is None else {name: getattr(self, name) for name in OF_GROUPS}),
         }
+
+    @property
+    def measuring(self) -> tuple[Measure, ...]:
+        """The measures of items that come back."""
+        return self.measures or ()  # type: ignore[return-value] # __post_init__ has read it
+
+    @property
+    def _measured(self) -> dict[str, object]:
+        return {"measures": [str(one) for one in self.measuring]} if self.measuring else {}
 
     def ready(self, engine: Engine) -> Ready:
         """How the engine answers it, and what accuracy was asked for."""
         answer, asked = self._without(engine), self.asked
+        if self.measuring:
+            from dpselect.queries.top_k_measures import measured
+
+            most = None if self.plan.of_sets else self.max_items_per_user
+            answer = measured(answer, self.measuring, engine, self.known, most)
         return answer if asked is None else lambda draws, progress: asked.told(answer(draws, progress))
 
     def _without(self, engine: Engine) -> Ready:
@@ -259,6 +269,7 @@ class TopKQuery(Query):
             k=self.k,
             domain=domain,
             counts=self.counts,
+            measures=self.measuring,
             k_bar=self.k_bar,
             ranked=self.ranked,
             max_items_per_user=self.max_items_per_user,

@@ -12,15 +12,15 @@ import numpy as np
 from dpselect.accounting.calibration import COUNT_SHARE, plan_of, priced
 from dpselect.accounting.composition import basic
 from dpselect.aggregates.grouped_counts import GroupedCounts
-from dpselect.domain import Column, Domain, Listed, Size, Span, domain_of, most_items
+from dpselect.domain import Domain, most_items
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
-from dpselect.errors import ParameterError, came, naming
 from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parsed, split_by_group
 from dpselect.mechanisms.top_k.group_draws import Picked
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.parameters import Progress
 from dpselect.privacy import ApproxDP, Neighbors, Steps
+from dpselect.queries.of_groups import counts_in
 from dpselect.queries.query import Ready
 from dpselect.queries.top_k_plan import Plan, fresh_counts
 from dpselect.release import accuracy
@@ -30,7 +30,6 @@ from dpselect.release.release import Ended, Item, Release, Statement
 from dpselect.release.scale import USERS
 
 METHOD = "limited-domain"
-MOST_LISTED = 10**6
 REASON = (
     "The same is asked in every group, and nobody has to know which groups there are: limited domain looks only at the "
     "k_bar + 1 items with most users of each, and a group without an item is not shown."
@@ -186,15 +185,6 @@ class TopByGroup(Plan):
         return ApproxDP(min(self.privacy.epsilon, basic(self.steps(found))), self.privacy.delta)
 
 
-def groups_of(given: object) -> Listed | Column:
-    """The groups that a caller lists."""
-    with naming("groups"):
-        found = domain_of(list(given) if isinstance(given, range) and len(given) <= MOST_LISTED else given)
-    if isinstance(found, (Span, Size)):
-        raise ParameterError("groups", "list the groups, or be a Column of a public source", came(given))
-    return found
-
-
 def plan_by_group(
     asked: Asked,
     k: int,
@@ -241,10 +231,3 @@ def plan_by_group(
 def moved(k: int, most: int | None) -> int:
     """How many of the k winners' counts of a group one user can move."""
     return k if most is None else min(k, most)
-
-
-def counts_in(groups: int) -> str:
-    """In how many groups a user counts."""
-    if groups == 1:
-        return "Each user counts in one group: of several, in one that is chosen at random."
-    return f"Each user counts in at most {groups:,} groups: of more, in {groups:,} that are chosen at random."

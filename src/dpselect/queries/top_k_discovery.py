@@ -9,6 +9,7 @@ from dpselect import parameters
 from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.accounting.renyi_prices import divergence, up
 from dpselect.accounting.two_prices import Price, ceiling
+from dpselect.aggregates.measures import Measure, noises
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
@@ -24,6 +25,7 @@ from dpselect.queries.union import chosen_bound
 from dpselect.queries.union_terms import BOUND_SHARE, MOST_ITEMS, bound_chooser, without_curve
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, whole
+from dpselect.release.measured import of_measures
 from dpselect.release.release import Ended, Item, Release, Statement
 
 METHOD = "discover"
@@ -39,6 +41,12 @@ class Discovery:
     delta: Fraction
     most: int | None
     counted: bool
+    measures: tuple[Measure, ...] = ()
+
+    @property
+    def noises(self) -> int:
+        """How many noisy numbers an item comes with."""
+        return int(self.counted) + noises(self.measures)
 
     @property
     def for_bound(self) -> Fraction:
@@ -105,7 +113,7 @@ class FoundTop(Plan):
         mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound), draws))
         found = mechanism.union(sets, draws=draws, progress=progress)
         size = min(asked.k, len(found))
-        each = mechanism.epsilon_per_pick(picks(asked.k, found), size if asked.counted else 0)
+        each = mechanism.epsilon_per_pick(picks(asked.k, found), size * asked.noises)
         codes = best(asked.k, found, users_of(sets, found), each, draws)
         counter = NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE) if asked.counted and size else None
         told = fresh_counts(counter, users_of(sets, codes).tolist(), draws)
@@ -144,6 +152,9 @@ class FoundTop(Plan):
         if asked.counted:
             used["epsilon_per_count"] = each * COUNT_SHARE
             sentences.append(noise(each * COUNT_SHARE))
+        if asked.measures:
+            more, said = of_measures(asked.measures, each * COUNT_SHARE, None)
+            used, sentences = used | more, [*sentences, *said]
         return Statement.of(self.privacy, DiscoverThenPeel.__name__, used, tuple(sentences))
 
     def _ranked(self, found: int) -> str:
@@ -157,6 +168,7 @@ def plan_discovery(
     epsilon: Fraction,
     delta: Number,
     counts: bool,
+    measures: tuple[Measure, ...] = (),
     k_bar: int | None,
     max_items_per_user: int | None,
     why: str = "",
@@ -170,6 +182,7 @@ def plan_discovery(
         delta=parameters.probability("delta", delta),
         most=max_items_per_user,
         counted=counts,
+        measures=measures,
     )
     left = asked.epsilon - asked.for_bound
     if not fits(left, asked.delta, asked.most):

@@ -21,8 +21,9 @@ from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, us
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.parameters import Progress
 from dpselect.queries.found import found_by
+from dpselect.queries.of_groups import counts_in
 from dpselect.queries.query import Ready
-from dpselect.queries.top_k_by import Asked, counts_in
+from dpselect.queries.top_k_by import Asked
 from dpselect.queries.top_k_discovery import FoundTop, plan_discovery
 from dpselect.queries.top_k_plan import fresh_counts
 from dpselect.queries.union import chosen_bound

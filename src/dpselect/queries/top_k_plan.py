@@ -29,17 +29,19 @@ from dpselect.release.scale import USERS, Scale
 if TYPE_CHECKING:
     from dpselect.engines.port import Engine
     from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+    from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
     from dpselect.mechanisms.top_k.peeling import Peeling
     from dpselect.queries.query import Ready
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(ABC):
-    """By which method of the menu, what selects, what counts the winners, what both cost, and why it was taken."""
+    """By which method of the menu, what selects, what tells numbers of the winners, the price, and why."""
 
     method: str
     selector: Any
     counter: NoisyCounts | None = None
+    measurer: NoisyMeasures | None = None
     privacy: Privacy
     reason: str
     scale: Scale = USERS  # what its scores are counted in
@@ -48,6 +50,11 @@ class Plan(ABC):
     def k_bar(self) -> int | None:
         """How many items with most users are looked at; None for a known domain, or where all are."""
         return None
+
+    @property
+    def noises(self) -> int:
+        """How many noisy numbers with a price of their own an item comes with."""
+        return (self.counter is not None) + (0 if self.measurer is None else self.measurer.noises)
 
     @property
     def of_sets(self) -> bool:
@@ -73,6 +80,12 @@ class Plan(ABC):
             if self.counter.max_items_per_user is not None:  # so many counts are moved by one user
                 used["max_items_per_user"] = self.counter.max_items_per_user
             sentences = [*sentences, noise(self.counter.rate, self.scale)]
+        if self.measurer is not None:
+            from dpselect.release.measured import of_measures
+
+            m = self.measurer
+            more, said = of_measures(m.measures, m.epsilon_per_noise, m.max_items_per_user)
+            used, sentences = used | more, [*sentences, *said]
         used, sentences = used | self.scale.parameters, [*sentences, *self.scale.sentences]
         return Statement.of(self.privacy, type(self.selector).__name__, used, tuple(sentences))
 
@@ -164,9 +177,9 @@ class Picks(Plan):
     def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:
         """The steps that an answer took, read from the answer alone. Bottom is a pick like any."""
         picks, *counts = self.privacy.steps
-        items = sum(found)
+        items, told = sum(found), self.noises * sum(found)
         missing = max(0, self.selector.k - items - 1)
-        steps = [Steps(picks.value, picks.times - missing), *(Steps(c.value, min(items, c.times)) for c in counts)]
+        steps = [Steps(picks.value, picks.times - missing), *(Steps(c.value, min(told, c.times)) for c in counts)]
         return tuple(s for s in steps if s.times)
 
     def spent(self, found: Sequence[int]) -> ApproxDP:

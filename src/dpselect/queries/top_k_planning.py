@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,9 @@ from dpselect.queries.query import sampled
 from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.measures import Measure
     from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+    from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 
 DISCOVER, LIMITED, PEELING = "discover", "limited-domain", "peeling"
 FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
@@ -47,11 +49,21 @@ class Wanted:
     k: int
     domain: Domain | None
     counts: bool
+    measures: tuple[Measure, ...]
     k_bar: int | None
     ranked: bool
     max_items_per_user: int | None
     moves: int  # by how much one user moves a score at most
     by_weight: bool
+
+    @property
+    def noises(self) -> int:
+        """How many noisy numbers of each item are asked for."""
+        return int(self.counts) + self._of_measures
+
+    @property
+    def _of_measures(self) -> int:
+        return sum(one.noises for one in self.measures)
 
     def planned(self, method: str, epsilon: Fraction, delta: Fraction) -> Plan:
         """The mechanism, and the price of all of it."""
@@ -77,6 +89,7 @@ class Wanted:
                 epsilon=epsilon,
                 delta=delta,
                 counts=self.counts,
+                measures=self.measures,
                 k_bar=self.k_bar,
                 max_items_per_user=bound,
                 why=why,
@@ -89,17 +102,17 @@ class Wanted:
         """By picks of a given epsilon each, on a budget that composes them: no delta is spent on that."""
         domain, failure = self.domain, threshold or Fraction(0)
         parameters.listed("k", self.k)
-        counter = self._counter(pick * COUNT_SHARE) if self.counts else None
-        steps = plan_of(self.k, self._moved(self.k) if self.counts else 0)(pick)
+        told = self._told(pick * COUNT_SHARE)
+        steps = plan_of(self.k, self._moved(self.k) * self.noises)(pick)
         privacy = priced(steps, None, Fraction(0), failure=failure, neighbors=Neighbors.ADD_REMOVE)
         if domain is not None:
             self._check_known(domain)
             given = {"k": self.k, "epsilon_per_pick": pick, "sensitivity": self.moves}
             peeling = methods.named("top_k", PEELING).make(**given)
             reason = KNOWN_DOMAIN + sampled(self.max_items_per_user)
-            return PeeledTop(method=PEELING, selector=peeling, counter=counter, privacy=privacy, reason=reason)
+            return PeeledTop(method=PEELING, selector=peeling, **told, privacy=privacy, reason=reason)
         limited = self._limited_domain(epsilon_per_pick=pick, delta=failure, delta_threshold=failure)
-        return LimitedTop(method=LIMITED, selector=limited, counter=counter, privacy=privacy, reason=UNKNOWN_DOMAIN)
+        return LimitedTop(method=LIMITED, selector=limited, **told, privacy=privacy, reason=UNKNOWN_DOMAIN)
 
     def _check_known(self, domain: Domain) -> None:
         if self.k_bar is not None:
@@ -111,30 +124,30 @@ class Wanted:
     def _peeled(self, epsilon: Fraction, delta: Fraction, reason: str) -> PeeledTop:
         peeling = methods.named("top_k", PEELING)
         whole = peeling.make(k=self.k, epsilon=epsilon, delta=delta, sensitivity=self.moves)
-        if not self.counts:
+        if not self.noises:
             return PeeledTop(method=PEELING, selector=whole, privacy=whole.privacy, reason=reason)
-        plan = plan_of(whole.k, self._moved(whole.k))
+        plan = plan_of(whole.k, self._moved(whole.k) * self.noises)
         pick = largest_epsilon(plan, epsilon, delta)
         privacy = priced(plan(pick), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
         selector = peeling.make(k=self.k, epsilon_per_pick=pick, delta=delta, sensitivity=self.moves)
-        counter = self._counter(pick * COUNT_SHARE)
-        return PeeledTop(method=PEELING, selector=selector, counter=counter, privacy=privacy, reason=reason)
+        told = self._told(pick * COUNT_SHARE)
+        return PeeledTop(method=PEELING, selector=selector, **told, privacy=privacy, reason=reason)
 
     def _limited(self, epsilon: Fraction, delta: Fraction) -> LimitedTop:
         whole = self._limited_domain(epsilon=epsilon, delta=delta)
-        if not self.counts:
+        if not self.noises:
             return LimitedTop(method=LIMITED, selector=whole, privacy=whole.privacy, reason=UNKNOWN_DOMAIN)
         picks = sum(s.times for s in whole.privacy.steps)
-        plan = plan_of(picks, self._moved(whole.k))
+        plan = plan_of(picks, self._moved(whole.k) * self.noises)
         split = split_delta(plan, epsilon, delta, whole.terms.swaps(whole.terms.k_bar))
         pick, failure = split.epsilon_per_pick, split.threshold
         selector = self._limited_domain(epsilon_per_pick=pick, delta=delta, delta_threshold=failure)
         privacy = priced(plan(pick), epsilon, split.composition, failure=failure, neighbors=Neighbors.ADD_REMOVE)
-        counter = self._counter(pick * COUNT_SHARE)
-        return LimitedTop(method=LIMITED, selector=selector, counter=counter, privacy=privacy, reason=UNKNOWN_DOMAIN)
+        told = self._told(pick * COUNT_SHARE)
+        return LimitedTop(method=LIMITED, selector=selector, **told, privacy=privacy, reason=UNKNOWN_DOMAIN)
 
     def _set(self, method: str, epsilon: Fraction, delta: Fraction, why: str) -> Plan:
-        """One step for the set; its counts, together, as much epsilon again."""
+        """One step for the set; its counts, together, as much epsilon again, and each other noisy number too."""
         from dpselect.queries.top_k_set import SetTop
 
         row = methods.named("top_k", method)
@@ -143,19 +156,18 @@ class Wanted:
             raise ParameterError("method", "rank the items, which a set does not", came(method), hint)
         reason = (KNOWN_SEQUENCE if row.ordered else KNOWN_SET) + why
         selector = row.make(k=self.k, epsilon=epsilon, sensitivity=self.moves)
-        if not self.counts:
+        if not self.noises:
             return SetTop(method=method, selector=selector, privacy=selector.privacy, reason=reason)
         moved = self._moved(selector.k)
         value = type(selector.privacy.steps[0].value)
 
         def plan(x: Fraction) -> tuple[Steps, ...]:
-            return (Steps(value(x), 1), Steps(PureDP(x / moved), moved))
+            return (Steps(value(x), 1), Steps(PureDP(x / moved), moved * self.noises))
 
         x = largest_epsilon(plan, epsilon, delta)
         privacy = priced(plan(x), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
-        counter = self._counter(x / moved)
         selector = row.make(k=self.k, epsilon=x, sensitivity=self.moves)
-        return SetTop(method=method, selector=selector, counter=counter, privacy=privacy, reason=reason)
+        return SetTop(method=method, selector=selector, **self._told(x / moved), privacy=privacy, reason=reason)
 
     def _noised(self, method: str, epsilon: Fraction, delta: Fraction) -> Plan:
         """Noise on the k_bar largest counts once, at a price that grows with the items of a user and not with k."""
@@ -164,16 +176,39 @@ class Wanted:
         if self.max_items_per_user is None:
             hint = "Dataset(max_items_per_user=...), --max-items-per-user"
             raise ParameterError("max_items_per_user", f"be given for {method}", "nothing", hint)
+        times = self._of_measures  # counts come with the selection
+        part = epsilon / (1 + times)
         selector = methods.named("top_k", method).make(
-            k=self.k, epsilon=epsilon, delta=delta, max_items_per_user=self.max_items_per_user, k_bar=self.k_bar
+            k=self.k, epsilon=part, delta=delta, max_items_per_user=self.max_items_per_user, k_bar=self.k_bar
         )
+        privacy, measurer = selector.privacy, None
+        if times:
+            privacy = replace(privacy, epsilon=epsilon, steps=(Steps(PureDP(epsilon), 1),))
+            measurer = self._measurer(part / self._moved(selector.k))
         return NoisyTop(
-            method=method, selector=selector, privacy=selector.privacy, reason=UNKNOWN_NOISE, counts=self.counts
+            method=method,
+            selector=selector,
+            privacy=privacy,
+            reason=UNKNOWN_NOISE,
+            counts=self.counts,
+            measurer=measurer,
         )
 
     def _limited_domain(self, **price: Any) -> LimitedDomain:
         bound = self.max_items_per_user
         return LimitedDomain(k=self.k, k_bar=self.k_bar, max_items_per_user=bound, sensitivity=self.moves, **price)
+
+    def _told(self, each: Fraction) -> dict[str, Any]:
+        """What tells noisy numbers of the winners, at this epsilon for each of them."""
+        return {"counter": self._counter(each) if self.counts else None, "measurer": self._measurer(each)}
+
+    def _measurer(self, each: Fraction) -> NoisyMeasures | None:
+        if not self.measures:
+            return None
+        from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
+
+        bound = self.max_items_per_user
+        return NoisyMeasures(measures=self.measures, k=self.k, epsilon_per_noise=each, max_items_per_user=bound)
 
     def _counter(self, each: Fraction) -> NoisyCounts:
         from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts

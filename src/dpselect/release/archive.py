@@ -11,7 +11,7 @@ from dpselect.release import typed
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.formatting import Json
 from dpselect.release.groups import Group, Groups
-from dpselect.release.release import Ended, Item, Kind, Release, Statement
+from dpselect.release.release import Ended, Item, Kind, Measurement, Release, Statement
 
 FORM = 3  # 1 had neither accuracy nor intervals of counts, 2 did not say what kind of release it is
 
@@ -72,12 +72,16 @@ def restored(text: str) -> Release:
 
 def _row(item: Item) -> list[Json]:
     row: list[Json] = [typed.label(item.item), item.rank, item.count, item.low, item.high]
-    return [*row, [typed.label(one) for one in item.group]] if item.group else row
+    if item.group or item.measures:
+        row.append([typed.label(one) for one in item.group])
+    return [*row, [[one.name, one.value, one.low, one.high] for one in item.measures]] if item.measures else row
 
 
 def _item(row: list[Any]) -> Item:
-    label, rank, count, low, high, *group = row
-    return Item(typed.read(label), rank, count, low, high, tuple(map(typed.read, *group)) if group else ())
+    label, rank, count, low, high, *more = row
+    group, measures = [*more, [], []][:2]
+    told = tuple(Measurement(*one) for one in measures)
+    return Item(typed.read(label), rank, count, low, high, tuple(map(typed.read, group)), told)
 
 
 def _groups(groups: Groups) -> dict[str, Json]:

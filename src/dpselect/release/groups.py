@@ -85,6 +85,8 @@ class Groups:
         some = {told_apart(item.group) for item in items}
         without = [group for group in self.shown if told_apart(group.values) not in some]
         shown, empty = len(self.shown), len(without)
+        if not shown:
+            return "no groups: none has enough users to tell"
         said = f"{shown:,} group{'' if shown == 1 else 's'}"
         short = sum(not group.complete for group in self.shown) - empty
         if short:

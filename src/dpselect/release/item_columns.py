@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dpselect.domain import UNSEEN
+from dpselect.release.measured import heads
+from dpselect.release.measured import names_of as measures_in
 
 COLUMNS = "item"
 """The parameter of a statement that names the columns of items, where they have several."""
@@ -21,7 +23,7 @@ def names_of(parameters: Mapping[str, object]) -> tuple[str, ...]:
     if not isinstance(found, tuple):
         return ("item",)
     names: list[str] = []
-    taken = set(_OWN)
+    taken = {*_OWN, *(head.casefold() for name in measures_in(parameters) for head in heads(name))}
     for name in map(str, found):
         while name.casefold() in taken:  # many tables do not see letter case
             name = f"item_{name}"  # noqa: PLW2901 - until it is free

@@ -12,7 +12,7 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
+from dpselect.release.statement import Ended, Item, Kind, Measurement, Receipt, Statement
 from dpselect.release.table import HEAD, Leaflet, Table, Tabular
 
 if TYPE_CHECKING:
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
     from dpselect.release.groups import Groups
 
-__all__ = ["Accuracy", "Ended", "Item", "Kind", "Receipt", "Release", "Statement"]
+__all__ = ["Accuracy", "Ended", "Item", "Kind", "Measurement", "Receipt", "Release", "Statement"]
 
 GOOD = f"how good it is (each line {TIMES} times of 100):"
 NOT_SECURE = "NOT SECURE: made with draws for tests, do not publish"
+MEASURES = "measures"  # the parameter of a statement that says what was measured
 Place = str | os.PathLike[str]
 
 
@@ -145,12 +146,18 @@ class Release(Tabular):
         groups = self.groups
         columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
         if self._asked:
-            return {"q": [float(q) for q in self._asked], **columns}
+            asked = self._asked if groups is None else self._asked * len(groups.shown)
+            columns = {"q": [float(q) for q in asked], **columns}
+            return columns if groups is None else {**groups.to_columns(self.items, tuple(columns)), **columns}
         if self.ranked:
             columns = {"rank": [item.rank for item in self.items], **columns}
         if self.counted:
             columns[self._count] = [item.count for item in self.items]
             columns |= {name: [getattr(item, name) for item in self.items] for name in self._ends}
+        if MEASURES in self.privacy.parameters:
+            from dpselect.release.measured import to_columns
+
+            columns |= to_columns(self.items, self.privacy.parameters)
         if groups is None:
             return columns
         users = {"group_users": groups.users_of(self.items)} if groups.counted else {}
@@ -159,10 +166,16 @@ class Release(Tabular):
     def plot(self, path: Place | None = None) -> Figure:
         """A bar plot of the noisy counts, a matplotlib figure that a notebook shows; saved where a path is given.
 
-        By group, a small panel for each.
+        By group, a small panel for each. Of quantiles a row of dots, one for each group.
         """
         from dpselect.release import plots
 
+        if self._asked:
+            from dpselect.release import value_plots
+
+            panels = {"": self.labels} if self.groups is None else self.groups.panels(self.items, self.labels)
+            asked = [float(q) for q in self._asked]
+            return value_plots.rows(list(panels.items()), asked, self.privacy.promise, path)
         if not self.counted:
             raise ParameterError(
                 "counts", "be released for a plot", "a release without", "ask for them with counts=True"

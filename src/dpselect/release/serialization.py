@@ -23,7 +23,8 @@ from dpselect.release.formatting import Json
 from dpselect.release.groups import Groups, exact_group, told_apart, values_of
 from dpselect.release.groups import parsed as parsed_groups
 from dpselect.release.item_columns import check_labels
-from dpselect.release.statement import Ended, Item, Kind, Receipt, Statement
+from dpselect.release.measured import check
+from dpselect.release.statement import Ended, Item, Kind, Measurement, Receipt, Statement
 
 MUST = "be the JSON of a release, or the path of a file with it"
 HINT = "Release.to_json makes it"
@@ -52,7 +53,7 @@ def to_dict(
     found: dict[str, Json] = {
         "items": [
             _row(item, q, groups, _counted(privacy))
-            for item, q in zip(items, _shares(kind, privacy, len(items)), strict=True)
+            for item, q in zip(items, _shares(kind, privacy, len(items), groups), strict=True)
         ],
         "kind": str(kind),
         "counted": counted,
@@ -103,8 +104,9 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError("an item of a group that is not shown")
     if privacy.epsilon < 0 or not 0 <= privacy.delta < 1:
         raise ValueError("no promise")
-    _shares(kind, privacy, len(items))
+    _shares(kind, privacy, len(items), groups)
     check_labels(privacy.parameters, [item.item for item in items])
+    check(items, privacy.parameters)
     return {
         "items": items,
         "kind": kind,
@@ -152,6 +154,8 @@ def _row(item: Item, q: float | None, groups: Groups | None, counted: str) -> di
     for name, number in ((counted, item.count), ("low", item.low), ("high", item.high)):
         if number is not None:
             row[name] = number
+    if item.measures:
+        row["measures"] = {one.name: {"value": one.value, "low": one.low, "high": one.high} for one in item.measures}
     return row if q is None else {**row, "q": q}
 
 
@@ -159,7 +163,12 @@ def _item(row: Mapping[str, Any], columns: Sequence[str], counted: str) -> Item:
     label = typed.read(row.get("exact", row["item"]))
     read = _whole if counted == COUNT else _number
     number, low, high = (read(row.get(name)) for name in (counted, "low", "high"))
-    return Item(label, _whole(row.get("rank")), number, low, high, values_of(row, columns) if columns else ())
+    measures = tuple(
+        Measurement(_text(name), *(_there(one[which]) for which in ("value", "low", "high")))
+        for name, one in row.get("measures", {}).items()
+    )
+    group = values_of(row, columns) if columns else ()
+    return Item(label, _whole(row.get("rank")), number, low, high, group, measures)
 
 
 def _whole(number: object) -> int | None:
@@ -170,6 +179,13 @@ def _whole(number: object) -> int | None:
 
 def _number(number: object) -> int | float | None:
     return number if isinstance(number, float) and math.isfinite(number) else _whole(number)
+
+
+def _there(number: object) -> int | float:
+    found = _number(number)
+    if found is None:
+        raise TypeError("no number")
+    return found
 
 
 def _text(said: object) -> str:
@@ -184,11 +200,12 @@ def _sentences(said: object) -> tuple[str, ...]:
     return tuple(map(_text, said))
 
 
-def _shares(kind: Kind, privacy: Statement, items: int) -> Sequence[float | None]:
-    """The q of every item of a quantile's release."""
+def _shares(kind: Kind, privacy: Statement, items: int, groups: Groups | None) -> Sequence[float | None]:
+    """The q of every item of a quantile's release; by group, those of each."""
     q = privacy.parameters.get("q") if kind is Kind.VALUES else None
     if not isinstance(q, tuple):
         return [None] * items
-    if len(q) != items:
+    each = 1 if groups is None else len(groups.shown)
+    if len(q) * each != items:
         raise ValueError("there is another number of values than of quantiles")
-    return [float(one) for one in q]
+    return [float(one) for one in q] * each

@@ -34,12 +34,23 @@ class Ended(StrEnum):
 
 
 @dataclass(frozen=True)
+class Measurement:
+    """One measure of an item: its noisy value; the true one lies from `low` to `high`, as `Release.accuracy` says."""
+
+    name: str
+    value: int | float
+    low: int | float
+    high: int | float
+
+
+@dataclass(frozen=True)
 class Item:
     """One released item, its place (1 is the best; None in a set) and its noisy count where counts were asked for.
 
     The true number of users lies from `low` to `high`, as `Release.accuracy` says. Where items were selected by a
     weight, all three are sums, in the weight's own unit. Where the question was asked by group, `group` has the values
-    of its columns, and the rank is that within the group.
+    of its columns, and the rank is that within the group. `measures` has the measures that were asked for, in their
+    order.
     """
 
     item: object
@@ -48,6 +59,7 @@ class Item:
     low: int | float | None = None
     high: int | float | None = None
     group: tuple[object, ...] = ()
+    measures: tuple[Measurement, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,9 @@ class Table:
     def text(self) -> str:
         """Aligned for a terminal: numbers and their heads to the right."""
         cells = {name: [_cell(value) for value in values] for name, values in self.columns.items()}
-        wide = {name: min(max(map(width, [name, *cells[name]])), WIDEST_ITEM) for name in cells}
-        rows = [list(cells), *(list(row) for row in zip(*cells.values(), strict=True))]
+        heads = {name: formatting.text(name) for name in cells}
+        wide = {name: min(max(map(width, [heads[name], *cells[name]])), WIDEST_ITEM) for name in cells}
+        rows = [list(heads.values()), *(list(row) for row in zip(*cells.values(), strict=True))]
         return "\n".join(
             "  ".join(self._pad(cell, name, wide[name]) for name, cell in zip(cells, row, strict=True)).rstrip()
             for row in rows
@@ -55,7 +56,7 @@ class Table:
 
     def html(self) -> str:
         """For a notebook, escaped."""
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        head = "".join(f"<th>{escape(formatting.text(name))}</th>" for name in self.columns)
         rows = zip(*self.columns.values(), strict=True)
         body = "".join("<tr>" + "".join(f"<td>{escape(_cell(v))}</td>" for v in row) + "</tr>" for row in rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

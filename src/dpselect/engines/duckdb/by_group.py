@@ -57,6 +57,12 @@ class GroupBounds:
         """The score of an item, of the rows that are kept."""
         return "count(*)" if self.totals is None else "CAST(sum(s) AS BIGINT)"
 
+    @property
+    def first(self) -> str:
+        """What ends a query of distinct (u, g) pairs of which those are kept."""
+        place = f"row_number() OVER (PARTITION BY u ORDER BY {keyed_hash(self.key, 'g')}, g)"
+        return f"QUALIFY {place} <= {self.groups}"
+
     def dropped(self, pairs: str) -> str:
         """The groups that users do not keep. Which, is told from the key and the user's own groups."""
         place = f"row_number() OVER (PARTITION BY u ORDER BY {keyed_hash(self.key, 'g')}, g)"

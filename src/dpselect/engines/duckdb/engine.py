@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
+from dpselect.domain import MOST_COUNTED, Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
 from dpselect.engines.duckdb import questions
 from dpselect.engines.duckdb.keys import STRUCT, Key
 from dpselect.engines.duckdb.scans import Scan, missing_column
@@ -26,7 +27,7 @@ from dpselect.engines.duckdb.types import (
     plain_type,
     refuse_no_numbers,
 )
-from dpselect.engines.duckdb.workspace import Row, Rows, Workspace, quoted
+from dpselect.engines.duckdb.workspace import Label, Row, Rows, Workspace, quoted
 from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import ParameterError, naming
@@ -35,9 +36,12 @@ from dpselect.keys import named, names
 from dpselect.parameters import Progress, whole
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.found_groups import FoundGroups
     from dpselect.aggregates.grouped_counts import GroupedCounts
+    from dpselect.aggregates.grouped_values import GroupedValues
+    from dpselect.aggregates.measures import Measure, Measured
     from dpselect.aggregates.totals import Totals
-    from dpselect.aggregates.user_sets import UserSets
+    from dpselect.aggregates.user_sets import Int64, UserSets
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.engines.duckdb.weights import DuckDBPairs
     from dpselect.engines.row_filter import RowFilter
@@ -50,7 +54,8 @@ if TYPE_CHECKING:
 class DuckDBEngine:
     """Distinct users per item of one source. Opening it reads the schema and refuses what does not fit.
 
-    With `totals` the score of an item is the sum of its users' totals, in place of their number.
+    With `totals` the score of an item is the sum of its users' totals, in place of their number;
+    `measures` can be asked of items that came back.
     `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
@@ -67,6 +72,7 @@ class DuckDBEngine:
         newlines_in_values: bool = False,
         periods: Periods | None = None,
         totals: Totals | None = None,
+        measures: Sequence[Measure] = (),
         by: Sequence[str] = (),
         key: bytes,
     ) -> None:
@@ -82,13 +88,14 @@ class DuckDBEngine:
         try:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
             self._user, self._item, self._split, self._by = names(user), names(item), split, tuple(by)
-            self._totals = totals
+            self._totals, self._measures = totals, tuple(measures)
             asked = named(user, item, self._by)
             asked += [] if periods is None else [("time", periods.column)]
             asked += [] if totals is None else [("by_weight", totals.column)]
+            asked += [("measures", one.column) for one in self._measures]
             self._columns, self._types = _schema(self._workspace, self._scan, asked, self._item, condition)
-            if totals is not None:
-                refuse_no_numbers(self._types[totals.column], untyped=self._scan.untyped)
+            for column in self._numbers:
+                refuse_no_numbers(self._types[column], untyped=self._scan.untyped)
             self._time = None if periods is None else _time(periods, self._types)
             self._where = "true" if condition is None else _written(condition, self._types)
             self._inside = "true" if self._time is None else self._time.inside
@@ -96,7 +103,8 @@ class DuckDBEngine:
             self._group = self._named(self._by) if self._by else None
             self._forms = f"{self._keys[0].user} AS u, {self._keys[1].item} AS i"
             self._forms += f", {self._group.item} AS g" if self._group else ""
-            self._forms += "" if totals is None else f", {self._weight_of(totals)} AS w"
+            self._forms += "" if totals is None else f", {self._number(totals.column)} AS w"
+            self._forms += "".join(f", {self._number(one.column)} AS m{at}" for at, one in enumerate(self._measures))
             if split is not None and not has_text(self._keys[1].type):
                 must, came = "go with an item column of text", f"a column of {kind(self._keys[1].type)}"
                 raise ParameterError("split", must, came)
@@ -105,6 +113,8 @@ class DuckDBEngine:
             self._workspace.close()
             raise
         self._most = max_items_per_user
+        self._kept_rows: str | None = None  # a table of the rows that count, where they are asked for again
+        self._found: UserSets | None = None  # the groups of every user, where they are to be found
         self._left_out: str | None = None  # the SQL condition on items whose rows count, where not all do
         plain = where is None and split is None and max_items_per_user is None
         self._every_row = plain and periods is None and totals is None
@@ -206,6 +216,102 @@ class DuckDBEngine:
 
         return self._workspace.guarded(ask, progress=progress)
 
+    def group_sets(self, *, progress: Progress | None = None) -> UserSets:
+        """The distinct groups of every user; the rows are kept, so that the next step sees the same ones."""
+        from dpselect.engines.duckdb.values_by_group import keep_rows
+
+        assert self._group is not None
+        kept = self._workspace.guarded(lambda: keep_rows(self._workspace, self._rows), progress=progress)
+        self._kept_rows = kept
+        pairs = f"(SELECT DISTINCT u, g AS i FROM {kept})"
+        self._found = self._sets(lambda: nullcontext(pairs), progress, self._group.label)
+        return self._found
+
+    def keep_groups(self, codes: Int64) -> FoundGroups:
+        """Released groups, by their numbers in `group_sets`, as a list to ask for."""
+        from dpselect.aggregates.found_groups import FoundGroups
+        from dpselect.engines.duckdb.pairs import keep_found
+
+        sets = self._found
+        assert sets is not None
+        return FoundGroups(self._workspace.guarded(lambda: keep_found(self._workspace, sets, codes)))
+
+    def users_at_by(
+        self,
+        grid: Grid,
+        per_user: PerUser,
+        max_groups_per_user: int,
+        groups: Domain | FoundGroups,
+        *,
+        progress: Progress | None = None,
+    ) -> GroupedValues:
+        """How many users of every group have their value at which place of a grid; a user keeps so many groups."""
+        from dpselect.engines.duckdb.by_group import GroupBounds
+        from dpselect.engines.duckdb.values_by_group import grouped_values, users_at_by
+
+        assert self._group is not None
+        bounds, label = GroupBounds(groups=max_groups_per_user, items=None, key=self._key), self._group.label
+        listed, item_type = self._listed(groups), self._item_type
+
+        def question(rows: str) -> str:
+            return users_at_by(rows, grid, per_user, bounds, listed, item_type)
+
+        return self._workspace.guarded(
+            lambda: grouped_values(self._workspace, self._rows, question, label), progress=progress
+        )
+
+    def counts_by(
+        self,
+        domain: Known,
+        max_groups_per_user: int,
+        groups: Domain | FoundGroups,
+        *,
+        progress: Progress | None = None,
+    ) -> GroupedCounts:
+        """The items of a domain that have users, and how many, of every group; a user keeps so many groups."""
+        from dpselect.engines.count_groups import number_of
+        from dpselect.engines.duckdb.by_group import GroupBounds, grouped_counts
+        from dpselect.engines.duckdb.values_by_group import of_domain
+
+        assert self._group is not None
+        self.check(domain)
+        of_group, listed = self._group.label, self._listed(groups)
+        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, key=self._key)
+        spans = isinstance(domain, Span)
+        of_item: Label = number_of(text=is_text(self._item_type)) if spans else self._keys[1].label
+
+        def ask() -> GroupedCounts:
+            rows = partial(of_domain, self._rows, self._among(domain))
+            return grouped_counts(self._workspace, rows, bounds, MOST_COUNTED, listed, of_group, of_item)
+
+        return self._workspace.guarded(ask, progress=progress)
+
+    def _among(self, domain: Known) -> Callable[[str], str]:
+        """From rows to those of a domain's items, with their groups."""
+        if isinstance(domain, Span):
+            return lambda source: questions.in_span(source, domain, self._item_type, ", g")
+        kept = self._domains[domain]
+        return lambda source: questions.in_domain(source, kept, ", g")
+
+    def item_names(self, domain: Known) -> Sequence[object]:
+        """The items of a domain, by the labels that those of rows have."""
+        self.check(domain)
+        if isinstance(domain, Span):
+            from dpselect.engines.count_groups import numbers_of
+
+            return numbers_of(domain, text=is_text(self._item_type))
+        found = self._workspace.fetch(f"SELECT i FROM {self._domains[domain]} ORDER BY i")
+        return [self._keys[1].label(item) for (item,) in found]
+
+    def _listed(self, groups: Domain | FoundGroups) -> str:
+        """The table of groups that are asked for."""
+        from dpselect.aggregates.found_groups import FoundGroups
+
+        if isinstance(groups, FoundGroups):
+            return groups.place
+        self.check_groups(groups)
+        return self._domains[groups]
+
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
         from dpselect.engines.count_groups import histogram_of
@@ -238,6 +344,29 @@ class DuckDBEngine:
             return spanned(domain, found, text=is_text(self._item_type))
         items = [self._keys[1].label(item) for item, _ in found]
         return Histogram.from_items(items, [count for _, count in found])
+
+    def measured(
+        self,
+        items: Sequence[object],
+        domain: Domain | None = None,
+        *,
+        bounded: bool = True,
+        progress: Progress | None = None,
+    ) -> Sequence[Sequence[Measured]]:
+        """The measures of each of some items that came back. Nothing else leaves."""
+        from dpselect.engines.duckdb.measures import measured, number_types
+
+        @contextmanager
+        def rows() -> Iterator[str]:
+            with self._rows() as source:
+                yield self._in(domain, source)
+
+        types = number_types(self._item_type) if isinstance(domain, Span) else self._keys[1].types
+        labels = [int(str(one)) for one in items] if isinstance(domain, Span) else items
+        bound = self._bound if bounded else None
+        return self._workspace.guarded(
+            lambda: measured(self._workspace, rows, self._measures, labels, types, bound), progress=progress
+        )
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers; text may hold some only where the source has no types."""
@@ -286,16 +415,18 @@ class DuckDBEngine:
         return self._sets(lambda: kept_rows(self._workspace, self._rows, bounds, listed), progress)
 
     def _rows(self) -> AbstractContextManager[str]:
-        """The rows that count, read anew."""
+        """The rows that count, read anew, or as they were kept."""
+        if self._kept_rows is not None:
+            return nullcontext(self._kept_rows)
         return self._scan.rows(self._workspace, self._columns, self._select)
 
-    def _sets(self, rows: Rows, progress: Progress | None) -> UserSets:
+    def _sets(self, rows: Rows, progress: Progress | None, label: Label | None = None) -> UserSets:
         from dpselect.engines.duckdb.pairs import user_sets
 
         pairs = self._time is not None and self._time.several
         user_type = STRUCT if pairs else self._keys[0].type
         return self._workspace.guarded(
-            lambda: user_sets(self._workspace, rows, user_type, self._keys[1].label), progress=progress
+            lambda: user_sets(self._workspace, rows, user_type, label or self._keys[1].label), progress=progress
         )
 
     def pairs(self, *, progress: Progress | None = None) -> DuckDBPairs:
@@ -330,15 +461,18 @@ class DuckDBEngine:
 
     def _counted(self, domain: Domain | None) -> Callable[[str], str]:
         """From the source to the counts of what the domain asks for."""
-        if isinstance(domain, Span):
-            item_type = self._item_type
-            return lambda source: self._scored(questions.in_span(source, domain, item_type, self._weight))
         if isinstance(domain, (Listed, Column)):
             kept = self._domains[domain]
-            return lambda source: questions.of_domain(
-                self._scored(questions.in_domain(source, kept, self._weight)), kept
-            )
-        return self._scored
+            return lambda source: questions.of_domain(self._scored(self._in(domain, source)), kept)
+        return lambda source: self._scored(self._in(domain, source))
+
+    def _in(self, domain: Domain | None, source: str) -> str:
+        """The rows whose item is in the domain."""
+        if isinstance(domain, Span):
+            return questions.in_span(source, domain, self._item_type, self._weight)
+        if isinstance(domain, (Listed, Column)):
+            return questions.in_domain(source, self._domains[domain], self._weight)
+        return source
 
     def _scored(self, rows: str) -> str:
         """The items and how many users have them, or what these give to them."""
@@ -350,13 +484,18 @@ class DuckDBEngine:
 
     @property
     def _weight(self) -> str:
-        """The column of weights, where rows have one, behind u and i."""
-        return "" if self._totals is None else ", w"
+        """The columns of weights and measures, where rows have some, behind u and i."""
+        return ("" if self._totals is None else ", w") + "".join(f", m{at}" for at in range(len(self._measures)))
 
-    def _weight_of(self, totals: Totals) -> str:
-        """The weight of a row, as `_select` reads it."""
-        sql_type = self._types[totals.column]
-        return number_form(quoted(MARK + totals.column if sql_type == OBJECT else totals.column), sql_type)
+    @property
+    def _numbers(self) -> list[str]:
+        """The columns that must hold numbers."""
+        return [*([] if self._totals is None else [self._totals.column]), *(one.column for one in self._measures)]
+
+    def _number(self, column: str) -> str:
+        """The number of a row, as `_select` reads it."""
+        sql_type = self._types[column]
+        return number_form(quoted(MARK + column if sql_type == OBJECT else column), sql_type)
 
     def _ask_counts(
         self, domain: Domain | None, question: Callable[[str], str], progress: Progress | None, most: int | None = None
@@ -390,8 +529,7 @@ class DuckDBEngine:
     def _select(self, source: str) -> str:
         """The users and items of the rows that count."""
         columns = [filter_form(column, self._types[column]) for column in self._columns]
-        weights = () if self._totals is None else (self._totals.column,)
-        read = dict.fromkeys((*self._user, *self._item, *self._by, *weights))
+        read = dict.fromkeys((*self._user, *self._item, *self._by, *self._numbers))
         objects = [name for name in read if self._types[name] == OBJECT]
         columns += [f"{quoted(name)} AS {quoted(MARK + name)}" for name in objects]
         user, item = self._keys

@@ -84,6 +84,19 @@ def _fetched(workspace: Workspace, user_code: str, joined: str) -> Int64:
     return found["pair"].astype(np.int64, copy=False)
 
 
+def keep_found(workspace: Workspace, sets: UserSets, codes: Int64) -> str:
+    """The name of a table of released items, i, as `user_sets` has counted them; inside guarded work."""
+    names, table = sets.label, workspace.fresh()
+    assert isinstance(names, _Names)
+    asked = workspace.register({"code": np.sort(codes)})
+    try:
+        found = f"SELECT i FROM {asked} JOIN {names.table} ON code = i_code"
+        workspace.rows(f"CREATE TEMP TABLE {table} AS {found}")
+    finally:
+        workspace.connection.unregister(asked)
+    return table
+
+
 @dataclass(frozen=True, repr=False)
 class _Names:
     """The labels of codes, asked for when they are released and not before."""

@@ -108,22 +108,27 @@ def seen_before(gaps: str) -> str:
 
 def users_at(rows: str, grid: Grid, per_user: PerUser, key: bytes, item_type: str) -> str:
     """p, a place of the grid, and n, how many users have their value there; ascending."""
+    values = f"SELECT u, {number_form('i', item_type)} AS v FROM {rows}"
+    places = f"SELECT u, {place(grid)} AS p FROM ({values}) WHERE NOT isnan(v)"
+    users = f"SELECT {one_place(per_user, key)} AS p FROM ({places}) GROUP BY u"
+    return f"SELECT p, count(*) AS n FROM ({users}) GROUP BY p ORDER BY p"
+
+
+def one_place(per_user: PerUser, key: bytes) -> str:
+    """Of the places p of a user the one that they take part with."""
     one = {
         PerUser.RANDOM: f"min(struct_pack(h := {keyed_hash(key, 'p')}, p := p)).p",
         PerUser.MIN: "min(p)",
         PerUser.MAX: "max(p)",
         PerUser.MEAN: "CAST((2 * sum(p) + count(*)) // (2 * count(*)) AS BIGINT)",
     }
-    values = f"SELECT u, {number_form('i', item_type)} AS v FROM {rows}"
-    places = f"SELECT u, {place(grid)} AS p FROM ({values}) WHERE NOT isnan(v)"
-    users = f"SELECT {one[per_user]} AS p FROM ({places}) GROUP BY u"
-    return f"SELECT p, count(*) AS n FROM ({users}) GROUP BY p ORDER BY p"
+    return one[per_user]
 
 
-def place(grid: Grid) -> str:
-    """`Grid.places` of v in SQL, operation by operation."""
+def place(grid: Grid, value: str = "v") -> str:
+    """`Grid.places` of a double in SQL, operation by operation."""
     low, high, step = (f"'{float(x)!r}'::DOUBLE" for x in (grid.low, grid.high, grid.step))
-    steps = f"floor((least(greatest(v, {low}), {high}) - {low}) / {step} + 0.5::DOUBLE)"
+    steps = f"floor((least(greatest({value}, {low}), {high}) - {low}) / {step} + 0.5::DOUBLE)"
     return f"CAST(least({steps}, {grid.points - 1}::DOUBLE) AS BIGINT)"
 
 

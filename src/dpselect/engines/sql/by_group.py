@@ -52,7 +52,14 @@ def of_groups(rows: str, listed: str, more: str = "") -> str:
 
 
 def question(
-    kept: str, score: str, most: int, listed: str | None, group: SqlType, item: SqlType, *, users: bool
+    kept: str,
+    most: int,
+    listed: str | None,
+    group: SqlType,
+    item: SqlType,
+    *,
+    users: bool,
+    score: str = "count(*)",
 ) -> str:
     """Group, item and score, for the `most` best items of every group; then the number of users of the group.
 

@@ -6,17 +6,30 @@ It counts as the DuckDB engine does, to the bit; only which items a bounded user
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.measures import NOBODY
 from dpselect.aggregates.totals import Totals
-from dpselect.aggregates.user_sets import UserSets
+from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.aggregates.value_counts import Grid, UsersAt
-from dpselect.domain import Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
+from dpselect.domain import (
+    MOST_COUNTED,
+    UNSEEN,
+    Column,
+    Domain,
+    Known,
+    Listed,
+    Span,
+    refuse_many,
+    refuse_more,
+    refuse_width,
+)
 from dpselect.engines import row_filter, row_periods
-from dpselect.engines.count_groups import histogram_of, spanned
+from dpselect.engines.count_groups import histogram_of, number_of, numbers_of, spanned
 from dpselect.engines.duckdb.keys import label_of
 from dpselect.engines.duckdb.tuples import keep_items
 from dpselect.engines.duckdb.workspace import Workspace
@@ -35,14 +48,18 @@ from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from dpselect.aggregates.found_groups import FoundGroups
     from dpselect.aggregates.grouped_counts import GroupedCounts
+    from dpselect.aggregates.grouped_values import GroupedValues
+    from dpselect.aggregates.measures import Measure, Measured
     from dpselect.periods import Periods
 
 
 class SqlEngine:
     """Distinct users per item of one table of a database, which is opened for it and closed with it.
 
-    With `totals` the score of an item is the sum of its users' totals, in place of their number.
+    With `totals` the score of an item is the sum of its users' totals, in place of their number;
+    `measures` can be asked of items that came back.
     `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
@@ -59,6 +76,7 @@ class SqlEngine:
         table: str | None = None,
         periods: Periods | None = None,
         totals: Totals | None = None,
+        measures: Sequence[Measure] = (),
         by: Sequence[str] = (),
         key: bytes,
     ) -> None:
@@ -67,7 +85,8 @@ class SqlEngine:
         def needs(names: Sequence[str]) -> Sequence[str]:
             more = [*(condition.needs(names) if condition else ()), *row_periods.known(periods, names)]
             weights = () if totals is None else (totals.column,)
-            return [*more, *_known("by_weight", weights, names)]
+            measured = _known("measures", [one.column for one in measures], names)
+            return [*more, *_known("by_weight", weights, names), *measured]
 
         self._database = database = open_database(source, table, user=user, item=item, needs=needs, by=tuple(by))
         try:
@@ -78,6 +97,7 @@ class SqlEngine:
             self._key, self._most = key, max_items_per_user
             self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and how many
             self._texts: sets.Texts | None = None
+            self._found: UserSets | None = None  # the groups of every user, where they are to be found
             if split is not None and not kind.is_text:
                 raise ParameterError("split", "go with an item column of text", f"a column of {kind.name}")
             spelling = of_dialect(dialect)
@@ -93,7 +113,11 @@ class SqlEngine:
             self._totals = totals
             weight = None if totals is None else weighing.weight(database, totals.column)
             self._names, self._by_names = names(item), tuple(by)
-            self._rows_with = partial(questions.rows, database.source, whose, what, kept, time, dialect, group)
+            self._measures = tuple(measures)
+            values = [weighing.weight(database, one.column) for one in self._measures]
+            self._rows_with = partial(
+                questions.rows, database.source, whose, what, kept, time, dialect, group, measures=values
+            )
             rows = self._rows_with(weight)
             self._rows = rows if split is None else questions.parts(rows, split, dialect, grouped=bool(by))
         except BaseException:
@@ -146,7 +170,7 @@ class SqlEngine:
             with_rest = self._rows_with(self._key_of(self._names[groups:]).form)
             self._rows = questions.without(with_rest, listed, "u, i, g", own="w")
         else:
-            columns = "u, i" + (", g" if self._by else "") + self._weight
+            columns = "u, i" + (", g" if self._by else "") + self._numbers
             self._rows = questions.without(self._rows, listed, columns)
 
     def check_groups(self, groups: Domain) -> None:
@@ -182,9 +206,8 @@ class SqlEngine:
         assert self._group is not None
         kept = self._kept(max_groups_per_user, groups, self._most)
         listed = None if groups is None else self._domains[groups][0]
-        sql = question(
-            kept, weighing.score(self._totals, self._dialect), rows, listed, self._group, self._item, users=users
-        )
+        score = weighing.score(self._totals, self._dialect)
+        sql = question(kept, rows, listed, self._group, self._item, users=users, score=score)
         return grouped_counts(self._database.rows(sql, progress=progress), self._group, self._item)
 
     def contributions_by(
@@ -193,18 +216,102 @@ class SqlEngine:
         """The distinct pairs of group and item of every user, in the groups that they keep."""
         return sets.user_sets(self._database, self._kept(max_groups_per_user, groups, None), self._item, progress)
 
+    def group_sets(self, *, progress: Progress | None = None) -> UserSets:
+        """The distinct groups of every user."""
+        from dpselect.engines.sql.values_by_group import groups_of
+
+        assert self._group is not None
+        self._found = sets.user_sets(self._database, groups_of(self._rows), self._group, progress)
+        return self._found
+
+    def keep_groups(self, codes: Int64) -> FoundGroups:
+        """Released groups, by their numbers in `group_sets`, as a list to ask for."""
+        from dpselect.aggregates.found_groups import FoundGroups
+        from dpselect.engines.sql.values_by_group import found_groups
+
+        assert self._found is not None
+        names = self._found.label
+        assert isinstance(names, sets.Names)
+        return FoundGroups(found_groups(names.pairs, self._database.put({"x": codes})))
+
+    def users_at_by(
+        self,
+        grid: Grid,
+        per_user: PerUser,
+        max_groups_per_user: int,
+        groups: Domain | FoundGroups,
+        *,
+        progress: Progress | None = None,
+    ) -> GroupedValues:
+        """How many users of every group have their value at which place of a grid; a user keeps so many groups."""
+        from dpselect.engines.sql.by_group import of_groups
+        from dpselect.engines.sql.values_by_group import grouped_values, users_at_by
+        from dpselect.engines.value_key import value_key
+
+        assert self._group is not None
+        listed = self._listed(groups)
+        keyed = self._keyed(self._key), self._keyed(value_key(self._key))
+        types, rows = (self._group, self._item), of_groups(self._rows, listed)
+        sql = users_at_by(rows, grid, per_user, max_groups_per_user, listed, keyed, types, self._dialect)
+        return grouped_values(self._database.rows(sql, progress=progress), self._group)
+
+    def counts_by(
+        self,
+        domain: Known,
+        max_groups_per_user: int,
+        groups: Domain | FoundGroups,
+        *,
+        progress: Progress | None = None,
+    ) -> GroupedCounts:
+        """The items of a domain that have users, and how many, of every group; a user keeps so many groups."""
+        from dpselect.engines.sql.by_group import GroupBounds, grouped_counts, of_groups, question
+
+        assert self._group is not None
+        self.check(domain)
+        listed, item = self._listed(groups), self._item
+        if isinstance(domain, Span):
+            item = replace(item, named="i", label=number_of(text=item.is_text))
+            rows = questions.in_span(self._rows, domain, self._item, self._dialect, ", g")
+        else:
+            rows = questions.in_domain(self._rows, self._domains[domain][0], ", g")
+        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, keyed=self._keyed(self._key))
+        kept = bounds.kept(of_groups(rows, listed))
+        sql = question(kept, MOST_COUNTED, listed, self._group, item, users=False)
+        return grouped_counts(self._database.rows(sql, progress=progress), self._group, item)
+
+    def item_names(self, domain: Known) -> Sequence[object]:
+        """The items of a domain, by the labels that those of rows have."""
+        self.check(domain)
+        if isinstance(domain, Span):
+            return numbers_of(domain, text=self._item.is_text)
+        named = f"SELECT {self._item.named} AS name, i FROM {self._domains[domain][0]} AS l ORDER BY i"
+        return [self._item.label(row[0]) for row in self._database.rows(named)]
+
+    def _listed(self, groups: Domain | FoundGroups) -> str:
+        """The groups that are asked for, as SQL."""
+        from dpselect.aggregates.found_groups import FoundGroups
+
+        if isinstance(groups, FoundGroups):
+            return groups.place
+        self.check_groups(groups)
+        return self._domains[groups][0]
+
+    def _keyed(self, secret: bytes) -> Callable[[str, str], str]:
+        """The hash by which a bound keeps what a user has."""
+        key = self._database.secret(secret)
+        return lambda u, x: self._dialect.keyed(key, u, x)
+
     def _kept(self, most: int, groups: Domain | None, items: int | None) -> str:
         """The rows u, g and i in the groups that users keep."""
         from dpselect.engines.sql.by_group import GroupBounds, of_groups
 
         if groups is not None:
             self.check_groups(groups)
-        key = self._database.secret(self._key)
         given = None if self._totals is None else partial(weighing.of_groups, self._totals, self._dialect)
-        bounds = GroupBounds(groups=most, items=items, keyed=lambda u, x: self._dialect.keyed(key, u, x), given=given)
-        return bounds.kept(
-            self._rows if groups is None else of_groups(self._rows, self._domains[groups][0], self._weight)
-        )
+        bounds = GroupBounds(groups=most, items=items, keyed=self._keyed(self._key), given=given)
+        if groups is None:
+            return bounds.kept(self._rows)
+        return bounds.kept(of_groups(self._rows, self._domains[groups][0], self._numbers))
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -237,6 +344,35 @@ class SqlEngine:
             places = places_of(domain, self._types)
             items.sort(key=lambda item: places.get(item[0], len(places)))
         return Histogram.from_items([item for item, _ in items], [count for _, count in items])
+
+    def measured(
+        self,
+        items: Sequence[object],
+        domain: Domain | None = None,
+        *,
+        bounded: bool = True,
+        progress: Progress | None = None,
+    ) -> Sequence[Sequence[Measured]]:
+        """The measures of each of some items that came back. Nothing else leaves."""
+        from dpselect.engines.sql import measures
+
+        seen = [measures.plain(one) for one in items if one is not UNSEEN]
+        if not seen:
+            return [[NOBODY] * len(self._measures) for _ in items]
+        span, rows, dialect = isinstance(domain, Span), self._in(domain), self._dialect
+        listed = (
+            ", ".join(str(int(str(one))) for one in seen)
+            if span
+            else f"SELECT i FROM {self._put(seen, self._types)} AS d"
+        )
+        bound = None if self._most is None or not bounded else (self._most, self._database.secret(self._key))
+        some = rows if bound is not None else f"(SELECT u, i{self._numbers} FROM {rows} AS t WHERE i IN ({listed}))"
+        given, named = measures.of_users(some, self._measures, dialect), "i" if span else self._item.named
+        sql = measures.question(given, self._measures, f"i IN ({listed})", named, bound, dialect)
+        found = self._database.rows(sql, progress=progress)
+        if span:
+            return measures.measured(found, self._measures, [int(str(one)) for one in items], _whole)
+        return measures.measured(found, self._measures, items, self._item.label)
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers, and text, which may hold some, but was not declared as such."""
@@ -288,20 +424,35 @@ class SqlEngine:
             return weighing.scores(rows, self._totals, bound, self._dialect)
         return questions.counts(rows, bound, self._dialect)
 
-    @property
-    def _weight(self) -> str:
-        """The column of weights, where rows have one, behind the others."""
-        return "" if self._totals is None else ", w"
-
     def _counted(self, domain: Domain | None) -> str:
         """The counts of what the domain asks for, as SQL."""
-        weight = self._weight
+        counted = self._counts(self._in(domain))
+        return questions.of_domain(counted, self._domains[domain][0]) if _in_table(domain) else counted
+
+    def _in(self, domain: Domain | None) -> str:
+        """The rows whose item is in the domain."""
         if isinstance(domain, Span):
-            return self._counts(questions.in_span(self._rows, domain, self._item, self._dialect, weight))
-        if isinstance(domain, (Listed, Column)):
-            listed, _ = self._domains[domain]
-            return questions.of_domain(self._counts(questions.in_domain(self._rows, listed, weight)), listed)
-        return self._counts(self._rows)
+            return questions.in_span(self._rows, domain, self._item, self._dialect, self._numbers)
+        return (
+            questions.in_domain(self._rows, self._domains[domain][0], self._numbers)
+            if _in_table(domain)
+            else self._rows
+        )
+
+    @property
+    def _numbers(self) -> str:
+        """The columns of weights and measures, where rows have some, behind u and i."""
+        return ("" if self._totals is None else ", w") + "".join(f", m{at}" for at in range(len(self._measures)))
+
+
+def _whole(number: Any) -> object:
+    """The number of a range."""
+    return int(number)
+
+
+def _in_table(domain: Domain | None) -> TypeGuard[Listed | Column]:
+    """Are its items listed?"""
+    return isinstance(domain, (Listed, Column))
 
 
 def _known(parameter: str, columns: Sequence[str], names: Sequence[str]) -> Sequence[str]:

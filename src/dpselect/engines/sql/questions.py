@@ -27,11 +27,12 @@ def rows(
     dialect: Dialect,
     group: Key | None = None,
     weight: str | None = None,
+    measures: Sequence[str] = (),
 ) -> str:
     """The users and items of the rows that count, and their groups g, each in its one form.
 
-    `weight` is the SQL of a weight w that goes with them. Of several periods a user is a user in one of them, from here
-    on.
+    `weight` is the SQL of a weight w that goes with them, `measures` are those of m0, m1, ... Of several periods a
+    user is a user in one of them, from here on.
     """
     conditions = [user.present, item.nameable]
     conditions += [f"({one})" for one in (*where, *([] if time is None else [time.inside]))]
@@ -41,6 +42,8 @@ def rows(
         forms, more = f"{forms}, {group.form} AS g", ", g"
     if weight is not None:
         forms, more = f"{forms}, {weight} AS w", f"{more}, w"
+    for at, measure in enumerate(measures):
+        forms, more = f"{forms}, {measure} AS m{at}", f"{more}, m{at}"
     if time is None or not time.several:
         return f"(SELECT {forms} FROM {source} WHERE {' AND '.join(conditions)})"
     timed = f"(SELECT {forms}, {time.column} FROM {source} WHERE {' AND '.join(conditions)})"
@@ -211,11 +214,11 @@ def users_at(rows: str, grid: Grid, per_user: PerUser, key: str, item_type: SqlT
     return f"SELECT CAST(i AS {dialect.integer}) AS p, count(*) AS n FROM {users} AS o GROUP BY i ORDER BY p"
 
 
-def place(grid: Grid, dialect: Dialect) -> str:
-    """`Grid.places` of v in SQL, operation by operation."""
+def place(grid: Grid, dialect: Dialect, value: str = "v") -> str:
+    """`Grid.places` of a double in SQL, operation by operation."""
     ends = (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
     low, high, step, half, last = (number(float(x), dialect) for x in ends)
-    steps = f"floor((least(greatest(v, {low}), {high}) - {low}) / {step} + {half})"
+    steps = f"floor((least(greatest({value}, {low}), {high}) - {low}) / {step} + {half})"
     return f"CAST(least({steps}, {last}) AS {dialect.integer})"
 
 

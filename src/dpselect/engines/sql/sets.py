@@ -33,7 +33,7 @@ def user_sets(database: Database, rows: str, item_type: SqlType, progress: Progr
         raise does_not_fit(int(found) * BYTES_PER_PAIR)
     size = _size(numbers)
     offsets, codes = sets_of(numbers)
-    names = _Names(database, questions.items_of(pairs, item_type.named), size, item_type)
+    names = Names(database, questions.items_of(pairs, item_type.named), size, item_type, pairs)
     return UserSets(offsets=offsets, codes=codes, size=size, label=names, label_many=names.many)
 
 
@@ -43,15 +43,17 @@ def _size(pairs: Int64) -> int:
 
 
 @dataclass(frozen=True, repr=False)
-class _Names:
-    """The labels of codes, asked for when they are released and not before."""
+class Names:
+    """The labels of codes, asked for when they are released and not before; `pairs` is what they were numbered in."""
 
     database: Database
     items: tuple[str, str]
     size: int
     item_type: SqlType
+    pairs: str
 
     def __call__(self, code: int) -> object:
+        """The label of one code."""
         return self.many(int64([code]))[0]
 
     def many(self, codes: Int64) -> list[object]:

@@ -1,0 +1,229 @@
+"""Measures: sums and means of a column over the users of an item, which can be told of items that came back.
+
+Every row is read by itself, every user's rows of an item by themselves, and all that is added up after that are
+integers: so a user moves few numbers, by no more than is said here, and the order of rows changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from fractions import Fraction
+
+from dpselect import parameters
+from dpselect.aggregates.value_counts import Grid
+from dpselect.errors import ParameterError, came
+from dpselect.parameters import Number
+
+PARTS = 10**6  # of a unit of a sum, which every row is read in: decimals of six digits add up as they are written
+MOST = 10**6  # units of a bound: so the sums of 9 * 10^9 users stay below 2^53
+FARTHEST = 10**8  # units, to which a row of a sum is moved: what a user's total is cut from
+HALF = 10**6  # steps of a mean's grid from the middle to either bound
+BOUNDS = "be a finite number"
+USERS = "users"
+MUST = "be users, sum(column, low, high) or mean(column, low, high)"
+HINT = 'in Python also dps.Sum("minutes", 0, 60) and dps.Mean("rating", 1, 5)'
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The sum over users of what each has of a column in their rows of the item: their own total, cut to [low, high].
+
+    Rows that hold no number give nothing. A row is moved to at most 10^8 units from 0 and read in millionths of a unit;
+    a user's total is rounded to whole units, halves up, and a user who has the item counts with it in any case.
+    """
+
+    column: str
+    low: Number
+    high: Number
+    _: KW_ONLY
+    unit: Number | None = None
+    least: int = field(init=False, repr=False, compare=False)
+    most: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        low, high = _bounds("Sum", self.column, self.low, self.high)
+        if self.unit is None and not low.denominator == high.denominator == 1:
+            hint = "for example a tenth: then it is what noise and rounding are counted in"
+            raise ParameterError("unit", "be given where low or high is no whole number", "nothing", hint)
+        unit = Fraction(1) if self.unit is None else parameters.sensitivity("unit", self.unit)
+        for name, bound in (("low", low), ("high", high)):
+            if (bound / unit).denominator != 1 or abs(bound / unit) > MOST:
+                must = f"be a whole number of units, at most {MOST:,} of them from 0"
+                raise ParameterError(name, must, came(bound), "the unit is 1 where unit does not say another")
+        _settle(self, low=low, high=high, unit=unit, least=int(low / unit), most=int(high / unit))
+
+    @property
+    def name(self) -> str:
+        """What a table calls it."""
+        return f"sum({self.column})"
+
+    @property
+    def noises(self) -> int:
+        """How many noisy numbers it takes."""
+        return 1
+
+    @property
+    def sensitivity(self) -> int:
+        """The most units by which a user who has the item moves the sum."""
+        return max(abs(self.least), abs(self.most))
+
+    @property
+    def step(self) -> Fraction:
+        """The unit."""
+        return Fraction(self.unit)  # type: ignore[arg-type] # __post_init__ has read it
+
+    @property
+    def grid(self) -> Grid:
+        """The places of a row: millionths of a unit."""
+        return Grid(-FARTHEST * self.step, FARTHEST * self.step, self.step / PARTS)
+
+    def __str__(self) -> str:
+        unit = "" if self.step == 1 else f", unit={_written(self.step)}"
+        return f"sum({_quoted(self.column)}, {_written(self.low)}, {_written(self.high)}{unit})"
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean over users, of those with a number in their rows of the item, of each one's own mean of the column.
+
+    Every row is moved to [low, high] and to a point of a grid of two million steps; a user's mean is rounded to it.
+    """
+
+    column: str
+    low: Number
+    high: Number
+
+    def __post_init__(self) -> None:
+        low, high = _bounds("Mean", self.column, self.low, self.high)
+        _settle(self, low=low, high=high)
+
+    @property
+    def name(self) -> str:
+        """What a table calls it."""
+        return f"mean({self.column})"
+
+    @property
+    def noises(self) -> int:
+        """How many noisy numbers it takes: a sum of distances from the middle, and how many users it is of."""
+        return 2
+
+    @property
+    def sensitivity(self) -> int:
+        """The most steps by which a user moves the sum of distances from the middle."""
+        return HALF
+
+    @property
+    def step(self) -> Fraction:
+        """That of the grid."""
+        return (Fraction(self.high) - Fraction(self.low)) / (2 * HALF)
+
+    @property
+    def grid(self) -> Grid:
+        """The places of a row."""
+        return Grid(Fraction(self.low), Fraction(self.high), self.step)
+
+    def __str__(self) -> str:
+        return f"mean({_quoted(self.column)}, {_written(self.low)}, {_written(self.high)})"
+
+
+Measure = Sum | Mean
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measured:
+    """Of one item and one measure: the sum over users, in steps, and how many users it is of. The repr shows nothing.
+
+    Of a `Sum`, steps are its units; of a `Mean`, they are counted from the middle of its bounds.
+    """
+
+    total: int
+    users: int
+
+    @classmethod
+    def of(cls, measure: Measure, above: int, users: int) -> Measured:
+        """From a sum of steps that were counted from the lower bound, as engines add them up."""
+        lowest = measure.least if isinstance(measure, Sum) else -HALF
+        return cls(above + lowest * users, users)
+
+    def __repr__(self) -> str:
+        return "Measured(private)"
+
+
+NOBODY = Measured(0, 0)
+
+
+def noises(measures: Sequence[Measure]) -> int:
+    """How many noisy numbers of each item they take."""
+    return sum(one.noises for one in measures)
+
+
+def measures_of(given: object) -> tuple[tuple[Measure, ...], bool]:
+    """The measures that a caller means, and whether the number of users is one of them."""
+    if isinstance(given, (str, Sum, Mean)):
+        given = [given]
+    listed = [_read(one) for one in parameters.several("measures", given, f"be a list, each to {MUST}")]
+    found = tuple(one for one in listed if one is not None)
+    names = [one.name.casefold() for one in found] + [USERS] * listed.count(None)
+    if not listed or len(set(names)) < len(names):
+        hint = "of two columns whose names differ in letter case alone, ask in two questions"
+        raise ParameterError(
+            "measures", "be one or more, each of another kind or column", "one twice" if listed else "none", hint
+        )
+    return found, None in listed
+
+
+def _read(given: object) -> Measure | None:
+    """A measure, also from its text; None for the number of users."""
+    if isinstance(given, (Sum, Mean)):
+        return given
+    if not isinstance(given, str):
+        raise ParameterError("measures", MUST, came(given), HINT)
+    text = given.strip()
+    if text == USERS:
+        return None
+    kind, _, inside = text.partition("(")
+    parts = inside.removesuffix(")").rsplit(",", 3)
+    unit = None
+    if kind.strip() == "sum" and parts[-1].strip().startswith("unit="):
+        unit = parts.pop().strip().removeprefix("unit=")
+    if kind.strip() not in ("sum", "mean") or not inside.endswith(")") or len(parts) < 3:
+        raise ParameterError("measures", MUST, came(given), HINT)
+    column, low, high = _unquoted(",".join(parts[:-2]).strip()), parts[-2].strip(), parts[-1].strip()
+    return Sum(column, low, high, unit=unit) if kind.strip() == "sum" else Mean(column, low, high)
+
+
+def _quoted(column: str) -> str:
+    """A column as it stands in a text: in quotes where it would not be read as it is."""
+    plain = column == column.strip() and not column.startswith('"')
+    return column if plain else '"' + column.replace('"', '""') + '"'
+
+
+def _unquoted(text: str) -> str:
+    if len(text) > 1 and text.startswith('"') and text.endswith('"'):
+        return text[1:-1].replace('""', '"')
+    return text
+
+
+def _written(number: Number) -> str:
+    """A number exactly: as a decimal where it is one of a few digits."""
+    exact = Fraction(number)
+    plain = repr(float(exact)).removesuffix(".0")
+    return plain if Fraction(plain) == exact else str(exact)
+
+
+def _bounds(kind: str, column: object, low: object, high: object) -> tuple[Fraction, Fraction]:
+    """The bounds, exact."""
+    if not isinstance(column, str) or not column.strip():
+        raise ParameterError("measures", f"name a column of numbers in {kind}", came(column))
+    ends = parameters.rational("low", low, BOUNDS), parameters.rational("high", high, BOUNDS)
+    if not ends[0] < ends[1]:
+        hint = "they must be chosen without looking at the data, for example 0 and 60 for minutes"
+        raise ParameterError("low", "be below high", f"{came(low)} and {came(high)}", hint)
+    Grid.of(ends)  # refuses what floats cannot hold
+    return ends
+
+
+def _settle(frozen: object, **values: object) -> None:
+    for name, value in values.items():
+        object.__setattr__(frozen, name, value)

@@ -1,0 +1,104 @@
+"""Measures of a few items as plain SQL: rows come in as u, i and m0, m1, ..., doubles; integers go out by item.
+
+No name is given twice: in some databases a name of a SELECT is known in all of it.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+
+from dpselect.aggregates.measures import FARTHEST, NOBODY, PARTS, Mean, Measure, Measured, Sum
+from dpselect.engines.sql.port import Dialect, Row
+from dpselect.engines.sql.questions import first_kept, place
+
+
+def columns(measures: Sequence[Measure]) -> str:
+    """The columns of rows that are measured, behind u and i."""
+    return "".join(f", m{at}" for at in range(len(measures)))
+
+
+def plain(label: object) -> object:
+    """A label as a list of items takes it: moments stand there in UTC, without a zone."""
+    if isinstance(label, tuple):
+        return tuple(map(plain, label))
+    aware = isinstance(label, datetime.datetime) and label.tzinfo is not None
+    return label.astimezone(datetime.UTC).replace(tzinfo=None) if aware else label  # type: ignore[attr-defined]
+
+
+def of_users(rows: str, measures: Sequence[Measure], dialect: Dialect) -> str:
+    """What every user has of every item: t, steps above the lower bound, and n, whether they count; by measure.
+
+    Sums are of integers of any size, so nothing hangs on their order, and nothing overflows.
+    """
+    by_user = f"{dialect.by_user} " if dialect.by_user else ""
+    places = ", ".join(f"{_place(at, one, dialect)} AS p{at}" for at, one in enumerate(measures))
+    read = f"(SELECT {by_user}u, i, {places} FROM {rows} AS t)"
+    added = ", ".join(
+        f"coalesce(sum(CAST(p{at} AS {dialect.whole})), 0) AS a{at}, count(p{at}) AS c{at}"
+        for at in range(len(measures))
+    )
+    summed = f"(SELECT u, i, {added} FROM {read} AS x GROUP BY u, i)"
+    cut = ", ".join(f"{_cut(at, one, dialect)} AS q{at}, c{at}" for at, one in enumerate(measures))
+    steps = ", ".join(_steps(at, one, dialect) for at, one in enumerate(measures))
+    return f"(SELECT u, i, {steps} FROM (SELECT u, i, {cut} FROM {summed} AS y) AS z)"
+
+
+def question(
+    given: str, measures: Sequence[Measure], wanted: str, named: str, bound: tuple[int, str] | None, dialect: Dialect
+) -> str:
+    """name, and of each measure the sum of steps and the number of users: of the items for which `wanted` holds.
+
+    Where there is a bound, `given` has all items of a user, of which they keep the first.
+    """
+    numbers = "".join(f", t{at}, n{at}" for at in range(len(measures)))
+    if bound is not None:
+        most, key = bound
+        placed = f"(SELECT u, i{numbers}, {first_kept(key, dialect)} FROM {given} AS a)"
+        given = f"(SELECT i{numbers} FROM {placed} AS b WHERE place <= {most} AND {wanted})"
+    sums = ", ".join(
+        f"CAST(sum(t{at}) AS {dialect.integer}) AS s{at}, CAST(sum(n{at}) AS {dialect.integer}) AS e{at}"
+        for at in range(len(measures))
+    )
+    found = ", ".join(f"s{at}, e{at}" for at in range(len(measures)))
+    return f"SELECT {named} AS name, {found} FROM (SELECT i, {sums} FROM {given} AS k GROUP BY i) AS o"
+
+
+def measured(
+    found: Sequence[Row], measures: Sequence[Measure], labels: Sequence[object], label: Callable[[object], object]
+) -> list[list[Measured]]:
+    """The measures of each item, from rows of names and numbers."""
+    of = {_apart(label(row[0])): list(map(int, row[1:])) for row in found}
+    nothing = [0, 0] * len(measures)
+    rows = [of.get(_apart(one), nothing) for one in labels]
+    return [[_one(measure, *row[2 * at : 2 * at + 2]) for at, measure in enumerate(measures)] for row in rows]
+
+
+def _one(measure: Measure, above: int, users: int) -> Measured:
+    return Measured.of(measure, above, users) if users else NOBODY
+
+
+def _apart(label: object) -> object:
+    """What no other label has: Python takes 1 and True for equal."""
+    return tuple(map(_apart, label)) if isinstance(label, tuple) else (type(label), label)
+
+
+def _place(at: int, measure: Measure, dialect: Dialect) -> str:
+    """The place of a row's value, of a sum counted from 0; NULL where it is no number."""
+    zero = f" - {FARTHEST * PARTS}" if isinstance(measure, Sum) else ""
+    return f"CASE WHEN m{at} IS NOT NULL THEN {place(measure.grid, dialect, f'm{at}')}{zero} END"
+
+
+def _cut(at: int, measure: Measure, dialect: Dialect) -> str:
+    """A user's total within its bounds, in parts above the lower one; of a mean the steps of all rows."""
+    if isinstance(measure, Mean):
+        return f"CAST(2 * a{at} + c{at} AS {dialect.integer})"  # it would take 10^12 rows to be too large
+    low, high = measure.least * PARTS, measure.most * PARTS
+    return f"CAST(least(greatest(a{at}, {low}), {high}) AS {dialect.integer}) - ({low}) + {PARTS // 2}"
+
+
+def _steps(at: int, measure: Measure, dialect: Dialect) -> str:
+    if isinstance(measure, Mean):
+        mean = dialect.divided.format(f"q{at}", f"greatest(2 * c{at}, 1)")
+        return f"{mean} AS t{at}, CASE WHEN c{at} > 0 THEN 1 ELSE 0 END AS n{at}"
+    return f"{dialect.divided.format(f'q{at}', str(PARTS))} AS t{at}, 1 AS n{at}"

@@ -1,0 +1,70 @@
+"""Quantiles in every group of a list at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dpselect import parameters
+from dpselect.accounting.calibration import plan_of, price
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError, came
+from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.quantile import Quantile, shares
+from dpselect.parameters import Number
+from dpselect.privacy import Neighbors, Privacy
+
+MOST_GROUPS = 10**4  # that one user counts in
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantileByGroup:
+    """One or several quantiles of each group of a list, each user counting in at most `max_groups_per_user` groups.
+
+    Every group runs Quantile by itself, with fresh randomness, also one without users: which groups there are must not
+    hang on the data.
+
+    Guarantee: (epsilon, delta)-DP for the answers of all groups together, however many there are: the price is that of
+        `max_groups_per_user` groups, one epsilon_per_pick-bounded-range step for each quantile in each of them.
+    Neighbors: add-remove.
+    Sensitivity: one user has one value in each of at most `max_groups_per_user` groups, and moves miss(x) by at most
+        max(q, 1 - q) there. The data must have been bounded so, for every user by a rule that looks at that user's own
+        rows only.
+    Exactness: the law is exact: the product of the laws of Quantile.
+    Cost: that of Quantile for each group.
+    Source: ours, on Smith 2011; proof on its page, docs/mechanisms/by-group.md.
+    Example:
+        >>> ages = QuantileByGroup(bounds=(0, 120), step=1, max_groups_per_user=1, epsilon=9)
+        >>> ages({"DE": [30] * 40 + [40] * 60, "FR": [20] * 80})
+        {'DE': [40], 'FR': [20]}
+    """
+
+    q: Number | Sequence[Number] = Fraction(1, 2)
+    bounds: tuple[Number, Number]
+    step: Number | None = None
+    max_groups_per_user: int
+    epsilon: Number | None = None
+    delta: Number = 0
+    epsilon_per_pick: Number | None = None
+    each: Quantile = field(init=False, repr=False)
+    privacy: Privacy = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        q = shares(self.q)
+        groups = parameters.whole("max_groups_per_user", self.max_groups_per_user, least=1, most=MOST_GROUPS)
+        delta, related = parameters.probability("delta", self.delta, zero=True), Neighbors.ADD_REMOVE
+        plan = plan_of(groups * len(q))
+        privacy, pick = price(plan, self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
+        each = Quantile(q=q, bounds=self.bounds, step=self.step, epsilon_per_pick=pick)
+        settle(self, q=q, bounds=each.bounds, step=each.step, max_groups_per_user=groups, delta=delta)
+        settle(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, each=each, privacy=privacy)
+
+    def __call__(
+        self, values: Mapping[object, object], *, draws: Draws | None = None
+    ) -> dict[object, list[int | float]]:
+        """Of {group: one value of each user in it} the quantiles of every group, in the order of q."""
+        if not isinstance(values, Mapping):
+            raise ParameterError("values", "be a mapping of groups to arrays of values", came(values))
+        source = secure(draws)
+        return {group: self.each(of, draws=source) for group, of in values.items()}

@@ -1,0 +1,113 @@
+"""The same question in every group of a list: the price of the groups that one user counts in, and how it is told.
+
+Where nobody lists the groups, part of the price finds them first, and what was found is the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from dpselect import parameters
+from dpselect.domain import Domain
+from dpselect.draws import Draws
+from dpselect.engines.port import Engine
+from dpselect.mechanisms.choose.by_group import ChoiceByGroup
+from dpselect.mechanisms.quantile_by_group import QuantileByGroup
+from dpselect.parameters import Progress
+from dpselect.privacy import Privacy, PureDP, Steps
+from dpselect.queries.group_finder import SHARE, GroupFinder
+from dpselect.queries.of_groups import counts_in, groups_each
+from dpselect.release.accuracy import Accuracy
+from dpselect.release.groups import Group, Groups
+from dpselect.release.release import Ended, Item, Kind, Release, Statement
+
+ByGroup = TypeVar("ByGroup", QuantileByGroup, ChoiceByGroup)
+Which = Callable[[Draws, Progress | None], Any]
+"""The groups that are asked for, found now where nobody lists them; None where none were found."""
+LISTED = (
+    "The groups are listed: each is answered, with or without users; of a group with few of them an answer says little."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InGroups:
+    """By which columns, of which groups, what finds them where they are not listed, and the price of all of it."""
+
+    by: tuple[str, ...]
+    listed: Domain | None
+    most: int
+    delta: Fraction
+    finder: GroupFinder | None
+    privacy: Privacy
+
+    def which(self, engine: Engine) -> Which:
+        """How to come by the groups; listed ones that do not fit are refused now."""
+        finder, listed = self.finder, self.listed
+        if finder is not None:
+            return lambda draws, progress: finder.found(engine, draws, progress)
+        assert listed is not None
+        engine.check_groups(listed)
+        return lambda _draws, _progress: listed
+
+    def released(
+        self,
+        names: Sequence[object],
+        answers: Sequence[Sequence[object]],
+        *,
+        statement: Statement,
+        accuracy: Accuracy,
+        secure: bool,
+        kind: Kind = Kind.RANKING,
+    ) -> Release:
+        """The answers of all groups, in the order of groups."""
+        groups = [name if isinstance(name, tuple) else (name,) for name in names]
+        items = tuple(
+            Item(value, rank, None, group=group)
+            for group, answer in zip(groups, answers, strict=True)
+            for rank, value in enumerate(answer, 1)
+        )
+        good = replace(accuracy, sentences=tuple(f"In a group: {said}" for said in accuracy.sentences))
+        return Release(
+            items=items,
+            kind=kind,
+            privacy=statement,
+            secure=secure,
+            accuracy=good if self.finder is None else self.finder.accuracy + good,
+            groups=Groups(self.by, tuple(Group(group, Ended.FULL) for group in groups)),
+        )
+
+    def statement(self, mechanism: str, used: Mapping[str, object], sentences: Sequence[str]) -> Statement:
+        """What is promised, in numbers and in sentences: first of groups, then what is said of one."""
+        found = {"groups_listed": True} if self.finder is None else self.finder.parameters
+        how = LISTED if self.finder is None else self.finder.sentence
+        said = (how, counts_in(self.most), *sentences)
+        return Statement.of(self.privacy, mechanism, {**used, "max_groups_per_user": self.most, **found}, said)
+
+
+def in_groups(query: Any, make: Callable[..., ByGroup]) -> tuple[InGroups, ByGroup]:
+    """A query's price in groups, and the mechanism. `make` takes max_groups_per_user, epsilon and delta.
+
+    Finding and asking add up; delta that composing the picks does not need is left to the finding.
+    """
+    most, listed = groups_each(query), query.groups
+    finder: GroupFinder | None = None
+    epsilon = parameters.epsilon("epsilon", query.epsilon)
+    delta = parameters.delta_or_default(query.delta, needed=listed is None)
+    if listed is not None:
+        mechanism = make(max_groups_per_user=most, epsilon=epsilon, delta=delta)
+        privacy = mechanism.privacy
+    else:
+        mechanism = make(max_groups_per_user=most, epsilon=epsilon * (1 - SHARE), delta=delta / 2)
+        finder = GroupFinder.of(epsilon * SHARE, delta - mechanism.privacy.delta, most)
+        privacy = _with(finder, mechanism.privacy, epsilon, delta)
+    table = InGroups(by=tuple(query.by), listed=listed, most=most, delta=delta, finder=finder, privacy=privacy)
+    return table, mechanism
+
+
+def _with(finder: GroupFinder, asked: Privacy, epsilon: Fraction, delta: Fraction) -> Privacy:
+    """The union is one step that is pure but for a failure of its delta."""
+    steps = (Steps(PureDP(finder.epsilon), 1), *asked.steps)
+    return replace(asked, epsilon=epsilon, delta=delta, steps=steps, failure=finder.delta)

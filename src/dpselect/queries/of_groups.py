@@ -1,0 +1,69 @@
+"""What every verb by group says of groups: by which columns, which of them, and in how many one user counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpselect import parameters
+from dpselect.domain import Column, Domain, Listed, Size, Span, domain_of, most_items
+from dpselect.errors import ParameterError, came, naming
+from dpselect.keys import key_of, names
+from dpselect.mechanisms.port import settle
+
+FIELDS = ("by", "groups", "max_groups_per_user")
+MOST_LISTED = 10**6
+
+
+def settle_groups(query: Any) -> None:
+    """The fields of a query that are about groups, checked and parsed; nothing but `by` makes sense by itself."""
+    if query.by is None:
+        for name in FIELDS[1:]:
+            if getattr(query, name) is not None:
+                raise ParameterError("by", f"be given where {name} is", "nothing")
+        return
+    if getattr(query, "within", None) is not None:
+        raise ParameterError("within", "be left out where by is given", "both")
+    if getattr(query, "epsilon_per_pick", None) is not None:
+        raise _refused_picks(query.by)
+    most = 1 if query.max_groups_per_user is None else query.max_groups_per_user
+    settle(query, by=names(key_of("by", query.by)))
+    settle(query, max_groups_per_user=parameters.whole("max_groups_per_user", most, least=1))
+    if query.groups is not None:
+        settle(query, groups=groups_of(query.groups))
+
+
+def refuse_picks(by: object, paying: object) -> None:
+    """Refuse groups where a budget of picks pays a pick for a question that names no price."""
+    from dpselect.ledger.pick_budget import PickBudget
+
+    if isinstance(paying, PickBudget):
+        raise _refused_picks(by)
+
+
+def _refused_picks(by: object) -> ParameterError:
+    hint = "Budget(epsilon=..., delta=...) pays for groups"
+    return ParameterError("by", "be left out where a PickBudget pays", came(by), hint)
+
+
+def groups_of(given: object) -> Listed | Column:
+    """The groups that a caller lists."""
+    with naming("groups"):
+        found = domain_of(list(given) if isinstance(given, range) and len(given) <= MOST_LISTED else given)
+    if isinstance(found, (Span, Size)):
+        raise ParameterError("groups", "list the groups, or be a Column of a public source", came(given))
+    return found
+
+
+def groups_each(query: Any) -> int:
+    """In how many groups one user counts at most: no more than are listed."""
+    listed: Domain | None = query.groups
+    known = None if listed is None else most_items(listed)
+    asked: int = query.max_groups_per_user
+    return asked if known is None else min(asked, known)
+
+
+def counts_in(groups: int) -> str:
+    """In how many groups a user counts."""
+    if groups == 1:
+        return "Each user counts in one group: of several, in one that is chosen at random."
+    return f"Each user counts in at most {groups:,} groups: of more, in {groups:,} that are chosen at random."

@@ -1,0 +1,62 @@
+"""Measures of a top k: what of them can be refused before any data are touched, and the second question for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from dpselect.aggregates.measures import Measure, measures_of
+from dpselect.domain import Domain
+from dpselect.draws import Draws
+from dpselect.engines.port import Engine
+from dpselect.errors import ParameterError, came
+from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
+from dpselect.parameters import Progress
+from dpselect.queries.query import Ready
+from dpselect.release.accuracy import BETA
+from dpselect.release.measured import PRICE, accuracy_of, told
+from dpselect.release.release import Release
+
+UNFIT = {
+    "within": ("it says how near items and counts are, not measures", "give epsilon"),
+    "by": ("only the items of one list are measured", "ask for the groups with where= one after another"),
+    "by_weight": ("the number of users is no score there", "ask for the measures in a question by users"),
+}
+
+
+def checked(given: object, others: Mapping[str, object]) -> tuple[tuple[Measure, ...], bool]:
+    """The measures, and whether the number of users is one; what does not go with them is refused."""
+    found, users = measures_of(given)
+    for name, (why, hint) in UNFIT.items():
+        if others[name] is not None:
+            raise ParameterError(name, f"be left out where measures is given: {why}", came(others[name]), hint)
+    return found, users
+
+
+def measured(
+    ready: Ready, measures: tuple[Measure, ...], engine: Engine, domain: Domain | None, most: int | None
+) -> Ready:
+    """The answer with measures of its items, for which their rows are read once more.
+
+    `most` is how many items one user counts for. Which items are measured, and at what price, is said by the release.
+    """
+
+    def answer(draws: Draws, progress: Progress | None) -> Release:
+        release = ready(draws, progress)
+        each: Any = release.privacy.parameters[PRICE]
+        if not release.items:
+            return release
+        noisy = NoisyMeasures(
+            measures=measures, k=len(release.items), epsilon_per_noise=Fraction(each), max_items_per_user=most
+        )
+        found = engine.measured(release.labels, domain, bounded=most is not None, progress=progress)
+        items = tuple(
+            replace(item, measures=tuple(told(*one) for one in zip(measures, row, strict=True)))
+            for item, row in zip(release.items, noisy(found, BETA, draws=draws), strict=True)
+        )
+        widths = [noisy.width(one, BETA) for one in measures]
+        return replace(release, items=items, accuracy=release.accuracy + accuracy_of(measures, widths, most))
+
+    return answer

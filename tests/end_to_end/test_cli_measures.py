@@ -1,0 +1,81 @@
+"""`dpselect top --measure`: sums and means of the items that come back, from the shell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.conftest import Command
+
+USERS = 300
+
+
+@pytest.fixture
+def plays(tmp_path: Path) -> Path:
+    """Every user plays one song for 20.5 minutes, in two rows, and another for 2; one of them for 10^6."""
+    rows = [row for u in range(USERS) for row in (f"u{u},long,20.3,4", f"u{u},long,0.2,", f"u{u},short,2,n/a")]
+    path = tmp_path / "plays.csv"
+    path.write_text("\n".join(['user,song,minutes,"stars, (of 5)"', *rows, "u0,short,1e6,2"]) + "\n", "utf-8")
+    return path
+
+
+def asked(plays: Path, *more: object) -> list[object]:
+    question = ["top", plays, "--user", "user", "--item", "song", "-k", 2, "--epsilon", 400, "--delta", "1e-6"]
+    return [*question, *more]
+
+
+MEASURES = [
+    "--measure",
+    "users",
+    "--measure",
+    "sum(minutes, 0, 30, unit=0.5)",
+    "--measure",
+    "mean(stars, (of 5), 1, 5)",
+]
+
+
+def test_measures_as_json(plays: Path, dpselect: Command) -> None:
+    found = dpselect(*asked(plays, *MEASURES, "--format", "json"))
+    assert (found.status, found.err) == (0, "")
+    release = json.loads(found.out)
+    items = {item["item"]: item for item in release["items"]}
+    assert set(items) == {"long", "short"}
+    assert set(items["long"]) == {"item", "rank", "count", "low", "high", "measures"}
+    width = release["accuracy"]["width_of_measures"][0]
+    for name, true in (("long", 20.5 * USERS), ("short", 2 * USERS + 28)):
+        total = items[name]["measures"]["sum(minutes)"]
+        assert total["high"] == total["value"] + width
+        assert abs(total["value"] - true) < 10 * width  # noise of ten widths is rarer than 1e-11
+    assert abs(items["long"]["measures"]["mean(stars, (of 5))"]["value"] - 4) < 0.5
+    assert release["privacy"]["parameters"]["measures"][1] == "mean(stars, (of 5), 1, 5)"
+
+
+def test_csv_has_a_column_for_each_number(plays: Path, dpselect: Command) -> None:
+    lines = dpselect(*asked(plays, *MEASURES[2:4], "--format", "csv")).out.splitlines()
+    assert lines[0] == "rank,item,sum(minutes),sum(minutes) low,sum(minutes) high"
+
+
+def test_a_release_is_checked(plays: Path, dpselect: Command, tmp_path: Path) -> None:
+    out = tmp_path / "found.json"
+    assert dpselect(*asked(plays, *MEASURES, "-o", out)).status == 0
+    ended = dpselect("check", out)
+    assert ended.status == 0
+    assert "follows from what the release says" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--measure", "minutes"], "measures must be users, sum(column, low, high) or mean(column, low, high)"),
+        (["--measure", "sum(minutes, 0, 2.5)"], "unit must be given where low or high is no whole number"),
+        (["--measure", "mean(minuts, 0, 5)"], "measures must be a column of the source, got 'minuts'"),
+        (["--measure", "users", "--split", " ", "--measure", "mean(minutes, 0, 5)"], "split must be left out"),
+        (["--measure", "mean(minutes, 0, 5)", "--by", "stars"], "by must be left out where measures is given"),
+    ],
+)
+def test_refusals(plays: Path, dpselect: Command, more: list[object], message: str) -> None:
+    ended = dpselect(*asked(plays, *more))
+    assert ended.status == 2
+    assert message in ended.err.replace("--measures", "measures").replace("--by", "by").replace("--split", "split")

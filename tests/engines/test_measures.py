@@ -1,0 +1,239 @@
+"""Measures of items that came back: every engine adds up the same integers, and finds the items by their labels."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import dpselect as dps
+from dpselect.aggregates.measures import Mean, Sum
+from dpselect.domain import UNSEEN, Listed, Size, Span
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.port import Engine
+from dpselect.errors import DataError, ParameterError
+from dpselect.periods import periods_of
+from tests.engines import typed_rows
+from tests.engines.every_engine import Held
+from tests.engines.measured_rows import ALL, Row, judged, told
+from tests.engines.test_conformance import pairs
+from tests.engines.test_totals import ROWS, SHAPES, TABLES
+from tests.engines.weighed_rows import table
+
+Hold = Callable[[pa.Table], Held]
+KEY = bytes(range(16))
+ONE = [Sum("w", 0, 1)]  # of w = 1 everywhere: as many as there are users
+ITEMS = ["x", "zero", "tie b", "nobody's", "", "once"]
+
+
+def users_of(engine: Engine, items: Sequence[object]) -> list[int]:
+    return [row[0].users for row in engine.measured(items)]
+
+
+# ---- on every engine --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_sums_and_means(hold: Hold, name: str) -> None:
+    with hold(TABLES[name]).engine(measures=ALL) as engine:
+        assert told(engine.measured(ITEMS)) == judged(ALL, ROWS[name], ITEMS)
+
+
+@pytest.mark.parametrize("item", typed_rows.VALUES)
+def test_items_of_every_type_are_found_by_their_labels(hold: Hold, item: str) -> None:
+    """Each item that comes back has as many users as were counted: whatever its type, no label is lost on the way."""
+    rows = typed_rows.AWKWARD.append_column("w", pa.array([1.0] * len(typed_rows.AWKWARD)))
+    with hold(rows).engine(item=item, measures=ONE) as engine:
+        counted = pairs(engine.top(1000))
+        assert len(counted) > 1
+        assert users_of(engine, [label for label, _ in counted]) == [users for _, users in counted]
+
+
+def test_items_of_several_columns(hold: Hold) -> None:
+    rows = typed_rows.AWKWARD.append_column("w", pa.array([1.0] * len(typed_rows.AWKWARD)))
+    for item in (
+        ("text", "whole"),
+        ("flag", "day", "price"),
+        ("real", "raw"),
+        ("zoned", "written"),
+        ("moment", "long"),
+    ):
+        with hold(rows).engine(item=item, measures=ONE) as engine:
+            counted = pairs(engine.top(1000))
+            assert users_of(engine, [label for label, _ in counted]) == [users for _, users in counted]
+
+
+NUMBERED: list[Row] = [(f"u{n % 7}", str(n % 4), n / 3) for n in range(40)] + [("u1", "01", 1.0), ("u2", "x", 1.0)]
+NUMBERS = table(NUMBERED, pa.float64())
+
+
+def test_domains_and_items_that_were_never_seen(hold: Hold) -> None:
+    with hold(NUMBERS).engine(measures=ALL) as engine:
+        for domain, items in ((Span(1, 9), ["1", "3", "8"]), (Listed(("3", "x", "y")), ["y", "x", "3"])):
+            engine.check(domain)
+            assert told(engine.measured(items, domain)) == judged(ALL, NUMBERED, items)
+        assert told(engine.measured(["1", UNSEEN], Size(50))) == [*judged(ALL, NUMBERED, ["1"]), [(0, 0)] * len(ALL)]
+        assert told(engine.measured([UNSEEN], Size(50))) == [[(0, 0)] * len(ALL)]
+
+
+def test_a_bound_keeps_the_items_that_were_counted(hold: Hold) -> None:
+    draw = random.Random(3)
+    rows = [(f"u{draw.randrange(30)}", f"i{draw.randrange(9)}", 1.0) for _ in range(300)]
+    held = hold(table(rows, pa.float64()))
+    some = Listed(("i1", "i4", "i5", "i8"))
+    with held.engine(measures=ONE, max_items_per_user=2) as engine:
+        counted = pairs(engine.top(1000))
+        assert users_of(engine, [label for label, _ in counted]) == [users for _, users in counted]
+        engine.check(some)
+        inside = dict(pairs(engine.grouped(some)))
+        assert [row[0].users for row in engine.measured(some.items, some)] == [inside[item] for item in some.items]
+        every = [f"i{n}" for n in range(9)]
+        assert told(engine.measured(every, bounded=False)) == judged(ONE, rows, every)
+
+
+def test_a_filter_left_out_items_and_a_user_in_several_periods(hold: Hold) -> None:
+    days = [datetime.date(2026, month, day) for month, day in ((1, 5), (2, 5), (2, 6), (3, 1))]
+    rows = pa.table({"user": ["u"] * 4, "item": ["x", "x", "x", "y"], "w": [50.0, 50.0, 50.0, 50.0], "at": days})
+    held, measures = hold(rows), [Sum("w", 0, 60), Mean("w", 0, 100)]
+    for during, expected in (("2026-02", (60, 1)), ("2026-01..2026-02", (110, 2)), (["2026-01", "2026-03"], (50, 1))):
+        with held.engine(measures=measures, periods=periods_of("at", "month", during, "UTC")) as engine:
+            assert told(engine.measured(["x"])) == [[expected, (0, expected[1])]]
+    with held.engine(measures=measures, where="w < 50") as engine:
+        assert told(engine.measured(["x"])) == [[(0, 0), (0, 0)]]
+    with held.engine(measures=measures, max_items_per_user=1) as engine:
+        engine.leave_out(Listed(("x",)))
+        assert told(engine.measured(["x", "y"])) == [[(0, 0), (0, 0)], [(50, 1), (0, 1)]]
+
+
+def test_columns_that_hold_no_numbers_are_refused(hold: Hold) -> None:
+    for column in ("user", "item"):
+        with pytest.raises(DataError, match="holds no numbers"):
+            hold(TABLES["double"]).engine(measures=[Mean(column, 0, 1)])
+    with pytest.raises(ParameterError, match="measures must be a column of the source, got 'ww'"):
+        hold(TABLES["double"]).engine(measures=[Mean("ww", 0, 1)])
+
+
+# ---- what one user can do ---------------------------------------------------------------------------------
+
+
+def test_one_user_moves_few_items_and_by_no_more_than_the_bounds():
+    draw, measures = random.Random(5), [Sum("w", -2, "3.5", unit="0.5"), Mean("w", 0, 1)]
+    values = [0.2, 0.5, 1, 4, -1, -9, None, float("nan"), float("inf")]
+    rows = [(f"u{draw.randrange(9)}", f"i{draw.randrange(6)}", draw.choice(values)) for _ in range(120)]
+    items = [f"i{n}" for n in range(6)]
+
+    def found(users: set[str]) -> list[list[tuple[int, int]]]:
+        some = [row for row in rows if row[0] in users]
+        with DuckDBEngine(
+            table(some, pa.float64()), user="user", item="item", measures=measures, max_items_per_user=3, key=KEY
+        ) as engine:
+            return told(engine.measured(items))
+
+    everybody = {row[0] for row in rows}
+    whole, reached = found(everybody), 0
+    for one in everybody:
+        moved = 0
+        for before, after in zip(found(everybody - {one}), whole, strict=True):
+            moved += before != after
+            for (total, users), (other, more), measure in zip(before, after, measures, strict=True):
+                assert abs(other - total) <= measure.sensitivity
+                assert users <= more <= users + 1
+                reached = max(reached, abs(other - total) if measure is measures[0] else 0)
+        assert moved <= 3
+    assert reached == measures[0].sensitivity == 7
+
+
+# ---- files, frames and objects ----------------------------------------------------------------------------
+
+
+ODD = [
+    1,
+    True,
+    1.0,
+    "1",
+    2**70,
+    Decimal("1.10"),
+    b"\x01",
+    datetime.date(2024, 1, 1),
+    0.5,
+    "",
+    "\x01",
+    "\x00",
+    "\uec011",
+]
+
+
+def test_values_without_a_declared_type() -> None:
+    """Items are found by their labels, and numbers among other values are read by themselves."""
+    users = [f"u{n}" for n, _ in enumerate(ODD * 4)]
+    with DuckDBEngine(
+        {"user": users, "item": [one for one in ODD for _ in range(4)], "w": [1] * len(users)},
+        user="user", item="item", measures=ONE, key=KEY,
+    ) as engine:  # fmt: skip
+        counted = pairs(engine.top(99))
+        assert len(counted) >= len(ODD) - 2
+        assert users_of(engine, [label for label, _ in counted]) == [users for _, users in counted]
+    values = [None, "5", 5, 2.5, True, Decimal("1.5"), 10**400, -(10**400), float("nan"), "x", b"1", -7]
+    rows = [(f"u{n}", "x", value) for n, value in enumerate(values)]
+    columns = dict(zip(("user", "item", "w"), map(list, zip(*rows, strict=True)), strict=True))
+    with DuckDBEngine(columns, user="user", item="item", measures=ALL, key=KEY) as engine:
+        assert told(engine.measured(["x"])) == judged(ALL, rows, ["x"])
+
+
+TYPES = {
+    "DECIMAL(38, 10)": ["1234567890123456789012345678.0000000001", "0.0000000001", "-1.5"],
+    "UHUGEINT": [str(2**128 - 1), str(2**127), "0"],
+    "HUGEINT": [str(-(2**127) + 1), str(2**127 - 1), "7"],
+    "BIGNUM": [str(10**60), "-1", "0"],
+    "UUID": ["6f9619ff-8b86-d011-b42d-00cf4fc964ff", "00000000-0000-0000-0000-000000000000"],
+    "BIT": ["0101", "1", "10"],
+    "TIMESTAMP_NS": ["2024-01-01 00:00:00.123456789", "1999-12-31 23:59:59", "2024-01-01 00:00:00"],
+    "TIMESTAMP_S": ["0001-01-01 00:00:00", "9999-12-31 23:59:59"],
+    "TIMESTAMP_MS": ["2024-01-01 00:00:00.123", "2024-01-01 00:00:00"],
+    "TIMESTAMPTZ": ["2024-01-01 00:00:00+14", "9999-12-31 23:59:59.999999+00", "2024-01-01 00:00:00+00"],
+    "TIME": ["00:00:00", "23:59:59.999999"],
+    "ENUM('b', 'a', '')": ["b", "a", ""],
+    "JSON": ['{"a": 1}', "1", '"1"'],
+    "FLOAT": ["0.1", "-0.0", "inf", "16777216"],
+    "BLOB": ["abc", "", "\\x00\\xFF"],
+}
+
+
+@pytest.mark.parametrize("sql_type", TYPES)
+def test_items_of_every_type_of_duckdb(sql_type: str, tmp_path: Path) -> None:
+    connection = duckdb.connect(tmp_path / "t.duckdb")
+    connection.execute(f'CREATE TABLE t ("user" INTEGER, item {sql_type}, w INTEGER)')
+    for place, text in enumerate(TYPES[sql_type]):
+        for user in range(place + 1):
+            connection.execute(f"INSERT INTO t SELECT ?, CAST(? AS {sql_type}), 1", [user, text])
+    connection.close()
+    with DuckDBEngine(tmp_path / "t.duckdb", table="t", user="user", item="item", measures=ONE, key=KEY) as engine:
+        counted = pairs(engine.top(99))
+        assert len(counted) == len(TYPES[sql_type])
+        assert users_of(engine, [label for label, _ in counted]) == [users for _, users in counted]
+
+
+def test_numbers_in_text_files_count_as_written(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    written = ["5", " 2.5 ", "x", "", "1e400", "-3", "NaN", "0x10"]
+    path.write_text("user,item,w\n" + "".join(f"u{n},x,{text}\n" for n, text in enumerate(written)))
+    rows = [(f"u{n}", "x", text) for n, text in enumerate(written)]
+    data = dps.Dataset(path, user="user", item="item")
+    with data.engine(measures=ALL) as engine:
+        assert told(engine.measured(["x"])) == judged(ALL, rows, ["x"])
+
+
+def test_the_order_of_rows_changes_nothing() -> None:
+    measures, rows = [Sum("w", -9, 9), Mean("w", 0, 1)], [(f"u{n % 3}", "x", n * 0.1 - 1) for n in range(60)]
+    found = []
+    for seed in range(3):
+        random.Random(seed).shuffle(rows)
+        with DuckDBEngine(table(rows, pa.float64()), user="user", item="item", measures=measures, key=KEY) as engine:
+            found.append(told(engine.measured(["x"])))
+    assert found == [judged(measures, rows, ["x"])] * 3

@@ -1,0 +1,198 @@
+"""A top k with measures, from the question to the release: what is said, in every form, what is refused, who pays."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+import dpselect as dps
+from dpselect.aggregates.measures import Mean, Sum, measures_of
+from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
+from dpselect.queries.top_k import TopKQuery
+from dpselect.testing import SeededDraws
+from tests.ledger.amounts import grant
+
+USERS = 900
+ROWS = {
+    "user": [u for u in range(USERS) for _ in range(3)],
+    "item": [f"i{n}" for u in range(USERS) for n in (u % 2, 2, 2)],
+    "minutes": [m for u in range(USERS) for m in (40.25, 10.0, 900.0 if u < 9 else 0.25)],
+    "stars": [s for u in range(USERS) for s in (4 if u % 3 else None, 1, 2)],
+}
+DATA = dps.Dataset(ROWS, user="user", item="item")
+SURE = {"epsilon": 500, "delta": "1e-6"}
+ALL = ["users", Sum("minutes", 0, 30), "mean(stars, 1, 5)"]
+DOMAIN = ["i0", "i1", "i2", "i3"]
+HOW = {
+    "limited domain": {},
+    "limited domain, bound": {"most": 1},
+    "peeling": {"domain": DOMAIN, "k": 4},
+    "a set": {"domain": DOMAIN, "ranked": False, "method": "canonical-set"},
+    "a sequence": {"domain": DOMAIN, "method": "joint-sequence"},
+    "a size": {"domain": 50},
+    "discover": {"method": "discover"},
+    "noise": {"method": "limited-domain-gaussian", "most": 2},
+}
+TRUE = {  # of users, of minutes cut to 30, and the mean of stars
+    "i0": (450, 13500, 4),
+    "i1": (450, 13500, 4),
+    "i2": (900, 891 * 10 + 9 * 30, 1.5),
+    "i3": (0, 0, None),
+}
+
+
+@pytest.mark.parametrize("name", HOW)
+def test_measures_of_every_method(name: str) -> None:
+    """At a large epsilon noise is small: the intervals hold the true numbers, and no others."""
+    how = dict(HOW[name])
+    data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=how.pop("most", None))
+    found = data.top_k(**{"k": 3, **how, **SURE}, measures=ALL, draws=SeededDraws(3))
+    assert {"i0", "i1", "i2"} <= set(found.labels)
+    assert found.counted
+    for item in found:
+        total, mean = item.measures
+        assert (total.name, mean.name) == ("sum(minutes)", "mean(stars)")
+        assert type(total.value) is int
+        users, minutes, stars = TRUE[item.item]
+        if data.max_items_per_user != 1:  # else about half of the users count
+            assert abs(item.count - users) < 40
+            assert abs(total.value - minutes) < 600
+            assert stars is None or mean.low - 0.2 <= stars <= mean.high + 0.2
+        assert mean.low <= mean.value <= mean.high
+        assert 1 <= mean.low <= mean.high <= 5
+    if data.max_items_per_user == 1:
+        assert abs(sum(item.count for item in found) - USERS) < 40
+
+
+def test_the_forms_of_a_release() -> None:
+    found = DATA.top_k(3, **SURE, measures=ALL)
+    heads = [f"{name}{end}" for name in ("sum(minutes)", "mean(stars)") for end in ("", " low", " high")]
+    columns = found.to_columns()
+    assert list(columns) == ["rank", "item", "count", "low", "high", *heads]
+    assert columns["sum(minutes) high"] == [item.measures[0].high for item in found]
+    assert found.to_csv().splitlines()[0].split(",") == list(columns)
+    row = json.loads(found.to_json())["items"][0]["measures"]
+    assert row["mean(stars)"] == {which: getattr(found[0].measures[1], which) for which in ("value", "low", "high")}
+    assert dps.Release.from_json(found.to_json()) == found
+    assert "<th>mean(stars)</th>" in found._repr_html_()
+    said = " ".join(found.text.split())
+    assert "of every one the total of minutes in their rows of it, rounded to units of 1 and moved to 0 to 30" in said
+    assert "over the users of an item who have a number there" in said
+    width = found.accuracy.numbers["width_of_measures"][0]
+    assert found[0].measures[0].high - found[0].measures[0].value == width
+    assert found.privacy.parameters["measures"] == ("sum(minutes, 0, 30)", "mean(stars, 1, 5)")
+    none = DATA.top_k(2, epsilon="1e-3", delta="1e-9", measures=ALL)
+    assert len(none) == 0
+    assert list(none.to_columns())[-1] == "mean(stars) high"
+
+
+def test_a_release_of_other_measures_than_it_speaks_of_is_none() -> None:
+    found = DATA.top_k(1, **SURE, measures=ALL).to_dict()
+    for change in ({}, {"sum(minutes)": found["items"][0]["measures"]["sum(minutes)"]}, {"x": 1}, 5):
+        other = json.loads(json.dumps(found))
+        other["items"][0]["measures"] = change
+        with pytest.raises(dps.ParameterError, match="text must be the JSON of a release"):
+            dps.Release.from_json(json.dumps(other))
+
+
+def test_columns_of_items_that_are_called_like_measures() -> None:
+    rows = {"user": ROWS["user"], "sum(w)": ROWS["item"], "Mean(W) LOW": ROWS["item"], "w": ROWS["minutes"]}
+    found = dps.Dataset(rows, user="user", item=["sum(w)", "Mean(W) LOW"]).top_k(
+        2, **SURE, measures=["sum(w, 0, 9)", "mean(w, 0, 9)"]
+    )
+    assert list(found.to_columns())[1:4] == ["item_sum(w)", "item_Mean(W) LOW", "sum(w)"]
+    assert found.labels[0] == ("i2", "i2")
+
+
+def test_names_of_columns_hold_anything() -> None:
+    for column in ("a, b", "f(x)", " x", 'x"', '"q"', "sum(a, 1, 2)", ")", "unit=3", "é", "a,1"):
+        for one in (Sum(column, "-1/3", 2, unit="1/3"), Sum(column, 0, 60), Mean(column, "0.1", 1e9)):
+            assert measures_of(str(one)) == ((one,), False)
+    rows = {"user": ROWS["user"], "item": ROWS["item"], "m\x1b[2J, (h)": ROWS["minutes"]}
+    found = dps.Dataset(rows, user="user", item="item").top_k(2, **SURE, measures="mean(m\x1b[2J, (h), 0, 60)")
+    assert "\x1b" not in str(found)
+    assert "\x1b" not in found._repr_html_()
+
+
+def test_every_noisy_number_has_the_price_of_a_count() -> None:
+    """A sum is one number and a mean two: four of each item with its users; a user moves those of at most two items."""
+    for bound, times in ((None, 3 * 4), (2, 2 * 4)):
+        plan = TopKQuery(k=3, epsilon=1, domain=DOMAIN, measures=ALL, max_items_per_user=bound).plan
+        picks, numbers = plan.privacy.steps
+        assert (picks.times, numbers.times) == (3, times)
+        assert plan.measurer.epsilon_per_noise == plan.counter.epsilon_per_count == numbers.value.epsilon
+        assert picks.value.epsilon * 3 + numbers.value.epsilon * times == plan.privacy.epsilon == 1
+        assert numbers.value.epsilon * 2 == picks.value.epsilon
+        one = plan.steps([1])
+        assert one[-1].times == 4
+    assert NoisyMeasures(measures=[Sum("w", -7, 5)], k=1, epsilon_per_noise=2).rate(Sum("w", -7, 5)) == Fraction(2, 7)
+
+
+def test_a_short_answer_costs_less() -> None:
+    budget = dps.Budget(epsilon=200, delta="1e-5")
+    data = dps.Dataset(ROWS, user="user", item="item", budget=budget)
+    found = data.top_k(9, epsilon=90, delta="1e-6", measures=["sum(minutes, 0, 30)"])
+    assert len(found) == 3
+    assert 200 * (1 - budget.left) < 45  # four picks of nine, and the measures of three items
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"measures": []}, "measures must be one or more"),
+        ({"measures": ["sum(minutes, 0, 9)", Sum("Minutes", 0, 5)]}, "measures must be one or more, each of another"),
+        ({"measures": "median(minutes, 0, 9)"}, "measures must be users, sum"),
+        ({"measures": "sum(minutes, 9)"}, "measures must be users, sum"),
+        ({"measures": "sum(minutes, 9, 0)"}, "low must be below high"),
+        ({"measures": "sum(minutes, 0, x)"}, "high must be a finite number, got 'x'"),
+        ({"measures": "sum(minutes, 0, 2.5)"}, "unit must be given where low or high is no whole number"),
+        ({"measures": "sum(minutes, 0, 2.5, unit=1)"}, "high must be a whole number of units"),
+        ({"measures": "sum(minutes, 0, 1e7)"}, "high must be a whole number of units, at most 1,000,000 of them"),
+        ({"measures": ALL, "by": "stars"}, "by must be left out where measures is given"),
+        ({"measures": ALL, "by_weight": "minutes", "at_most": 5}, "by_weight must be left out where measures is given"),
+        ({"measures": ALL, "within": 50, "epsilon": None}, "within must be left out where measures is given"),
+        ({"measures": "sum(minuts, 0, 9)"}, "measures must be a column of the source, got 'minuts'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_paid(given, message) -> None:
+    budget = dps.Budget(epsilon=2, delta="1e-5")
+    with pytest.raises(dps.ParameterError, match=message):
+        dps.Dataset(ROWS, user="user", item="item", budget=budget).top_k(2, **{"epsilon": 1, **given})
+    assert budget.left == 1
+
+
+def test_parts_of_a_text_have_no_measures() -> None:
+    data = dps.Dataset(ROWS, user="user", item="item", split=" ")
+    with pytest.raises(dps.ParameterError, match="split must be left out where measures is given"):
+        data.top_k(2, **SURE, measures=ALL)
+
+
+def test_a_ledger_tells_measures_apart(tmp_path) -> None:
+    path = tmp_path / "rows.csv"
+    rows = zip(*ROWS.values(), strict=True)
+    path.write_text("user,item,minutes,stars\n" + "\n".join(",".join(map(str, row)) for row in rows) + "\n")
+    with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
+        grant(ledger, dps.Account("default", "ann"), 9, "1e-4")
+    budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
+    data = dps.Dataset(path, user="user", item="item", budget=budget)
+    first = data.top_k(2, epsilon=2, measures=["sum(minutes, 0, 60)"])
+    assert not first.charged.numbers["repeated"]
+    again = data.top_k(2, epsilon=2, measures=Sum("minutes", 0, "60"))
+    assert again.charged.numbers["repeated"]
+    assert again.items == first.items  # and their measures, as the ledger keeps them
+    assert len(first[0].measures) == 1
+    for other in (["sum(minutes, 0, 61)"], ["sum(minutes, 0, 60, unit=1/2)"], ["sum(stars, 0, 60)"], None):
+        assert not data.top_k(2, epsilon=1, measures=other).charged.numbers["repeated"]
+    assert data.top_k(2, epsilon=1, measures="users").labels is not None
+    assert data.top_k(2, epsilon=1, counts=True).charged.numbers["repeated"]  # the same question
+
+
+def test_a_budget_of_picks_pays_for_measures() -> None:
+    budget = dps.PickBudget(epsilon=400, delta="1e-6")
+    found = dps.Dataset(ROWS, user="user", item="item", budget=budget).top_k(2, measures=ALL)
+    assert len(found[0].measures) == 2
+    counted = dps.PickBudget(epsilon=400, delta="1e-6")
+    dps.Dataset(ROWS, user="user", item="item", budget=counted).top_k(2, counts=True)
+    assert budget.left < counted.left

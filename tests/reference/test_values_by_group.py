@@ -1,0 +1,294 @@
+"""Quantiles and choices by group, from a data set to a release: what is shown, what it costs, and what is refused."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dpselect as dps
+from dpselect.accounting.composition import compose
+from dpselect.checking.finding import Verdict
+from dpselect.errors import ParameterError
+from dpselect.privacy import BoundedRange, PureDP, Steps
+from dpselect.queries.choose import ChooseQuery
+from dpselect.queries.group_finder import SHARE
+from dpselect.queries.quantile import QuantileQuery
+from dpselect.queries.query import Query
+from dpselect.release.archive import archived, restored
+
+DOMAIN = ["red", "blue", "grey"]
+OF_AGE = {"bounds": (0, 120), "step": 1, "epsilon": 4}
+FOUND = OF_AGE | {"delta": "1e-12"}  # a group of two is found once in 10^11 runs
+MEDIANS = {"DE": 20, "FR": 60}
+
+
+def rows(users: int = 2000) -> dict[str, list]:
+    """Every user is in one country, of two that differ in all; two users are in a third."""
+    people = range(users)
+    country = ["LI" if u < 2 else ("DE", "FR")[u % 2] for u in people]
+    return {
+        "user": list(people),
+        "country": country,
+        "city": [f"c{u % 3}" for u in people],
+        "age": [MEDIANS.get(c, 99) + u // 2 % 11 - 5 for u, c in enumerate(country)],
+        "option": [{"DE": "red", "FR": "blue"}.get(c, "grey") for c in country],
+    }
+
+
+@pytest.fixture(scope="module")
+def ages() -> dps.Dataset:
+    return dps.Dataset(pa.table(rows()), user="user", item="age")
+
+
+@pytest.fixture(scope="module")
+def options() -> dps.Dataset:
+    return dps.Dataset(pa.table(rows()), user="user", item="option")
+
+
+def by_group(found: dps.Release) -> dict[tuple[object, ...], list[object]]:
+    return {group.values: [item.item for item in found if item.group == group.values] for group in found.groups.shown}
+
+
+def test_groups_that_enough_users_are_in_are_found_and_answered(ages, options):
+    found = ages.quantile([0.25, 0.5, 0.75], by="country", **FOUND)
+    assert list(by_group(found)) == [("DE",), ("FR",)]
+    for (country,), answers in by_group(found).items():
+        assert np.abs(np.array(answers) - MEDIANS[country] - [-3, 0, 3]).max() <= 2
+    assert [item.rank for item in found] == [1, 2, 3, 1, 2, 3]
+    assert "LI" not in found.text
+    chosen = options.choose(domain=DOMAIN, epsilon=4, delta="1e-12", by="country")
+    assert by_group(chosen) == {("DE",): ["red"], ("FR",): ["blue"]}
+    assert chosen.found == (1, 1)
+    assert found.complete
+    assert chosen.complete
+
+
+def test_listed_groups_are_answered_in_any_case(ages, options):
+    found = ages.median(by="country", groups=["FR", "XX", "DE", "LI"], **OF_AGE)
+    assert list(by_group(found)) == [("DE",), ("FR",), ("LI",), ("XX",)]
+    assert all(len(answers) == 1 for answers in by_group(found).values())
+    assert found.privacy.delta == 0
+    chosen = options.choose(domain=range(3), epsilon=4, by="country", groups=["XX"])
+    assert by_group(chosen)["XX",][0] in ("0", "1", "2")  # numbers in a column of text
+
+
+def test_several_columns(ages):
+    found = ages.median(by=["country", "city"], **FOUND)
+    assert found.groups.columns == ("country", "city")
+    assert list(by_group(found)) == [(c, f"c{n}") for c in ("DE", "FR") for n in range(3)]
+    listed = ages.median(by=["country", "city"], groups=[("FR", "c1"), ("DE", "c9")], **OF_AGE)
+    assert list(by_group(listed)) == [("DE", "c9"), ("FR", "c1")]
+
+
+def test_no_group_that_can_be_told(ages):
+    found = ages.median(bounds=(0, 120), step=1, epsilon="0.01", by="country", delta="1e-12")
+    assert found.groups.shown == ()
+    assert len(found) == 0
+    assert "no groups: none has enough users to tell" in found.text
+    chosen = dps.Dataset({"user": [], "option": [], "g": []}, user="user", item="option").choose(
+        domain=DOMAIN, epsilon=1, by="g"
+    )
+    for one in (found, chosen):
+        assert dps.Release.from_json(one.to_json()) == one
+        assert restored(archived(one)) == one
+
+
+def test_every_form_has_the_groups(ages, options, tmp_path):
+    found = ages.quantile([0.5, 0.9], by="country", groups=["DE", "FR"], **OF_AGE)
+    assert list(found.to_columns()) == ["country", "q", "value"]
+    assert found.to_columns()["q"] == [0.5, 0.9, 0.5, 0.9]
+    assert found.to_csv().splitlines()[1].startswith("DE,0.5,")
+    found.to_parquet(tmp_path / "values.parquet")
+    assert pq.read_table(tmp_path / "values.parquet").column("country").to_pylist() == ["DE", "DE", "FR", "FR"]
+    said = found.to_dict()
+    assert said["by"] == ["country"]
+    assert [(row["group"], row["q"]) for row in said["items"]][1:3] == [
+        ({"country": "DE"}, 0.9),
+        ({"country": "FR"}, 0.5),
+    ]
+    assert found._repr_html_().count("DE</td>") == 1  # of a group once
+    assert found.text.splitlines()[2].startswith("    ")
+    chosen = options.choose(domain=DOMAIN, epsilon=4, by="country", groups=["DE"])
+    assert list(chosen.to_columns()) == ["country", "rank", "item"]
+    for one in (found, chosen):
+        assert dps.Release.from_json(one.to_json()) == one
+        assert restored(archived(one)) == one
+    fewer = json.loads(found.to_json())
+    fewer["items"] = fewer["items"][:3]
+    with pytest.raises(ParameterError, match="text must be the JSON of a release"):
+        dps.Release.from_json(json.dumps(fewer))
+
+
+def test_a_picture_has_a_row_for_each_group(ages, options, tmp_path):
+    found = ages.quantile([0.1, 0.9], by=["country", "city"], groups=[("DE", "c0"), ("FR", "c$1$")], **OF_AGE)
+    (axes,) = found.plot(tmp_path / "values.svg").axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["DE, c0", "FR, c$1$"]
+    dots = [line.get_xdata().tolist() for line in axes.lines if line.get_marker() == "o"]
+    assert dots == [found.labels[:2], found.labels[2:]]
+    assert (tmp_path / "values.svg").stat().st_size > 1000
+    (axes,) = ages.median(**OF_AGE).plot().axes
+    assert len(axes.lines) == 2
+    with pytest.raises(ParameterError, match="counts must be released for a plot"):
+        options.choose(domain=DOMAIN, epsilon=1, by="country", groups=["DE"]).plot()
+
+
+def test_columns_of_groups_that_a_table_has_itself():
+    given = rows(300)
+    given["q"] = given.pop("country")
+    found = dps.Dataset(given, user="user", item="age").median(by="q", groups=["DE"], **OF_AGE)
+    assert list(found.to_columns()) == ["group_q", "q", "value"]
+
+
+def test_groups_that_python_takes_for_equal_are_not_one():
+    groups = [True, 1, 0.1, Decimal.from_float(0.1)]
+    given = {
+        "user": np.arange(2000),
+        "item": np.array([DOMAIN[u % 4 % 3] for u in range(2000)], dtype=object),
+        "g": np.array([groups[u % 4] for u in range(2000)], dtype=object),
+    }
+    found = dps.Dataset(given, user="user", item="item").choose(domain=DOMAIN, epsilon=20, by="g")
+    assert {repr(item.group): item.item for item in found} == {
+        "(True,)": "red",
+        "(1,)": "blue",
+        "(0.1,)": "grey",
+        repr((Decimal.from_float(0.1),)): "red",
+    }
+
+
+def test_periods_and_keys_go_along():
+    given = rows(900)
+    given["day"] = [datetime.date(2026, 1 + u % 2, 3) for u in range(900)]
+    data = dps.Dataset(given, user=["user", "city"], item="age", time="day", period="month", during="2026-01..2026-02")
+    found = data.median(by="country", **FOUND)
+    assert list(by_group(found)) == [("DE",), ("FR",)]
+    assert "month" in found.privacy.unit
+
+
+# ---- what it costs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+def test_the_price_of_listed_groups_is_that_of_the_groups_of_a_user(groups, delta):
+    of = {"by": "g", "groups": list("abcd"), "max_groups_per_user": groups, "delta": delta}
+    quantiles = QuantileQuery(q=[0.25, 0.5], bounds=(0, 9), step=1, epsilon=2, **of)
+    assert sum(one.times for one in quantiles.price.steps) == 2 * groups
+    assert quantiles.price.epsilon == 2
+    assert quantiles.price.failure == 0
+    if groups == 1 and not delta:
+        alone = QuantileQuery(q=[0.25, 0.5], bounds=(0, 9), step=1, epsilon=2)
+        assert quantiles.price == alone.price
+    chosen = ChooseQuery(domain=["x", "y"], epsilon=2, **of)
+    assert [one.times for one in chosen.price.steps] == [groups]
+    flips = ChooseQuery(domain=["x", "y"], epsilon=2, method="permute-and-flip", **of)
+    assert isinstance(flips.price.steps[0].value, PureDP)
+    fewer = ChooseQuery(domain=["x", "y"], epsilon=2, **of | {"groups": ["a"]})
+    assert fewer.price.steps == (Steps(BoundedRange(Fraction(2)), 1),)  # there is no second group
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("q", [0.5, [0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9]])
+def test_finding_groups_takes_a_part_of_the_price(groups, q):
+    query = QuantileQuery(q=q, bounds=(0, 9), step=1, epsilon=2, by="g", max_groups_per_user=groups)
+    finder = query.table.finder
+    assert query.delta == Fraction(1, 10**6)
+    assert finder.epsilon == 2 * SHARE
+    assert finder.union.privacy.epsilon <= finder.epsilon
+    assert finder.union.privacy.delta <= finder.delta
+    first, *picks = query.price.steps
+    assert first == Steps(PureDP(finder.epsilon), 1)
+    assert query.price.failure == finder.delta
+    left = query.price.delta - finder.delta
+    assert compose(picks, left).epsilon <= 2 - finder.epsilon
+    assert left in (0, Fraction(1, 2 * 10**6))
+
+
+def test_a_ledger_knows_the_question_again(tmp_path):
+    from dpselect.ledger import Ledger
+
+    pq.write_table(pa.table(rows(600)), tmp_path / "rows.parquet")
+    with Ledger.create(tmp_path / "budget.sqlite") as ledger:
+        ledger.data("default", epsilon=20, delta="1e-3")
+        ledger.grant(dps.ledger.Account(dataset="default", analyst="ann"), epsilon=20, delta="1e-3")
+    budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
+    data = dps.Dataset(tmp_path / "rows.parquet", user="user", item="age", budget=budget)
+    found = data.median(by="country", **OF_AGE)
+    again = data.median(by="country", **OF_AGE)
+    assert replace(again, charged=None) == replace(found, charged=None)
+    assert again.charged.numbers["epsilon"] == 0
+    other = data.median(by="country", groups=["DE"], **OF_AGE)
+    assert other.charged.numbers["epsilon"] == 4
+    (tmp_path / "found.json").write_text(found.to_json())
+    assert dps.check(tmp_path / "found.json", tmp_path / "budget.sqlite").paid is Verdict.FOLLOWS
+
+
+def test_a_query_as_json(ages):
+    for query in (
+        QuantileQuery(q=[0.5], by=["country"], groups=["DE", "FR"], **OF_AGE),
+        QuantileQuery(by=["country"], max_groups_per_user=2, delta="1e-7", **OF_AGE),
+        ChooseQuery(domain=range(99), epsilon=1, by=["country"], delta="1e-7"),
+    ):
+        said = json.loads(json.dumps(query.to_dict()))
+        assert said["by"] == ["country"]
+        assert Query.from_dict(said) == query or Query.from_dict(said).to_dict() == said
+    assert ages.ask(Query.from_dict(said)).groups.columns == ("country",)
+
+
+# ---- what is refused --------------------------------------------------------------------------------------
+
+BAD = {
+    "by must be other columns than user and item": {"by": "age"},
+    "by must be a column of the source, got 'cuontry'\nhint": {"by": "cuontry"},
+    "by must name each column once": {"by": ["country", "country"]},
+    "by must be given where groups is": {"groups": ["DE"]},
+    "by must be given where max_groups_per_user is": {"max_groups_per_user": 2},
+    "max_groups_per_user must be a whole number of at least 1": {"by": "country", "max_groups_per_user": 0},
+    "max_groups_per_user must be a whole number from": {"by": "country", "max_groups_per_user": 10**9},
+    "groups must hold at least one item": {"by": "country", "groups": []},
+    "groups must list the groups": {"by": "country", "groups": 4},
+    "groups must hold text": {"by": "country", "groups": [1, 2]},
+    "groups must list single values": {"by": "country", "groups": [("DE", 1)]},
+    "delta must be": {"by": "country", "delta": 0},
+    "epsilon must be between 6e-6 and 6e6 where groups are to be found": {"by": "country", "epsilon": "1e-6"},
+}
+
+
+@pytest.mark.parametrize("said", BAD)
+def test_bad_input(ages, options, said):
+    for ask in (
+        lambda: ages.median(**OF_AGE | BAD[said]),
+        lambda: options.choose(
+            **{"domain": DOMAIN, "epsilon": 1} | {n: "option" if v == "age" else v for n, v in BAD[said].items()}
+        ),
+    ):
+        with pytest.raises(ParameterError) as error:
+            ask()
+        assert str(error.value).startswith(said)
+
+
+def test_what_does_not_go_with_groups(ages, options):
+    with pytest.raises(ParameterError, match="within must be left out where by is given"):
+        ages.median(bounds=(0, 120), within=50, by="country")
+    with pytest.raises(ParameterError, match="neighbors must be add-remove where by is given"):
+        options.choose(domain=DOMAIN, epsilon=1, by="country", neighbors="replace-one")
+    with pytest.raises(ParameterError, match="domain must say which items there are where by is given"):
+        options.choose(domain=10, epsilon=1, by="country")
+    with pytest.raises(ParameterError, match="delta must be left out where by is not given"):
+        options.choose(domain=DOMAIN, epsilon=1, delta="1e-6")
+    with pytest.raises(ParameterError, match="by must be left out for scores"):
+        ChooseQuery(epsilon=1, of_scores=True, by="country", delta="1e-6")
+    for item, ask in (
+        ("age", lambda data: data.median(bounds=(0, 120), by="country")),
+        ("option", lambda data: data.choose(domain=DOMAIN, by="country")),
+    ):
+        picks = dps.Dataset(rows(60), user="user", item=item, budget=dps.PickBudget(epsilon=1, delta="1e-6"))
+        with pytest.raises(ParameterError, match="by must be left out where a PickBudget pays"):
+            ask(picks)

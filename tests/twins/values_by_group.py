@@ -1,0 +1,33 @@
+"""Broken ways to ask for values and choices in every group, each of which a test must refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from dpselect.queries.choose import ChooseQuery
+from dpselect.testing import Law, law
+
+Table = Mapping[object, Any]
+
+
+def in_groups_that_exist(mechanism: Any, exists: Callable[[Any], bool]) -> Callable[[Table], Law]:
+    """Answered in every group that has a user: who is alone in one is told from the answer."""
+
+    def run(table: Table) -> Law:
+        there = {group: of for group, of in table.items() if exists(of)}
+        return law(lambda draws: tuple((g, str(answer)) for g, answer in mechanism(there, draws=draws).items()))
+
+    return run
+
+
+def found_for_nothing(query: ChooseQuery) -> ChooseQuery:
+    """The union's part of the price is forgotten: what was promised is that of the second step."""
+    table = query.table
+    assert table is not None
+    assert table.finder is not None
+    forgotten = replace(table, privacy=replace(table.privacy, epsilon=table.privacy.epsilon - table.finder.epsilon))
+    found = replace(query)
+    object.__setattr__(found, "table", forgotten)
+    return found
