@@ -198,7 +198,7 @@ class DuckDBEngine:
 
         assert self._group is not None
         of_group, of_item = self._group.label, self._keys[1].label
-        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, key=self._key)
+        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, key=self._key, totals=self._totals)
         if groups is not None:
             self.check_groups(groups)
         listed = None if groups is None else self._domains[groups]

@@ -206,7 +206,8 @@ class SqlEngine:
         assert self._group is not None
         kept = self._kept(max_groups_per_user, groups, self._most)
         listed = None if groups is None else self._domains[groups][0]
-        sql = question(kept, rows, listed, self._group, self._item, users=users)
+        score = weighing.score(self._totals, self._dialect)
+        sql = question(kept, rows, listed, self._group, self._item, users=users, score=score)
         return grouped_counts(self._database.rows(sql, progress=progress), self._group, self._item)
 
     def contributions_by(
@@ -306,8 +307,11 @@ class SqlEngine:
 
         if groups is not None:
             self.check_groups(groups)
-        bounds = GroupBounds(groups=most, items=items, keyed=self._keyed(self._key))
-        return bounds.kept(self._rows if groups is None else of_groups(self._rows, self._domains[groups][0]))
+        given = None if self._totals is None else partial(weighing.of_groups, self._totals, self._dialect)
+        bounds = GroupBounds(groups=most, items=items, keyed=self._keyed(self._key), given=given)
+        if groups is None:
+            return bounds.kept(self._rows)
+        return bounds.kept(of_groups(self._rows, self._domains[groups][0], self._numbers))
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
