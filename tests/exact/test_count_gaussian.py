@@ -127,6 +127,13 @@ def test_every_number_of_new_items_is_paid_and_hardly_more(epsilon, delta, most)
     assert too_much(GaussianTail(lower, mechanism.deviation), epsilon, delta, most) is not None
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("1/10", "1/10")])
+def test_beyond_many_items_of_a_user_halves_are_enough(epsilon, delta):
+    mechanism = made(epsilon, delta, 2**30)
+    assert too_much(mechanism.law, Fraction(epsilon), Fraction(delta), 2**30) is None
+    assert mechanism.deviation == smallest_deviation(Fraction(epsilon), Fraction(delta) / 2) * root_up(Fraction(2**30))
+
+
 def test_the_delta_of_noise_on_so_many_items_is_that_of_their_distance():
     with ctx.workprec(BITS):
         assert _noise(Fraction(30), Fraction(1), 9) >= gaussian_delta(Fraction(10), Fraction(1))
