@@ -338,7 +338,7 @@ class Dataset:
         """
         from dpselect.queries.choose import ChooseQuery
 
-        if by is not None and epsilon is None and self.paying is not None:
+        if by is not None and epsilon is None and share is None and self.paying is not None:
             from dpselect.queries.of_groups import refuse_picks
 
             refuse_picks(by, self.paying)

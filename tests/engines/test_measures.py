@@ -83,6 +83,16 @@ def test_domains_and_items_that_were_never_seen(hold: Hold) -> None:
         assert told(engine.measured([UNSEEN], Size(50))) == [[(0, 0)] * len(ALL)]
 
 
+def test_numbers_of_a_range_that_the_column_cannot_hold(hold: Hold) -> None:
+    """They have no users, and may come back: an answer must not fail by what it is."""
+    rows = pa.table({"user": ["a", "b"], "item": pa.array([-3, 7], pa.int32()), "w": [1.0, 1.0]})
+    with hold(rows).engine(measures=ONE) as engine:
+        domain = Span(-(2**63), 2**63)
+        engine.check(domain)
+        found = engine.measured([-(2**63), -3, 7, 2**31, 2**63 - 1], domain)
+        assert [row[0].users for row in found] == [0, 1, 1, 0, 0]
+
+
 def test_a_bound_keeps_the_items_that_were_counted(hold: Hold) -> None:
     draw = random.Random(3)
     rows = [(f"u{draw.randrange(30)}", f"i{draw.randrange(9)}", 1.0) for _ in range(300)]

@@ -260,3 +260,12 @@ def test_unseen_items_of_a_group_are_chosen_by_name():
     found = law(lambda draws: tuple(chosen_by_group(mechanism.each, counts, DOMAIN, draws)))
     full = {"p": {"a": 0, "b": 2, "c": 0}, "q": dict.fromkeys(DOMAIN, 0)}
     assert same(found, law(lambda draws: tuple(mechanism(full, draws=draws).values())))
+
+
+def test_items_that_python_takes_for_equal_are_told_apart():
+    names = ((True, "x"), (1, "x"), ("1", "x"), (1.5, "x"))
+    counts = GroupedCounts.of({"p": {(True, "x"): 2, ("1", "x"): 1}})
+    mechanism = ChoiceByGroup(max_groups_per_user=1, epsilon=Fraction(1, 2))
+    found = law(lambda draws: tuple(map(str, chosen_by_group(mechanism.each, counts, names, draws))))
+    full = {"p": dict(zip(map(str, names), (2, 0, 1, 0), strict=True))}
+    assert same(found, law(lambda draws: tuple(mechanism(full, draws=draws).values())))

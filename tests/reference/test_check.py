@@ -30,6 +30,7 @@ from dpselect.mechanisms.set_union.release_laws import gaussian_tail, root_up, s
 from dpselect.privacy import BoundedRange, Neighbors, PureDP, Steps
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.statement import Item
+from dpselect.release.statement import Kind as Kinds
 from tests.twins.checking import OnTheGridOnly, concentrated_count
 
 FOLLOWS, STATED, FAILS = Verdict
@@ -375,6 +376,40 @@ def test_what_cannot_be_true_of_a_release_is_found():
     assert judged(with_parameters(counted, deviation_of_counts=25.0)) is FAILS
 
 
+@pytest.mark.parametrize("name", [*VALUES_BY, *CHOSEN_BY])
+def test_groups_have_no_numbers_that_nobody_paid_for(name):
+    """Counts, numbers of users, more values than were drawn, and groups left out so that all is one list."""
+    release, _ = RELEASES[name]
+    more = with_parameters(release, epsilon_per_count=Fraction(1, 10), epsilon_per_group=Fraction(1, 10), height=9)
+    counted = replace(more, items=tuple(replace(item, count=9) for item in more.items), counted=True)
+    assert judged(more) is judged(release) is not FAILS
+    assert judged(counted) is FAILS
+    groups = replace(more.groups, shown=tuple(replace(group, users=9) for group in more.groups.shown))
+    assert judged(replace(more, groups=groups)) is FAILS
+    assert judged(replace(release, kind=Kinds.RANKING, items=release.items * 2)) is FAILS
+    assert judged(replace(release, groups=None, items=release.items[:1])) is FAILS
+
+
+def test_more_values_than_quantiles_are_found():
+    release, _ = RELEASES["quantiles"]
+    assert judged(replace(release, kind=Kinds.RANKING, items=release.items * 2)) is FAILS
+
+
+def test_a_union_has_no_counts_but_its_own():
+    release, _ = RELEASES["union of one"]
+    counted = replace(release, items=tuple(replace(item, count=9) for item in release.items), counted=True)
+    for name in ("height", "variance", "epsilon_per_count"):
+        assert judged(with_parameters(counted, **{name: 9})) is FAILS
+
+
+@pytest.mark.parametrize("name", ["histogram", "union of one", "exponential", "choice in listed groups"])
+def test_measures_of_what_has_none_are_found(name):
+    release, _ = RELEASES[name]
+    assert judged(with_parameters(release, k=9)) is not FAILS
+    told = with_parameters(release, k=9, measures=("sum(w, 0, 1)",), epsilon_per_measure=Fraction(9))
+    assert judged(told) is FAILS
+
+
 ODD = (None, True, "1", -1, 0, 10**30, 2**62, Fraction(1, 10**299), Fraction(10**299), math.inf, (), {}, 7, 1.5)
 
 
@@ -443,6 +478,8 @@ def test_what_is_no_file_is_refused(tmp_path, monkeypatch, written):
     (tmp_path / "bytes").write_bytes(b"\xff\xfe{}")
     with pytest.raises(dps.DataError, match="holds no release"):
         dps.check(tmp_path / "bytes")
+    with pytest.raises(dps.ParameterError, match="release must be the path of a file, got a value of type Release"):
+        dps.check(RELEASES["unknown"][0])
     monkeypatch.setattr("dpselect.checking.reading.MOST_BYTES", 2**10)
     with pytest.raises(dps.DataError, match="at most"):
         dps.check(written(RELEASES["unknown"][0]))

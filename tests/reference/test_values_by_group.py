@@ -281,6 +281,8 @@ def test_what_does_not_go_with_groups(ages, options):
         options.choose(domain=DOMAIN, epsilon=1, by="country", neighbors="replace-one")
     with pytest.raises(ParameterError, match="domain must say which items there are where by is given"):
         options.choose(domain=10, epsilon=1, by="country")
+    with pytest.raises(ParameterError, match="domain must have at most 1,000,000 items"):
+        options.choose(domain=range(10**15), epsilon=1, by="country")
     with pytest.raises(ParameterError, match="delta must be left out where by is not given"):
         options.choose(domain=DOMAIN, epsilon=1, delta="1e-6")
     with pytest.raises(ParameterError, match="by must be left out for scores"):
@@ -292,3 +294,11 @@ def test_what_does_not_go_with_groups(ages, options):
         picks = dps.Dataset(rows(60), user="user", item=item, budget=dps.PickBudget(epsilon=1, delta="1e-6"))
         with pytest.raises(ParameterError, match="by must be left out where a PickBudget pays"):
             ask(picks)
+
+
+def test_a_budget_of_picks_pays_a_share_of_it(options):
+    budget = dps.PickBudget(epsilon=2, delta="1e-6")
+    data = dps.Dataset(rows(60), user="user", item="option", budget=budget)
+    found = data.choose(domain=DOMAIN, by="country", groups=["DE"], share="10%")
+    assert 0 < found.privacy.epsilon < 2
+    assert 89 < budget.remaining.picks < 91

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
 
 MEASURES, PRICE = "measures", "epsilon_per_measure"
+TOLD_WITH = {  # what measures may follow: their price is recomputed with it
+    *("LimitedDomain", "Peeling", "JointSet", "JointSequence", "CanonicalSet", "JointPermuteAndFlip"),
+    *("LimitedDomainLaplace", "LimitedDomainGaussian", "DiscoverThenPeel"),
+}
 NOISES = {"sum": 1, "mean": 2}  # a mean is a noisy sum over a noisy number of users
 
 
@@ -44,5 +48,6 @@ def measured(release: Release, said: Parameters) -> Iterator[Finding]:
             yield fails("the items have measures, and nothing says what they are and how noisy")
         return
     noises(said), price(said)
-    if release.groups is not None or said.has("by_weight") or not said.has("k"):
+    fit = release.privacy.mechanism in TOLD_WITH and release.groups is None
+    if not fit or said.has("by_weight") or not said.has("k"):
         yield fails(f"{release.privacy.mechanism:.60} is not told with measures of one list of items by users")

@@ -20,7 +20,13 @@ PICKS = {"LimitedDomain", "Peeling", "Quantile", *picks.OF_SETS}
 NOISY = {"LimitedDomainLaplace", "LimitedDomainGaussian"}
 DISCOVERED = "DiscoverThenPeel"
 UNIONS = {"RenyiShaped", *unions.THRESHOLDS}
-COUNTED_BY = ("epsilon_per_count", "epsilon_of_counts", "height", "variance")  # what says how counts got their noise
+COUNTED_BY = {  # what says how counts got their noise; no other mechanism pays for any
+    **dict.fromkeys([*PICKS, by_group.NAME, DISCOVERED, histograms.LAPLACE], ("epsilon_per_count",)),
+    histograms.GAUSSIAN: ("variance",),
+    **dict.fromkeys(NOISY, ("height",)),
+    **dict.fromkeys(UNIONS, ("epsilon_of_counts", "deviation_of_counts")),
+}
+ANYHOW = ("epsilon_per_count", "epsilon_of_counts", "height", "variance")  # of a mechanism that is not known here
 
 
 def promised(release: Release) -> tuple[Finding, ...]:
@@ -70,18 +76,24 @@ def _form(release: Release, said: Parameters) -> Iterator[Finding]:
         yield fails(f"{name} promises something about add-remove neighbours only")
     if release.groups is not None and name not in {by_group.NAME, DISCOVERED, *in_groups.NAMES, *UNIONS}:
         yield fails(f"{name} promises nothing about groups")
-    if _has_users(release) and not said.has("epsilon_per_group"):
+    if release.groups is None and name in {by_group.NAME, *in_groups.NAMES}:
+        yield fails(f"{name} answers in groups, and there are none")
+    if _has_users(release) and not (name == by_group.NAME and said.has("epsilon_per_group")):
         yield fails("the groups have numbers of users, and nothing says how noisy these are")
     decided = name in UNIONS and said.of.get("counts_decided") is True
-    if _has_counts(release) and not decided and not any(said.has(one) for one in COUNTED_BY):
+    named = COUNTED_BY.get(name, () if name in {*ONE_DRAW, *in_groups.NAMES} else ANYHOW)
+    if _has_counts(release) and not decided and not any(map(said.has, named)):
         yield fails("the items have counts, and nothing says how noisy these are")
-    most = 1 if name in ONE_DRAW else said.of.get("items" if name in histograms.NAMES else "k")
-    if (
-        name not in UNIONS
-        and name not in ("Quantile", in_groups.QUANTILES)
-        and not (isinstance(most, int) and max(release.found, default=0) <= most)
-    ):
+    if name not in UNIONS and max(release.found, default=0) > _most(name, said):
         yield fails("there are more items than the statement speaks of")
+
+
+def _most(name: str, said: Parameters) -> int:
+    """How many items the statement speaks of; in groups, how many of each."""
+    if name in ("Quantile", in_groups.QUANTILES):
+        return len(said.several("q"))
+    most = 1 if name in {*ONE_DRAW, in_groups.CHOICE} else said.of.get("items" if name in histograms.NAMES else "k")
+    return most if isinstance(most, int) else 0
 
 
 def _has_users(release: Release) -> bool:

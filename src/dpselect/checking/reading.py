@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpselect.checking.finding import Finding, fails
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError, ParameterError, came
 
 if TYPE_CHECKING:
     from dpselect.release.formatting import Json
@@ -45,6 +45,8 @@ def read(where: str | os.PathLike[str]) -> tuple[Release, tuple[Finding, ...]]:
 
 
 def _text(where: str | os.PathLike[str]) -> str:
+    if not isinstance(where, (str, os.PathLike)):
+        raise ParameterError("release", "be the path of a file", came(where), "to_json(path) writes a release to one")
     path = Path(where)
     try:
         if not path.is_file():

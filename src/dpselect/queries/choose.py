@@ -13,7 +13,7 @@ import numpy as np
 from dpselect import methods, parameters
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import MOST_COUNTED, Domain, Known, Size, domain_of
+from dpselect.domain import MOST_COUNTED, Domain, Known, Size, domain_of, most_items, refuse_many
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
@@ -95,6 +95,7 @@ class ChooseQuery(OfValues):
         if isinstance(domain, Size):
             hint = "list the items, or give a range or a Column"
             raise ParameterError("domain", "say which items there are where by is given", "only how many", hint)
+        refuse_many(0 if domain is None else most_items(domain) or 0, MOST_COUNTED)
         table, mechanism = in_groups(self, partial(ChoiceByGroup, method=method))
         settle(self, table=table, delta=table.delta)
         return mechanism.each

@@ -12,7 +12,6 @@ from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.choose.port import Choice
-from dpselect.release.groups import told_apart
 
 
 def chosen_by_group(mechanism: Choice, found: GroupedCounts, names: Sequence[object], draws: Draws) -> list[object]:
@@ -51,10 +50,20 @@ def _named(
     ]
     rows = np.array([row for part in asked for row in part], dtype=np.int64)
     labels = iter(found.items(rows))
-    for part, end, (place, member) in zip(asked, ends.tolist(), picks, strict=True):
-        theirs = list(islice(labels, len(part)))
+    theirs = [list(islice(labels, len(part))) for part in asked]
+    of_none = [each for each, end, (place, _) in zip(theirs, ends.tolist(), picks, strict=True) if place == end]
+    seen = {_apart(item) for each in of_none for item in each}
+    places = {key: at for at, name in enumerate(names if of_none else ()) if (key := _apart(name)) in seen}
+    for each, end, (place, member) in zip(theirs, ends.tolist(), picks, strict=True):
         if place < end:
-            yield theirs[0]
+            yield each[0]
             continue
-        seen = {told_apart((item,)) for item in theirs}
-        yield next(islice((name for name in names if told_apart((name,)) not in seen), member, None))
+        at = member
+        for before in sorted(places[_apart(item)] for item in each):
+            at += before <= at
+        yield names[at]
+
+
+def _apart(item: object) -> object:
+    """What no other item has: Python takes 1 and True for equal, by themselves and in tuples."""
+    return tuple(map(_apart, item)) if isinstance(item, tuple) else (type(item), item)

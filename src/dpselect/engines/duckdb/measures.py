@@ -19,17 +19,19 @@ _AS_THEY_ARE |= {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"}
 def keep_items(workspace: Workspace, labels: Sequence[object], types: Sequence[str]) -> str:
     """The name of a table of items that came back, i in its one form, and the place of each; inside guarded work.
 
-    Each value goes back alone into the type that it came from, so it is the one that it was.
+    Each value goes back alone into the type that it came from, so it is the one that it was. A number of a range may be
+    one that no row can have: nothing fails because it came back.
     """
     table, values = workspace.fresh(), workspace.fresh()
     stored = tuple(one if kind(one) in _AS_THEY_ARE else "VARCHAR" for one in types)
     fields = ", ".join(f"v{at} {one}" for at, one in enumerate(stored))
+    given = ", ".join(f"TRY_CAST(? AS {one})" for one in stored)
     workspace.rows(f"CREATE TEMP TABLE {values} ({fields}, place BIGINT)")
     for at, label in enumerate(labels):
         if label is not UNSEEN:
             row = label if isinstance(label, tuple) else (label,)
             own = [_own(value, sql_type) for value, sql_type in zip(row, types, strict=True)]
-            workspace.rows(f"INSERT INTO {values} VALUES ({'?, ' * len(own)}?)", [*own, at])
+            workspace.rows(f"INSERT INTO {values} VALUES ({given}, ?)", [*own, at])
     form = Key(tuple(f"v{at}" for at in range(len(types))), stored).item
     workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT {form} AS i, place FROM {values}")
     return table
