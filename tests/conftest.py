@@ -54,6 +54,13 @@ MANY_CASES = tuple(
 )
 
 
+# Of each test of these, the first case on Spark runs every time.
+FIRST_ON_SPARK = tuple(
+    f"tests/engines/test_{name}"
+    for name in ("measures.py", "values_by_group.py", "by_group_weights.py", "weights.py::test_items_of_every_type")
+)
+
+
 def rare(items: list[pytest.Item]) -> Iterator[pytest.Item]:
     """Tests of shapes of what other engines are asked too, which would make CI too long; one of each kind stays."""
     begun = set()
@@ -63,6 +70,11 @@ def rare(items: list[pytest.Item]) -> Iterator[pytest.Item]:
         elif item.nodeid.startswith(MANY_CASES):
             case = item.nodeid.partition("-")[0]  # up to the dialect
             if case in begun and "[duckdb" not in case:
+                yield item
+            begun.add(case)
+        elif "spark" in item.name and item.nodeid.startswith(FIRST_ON_SPARK):
+            case = item.nodeid.partition("[")[0]
+            if case in begun:
                 yield item
             begun.add(case)
 

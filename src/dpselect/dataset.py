@@ -218,7 +218,7 @@ class Dataset:
         `max_groups_per_user` groups (1 where it is left out) however many there are: a user who is in more counts in so
         many, chosen at random. Nobody has to know the groups; a group without an item is not shown. `groups` lists
         those that count and are shown in any case. `users=True` adds a noisy number of users of each group that is
-        shown (docs/by-group.md).
+        shown (docs/by-group.md). With `by_weight` a user's total is of the rows in the group.
         `exclude` lists items that must not come back: their rows do not count at all. Of a domain leave them out.
         `fresh=True` pays again for a question whose answer the ledger holds.
 

@@ -34,6 +34,8 @@ def test_the_top_of_every_group(rows, capsys):
     found = asked(capsys, *words, "--by", "country,city", "--max-groups-per-user", 2, "--format", "json")
     assert json.loads(found)["by"] == ["country", "city"]
     assert json.loads(found)["items"][0]["group"] == {"country": "DE", "city": "c0"}
+    each = asked(capsys, *words, "--by", "country", "--by", "city", "--max-groups-per-user", 2, "--format", "json")
+    assert json.loads(each)["by"] == ["country", "city"]
     found = asked(capsys, *words, "--by", "country", "--groups", "FR,LI")
     assert "2 groups, 1 without items: LI" in found
 

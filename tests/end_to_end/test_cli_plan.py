@@ -75,6 +75,17 @@ def test_counts_of_an_earlier_release(form: str, dpselect: Command, events: Path
     assert "released before" in " ".join(told["notes"])
 
 
+def test_groups_of_declared_sizes(dpselect: Command) -> None:
+    words = "plan top -k 2 --groups 5000,40 --groups-per-user 1.5 --max-groups-per-user 1,2 --epsilon 8 --format csv"
+    ended = dpselect(*words.split(), "--quiet")
+    rows = list(csv.DictReader(io.StringIO(ended.out)))
+    assert [(row["max_groups_per_user"], row["epsilon"]) for row in rows] == [("1", "8.0"), ("2", "8.0")]
+    assert all(row["smallest_count"] == row["width"] == "" for row in rows)
+    ended = dpselect("plan", "top", "--groups", "5000,x", "--quiet")
+    assert (ended.status, ended.out) == (2, "")
+    assert "groups must be a whole number of at least 1, got 'x'" in ended.err
+
+
 def test_a_domain_that_is_known_and_counts_that_will_be_asked(dpselect: Command) -> None:
     ended = dpselect(*TOP, "--domain-known", "--noisy-counts", "--methods", "peeling,canonical-set", "--format", "json")
     told = json.loads(ended.out)
@@ -144,5 +155,5 @@ def test_help_is_instant_and_teaches() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stderr == "set()\n"
-    assert ended.stdout.count("\n  dpselect plan") == 5
+    assert ended.stdout.count("\n  dpselect plan") == 6
     assert "No data is read and no budget is spent" in ended.stdout

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 
+from tests.engines import spark as local_spark
 from tests.engines.every_engine import MAKERS, PARAMETERS, Held
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _names = itertools.count(1)
 
@@ -25,6 +30,13 @@ def new_database(postgres_server: str) -> Callable[[], str]:
         return f"{address}&options=-csearch_path%3D{name}"
 
     return make
+
+
+@pytest.fixture(scope="module")
+def as_spark_comes(spark: SparkSession) -> Iterator[None]:
+    """Spark with its own settings, in place of those with which small questions are fast."""
+    with local_spark.as_it_comes(spark):
+        yield
 
 
 @pytest.fixture(scope="session")

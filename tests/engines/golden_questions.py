@@ -116,6 +116,8 @@ QUESTIONS: list[tuple[dict[str, object], Ask, list[list[tuple[object, ...]]], li
     (TEXTS, lambda engine: engine.tokens(Tokenizer()), [[(3,)], [(0, "one two")]], ["letters", "texts"]),
     (TEXTS | {"by": ("visitor",), "max_items_per_user": 3}, lambda engine: engine.top_by(K_BAR + 1, 2, users=True),
      [[]], ["groups bounded"]),
+    (TEXTS | {"by": ("visitor",), "max_items_per_user": 3, "totals": Totals.of("price", 60, "0.5")},
+     lambda engine: engine.top_by(K_BAR + 1, 2, Listed((1, 5)), users=True), [[]], ["groups bounded of sums"]),
     (TEXTS | {"by": ("visitor", "paid")}, lambda engine: engine.top_by(K_BAR + 1, 1), [[]], ["groups of a pair"]),
     (TEXTS | {"by": ("visitor",)}, lambda engine: engine.top_by(K_BAR + 1, 1, Listed((1, 5)), users=True), [[]],
      ["groups listed"]),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 # Tests ask thousands of small questions. To compile each of them, and to plan each of its stages anew, takes Spark
-# longer than to answer: it interprets here. `as_it_comes` has Spark's own settings, which test_spark.py tests with.
+# longer than to answer: it interprets here. `as_it_comes` has Spark's own settings, with which test_spark.py tests.
 INTERPRETED = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

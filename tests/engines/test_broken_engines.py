@@ -42,8 +42,8 @@ def spoilt(at: Any, name: str, old: str, new: str, check: Callable[[Hold], None]
     """A question whose statement says `new` where it should say `old`."""
     right = getattr(at, name)
 
-    def wrong(*words: Any) -> Any:
-        said = right(*words)
+    def wrong(*words: Any, **more: Any) -> Any:
+        said = right(*words, **more)
         return said.replace(old, new) if isinstance(said, str) else tuple(one.replace(old, new) for one in said)
 
     return Twin(at, name, wrong, check)

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import duckdb
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -194,6 +195,16 @@ def test_values_without_a_declared_type() -> None:
     columns = dict(zip(("user", "item", "w"), map(list, zip(*rows, strict=True)), strict=True))
     with DuckDBEngine(columns, user="user", item="item", measures=ALL, key=KEY) as engine:
         assert told(engine.measured(["x"])) == judged(ALL, rows, ["x"])
+
+
+@pytest.mark.parametrize("make", [pl.from_arrow, pa.Table.to_pandas], ids=["polars", "pandas"])
+def test_items_of_frames(make: Callable[[pa.Table], object]) -> None:
+    """polars counts its own rows; the labels are those that DuckDB finds again."""
+    rows = make(typed_rows.AWKWARD.append_column("w", pa.array([1.0] * len(typed_rows.AWKWARD))))
+    for item in ("text", "short", "long", "zoned", "raw", "moment"):
+        with DuckDBEngine(rows, user="user", item=item, measures=ONE, key=KEY) as engine:
+            counted = pairs(engine.top(1000))
+            assert users_of(engine, [label for label, _ in counted]) == [users for _, users in counted]
 
 
 TYPES = {

@@ -17,19 +17,12 @@ from dpselect.engines.registry import open_engine
 from dpselect.engines.spark.dialect import SPARK
 from dpselect.engines.sql import questions
 from dpselect.errors import ParameterError
-from tests.engines import spark as local_spark
 from tests.engines.sources import AWKWARD, counts, table, user_items
 from tests.engines.test_conformance import named, pairs
 
-pytestmark = pytest.mark.slow  # a JVM takes its time to start
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("as_spark_comes")]  # a JVM takes its time to start
 
 KEY = bytes(range(16))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def usual(spark):
-    with local_spark.as_it_comes(spark):
-        yield
 
 
 @pytest.fixture(scope="module")

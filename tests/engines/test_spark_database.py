@@ -23,7 +23,8 @@ from dpselect.engines.spark.dialect import SPARK, literal, secret
 from dpselect.errors import DataError, ParameterError
 from tests.engines.sources import AWKWARD, counts
 
-pytestmark = pytest.mark.slow  # together more than a minute
+# Together more than a minute; tables cannot be listed where Spark compiles nothing.
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("as_spark_comes")]
 
 KEY = bytes(range(16))
 PAIRS = "user string, item string"

@@ -197,6 +197,18 @@ def test_counts_by_group_as_in_duckdb(opened, by):
         assert found.top_by(99, 1).counts.sum() <= right.top_by(99, 99).counts.sum()
 
 
+def test_sums_by_group_as_in_duckdb(opened):
+    asked = {"by": ("paid",), "item": "amount", "totals": Totals.of("price", 3, "0.1")}
+    with judge(**asked) as right, opened(**asked) as found:
+        ours, theirs = (one.top_by(99, 99, Listed((True,)), users=True) for one in (found, right))
+        assert told(ours) == told(theirs) != told(right.top_by(99, 99))
+        assert ours.users(np.arange(1)).tolist() == theirs.users(np.arange(1)).tolist()
+        assert list(told(found.top_by(99, 99)).items()) == list(told(right.top_by(99, 99)).items()) != []
+        everything = right.top_by(99, 99).counts.sum()
+    with opened(**asked, max_items_per_user=1) as found:
+        assert 0 < found.top_by(99, 1).counts.sum() <= everything
+
+
 @pytest.mark.parametrize("by", [("paid",), ("item", "day")], ids="+".join)
 def test_values_and_domains_by_group_as_in_duckdb(opened, by):
     with judge(by=by, item="amount") as right, opened(by=by, item="amount") as found:

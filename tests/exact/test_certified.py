@@ -18,7 +18,8 @@ from dpselect.draws.float_exp import ERROR, LIMIT, decay
 from dpselect.draws.peeling import FAR, FAR_BITS, Peel, Reach
 from dpselect.errors import ParameterError
 from dpselect.reals import Exp, Logistic, enclose, lower, upper
-from dpselect.testing import SeededDraws
+from dpselect.testing import SeededDraws, law
+from tests.exact.laws import same
 
 
 class Script:
@@ -158,6 +159,22 @@ def test_what_is_left_when_a_giant_is_gone():
     picks = SeededDraws(5).peel(weights, 3)
     assert picks[0] == (2, 0)
     assert sorted(picks[1:]) == [(0, 0), (1, 0)]
+
+
+def test_peeling_until_a_group_is_the_head_of_peeling():
+    """Whatever comes after bottom is not drawn, and changes nothing before it."""
+    weights = Weights(np.array([3, 2, 1, 3, 0]), Fraction(1), sizes=np.array([1, 2, 1, 1, 4]))
+
+    def head(picks):
+        end = next((place for place, (group, _) in enumerate(picks) if group >= 3), len(picks))
+        return picks[: end + 1]
+
+    for seed in range(50):
+        whole, until = SeededDraws(seed).peel(weights, 4), SeededDraws(seed).peel(weights, 4, until=3)
+        assert until == head(whole)
+    assert len({len(SeededDraws(seed).peel(weights, 4, until=3)) for seed in range(50)}) == 4
+    followed = (law(lambda d: tuple(d.peel(weights, 3, until=3))), law(lambda d: tuple(head(d.peel(weights, 3)))))
+    assert same(*followed)
 
 
 def test_a_table_without_its_slack_would_be_refused():

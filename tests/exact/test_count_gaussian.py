@@ -13,7 +13,7 @@ from flint import arb, ctx
 
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import CertifiedDraws
-from dpselect.draws.gaussian_tails import Tail, exact
+from dpselect.draws.gaussian_tails import WORTH, Tail, exact
 from dpselect.mechanisms import CountGaussian
 from dpselect.mechanisms.set_union.count_gaussian import _noise, _released, joint_threshold, too_much
 from dpselect.mechanisms.set_union.release_laws import GaussianTail, gaussian_delta, root_up, smallest_deviation
@@ -127,6 +127,13 @@ def test_every_number_of_new_items_is_paid_and_hardly_more(epsilon, delta, most)
     assert too_much(GaussianTail(lower, mechanism.deviation), epsilon, delta, most) is not None
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("1/10", "1/10")])
+def test_beyond_many_items_of_a_user_halves_are_enough(epsilon, delta):
+    mechanism = made(epsilon, delta, 2**30)
+    assert too_much(mechanism.law, Fraction(epsilon), Fraction(delta), 2**30) is None
+    assert mechanism.deviation == smallest_deviation(Fraction(epsilon), Fraction(delta) / 2) * root_up(Fraction(2**30))
+
+
 def test_the_delta_of_noise_on_so_many_items_is_that_of_their_distance():
     with ctx.workprec(BITS):
         assert _noise(Fraction(30), Fraction(1), 9) >= gaussian_delta(Fraction(10), Fraction(1))
@@ -181,6 +188,15 @@ def test_an_interval_leaves_out_the_true_number_as_rarely_as_said(true):
     assert 0.015 < missed <= 0.05
 
 
+@pytest.mark.parametrize(("epsilon", "most"), [("1", 10), ("0.01", 10), ("1/2", 1000)])
+def test_an_interval_has_its_own_count_also_where_each_step_is_rare(epsilon, most):
+    """Of wide noise the first steps above the threshold are rarer than 0.025 each, whatever the true number is."""
+    mechanism = made(epsilon, "1e-6", most)
+    for noisy in range(mechanism.least, mechanism.least + 20):
+        low, high = mechanism.interval(noisy, 0.05)
+        assert 1 <= low <= noisy <= high
+
+
 # ---- the draws --------------------------------------------------------------------------------------------
 
 
@@ -207,7 +223,7 @@ def test_words_next_to_a_step_are_decided_as_it_demands(weight, then, slack_bits
     with ctx.workprec(400):
         ratios = [tail.at(weight - m, 400) / tail.at(weight, 400) * 2**64 for m in (middle + 1, middle + 30)]
         words = [int(r.mid().floor().unique_fmpz()) + step for r in ratios for step in (-1, 0, 1)]
-        words = [min(max(word, 1), 2**64 - 1) for word in words]
+        words = [min(max(word, 1), 2**64 - 1) for word in words] * 12  # for many a table is made
         draws = CertifiedDraws(Script(words, then), secure=False, slack_bits=slack_bits)
         weights = np.full(len(words), weight, dtype=np.int64)
         found = draws.gaussians_above(tail.deviation, tail.threshold, weights)
@@ -223,6 +239,25 @@ def test_what_floats_propose_is_what_balls_decide():
     terms = Fraction(134, 10), Fraction(725, 10), weights
     assert draws.gaussians_above(*terms).tolist() == often.gaussians_above(*terms).tolist()
     assert draws.refined < 3 < often.refined
+
+
+def test_where_floats_vanish_balls_decide():
+    """Noise 49 deviations away: G is 0 in floats, and no number lies below the threshold."""
+    draws, terms = SeededDraws(2), (Fraction(1), Fraction(50), np.full(20, 1, dtype=np.int64))
+    assert draws.gaussians_above(*terms).tolist() == [0] * 20
+    assert draws.refined == 20
+
+
+def test_few_numbers_of_wide_noise_have_no_table():
+    """A table of 800,000 entries would be made for one number."""
+    draws, terms = SeededDraws(2), (Fraction(30_000), Fraction(150_000))
+    assert 0 <= draws.gaussians_above(*terms, np.array([1], dtype=np.int64))[0] < 10**6
+    assert draws.refined == 1
+    many = Tail(Fraction(151), Fraction(30)).entries(np.full(60, 100, dtype=np.int64))
+    found = draws.gaussians_above(Fraction(30), Fraction(151), np.full(60, 100, dtype=np.int64))
+    assert many < WORTH * 60
+    assert draws.refined < 5
+    assert min(found) >= 0
 
 
 def test_wide_noise_has_no_table_and_none_is_drawn_for_nobody():

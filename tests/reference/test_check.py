@@ -305,9 +305,18 @@ def test_counts_that_did_not_decide_are_found(name):
     assert judged(with_parameters(release, counts_decided=None)) is FAILS
     assert judged(with_parameters(release, counts_decided="yes")) is FAILS
     assert judged(with_parameters(release, deviation=None)) is FAILS
+    assert judged(with_parameters(release, in_engine=True)) is FAILS
     assert judged(stated(release, mechanism="WeightedGaussian")) is FAILS
     peeled, _ = RELEASES["unknown"]
     assert judged(with_parameters(replace(peeled, counted=True), counts_decided=True)) is FAILS
+
+
+def test_no_more_items_of_one_user_are_looked_at_than_any_union_takes():
+    """Each number of new items may have to be looked at, and 2^62 of them never end."""
+    release, _ = RELEASES["union, counts that decided"]
+    wide = {"deviation": Fraction(10**10), "deviation_of_counts": Fraction(10**10), "threshold": Fraction(10**12)}
+    found = promised(with_parameters(release, max_items_per_user=2**30 + 1, **wide))
+    assert [one.sentence for one in found] == ["there are too many items of one user, so nothing can be recomputed"]
 
 
 def test_a_count_gaussian_of_an_earlier_version_follows():

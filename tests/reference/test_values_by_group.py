@@ -296,7 +296,7 @@ def test_what_does_not_go_with_groups(ages, options):
             ask(picks)
 
 
-def test_a_budget_of_picks_pays_a_share_of_it(options):
+def test_a_budget_of_picks_pays_a_share_of_it():
     budget = dps.PickBudget(epsilon=2, delta="1e-6")
     data = dps.Dataset(rows(60), user="user", item="option", budget=budget)
     found = data.choose(domain=DOMAIN, by="country", groups=["DE"], share="10%")

@@ -113,7 +113,8 @@ def test_the_automatic_method_takes_none_that_counts_users():
         ({"by_weight": "w", "at_most": 5, "method": "discover"}, "method must be one of limited-domain, peeling"),
         ({"by_weight": "w", "at_most": 5, "method": "limited-domain-laplace"}, "method must be one of limited-domain"),
         ({"by_weight": "w", "at_most": 5, "within": 50, "epsilon": None}, "within must be left out where by_weight"),
-        ({"by_weight": "w", "at_most": 5, "by": "country"}, "by must be left out where by_weight is given"),
+        ({"by_weight": "w", "at_most": 5, "by": "item"}, "by must be other columns than user and item"),
+        ({"by_weight": "w", "at_most": 5, "by": "minutes", "method": "discover"}, "method must be one of limited"),
         ({"by_weight": "w", "at_most": 5}, "by_weight must be a column of the source, got 'w'"),
     ],
 )  # fmt: skip

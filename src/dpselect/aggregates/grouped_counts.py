@@ -14,7 +14,7 @@ Names = Callable[[Int64], Sequence[object]]
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GroupedCounts:
-    """Counts of distinct users per item in every group, groups in their own order, most first in each.
+    """Counts of distinct users per item in every group, or their sums, groups in their own order, most first in each.
 
     `sizes[g]` is how many rows group g has in `counts`, which holds those of the first group, then of the second.
     `groups(places)` names groups, `items(places)` the items of rows of `counts`, `users(places)` tells how many

@@ -50,7 +50,8 @@ class Sum:
         for name, bound in (("low", low), ("high", high)):
             if (bound / unit).denominator != 1 or abs(bound / unit) > MOST:
                 must = f"be a whole number of units, at most {MOST:,} of them from 0"
-                raise ParameterError(name, must, came(getattr(self, name)), "the unit is 1 where unit does not say another")
+                hint = "the unit is 1 where unit does not say another"
+                raise ParameterError(name, must, came(getattr(self, name)), hint)
         _settle(self, low=low, high=high, unit=unit, least=int(low / unit), most=int(high / unit))
 
     @property

@@ -90,6 +90,8 @@ def _counts_that_decided(mechanism: str, said: Parameters) -> Finding:
     text = f"counts carry the noise that decided, of deviation {told(said.number('deviation_of_counts'))}"
     if mechanism != "CountGaussian":
         return fails(f"{text}, but nothing that {mechanism} decides by may be shown")
+    if said.of.get("in_engine"):
+        return fails(f"{text}, but what decided in an engine is nowhere known")
     if said.number("deviation_of_counts") < said.number("deviation") * (1 - Fraction(1, 2**50)):
         return fails(f"{text}, which is less than the {told(said.number('deviation'))} of the union")
     return follows(text)
@@ -126,6 +128,8 @@ def _count_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, del
 
 def _count_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction, _: Fraction) -> str:
     most = said.whole("max_items_per_user")
+    if most > PARTS:
+        raise UnfitError("there are too many items of one user")
     if said.has("deviation"):
         return _joint(said.number("deviation") * (1 + Fraction(1, 2**50)), threshold, epsilon, delta, most)
     deviation = ball(tails.least_deviation(epsilon, delta / 2)) * arb(most).sqrt()  # of earlier releases

@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
 
 WEIGHT = "by_weight"
-BY_WEIGHT = {"LimitedDomain", "Peeling", "JointSet", "JointSequence", "CanonicalSet", "JointPermuteAndFlip"}
+BY_WEIGHT = {
+    "LimitedDomain",
+    "LimitedDomainByGroup",
+    "Peeling",
+    "JointSet",
+    "JointSequence",
+    "CanonicalSet",
+    "JointPermuteAndFlip",
+}
 
 
 def weighed(release: Release, said: Parameters) -> Iterator[Finding]:

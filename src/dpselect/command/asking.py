@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpselect.command import shared
 from dpselect.errors import ParameterError, naming
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _listed_or_column(args: argparse.Namespace, option: str, text: str | None, p
 
 def listed(text: str | None) -> list[str] | None:
     """Names between commas, as a line of CSV has them; None where nothing was given."""
-    return None if text is None else next(csv.reader([text], skipinitialspace=True), [])
+    return None if text is None else shared.between_commas(text)
 
 
 def _tuples(option: str, text: str) -> tuple[tuple[object, ...], ...]:

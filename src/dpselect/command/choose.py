@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
             method=args.method,
             neighbors=args.neighbors,
             delta=args.delta,
-            by=asking.listed(args.by),
+            by=args.by,
             groups=asking.listed(args.groups),
             max_groups_per_user=args.max_groups_per_user,
             fresh=args.fresh,

@@ -28,6 +28,8 @@ examples:
       With the noisy counts that an earlier release published, and as a picture too.
   dpselect plan top --k 10 --users 10000 --items 2000 --within 50
       What it costs that no item has over 50 users fewer than the tenth best, and what comes back then.
+  dpselect plan top --k 10 --groups 50000,20000,3000 --groups-per-user 2 --epsilon 1
+      In every group, for users who count in 1, 2 or 5 groups.
   dpselect plan union --users 20000 --items 5000 --items-per-user 8 --max-items-per-user 20 --format csv -o union.csv
       How many of 5,000 items would come back, into a file.
 
@@ -52,6 +54,12 @@ def options(command: argparse.ArgumentParser) -> None:
     )
     top.add_argument("--k-bar", type=int, metavar="N", help="look at the N items with most users, as in dpselect top")
     top.add_argument("--noisy-counts", action="store_true", help="counts will be asked for too; they share epsilon")
+    groups = top.add_argument_group("in every group (dpselect top --by)")
+    groups.add_argument("--groups", metavar="N,N", help="how many users each group has, in place of --users")
+    groups.add_argument("--groups-per-user", metavar="M", help="in how many of them a user is, on average (default 1)")
+    groups.add_argument(
+        "--max-groups-per-user", metavar="N,N", help="in how many a user counts, to be compared (default 1,2,5)"
+    )
     _price(top, "--within", "no item has over N users fewer than the k-th, 95 times of 100")
     _price(union, "--users-for", "an item that N users have, and no other item, is found 95 times of 100")
     for question in (top, union):
@@ -122,7 +130,9 @@ def forecast(args: argparse.Namespace, progress: Any) -> Forecast:
 
     more: dict[str, Any] = {}
     if args.question == "top":
-        more = {"k": args.k, "k_bar": args.k_bar, "domain_known": args.domain_known, "noisy_counts": args.noisy_counts}
+        more = {name: _numbers(getattr(args, name)) for name in ("groups", "max_groups_per_user")}
+        more |= {"groups_per_user": args.groups_per_user}
+        more |= {"k": args.k, "k_bar": args.k_bar, "domain_known": args.domain_known, "noisy_counts": args.noisy_counts}
     more |= {"within": args.within} if args.question == "top" else {"users_for": args.users_for}
     return plan(
         "top_k" if args.question == "top" else "union",
@@ -138,6 +148,11 @@ def forecast(args: argparse.Namespace, progress: Any) -> Forecast:
         progress=progress,
         **more,
     )
+
+
+def _numbers(text: str | None) -> list[str | int | None] | None:
+    """Whole numbers between commas."""
+    return None if text is None else [_number(one.strip()) for one in text.split(",")]
 
 
 def _number(text: str | None) -> str | int | None:

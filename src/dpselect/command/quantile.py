@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer."""
     given: dict[str, Any] = {"q": args.q.split(","), "bounds": tuple(args.bounds)}
     given |= {"step": args.step, "per_user": args.per_user, "within": args.within}
-    given |= {"by": asking.listed(args.by), "groups": asking.listed(args.groups)}
+    given |= {"by": args.by, "groups": asking.listed(args.groups)}
     given |= {"max_groups_per_user": args.max_groups_per_user}
 
     def ask(progress: Callable[[float | None], None]) -> Release:

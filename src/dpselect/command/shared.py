@@ -6,6 +6,7 @@ An option has the name of the parameter in Python, with dashes: `--k-bar` is `k_
 from __future__ import annotations
 
 import argparse
+import csv
 from collections.abc import Sequence
 from typing import Any
 
@@ -118,10 +119,21 @@ def exclude(command: Group) -> None:
     group.add_argument("--exclude-from", metavar="FILE:COLUMN", help="a public file that lists them")
 
 
+def by(command: Group, what: str) -> None:
+    """The columns of groups: between commas, or an option for each."""
+    names = {"action": "extend", "type": between_commas, "metavar": "COLUMN[,COLUMN]"}
+    command.add_argument("--by", **names, help=f"{what} of each value of these columns")  # type: ignore[arg-type]
+
+
+def between_commas(text: str) -> list[str]:
+    """Names between commas, as a line of CSV has them."""
+    return next(csv.reader([text], skipinitialspace=True), [])
+
+
 def groups(command: Group, what: str) -> Group:
     """The same question in every group."""
     group = command.add_argument_group("the same in every group")
-    group.add_argument("--by", metavar="COLUMN[,COLUMN]", help=f"{what} of each value of these columns")
+    by(group, what)
     group.add_argument("--groups", metavar="A,B,C", help="only these groups, shown in any case (one column)")
     group.add_argument(
         "--max-groups-per-user", type=int, metavar="N", help="a user counts in N groups at most (default 1): the price"

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> None:
         for name in ("k", "counts", "k_bar", "method", "ranked", "within", "max_groups_per_user", "users")
     }
     given |= {name: getattr(args, name) for name in ("by_weight", "at_most", "weight_unit", "measures")}
-    given |= {"by": asking.listed(args.by), "groups": asking.listed(args.groups)}
+    given |= {"by": args.by, "groups": asking.listed(args.groups)}
     given |= {"exclude": asking.excluded(args)}
 
     def ask(progress: Callable[[float | None], None]) -> Release:

@@ -77,7 +77,7 @@ def options(command: shared.Group) -> None:
     shared.exclude(command)
     counts = "noisy numbers of users too, for 1/4 of the price, or by count-gaussian for nothing more"
     command.add_argument("--counts", action="store_true", help=counts)
-    command.add_argument("--by", metavar="COLUMN[,COLUMN]", help="the items of each value of these columns")
+    shared.by(command, "the items")
     command.add_argument(
         "--in-engine",
         action="store_true",
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> None:
 
     given: dict[str, Any] = {"max_items_per_user": most, "method": args.method, "counts": args.counts}
     given |= {"shares": None if args.shares is None else args.shares.split(","), "popular": popular}
-    given |= {"in_engine": args.in_engine, "users_for": args.users_for, "by": asking.listed(args.by)}
+    given |= {"in_engine": args.in_engine, "users_for": args.users_for, "by": args.by}
     given |= {"exclude": asking.excluded(args)}
 
     def ask(progress: Callable[[float | None], None]) -> Release:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class CertifiedDraws(Core):
     """`Draws` over any source of bits: the core, and one line for each sampler."""
 
-    def peel(self, weights: Weights, k: int) -> list[tuple[int, int]]:
+    def peel(self, weights: Weights, k: int, *, until: int | None = None) -> list[tuple[int, int]]:
         """Draw k candidates without replacement, each in proportion to its weight."""
-        return peel(self, weights, k)
+        return peel(self, weights, k, until)
 
     def categorical(self, weights: Weights) -> tuple[int, int]:
         """Draw one candidate in proportion to its weight."""

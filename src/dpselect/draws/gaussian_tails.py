@@ -19,8 +19,10 @@ from dpselect.reals import enclose
 
 FAR = 10  # deviations within which all lies but less than 2^-70
 WIDEST = 2**15  # deviations of so many steps have a table
+WORTH = 16  # entries of a table cost as much as one number decided by balls
 TABLE_BITS = 96
 ALL = 2.0**64
+TINY = 2.0**-900  # below, products with 64 bits of U may be no normal floats
 
 Int64 = npt.NDArray[np.int64]
 
@@ -42,12 +44,25 @@ class Tail:
         """So many steps further, hardly anything is left."""
         return (FAR * self.deviation).__ceil__() + 1
 
+    def ends(self, weights: Int64) -> tuple[int, int]:
+        """From and to which x a table for these weights goes.
+
+        At the last G is 1 but for less than the margin, and so far below the least weight hardly anybody comes.
+        """
+        last = self.threshold.__ceil__() + self.reach
+        return min(int(weights.min()), last) - self.reach, last
+
+    def entries(self, weights: Int64) -> int:
+        """So many entries has a table for these weights."""
+        first, last = self.ends(weights)
+        return last - first + 1
+
 
 def gaussians_above(core: Core, deviation: Fraction, threshold: Fraction, weights: Int64) -> Int64:
     """Draw for each whole weight, given that noise lifts it above the threshold, by how many whole steps it does."""
     tail, words = Tail(threshold, deviation), core.source.words(len(weights))
     found, unsure = np.zeros(len(weights), dtype=np.int64), np.ones(len(weights), dtype=bool)
-    if len(weights) and deviation <= WIDEST:
+    if len(weights) and deviation <= WIDEST and tail.entries(weights) <= WORTH * len(weights):
         found, unsure = proposed(tail, words, weights, 2.0**-core.slack_bits)
     for i in np.flatnonzero(unsure):
         found[i] = exact(core, int(words[i]), tail, int(weights[i]))
@@ -57,17 +72,13 @@ def gaussians_above(core: Core, deviation: Fraction, threshold: Fraction, weight
 def proposed(
     tail: Tail, words: npt.NDArray[np.uint64], weights: Int64, margin: float
 ) -> tuple[Int64, npt.NDArray[np.bool_]]:
-    """What 64 bits of each U say, and where they do not say it for certain.
-
-    From `last` on G is 1 but for less than the margin, and so far below the least weight hardly anybody comes.
-    """
-    last = tail.threshold.__ceil__() + tail.reach
-    first = min(int(weights.min()), last) - tail.reach
+    """What 64 bits of each U say, and where they do not say it for certain."""
+    first, last = tail.ends(weights)
     table = np.array([float(tail.at(x, TABLE_BITS).mid()) for x in range(first, last + 1)])
     of_weight = table[np.minimum(weights, last) - first]
     below = np.searchsorted(table, words.astype(np.float64) / ALL * of_weight * (1 - margin), side="right")
     above = np.searchsorted(table, (words.astype(np.float64) + 1) / ALL * of_weight * (1 + margin), side="right")
-    unsure = (below != above) | (below == 0) | (above == len(table))
+    unsure = (below != above) | (below == 0) | (above == len(table)) | (of_weight < TINY)
     return weights - (first + below), unsure
 
 

@@ -68,9 +68,9 @@ def nearest(weights: Weights, k: int, reach: int = FAR) -> npt.NDArray[np.intp] 
     return groups[np.argsort(scores[groups], kind="stable")[::-1]]
 
 
-def peel(core: Core, weights: Weights, k: int) -> list[tuple[int, int]]:
-    """Draw k candidates without replacement, each in proportion to its weight."""
-    return Peel(core, weights, k).picks()
+def peel(core: Core, weights: Weights, k: int, until: int | None = None) -> list[tuple[int, int]]:
+    """Draw k candidates without replacement, each in proportion to its weight; one of group `until` on is the last."""
+    return Peel(core, weights, k).picks(len(weights) if until is None else until)
 
 
 class Peel:
@@ -86,8 +86,8 @@ class Peel:
         self.taken: dict[int, int] = {}  # position -> how many of its candidates are gone
         self.moved: dict[tuple[int, int], int] = {}  # (position, slot) -> member: a Fisher-Yates shuffle, lazily
 
-    def picks(self) -> list[tuple[int, int]]:
-        """Draw k candidates as (group, member), in this order."""
+    def picks(self, until: int) -> list[tuple[int, int]]:
+        """Draw k candidates as (group, member), in this order, or those up to the first of group `until` or later."""
         found: list[tuple[int, int]] = []
         while len(found) < self.k:
             self._build(self.weights.candidates - len(found))
@@ -97,6 +97,8 @@ class Peel:
                 slot = self.core.below(copies) if copies > 1 else 0
                 if slot < self._left(position):
                     found.append((self._group(position), self._take(position, slot)))
+                    if found[-1][0] >= until:
+                        return found
                     removed += mass // copies
         return found
 

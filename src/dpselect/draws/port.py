@@ -92,12 +92,12 @@ class Draws(Protocol):
         """Return True with exactly this probability, which must lie in [0, 1]."""
         ...
 
-    def peel(self, weights: Weights, k: int) -> list[tuple[int, int]]:
+    def peel(self, weights: Weights, k: int, *, until: int | None = None) -> list[tuple[int, int]]:
         """Draw k candidates without replacement, one after another, each in proportion to its weight.
 
         Candidate (g, r) is the r-th of the sizes[g] candidates of group g, which all have the same weight. At
         each step every remaining candidate is taken with probability its weight / the weight remaining. k
-        is at most the number of candidates.
+        is at most the number of candidates. The first pick of group `until`, or of one after it, is the last.
         """
         ...
 

@@ -93,6 +93,7 @@ class Engine(Protocol):
     ) -> GroupedCounts:
         """The `rows` items with the most distinct users of every group, as `top` would have them there.
 
+        Opened with `Totals`, what users give, in each group by itself; in a group where they give no unit they are not.
         A group is a value, or a combination of values, of the columns `by` with which the engine was opened; a row that
         has a null (or NaN) there does not count. Every user keeps at most so many of their groups, those with the
         smallest keyed hash of (key, user, group), and then, with a contribution bound D, at most D items in each of

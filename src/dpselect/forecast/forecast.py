@@ -28,7 +28,9 @@ class ForecastRow:
     `smallest_count` is how many users an item needs to have half a chance, None where no imagined item has it.
     `error` is the part of the best possible answer that is lost, from 0 to 1, with its `error_spread`. `threshold` is
     what a count (of a top k) or a weight (of a union) must pass, where the mechanism has one. `within` is by how many
-    users an item of a top k is below the k-th largest count at most, 95 times of 100.
+    users an item of a top k is below the k-th largest count at most, 95 times of 100. By group there are also
+    `max_groups_per_user`, how many `groups` have an item, on average, and the `width` within which noisy counts are, 95
+    times of 100; the threshold is there how far bottom stands above the item at rank k_bar + 1 of a group.
     """
 
     method: str
@@ -40,6 +42,14 @@ class ForecastRow:
     error_spread: float
     threshold: float | None = None
     within: int | None = None
+    max_groups_per_user: int | None = None
+    groups: float | None = None
+    width: int | None = None
+
+    @property
+    def line(self) -> str:
+        """The line of a picture that it belongs to."""
+        return self.method if self.max_groups_per_user is None else f"{self.method}, {self.max_groups_per_user}"
 
     def to_dict(self) -> dict[str, Json]:
         """JSON types only."""
@@ -92,8 +102,8 @@ class Forecast(Tabular):
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """A line for each method against epsilon, as a matplotlib figure; saved where a path is given."""
         lines = {
-            method: [(float(r.epsilon), r.items, r.error, r.smallest_count) for r in self.rows if r.method == method]
-            for method in dict.fromkeys(row.method for row in self.rows)
+            line: [(float(r.epsilon), r.items, r.error, r.smallest_count) for r in self.rows if r.line == line]
+            for line in dict.fromkeys(row.line for row in self.rows)
         }
         return plots.forecast(lines, FREE, path)
 
@@ -118,8 +128,10 @@ class Forecast(Tabular):
             "smallest count": ["-" if r.smallest_count is None else r.smallest_count for r in self.rows],
             "lost": [f"{100 * r.error:.1f} ± {100 * r.error_spread:.1f} %" for r in self.rows],
         }
-        for name in ("threshold", "within"):
+        if all(r.groups is not None for r in self.rows):  # of groups there is no one smallest count
+            del columns["smallest count"]
+        for name in ("threshold", "within", "max_groups_per_user", "groups", "width"):
             values = [getattr(r, name) for r in self.rows]
             if any(value is not None for value in values):
-                columns[name] = ["" if value is None else f"{value:,.4g}" for value in values]
+                columns[name.replace("_", " ")] = ["" if value is None else f"{value:,.4g}" for value in values]
         return columns

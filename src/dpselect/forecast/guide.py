@@ -12,7 +12,8 @@ import numpy as np
 from dpselect import parameters
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
-from dpselect.forecast import top_k, union
+from dpselect.forecast import by_group, top_k, union
+from dpselect.forecast.by_group import ByGroupForecast
 from dpselect.forecast.forecast import Forecast
 from dpselect.forecast.population import MOST_EVENTS, Floats, Population, Released, Zipf
 from dpselect.forecast.top_k import TopKForecast
@@ -51,6 +52,9 @@ def plan(
     domain_known: bool = False,
     k_bar: int | None = None,
     noisy_counts: bool = False,
+    groups: int | Iterable[int] | None = None,
+    groups_per_user: Number | None = None,
+    max_groups_per_user: int | Iterable[int] | None = None,
     progress: Progress | None = None,
     draws: Draws | None = None,
 ) -> Forecast:
@@ -66,6 +70,9 @@ def plan(
     `noisy_counts`, its `counts=`. Each mechanism is run some times on the imagined counts, planned and priced as for
     real data. The error is the part of the k largest counts' sum that the answer lacks.
 
+    With `groups`, the numbers of users of groups, it is a top k by group: in each group there are so many of the users
+    above, who are in `groups_per_user` (1) groups each, and `max_groups_per_user` (1, 2 and 5) are compared.
+
     A union adds up the release probabilities over the invented users; its error is the part of all (user, item) pairs
     whose item is missing. Counts alone do not tell who shares which items, so policies and rounds need invented
     users, and no more of them than a few hundred thousand uses of items; the others are shown by formula beyond.
@@ -80,9 +87,26 @@ def plan(
     epsilons: list[Fraction | None] = [None] if near else [*_epsilons(EPSILONS if epsilon is None else epsilon)]
     share = parameters.delta_or_default(delta, needed=asked == "union" or domain_known is not True)
     most = None if max_items_per_user is None else parameters.whole("max_items_per_user", max_items_per_user, least=1)
+    if asked == "top_k":
+        refused = {"users": users, "counts": counts, "within": within, "methods": methods, "domain_known": domain_known}
+        by_group.alone(
+            groups, {"groups_per_user": groups_per_user, "max_groups_per_user": max_groups_per_user}, refused
+        )
     population = _population(users, items, items_per_user, skew, counts, most)
     tell = progress or (lambda _: None)
-    if asked == "top_k":
+    if asked == "top_k" and groups is not None:
+        of_groups = by_group.wanted(
+            groups,
+            groups_per_user,
+            max_groups_per_user,
+            k=parameters.listed("k", 10 if k is None else k),
+            delta=share,
+            max_items_per_user=most,
+            k_bar=k_bar,
+            noisy_counts=parameters.flag("noisy_counts", noisy_counts),
+        )
+        found = _top_by_group(of_groups, population, epsilons, secure(draws), tell)
+    elif asked == "top_k":
         terms = TopKForecast(
             k=parameters.listed("k", 10 if k is None else k),
             delta=share,
@@ -95,6 +119,7 @@ def plan(
         found = _top(terms, population, methods, epsilons, secure(draws), tell)
     else:
         _only_of_a_top_k(k=k, k_bar=k_bar, domain_known=domain_known or None, noisy_counts=noisy_counts or None)
+        _only_of_a_top_k(groups=groups, groups_per_user=groups_per_user, max_groups_per_user=max_groups_per_user)
         wanted = UnionForecast(delta=share, max_items_per_user=most, users_for=users_for)
         found = _union(wanted, population, methods, epsilons, secure(draws), tell)
     tell(1.0)
@@ -128,6 +153,23 @@ def _top(
     if any(row.within is not None for row in rows):
         sentences.append("Within: 95 times of 100 no item has over so many users fewer than the k-th best.")
     return Forecast(question="top_k", rows=rows, assumed=_assumed(vars(terms), population), sentences=tuple(sentences))
+
+
+def _top_by_group(
+    terms: ByGroupForecast,
+    crowd: Population,
+    epsilons: Sequence[Fraction | None],
+    draws: Draws,
+    tell: Callable[[float], None],
+) -> Forecast:
+    said: list[str] = []
+    assert isinstance(crowd, Zipf)
+    rows = tuple(by_group.by_group_rows(terms, crowd, [one for one in epsilons if one], draws, tell, said))
+    sentences = [*said, *terms.sentences(crowd), *_bound(terms.max_items_per_user), *by_group.HOW_TO_READ]
+    sentences += [by_group.WIDTH] if terms.noisy_counts else []
+    assumed = _assumed(terms.assumed, crowd)
+    del assumed["users"]
+    return Forecast(question="top_k", rows=rows, assumed=assumed, sentences=tuple(sentences))
 
 
 def _union(

@@ -119,7 +119,7 @@ def exact(scores: Any) -> Scores:
     """Scores as int64, as float64 (each the rational it is), or as Python numbers where neither holds them."""
     if not isinstance(scores, (np.ndarray, list, tuple, range)) and hasattr(scores, "to_numpy"):
         scores = _column(scores)
-    if np.ma.is_masked(scores):
+    if "numpy.ma" in sys.modules and np.ma.is_masked(scores):  # a masked array has imported it
         raise ParameterError("scores", MUST, "a masked one among them")
     try:
         array = np.asarray(scores)

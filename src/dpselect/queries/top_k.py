@@ -88,7 +88,7 @@ class TopKQuery(Query):
         if any(value is not None for value in weights.values()):
             from dpselect.queries.top_k_weights import checked
 
-            totals = checked(weights, method=method, within=self.within, by=self.by)
+            totals = checked(weights, method=method, within=self.within)
             settle(self, totals=totals, **totals.said)
         if self.measures is not None:
             from dpselect.queries.top_k_measures import checked as checked_measures
@@ -290,7 +290,7 @@ class TopKQuery(Query):
         terms: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k_bar": self.k_bar}
         terms |= {"max_groups_per_user": self.max_groups_per_user, "max_items_per_user": self.max_items_per_user}
         why = ""
-        if method == AUTO and self.k_bar is None and not self.users:
+        if method == AUTO and self.k_bar is None and not self.users and self.totals is None:
             picks = parameters.listed("k", self.k) * (self.max_groups_per_user or 1)
             method = best_by_group(picks, epsilon, delta, self.max_items_per_user)
             why = LARGE_BY_GROUP if method == DISCOVER else ""
@@ -298,7 +298,7 @@ class TopKQuery(Query):
             from dpselect.queries.top_k_found_by import plan_found_by_group
 
             return plan_found_by_group(asked, self.k, **terms, why=why)
-        return plan_by_group(asked, self.k, **terms)
+        return plan_by_group(asked, self.k, **terms, moves=1 if self.totals is None else self.totals.most)
 
     def _near_enough(self, method: str, domain: Domain | None) -> Plan:
         """The plan whose price follows from what was asked of it; of several the one that costs least."""

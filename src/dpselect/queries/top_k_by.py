@@ -27,6 +27,7 @@ from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, NOTHING, whole
 from dpselect.release.groups import Group, Groups
 from dpselect.release.release import Ended, Item, Release, Statement
+from dpselect.release.scale import USERS
 
 METHOD = "limited-domain"
 REASON = (
@@ -59,7 +60,7 @@ class TopByGroup(Plan):
         return self.selector.each.terms.k_bar
 
     def height(self) -> float:
-        """How far bottom stands above the item at rank k_bar + 1 of a group, in users."""
+        """How far bottom stands above the item at rank k_bar + 1 of a group, in users or in units of a weight."""
         return self.selector.each.height
 
     def asked_of(self, engine: Engine) -> Ready:
@@ -77,7 +78,7 @@ class TopByGroup(Plan):
         """The answer for counts."""
         picked = self.selector.picks(aggregate, draws)
         places = np.concatenate([one.rows for one in picked]) if picked else np.zeros(0, dtype=np.int64)
-        told = fresh_counts(self.counter, aggregate.counts[places].tolist(), draws)
+        told = fresh_counts(self.counter, aggregate.counts[places].tolist(), draws, self.scale)
         groups = self._shown(aggregate, picked, draws)
         values = {place: group.values for place, group in groups.items()}
         of = [(values[one.group], rank) for one in picked for rank in range(1, len(one.rows) + 1)]
@@ -117,8 +118,8 @@ class TopByGroup(Plan):
     def _good(self) -> accuracy.Accuracy:
         """How good the items of a group are."""
         terms = self.selector.each.terms
-        good = accuracy.ranking(whole(terms.gap(BETA)))
-        good += accuracy.ends_early(whole(terms.reach(BETA)), self.k_bar + 1)
+        good = accuracy.ranking(whole(terms.gap(BETA)), scale=self.scale)
+        good += accuracy.ends_early(whole(terms.reach(BETA)), self.k_bar + 1, self.scale)
         return replace(good, sentences=tuple(f"In a group: {said}" for said in good.sentences))
 
     def _good_of_groups(self) -> accuracy.Accuracy:
@@ -139,12 +140,17 @@ class TopByGroup(Plan):
         }
         if self.of_groups is not None:
             used["epsilon_per_group"] = self.of_groups.epsilon_per_count
-        sentences = [self.reason, counts_in(groups), *self._in_a_group()]
+        sentences = [self.reason, counts_in(groups), *self._by_weights(), *self._in_a_group()]
         sentences.append(
-            f"An item comes out only if it beats bottom, which stands {each.height:.4g} users above the count of rank "
-            f"k_bar + 1 = {self.k_bar + 1:,} of its group."
+            f"An item comes out only if it beats bottom, which stands {self.scale.about(each.height)} above the "
+            f"{'count' if self.scale == USERS else 'sum'} of rank k_bar + 1 = {self.k_bar + 1:,} of its group."
         )
         return self.stated(used, sentences)
+
+    def _by_weights(self) -> list[str]:
+        if self.scale == USERS:
+            return []
+        return ["A user has only the groups in which they give an item a unit; what they give is added up in each."]
 
     def _in_a_group(self) -> list[str]:
         most = self.selector.max_items_per_user
@@ -188,8 +194,9 @@ def plan_by_group(
     max_groups_per_user: int,
     k_bar: int | None,
     max_items_per_user: int | None,
+    moves: int = 1,
 ) -> TopByGroup:
-    """Check every parameter, and find the largest epsilon of one pick that fits."""
+    """Check every parameter, and find the largest epsilon of one pick that fits. One user moves a score by `moves`."""
     k, groups, k_bar, most = parsed(k, max_groups_per_user, k_bar, max_items_per_user)
     if asked.groups is not None and (listed := most_items(asked.groups)) is not None:
         groups = min(groups, listed)
@@ -206,13 +213,14 @@ def plan_by_group(
         delta=delta,
         delta_threshold=split.threshold,
         max_items_per_user=most,
+        sensitivity=moves,
     )
     each = pick * COUNT_SHARE
-    counter = NoisyCounts(k=k, epsilon_per_count=each, max_items_per_user=most) if asked.counts else None
+    counter = NoisyCounts(k=k, epsilon_per_count=each, max_items_per_user=most, sensitivity=moves)
     return TopByGroup(
         method=METHOD,
         selector=selector,
-        counter=counter,
+        counter=counter if asked.counts else None,
         of_groups=NoisyCounts(k=1, epsilon_per_count=each) if asked.users else None,
         privacy=privacy,
         reason=REASON,

@@ -19,7 +19,7 @@ REASONS = {
 }
 
 
-def checked(given: Mapping[str, Any], *, method: str, within: object, by: object) -> Totals:
+def checked(given: Mapping[str, Any], *, method: str, within: object) -> Totals:
     """The weights that are to be added up; what is about numbers of users is refused."""
     if given["by_weight"] is None:
         name = "at_most" if given["at_most"] is not None else "weight_unit"
@@ -28,8 +28,6 @@ def checked(given: Mapping[str, Any], *, method: str, within: object, by: object
     if method != AUTO and methods.named("top_k", method).of_users:
         able = ", ".join(one.name for one in methods.methods("top_k") if not one.of_users)
         raise ParameterError("method", f"be one of {able} where by_weight is given", came(method))
-    if by is not None:
-        raise ParameterError("by", "be left out where by_weight is given: groups are of numbers of users", came(by))
     if within is not None:
         must = "be left out where by_weight is given: it is a number of users"
         hint = "give epsilon; the release says how near its items are, in the unit of the weight"

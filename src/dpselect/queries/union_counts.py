@@ -40,8 +40,9 @@ def width(deviation: float) -> int:
 def said_of(mechanisms: Sequence[CountGaussian]) -> tuple[dict[str, object], str]:
     """What is said of them: numbers, and a sentence."""
     deviation, least = max(float(one.deviation) for one in mechanisms), min(one.least for one in mechanisms)
+    some = ", or less at some lengths," if len(mechanisms) > 1 else ""
     said = (
         f"Counts are the noisy numbers of users that decided which items are here, so they cost nothing more: Gaussian "
-        f"noise of standard deviation {deviation:.4g}, whole numbers. None is below {least:,}."
+        f"noise of standard deviation {deviation:.4g}{some}, whole numbers. None is below {least:,}."
     )
     return {"deviation_of_counts": deviation, "counts_decided": True}, said

@@ -79,9 +79,9 @@ def _row(item: Item) -> list[Json]:
 
 def _item(row: list[Any]) -> Item:
     label, rank, count, low, high, *more = row
-    group, measures = [*more, [], []][:2]
-    told = tuple(Measurement(*one) for one in measures)
-    return Item(typed.read(label), rank, count, low, high, tuple(map(typed.read, group)), told)
+    group = tuple(map(typed.read, more[0])) if more else ()
+    measures = tuple(Measurement(*one) for one in more[1]) if len(more) > 1 else ()
+    return Item(typed.read(label), rank, count, low, high, group, measures)
 
 
 def _groups(groups: Groups) -> dict[str, Json]:

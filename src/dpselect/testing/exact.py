@@ -92,13 +92,15 @@ class ExactDraws:
         """Follow both outcomes."""
         return self._follow(lambda: _two_shares(probability)) == 1
 
-    def peel(self, weights: Weights, k: int) -> list[tuple[int, int]]:
+    def peel(self, weights: Weights, k: int, *, until: int | None = None) -> list[tuple[int, int]]:
         """Follow k times a group in proportion to what it has left, then one of its remaining members."""
         members = [list(range(weights.size(g))) for g in range(len(weights))]
         picks = []
         for _ in range(k):
             group = self._follow(lambda: _shares(weights, [len(m) for m in members]))
             picks.append((group, members[group].pop(self.below(len(members[group])))))
+            if until is not None and group >= until:
+                break
         return picks
 
     def categorical(self, weights: Weights) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from dpselect.engines.duckdb.questions import keyed_hash
 from dpselect.engines.duckdb.tuples import keep_items
 from dpselect.engines.duckdb.workspace import Rows, Workspace
 from dpselect.errors import ParameterError, came, naming
+
+if TYPE_CHECKING:
+    from dpselect.aggregates.totals import Totals
 
 
 def keep_groups(workspace: Workspace, groups: Domain, types: Sequence[str], *, untyped: bool) -> str:
@@ -30,11 +34,28 @@ def keep_groups(workspace: Workspace, groups: Domain, types: Sequence[str], *, u
 
 @dataclass(frozen=True, kw_only=True)
 class GroupBounds:
-    """Every user keeps at most `groups` groups, and in each at most `items` items: the first by keyed hashes."""
+    """Every user keeps at most `groups` groups, and in each at most `items` items: the first by keyed hashes.
+
+    With `totals` they have only what they give a whole unit: what is less uses up no bound.
+    """
 
     groups: int
     items: int | None
     key: bytes
+    totals: Totals | None = None
+
+    def had(self, rows: str) -> str:
+        """The distinct u, g and i, and with weights the units s that u gives to i in g."""
+        if self.totals is None:
+            return f"SELECT DISTINCT u, g, i FROM {rows}"
+        from dpselect.engines.duckdb.totals import of_users
+
+        return f"FROM {of_users(rows, self.totals, 'u, g, i')}"
+
+    @property
+    def score(self) -> str:
+        """The score of an item, of the rows that are kept."""
+        return "count(*)" if self.totals is None else "CAST(sum(s) AS BIGINT)"
 
     @property
     def first(self) -> str:
@@ -49,19 +70,19 @@ class GroupBounds:
 
     def kept(self, pairs: str, dropped: str) -> str:
         """The rows of users in groups that they keep, of each at most so many items."""
-        rows = f"SELECT u, g, i FROM {pairs} ANTI JOIN {dropped} USING (u, g)"
+        rows = f"FROM {pairs} ANTI JOIN {dropped} USING (u, g)"
         if self.items is None:
             return rows
         place = f"row_number() OVER (PARTITION BY u, g ORDER BY {keyed_hash(self.key, 'i')}, i)"
-        return f"SELECT u, g, i FROM ({rows}) QUALIFY {place} <= {self.items}"
+        return f"FROM ({rows}) QUALIFY {place} <= {self.items}"
 
 
 def keep(workspace: Workspace, rows: Rows, bounds: GroupBounds, listed: str | None) -> str:
-    """The name of a view of u, g and i that are kept, of rows that are read once; inside guarded work."""
+    """The name of a view of u, g and i (and units s) that are kept, of rows that are read once; inside guarded work."""
     pairs, dropped, kept = (workspace.fresh() for _ in range(3))
-    only = "" if listed is None else f" WHERE g IN (SELECT i FROM {listed})"
     with rows() as source:
-        workspace.rows(f"CREATE TEMP TABLE {pairs} AS SELECT DISTINCT u, g, i FROM {source}{only}")
+        counted = source if listed is None else f"(FROM {source} WHERE g IN (SELECT i FROM {listed}))"
+        workspace.rows(f"CREATE TEMP TABLE {pairs} AS {bounds.had(counted)}")
     workspace.rows(f"CREATE TEMP TABLE {dropped} AS {bounds.dropped(pairs)}")
     workspace.rows(f"CREATE TEMP VIEW {kept} AS {bounds.kept(pairs, dropped)}")
     return kept
@@ -84,7 +105,7 @@ def grouped_counts(
 ) -> GroupedCounts:
     """The `most` items with most users of every group, or of every `listed` one; inside guarded work."""
     kept, top, groups = keep(workspace, rows, bounds, listed), workspace.fresh(), workspace.fresh()
-    workspace.rows(f"CREATE TEMP TABLE {top} AS {_top(kept, most)}")
+    workspace.rows(f"CREATE TEMP TABLE {top} AS {_top(kept, bounds.score, most)}")
     workspace.rows(f"CREATE TEMP TABLE {groups} AS {_groups(top, listed)}")
 
     def names(table: str, column: str, places: Int64, label: Callable[[object], object]) -> list[object]:
@@ -107,9 +128,9 @@ def grouped_counts(
     )
 
 
-def _top(kept: str, most: int) -> str:
-    """The items with most users of every group, each at its place: groups in their order, most users first."""
-    counted = f"SELECT g, i, count(*) AS n FROM {kept} GROUP BY g, i"
+def _top(kept: str, score: str, most: int) -> str:
+    """The best items of every group, each at its place: groups in their order, highest scores first."""
+    counted = f"SELECT g, i, {score} AS n FROM {kept} GROUP BY g, i"
     best = f"SELECT g, i, n, row_number() OVER (PARTITION BY g ORDER BY n DESC, i) AS rank FROM ({counted})"
     return f"SELECT g, i, n, row_number() OVER (ORDER BY g, rank) - 1 AS place FROM ({best}) WHERE rank <= {most}"
 

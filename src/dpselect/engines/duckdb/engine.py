@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import MOST_COUNTED, Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
+from dpselect.domain import Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
 from dpselect.engines.duckdb import questions
 from dpselect.engines.duckdb.keys import STRUCT, Key
+from dpselect.engines.duckdb.questions_by_group import QuestionsByGroup
 from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import (
@@ -36,12 +36,9 @@ from dpselect.keys import named, names
 from dpselect.parameters import Progress, whole
 
 if TYPE_CHECKING:
-    from dpselect.aggregates.found_groups import FoundGroups
-    from dpselect.aggregates.grouped_counts import GroupedCounts
-    from dpselect.aggregates.grouped_values import GroupedValues
     from dpselect.aggregates.measures import Measure, Measured
     from dpselect.aggregates.totals import Totals
-    from dpselect.aggregates.user_sets import Int64, UserSets
+    from dpselect.aggregates.user_sets import UserSets
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.engines.duckdb.weights import DuckDBPairs
     from dpselect.engines.row_filter import RowFilter
@@ -51,7 +48,7 @@ if TYPE_CHECKING:
     from dpselect.texts.tokenizer import Tokenizer
 
 
-class DuckDBEngine:
+class DuckDBEngine(QuestionsByGroup):
     """Distinct users per item of one source. Opening it reads the schema and refuses what does not fit.
 
     With `totals` the score of an item is the sum of its users' totals, in place of their number;
@@ -169,149 +166,6 @@ class DuckDBEngine:
         own = together([f"i.k{place}" for place in range(groups, len(self._item))]) if groups else "i"
         self._left_out, self._every_row = f"{own} NOT IN (SELECT i FROM {kept})", False
 
-    def check_groups(self, groups: Domain) -> None:
-        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
-        from dpselect.engines.duckdb.by_group import keep_groups
-
-        assert self._group is not None
-        if groups not in self._domains:
-            self._domains[groups] = keep_groups(self._workspace, groups, self._group.types, untyped=self._scan.untyped)
-
-    def group_names(self, groups: Domain) -> Sequence[object]:
-        """Listed groups in their order, by the labels that those of rows have."""
-        assert self._group is not None
-        self.check_groups(groups)
-        found = self._workspace.fetch(f"SELECT i FROM {self._domains[groups]} ORDER BY i")
-        return [self._group.label(value) for (value,) in found]
-
-    def top_by(
-        self,
-        rows: int,
-        max_groups_per_user: int,
-        groups: Domain | None = None,
-        *,
-        users: bool = False,  # noqa: ARG002 - they can be counted later
-        progress: Progress | None = None,
-    ) -> GroupedCounts:
-        """The `rows` items with most users of every group, or of listed ones; a user keeps so many groups."""
-        from dpselect.engines.duckdb.by_group import GroupBounds, grouped_counts
-
-        assert self._group is not None
-        of_group, of_item = self._group.label, self._keys[1].label
-        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, key=self._key)
-        if groups is not None:
-            self.check_groups(groups)
-        listed = None if groups is None else self._domains[groups]
-
-        def ask() -> GroupedCounts:
-            return grouped_counts(
-                self._workspace,
-                self._rows,
-                bounds,
-                rows,
-                listed,
-                of_group,
-                of_item,
-            )
-
-        return self._workspace.guarded(ask, progress=progress)
-
-    def group_sets(self, *, progress: Progress | None = None) -> UserSets:
-        """The distinct groups of every user; the rows are kept, so that the next step sees the same ones."""
-        from dpselect.engines.duckdb.values_by_group import keep_rows
-
-        assert self._group is not None
-        kept = self._workspace.guarded(lambda: keep_rows(self._workspace, self._rows), progress=progress)
-        self._kept_rows = kept
-        pairs = f"(SELECT DISTINCT u, g AS i FROM {kept})"
-        self._found = self._sets(lambda: nullcontext(pairs), progress, self._group.label)
-        return self._found
-
-    def keep_groups(self, codes: Int64) -> FoundGroups:
-        """Released groups, by their numbers in `group_sets`, as a list to ask for."""
-        from dpselect.aggregates.found_groups import FoundGroups
-        from dpselect.engines.duckdb.pairs import keep_found
-
-        sets = self._found
-        assert sets is not None
-        return FoundGroups(self._workspace.guarded(lambda: keep_found(self._workspace, sets, codes)))
-
-    def users_at_by(
-        self,
-        grid: Grid,
-        per_user: PerUser,
-        max_groups_per_user: int,
-        groups: Domain | FoundGroups,
-        *,
-        progress: Progress | None = None,
-    ) -> GroupedValues:
-        """How many users of every group have their value at which place of a grid; a user keeps so many groups."""
-        from dpselect.engines.duckdb.by_group import GroupBounds
-        from dpselect.engines.duckdb.values_by_group import grouped_values, users_at_by
-
-        assert self._group is not None
-        bounds, label = GroupBounds(groups=max_groups_per_user, items=None, key=self._key), self._group.label
-        listed, item_type = self._listed(groups), self._item_type
-
-        def question(rows: str) -> str:
-            return users_at_by(rows, grid, per_user, bounds, listed, item_type)
-
-        return self._workspace.guarded(
-            lambda: grouped_values(self._workspace, self._rows, question, label), progress=progress
-        )
-
-    def counts_by(
-        self,
-        domain: Known,
-        max_groups_per_user: int,
-        groups: Domain | FoundGroups,
-        *,
-        progress: Progress | None = None,
-    ) -> GroupedCounts:
-        """The items of a domain that have users, and how many, of every group; a user keeps so many groups."""
-        from dpselect.engines.count_groups import number_of
-        from dpselect.engines.duckdb.by_group import GroupBounds, grouped_counts
-        from dpselect.engines.duckdb.values_by_group import of_domain
-
-        assert self._group is not None
-        self.check(domain)
-        of_group, listed = self._group.label, self._listed(groups)
-        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, key=self._key)
-        spans = isinstance(domain, Span)
-        of_item: Label = number_of(text=is_text(self._item_type)) if spans else self._keys[1].label
-
-        def ask() -> GroupedCounts:
-            rows = partial(of_domain, self._rows, self._among(domain))
-            return grouped_counts(self._workspace, rows, bounds, MOST_COUNTED, listed, of_group, of_item)
-
-        return self._workspace.guarded(ask, progress=progress)
-
-    def _among(self, domain: Known) -> Callable[[str], str]:
-        """From rows to those of a domain's items, with their groups."""
-        if isinstance(domain, Span):
-            return lambda source: questions.in_span(source, domain, self._item_type, ", g")
-        kept = self._domains[domain]
-        return lambda source: questions.in_domain(source, kept, ", g")
-
-    def item_names(self, domain: Known) -> Sequence[object]:
-        """The items of a domain, by the labels that those of rows have."""
-        self.check(domain)
-        if isinstance(domain, Span):
-            from dpselect.engines.count_groups import numbers_of
-
-            return numbers_of(domain, text=is_text(self._item_type))
-        found = self._workspace.fetch(f"SELECT i FROM {self._domains[domain]} ORDER BY i")
-        return [self._keys[1].label(item) for (item,) in found]
-
-    def _listed(self, groups: Domain | FoundGroups) -> str:
-        """The table of groups that are asked for."""
-        from dpselect.aggregates.found_groups import FoundGroups
-
-        if isinstance(groups, FoundGroups):
-            return groups.place
-        self.check_groups(groups)
-        return self._domains[groups]
-
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
         from dpselect.engines.count_groups import histogram_of
@@ -401,18 +255,6 @@ class DuckDBEngine:
     def contributions(self, *, progress: Progress | None = None) -> UserSets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
         return self._sets(self._rows, progress)
-
-    def contributions_by(
-        self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
-    ) -> UserSets:
-        """The distinct pairs of group and item of every user, in the groups that they keep."""
-        from dpselect.engines.duckdb.by_group import GroupBounds, kept_rows
-
-        bounds = GroupBounds(groups=max_groups_per_user, items=None, key=self._key)
-        if groups is not None:
-            self.check_groups(groups)
-        listed = None if groups is None else self._domains[groups]
-        return self._sets(lambda: kept_rows(self._workspace, self._rows, bounds, listed), progress)
 
     def _rows(self) -> AbstractContextManager[str]:
         """The rows that count, read anew, or as they were kept."""

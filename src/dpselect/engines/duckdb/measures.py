@@ -16,11 +16,6 @@ _AS_THEY_ARE = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN", "DATE", "TIME", "BLOB"
 _AS_THEY_ARE |= {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"}
 
 
-def columns(measures: Sequence[Measure]) -> str:
-    """The columns of rows that are measured, behind u and i."""
-    return "".join(f", m{at}" for at in range(len(measures)))
-
-
 def keep_items(workspace: Workspace, labels: Sequence[object], types: Sequence[str]) -> str:
     """The name of a table of items that came back, i in its one form, and the place of each; inside guarded work.
 
@@ -64,14 +59,11 @@ def of_users(rows: str, measures: Sequence[Measure]) -> str:
     return f"(SELECT u, i, {sums} FROM (SELECT u, i, {places} FROM {rows}) GROUP BY u, i)"
 
 
-def question(given: str, measures: Sequence[Measure], items: str, bound: Bound | None) -> str:
-    """place, and of each measure the sum of steps and the number of users: of the items of a table alone.
-
-    Where there is a bound, `given` has all items of a user, of which they keep the first.
-    """
-    kept = given if bound is None else f"(SELECT * FROM {given} {bound.first})"
+def question(rows: str, measures: Sequence[Measure], items: str) -> str:
+    """place, and of each measure the sum of steps and the number of users: of the items of a table alone."""
+    given = of_users(f"(SELECT * FROM {rows} WHERE i IN (SELECT i FROM {items}))", measures)
     sums = ", ".join(f"CAST(sum(t{at}) AS BIGINT), CAST(sum(n{at}) AS BIGINT)" for at in range(len(measures)))
-    return f"SELECT place, {sums} FROM {kept} JOIN {items} USING (i) GROUP BY place"
+    return f"SELECT place, {sums} FROM {given} JOIN {items} USING (i) GROUP BY place"
 
 
 def measured(
@@ -82,12 +74,11 @@ def measured(
     types: Sequence[str],
     bound: Bound | None,
 ) -> list[list[Measured]]:
-    """The measures of each item; inside guarded work."""
+    """The measures of each item, over the users who keep it; inside guarded work."""
     items = keep_items(workspace, labels, types)
     with rows() as source:
-        some = source if bound is not None else f"(SELECT * FROM {source} WHERE i IN (SELECT i FROM {items}))"
-        asked = question(of_users(some, measures), measures, items, bound)
-        found = {row[0]: row[1:] for row in workspace.rows(asked)}
+        kept = source if bound is None else bound.rows(source)
+        found = {row[0]: row[1:] for row in workspace.rows(question(kept, measures, items))}
     return [
         [
             Measured.of(one, *found[at][2 * of : 2 * of + 2]) if at in found else NOBODY

@@ -33,6 +33,13 @@ class Bound:
         """
         return f"(SELECT u, i FROM (SELECT DISTINCT u, i FROM {rows}) {self.first})"
 
+    def rows(self, rows: str) -> str:
+        """The rows of the items that are kept, with all of their columns."""
+        return (
+            f"(SELECT * FROM {rows} QUALIFY dense_rank() "
+            f"OVER (PARTITION BY u ORDER BY {keyed_hash(self.key, 'i')}, i) <= {self.most})"
+        )
+
     @property
     def first(self) -> str:
         """What ends a query of distinct (u, i) pairs of which those are kept."""

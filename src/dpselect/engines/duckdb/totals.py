@@ -6,16 +6,16 @@ from dpselect.aggregates.totals import PARTS, Totals
 from dpselect.engines.duckdb.questions import Bound, place
 
 
-def of_users(rows: str, totals: Totals) -> str:
-    """s, what every user u gives to an item i in whole units, where that is at least one.
+def of_users(rows: str, totals: Totals, keys: str = "u, i") -> str:
+    """s, what every user u gives to an item i in whole units, where that is at least one; by group `keys` are u, g, i.
 
     Sums are of integers, in 128 bits, so nothing hangs on their order, and nothing overflows.
     """
     enough = f"NOT isnan(v) AND v >= '{float(totals.least)!r}'::DOUBLE"
-    parts = f"SELECT u, i, {place(totals.grid)} AS p FROM (SELECT u, i, w AS v FROM {rows}) WHERE {enough}"
+    parts = f"SELECT {keys}, {place(totals.grid)} AS p FROM (SELECT {keys}, w AS v FROM {rows}) WHERE {enough}"
     # To divide in 64 bits takes a fifth of the time of all this less.
     units = f"(CAST(least(sum(p), {totals.most * PARTS}) AS BIGINT) + {PARTS // 2}) // {PARTS}"
-    return f"(SELECT u, i, s FROM (SELECT u, i, {units} AS s FROM ({parts}) GROUP BY u, i) WHERE s > 0)"
+    return f"(SELECT {keys}, s FROM (SELECT {keys}, {units} AS s FROM ({parts}) GROUP BY {keys}) WHERE s > 0)"
 
 
 def scores(rows: str, totals: Totals, bound: Bound | None) -> str:

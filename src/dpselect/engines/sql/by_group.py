@@ -17,36 +17,56 @@ KeyedHash = Callable[[str, str], str]
 
 @dataclass(frozen=True, kw_only=True)
 class GroupBounds:
-    """Every user keeps at most `groups` groups, and in each at most `items` items: the first by keyed hashes."""
+    """Every user keeps at most `groups` groups, and in each at most `items` items: the first by keyed hashes.
+
+    `given` makes of rows with a weight the units s that users give: what is less than one uses up no bound.
+    """
 
     groups: int
     items: int | None
     keyed: KeyedHash
+    given: Callable[[str], str] | None = None
+
+    @property
+    def columns(self) -> str:
+        """Those of what is kept."""
+        return "u, g, i" if self.given is None else "u, g, i, s"
 
     def kept(self, rows: str) -> str:
-        """The distinct u, g and i that are kept. Which, is told from the key and the user's own rows."""
+        """The distinct u, g and i that are kept, and their units. Which, the key and the user's own rows tell."""
+        columns = self.columns
+        had = f"(SELECT DISTINCT u, g, i FROM {rows} AS t)" if self.given is None else self.given(rows)
         place = f"dense_rank() OVER (PARTITION BY u ORDER BY {self.keyed('u', 'g')}, g) AS place"
-        placed = f"SELECT u, g, i, {place} FROM (SELECT DISTINCT u, g, i FROM {rows} AS t) AS d"
-        kept = f"(SELECT u, g, i FROM ({placed}) AS e WHERE place <= {self.groups})"
+        placed = f"SELECT {columns}, {place} FROM {had} AS d"
+        kept = f"(SELECT {columns} FROM ({placed}) AS e WHERE place <= {self.groups})"
         if self.items is None:
             return kept
         place = f"row_number() OVER (PARTITION BY u, g ORDER BY {self.keyed('u', 'i')}, i) AS place"
-        placed = f"SELECT u, g, i, {place} FROM {kept} AS k"
-        return f"(SELECT u, g, i FROM ({placed}) AS m WHERE place <= {self.items})"
+        placed = f"SELECT {columns}, {place} FROM {kept} AS k"
+        return f"(SELECT {columns} FROM ({placed}) AS m WHERE place <= {self.items})"
 
 
-def of_groups(rows: str, listed: str) -> str:
-    """The rows of listed groups."""
-    return f"(SELECT u, g, i FROM {rows} AS t WHERE g IN (SELECT i FROM {listed} AS l))"
+def of_groups(rows: str, listed: str, more: str = "") -> str:
+    """The rows of listed groups; `more` columns go with them."""
+    return f"(SELECT u, g, i{more} FROM {rows} AS t WHERE g IN (SELECT i FROM {listed} AS l))"
 
 
-def question(kept: str, most: int, listed: str | None, group: SqlType, item: SqlType, *, users: bool) -> str:
-    """Group, item and number of users, for the `most` items of every group; then the number of users of the group.
+def question(
+    kept: str,
+    most: int,
+    listed: str | None,
+    group: SqlType,
+    item: SqlType,
+    *,
+    users: bool,
+    score: str = "count(*)",
+) -> str:
+    """Group, item and score, for the `most` best items of every group; then the number of users of the group.
 
     A listed group without rows has one, of number 0. Its place is 1 also where a join without a match has zeros.
     No name is given twice in a SELECT: in some databases it is known in all of it.
     """
-    counted = f"SELECT g, i, count(*) AS n FROM {kept} AS k GROUP BY g, i"
+    counted = f"SELECT g, i, {score} AS n FROM {kept} AS k GROUP BY g, i"
     placed = f"SELECT g, i, n, row_number() OVER (PARTITION BY g ORDER BY n DESC, i) AS place FROM ({counted}) AS c"
     found = f"SELECT g, i, n, place FROM ({placed}) AS p WHERE place <= {most}"
     if listed is not None:

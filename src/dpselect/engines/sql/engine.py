@@ -6,7 +6,6 @@ It counts as the DuckDB engine does, to the bit; only which items a bounded user
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -14,10 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.measures import NOBODY
 from dpselect.aggregates.totals import Totals
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.domain import (
-    MOST_COUNTED,
     UNSEEN,
     Column,
     Domain,
@@ -29,18 +27,17 @@ from dpselect.domain import (
     refuse_width,
 )
 from dpselect.engines import row_filter, row_periods
-from dpselect.engines.count_groups import histogram_of, number_of, numbers_of, spanned
-from dpselect.engines.duckdb.keys import label_of
-from dpselect.engines.duckdb.tuples import keep_items
-from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.count_groups import histogram_of, spanned
 from dpselect.engines.filters.engines import of_dialect
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions, sets
 from dpselect.engines.sql import totals as weighing
+from dpselect.engines.sql.domains import domain_values, places_of
 from dpselect.engines.sql.keys import Key, key_of, together
 from dpselect.engines.sql.pairs import SqlPairs
 from dpselect.engines.sql.port import Database, SqlType, int64
-from dpselect.errors import ParameterError, came, naming
+from dpselect.engines.sql.questions_by_group import QuestionsByGroup
+from dpselect.errors import ParameterError, naming
 from dpselect.keys import Key as Names
 from dpselect.keys import names
 from dpselect.parameters import Progress, near, whole
@@ -48,14 +45,11 @@ from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from dpselect.aggregates.found_groups import FoundGroups
-    from dpselect.aggregates.grouped_counts import GroupedCounts
-    from dpselect.aggregates.grouped_values import GroupedValues
     from dpselect.aggregates.measures import Measure, Measured
     from dpselect.periods import Periods
 
 
-class SqlEngine:
+class SqlEngine(QuestionsByGroup):
     """Distinct users per item of one table of a database, which is opened for it and closed with it.
 
     With `totals` the score of an item is the sum of its users' totals, in place of their number;
@@ -173,142 +167,6 @@ class SqlEngine:
             columns = "u, i" + (", g" if self._by else "") + self._numbers
             self._rows = questions.without(self._rows, listed, columns)
 
-    def check_groups(self, groups: Domain) -> None:
-        """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
-        if groups not in self._domains:
-            with naming("groups"):
-                refuse_width(groups, len(self._by))
-                if not isinstance(groups, (Listed, Column)):
-                    raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))
-                values = domain_values(groups, self._by)
-                self._domains[groups] = self._put(values, self._by), len(values)
-
-    def group_names(self, groups: Domain) -> Sequence[object]:
-        """Listed groups in their order, by the labels that those of rows have."""
-        group = self._group
-        assert group is not None
-        self.check_groups(groups)
-        named = f"SELECT {group.named} AS name, i FROM {self._domains[groups][0]} AS l ORDER BY i"
-        return [group.label(row[0]) for row in self._database.rows(named)]
-
-    def top_by(
-        self,
-        rows: int,
-        max_groups_per_user: int,
-        groups: Domain | None = None,
-        *,
-        users: bool = False,
-        progress: Progress | None = None,
-    ) -> GroupedCounts:
-        """The `rows` items with most users of every group, or of listed ones; a user keeps so many groups."""
-        from dpselect.engines.sql.by_group import grouped_counts, question
-
-        assert self._group is not None
-        kept = self._kept(max_groups_per_user, groups, self._most)
-        listed = None if groups is None else self._domains[groups][0]
-        sql = question(kept, rows, listed, self._group, self._item, users=users)
-        return grouped_counts(self._database.rows(sql, progress=progress), self._group, self._item)
-
-    def contributions_by(
-        self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
-    ) -> UserSets:
-        """The distinct pairs of group and item of every user, in the groups that they keep."""
-        return sets.user_sets(self._database, self._kept(max_groups_per_user, groups, None), self._item, progress)
-
-    def group_sets(self, *, progress: Progress | None = None) -> UserSets:
-        """The distinct groups of every user."""
-        from dpselect.engines.sql.values_by_group import groups_of
-
-        assert self._group is not None
-        self._found = sets.user_sets(self._database, groups_of(self._rows), self._group, progress)
-        return self._found
-
-    def keep_groups(self, codes: Int64) -> FoundGroups:
-        """Released groups, by their numbers in `group_sets`, as a list to ask for."""
-        from dpselect.aggregates.found_groups import FoundGroups
-        from dpselect.engines.sql.values_by_group import found_groups
-
-        assert self._found is not None
-        names = self._found.label
-        assert isinstance(names, sets.Names)
-        return FoundGroups(found_groups(names.pairs, self._database.put({"x": codes})))
-
-    def users_at_by(
-        self,
-        grid: Grid,
-        per_user: PerUser,
-        max_groups_per_user: int,
-        groups: Domain | FoundGroups,
-        *,
-        progress: Progress | None = None,
-    ) -> GroupedValues:
-        """How many users of every group have their value at which place of a grid; a user keeps so many groups."""
-        from dpselect.engines.sql.by_group import of_groups
-        from dpselect.engines.sql.values_by_group import grouped_values, users_at_by
-        from dpselect.engines.value_key import value_key
-
-        assert self._group is not None
-        listed = self._listed(groups)
-        keyed = self._keyed(self._key), self._keyed(value_key(self._key))
-        types, rows = (self._group, self._item), of_groups(self._rows, listed)
-        sql = users_at_by(rows, grid, per_user, max_groups_per_user, listed, keyed, types, self._dialect)
-        return grouped_values(self._database.rows(sql, progress=progress), self._group)
-
-    def counts_by(
-        self,
-        domain: Known,
-        max_groups_per_user: int,
-        groups: Domain | FoundGroups,
-        *,
-        progress: Progress | None = None,
-    ) -> GroupedCounts:
-        """The items of a domain that have users, and how many, of every group; a user keeps so many groups."""
-        from dpselect.engines.sql.by_group import GroupBounds, grouped_counts, of_groups, question
-
-        assert self._group is not None
-        self.check(domain)
-        listed, item = self._listed(groups), self._item
-        if isinstance(domain, Span):
-            item = replace(item, named="i", label=number_of(text=item.is_text))
-            rows = questions.in_span(self._rows, domain, self._item, self._dialect, ", g")
-        else:
-            rows = questions.in_domain(self._rows, self._domains[domain][0], ", g")
-        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, keyed=self._keyed(self._key))
-        kept = bounds.kept(of_groups(rows, listed))
-        sql = question(kept, MOST_COUNTED, listed, self._group, item, users=False)
-        return grouped_counts(self._database.rows(sql, progress=progress), self._group, item)
-
-    def item_names(self, domain: Known) -> Sequence[object]:
-        """The items of a domain, by the labels that those of rows have."""
-        self.check(domain)
-        if isinstance(domain, Span):
-            return numbers_of(domain, text=self._item.is_text)
-        named = f"SELECT {self._item.named} AS name, i FROM {self._domains[domain][0]} AS l ORDER BY i"
-        return [self._item.label(row[0]) for row in self._database.rows(named)]
-
-    def _listed(self, groups: Domain | FoundGroups) -> str:
-        """The groups that are asked for, as SQL."""
-        from dpselect.aggregates.found_groups import FoundGroups
-
-        if isinstance(groups, FoundGroups):
-            return groups.place
-        self.check_groups(groups)
-        return self._domains[groups][0]
-
-    def _keyed(self, secret: bytes) -> Callable[[str, str], str]:
-        """The hash by which a bound keeps what a user has."""
-        key = self._database.secret(secret)
-        return lambda u, x: self._dialect.keyed(key, u, x)
-
-    def _kept(self, most: int, groups: Domain | None, items: int | None) -> str:
-        """The rows u, g and i in the groups that users keep."""
-        from dpselect.engines.sql.by_group import GroupBounds, of_groups
-
-        if groups is not None:
-            self.check_groups(groups)
-        bounds = GroupBounds(groups=most, items=items, keyed=self._keyed(self._key))
-        return bounds.kept(self._rows if groups is None else of_groups(self._rows, self._domains[groups][0]))
-
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
         if domain is not None:
@@ -355,16 +213,15 @@ class SqlEngine:
         seen = [measures.plain(one) for one in items if one is not UNSEEN]
         if not seen:
             return [[NOBODY] * len(self._measures) for _ in items]
-        span, rows, dialect = isinstance(domain, Span), self._in(domain), self._dialect
+        span, dialect = isinstance(domain, Span), self._dialect
         listed = (
             ", ".join(str(int(str(one))) for one in seen)
             if span
             else f"SELECT i FROM {self._put(seen, self._types)} AS d"
         )
         bound = None if self._most is None or not bounded else (self._most, self._database.secret(self._key))
-        some = rows if bound is not None else f"(SELECT u, i{self._numbers} FROM {rows} AS t WHERE i IN ({listed}))"
-        given, named = measures.of_users(some, self._measures, dialect), "i" if span else self._item.named
-        sql = measures.question(given, self._measures, f"i IN ({listed})", named, bound, dialect)
+        rows = measures.of_items(self._in(domain), self._numbers, listed, bound, dialect)
+        sql = measures.question(rows, self._measures, "i" if span else self._item.named, dialect)
         found = self._database.rows(sql, progress=progress)
         if span:
             return measures.measured(found, self._measures, [int(str(one)) for one in items], _whole)
@@ -457,29 +314,3 @@ def _known(parameter: str, columns: Sequence[str], names: Sequence[str]) -> Sequ
         if name not in names:
             raise ParameterError(parameter, "be a column of the source", repr(name), near(name, tuple(names)))
     return columns
-
-
-def domain_values(domain: Listed | Column, types: Sequence[SqlType]) -> list[object]:
-    """The distinct items of a listed domain, in their order, as the item columns would hold them. They are public.
-
-    DuckDB reads and checks them, so that a domain means the same wherever the rows are.
-    """
-    workspace = Workspace()
-    try:
-        kept = keep_items(workspace, domain, [one.duckdb or "VARCHAR" for one in types])
-        found = [row[0] for row in workspace.fetch(f"SELECT i FROM {kept} ORDER BY i")]
-        return found if len(types) == 1 else [tuple(one.values()) for one in found]
-    finally:
-        workspace.close()
-
-
-def places_of(domain: Listed, types: Sequence[SqlType]) -> dict[object, int]:
-    """The place of each item of a list, as the item columns would hold it."""
-    workspace = Workspace()
-    try:
-        sorts = [one.duckdb or "VARCHAR" for one in types]
-        kept = keep_items(workspace, domain, sorts)
-        found = workspace.fetch(f"SELECT i FROM {kept} ORDER BY place, i")
-        return {label_of(item, sorts): place for place, (item,) in enumerate(found)}
-    finally:
-        workspace.close()

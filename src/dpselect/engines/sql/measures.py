@@ -10,12 +10,7 @@ from collections.abc import Callable, Sequence
 
 from dpselect.aggregates.measures import FARTHEST, NOBODY, PARTS, Mean, Measure, Measured, Sum
 from dpselect.engines.sql.port import Dialect, Row
-from dpselect.engines.sql.questions import first_kept, place
-
-
-def columns(measures: Sequence[Measure]) -> str:
-    """The columns of rows that are measured, behind u and i."""
-    return "".join(f", m{at}" for at in range(len(measures)))
+from dpselect.engines.sql.questions import place
 
 
 def plain(label: object) -> object:
@@ -44,23 +39,24 @@ def of_users(rows: str, measures: Sequence[Measure], dialect: Dialect) -> str:
     return f"(SELECT u, i, {steps} FROM (SELECT u, i, {cut} FROM {summed} AS y) AS z)"
 
 
-def question(
-    given: str, measures: Sequence[Measure], wanted: str, named: str, bound: tuple[int, str] | None, dialect: Dialect
-) -> str:
-    """name, and of each measure the sum of steps and the number of users: of the items for which `wanted` holds.
-
-    Where there is a bound, `given` has all items of a user, of which they keep the first.
-    """
-    numbers = "".join(f", t{at}, n{at}" for at in range(len(measures)))
+def of_items(rows: str, numbers: str, listed: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
+    """The rows of some items, of users who keep them where there is a bound; `numbers` are columns behind u and i."""
+    wanted = f"i IN ({listed})"
     if bound is not None:
         most, key = bound
-        placed = f"(SELECT u, i{numbers}, {first_kept(key, dialect)} FROM {given} AS a)"
-        given = f"(SELECT i{numbers} FROM {placed} AS b WHERE place <= {most} AND {wanted})"
+        place = f"dense_rank() OVER (PARTITION BY u ORDER BY {dialect.keyed(key, 'u', 'i')}, i) AS place"
+        rows, wanted = f"(SELECT u, i{numbers}, {place} FROM {rows} AS a)", f"place <= {most} AND {wanted}"
+    return f"(SELECT u, i{numbers} FROM {rows} AS b WHERE {wanted})"
+
+
+def question(rows: str, measures: Sequence[Measure], named: str, dialect: Dialect) -> str:
+    """name, and of each measure the sum of steps and the number of users: of every item."""
     sums = ", ".join(
         f"CAST(sum(t{at}) AS {dialect.integer}) AS s{at}, CAST(sum(n{at}) AS {dialect.integer}) AS e{at}"
         for at in range(len(measures))
     )
     found = ", ".join(f"s{at}, e{at}" for at in range(len(measures)))
+    given = of_users(rows, measures, dialect)
     return f"SELECT {named} AS name, {found} FROM (SELECT i, {sums} FROM {given} AS k GROUP BY i) AS o"
 
 

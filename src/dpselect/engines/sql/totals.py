@@ -26,19 +26,29 @@ def refuse_no_numbers(sql_type: SqlType) -> None:
         raise DataError(f"a column of type {sql_type.name} holds no numbers", hint)
 
 
-def of_users(rows: str, totals: Totals, dialect: Dialect) -> str:
-    """s, what every user u gives to an item i in whole units, where that is at least one.
+def of_users(rows: str, totals: Totals, dialect: Dialect, keys: str = "u, i") -> str:
+    """s, what every user u gives to an item i in whole units, where that is at least one; by group `keys` are u, g, i.
 
     Sums are of integers of any size, so nothing hangs on their order, and nothing overflows.
     """
     least = number(float(totals.least), dialect)
     by_user = f"{dialect.by_user} " if dialect.by_user else ""
-    values = f"(SELECT {by_user}u, i, w AS v FROM {rows} AS t)"
-    parts = f"(SELECT u, i, {place(totals.grid, dialect)} AS p FROM {values} AS x WHERE v >= {least})"
+    values = f"(SELECT {by_user}{keys}, w AS v FROM {rows} AS t)"
+    parts = f"(SELECT {keys}, {place(totals.grid, dialect)} AS p FROM {values} AS x WHERE v >= {least})"
     total = f"CAST(least(sum(CAST(p AS {dialect.whole})), {totals.most * PARTS}) AS {dialect.integer}) AS q"
-    summed = f"(SELECT u, i, {total} FROM {parts} AS y GROUP BY u, i)"
+    summed = f"(SELECT {keys}, {total} FROM {parts} AS y GROUP BY {keys})"
     units = dialect.divided.format(f"q + {PARTS // 2}", str(PARTS))
-    return f"(SELECT u, i, s FROM (SELECT u, i, {units} AS s FROM {summed} AS z) AS o WHERE s > 0)"
+    return f"(SELECT {keys}, s FROM (SELECT {keys}, {units} AS s FROM {summed} AS z) AS o WHERE s > 0)"
+
+
+def of_groups(totals: Totals, dialect: Dialect, rows: str) -> str:
+    """The same of rows with a group g."""
+    return of_users(rows, totals, dialect, "u, g, i")
+
+
+def score(totals: Totals | None, dialect: Dialect) -> str:
+    """The score of an item, of what its users give it, or of its users where there are no weights."""
+    return "count(*)" if totals is None else f"CAST(sum(s) AS {dialect.integer})"
 
 
 def scores(rows: str, totals: Totals, bound: tuple[int, str] | None, dialect: Dialect) -> str:
@@ -48,4 +58,4 @@ def scores(rows: str, totals: Totals, bound: tuple[int, str] | None, dialect: Di
         most, key = bound
         placed = f"(SELECT u, i, s, {first_kept(key, dialect)} FROM {given} AS a)"
         given = f"(SELECT u, i, s FROM {placed} AS b WHERE place <= {most})"
-    return f"SELECT i, CAST(sum(s) AS {dialect.integer}) AS n FROM {given} AS k GROUP BY i"
+    return f"SELECT i, {score(totals, dialect)} AS n FROM {given} AS k GROUP BY i"

@@ -21,12 +21,14 @@ from dpselect.mechanisms.set_union.release_laws import (
     PRECISION,
     GaussianTail,
     gaussian_delta,
+    gaussian_tail,
     root_up,
     smallest_deviation,
     some,
 )
 from dpselect.reals import enclose
 
+MOST_JOINT = 10**5  # items of a user up to which noise and threshold share delta; beyond, each has half
 CERTAIN = 40  # deviations beyond which an interval does not search
 
 
@@ -56,8 +58,12 @@ class CountGaussian(SetUnion):
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
         most = self.max_items_per_user
-        deviation = smallest_deviation(epsilon, delta) * (1 if most == 1 else root_up(Fraction(most)))
-        law = GaussianTail(joint_threshold(deviation, epsilon, delta, most), deviation)
+        part = delta if most <= MOST_JOINT else delta / 2  # to certify so many numbers of new items would take long
+        deviation = smallest_deviation(epsilon, part) * (1 if most == 1 else root_up(Fraction(most)))
+        if most <= MOST_JOINT:
+            law = GaussianTail(joint_threshold(deviation, epsilon, delta, most), deviation)
+        else:
+            law = gaussian_tail(deviation, part, most, lambda _: Fraction(1))
         settle(self, weighting=Counts(), law=law, privacy=promise(epsilon, delta, "count, Gaussian"))
 
     @property
@@ -80,12 +86,12 @@ class CountGaussian(SetUnion):
 
         A number is left out if counts so far above, or so far below, are rarer than beta / 2 among the released items
         that have it: so the true one is left out with probability at most beta, however near the threshold it is.
+        Just above the threshold that can leave out every number; none is left out above, up to the noisy one.
         """
         at, half = float(noisy - self.least + self.threshold), beta / 2
-        return (
-            self._first(noisy, lambda users: self._above(at, users) > half),
-            self._first(noisy, lambda users: 1 - self._above(at + 1, users) <= half) - 1,
-        )
+        low = self._first(noisy, lambda users: self._above(at, users) > half)
+        high = self._first(noisy, lambda users: 1 - self._above(at + 1, users) <= half) - 1
+        return low, max(low, high, noisy)
 
     def _above(self, level: float, users: int) -> float:
         """P(users + Z > level), given that it is above the threshold."""

@@ -31,9 +31,9 @@ class LimitedDomainByGroup:
     Guarantee: (epsilon, delta)-DP for the answers of all groups together, however many there are: the price is that of
         `max_groups_per_user` groups, k epsilon_per_pick-bounded-range steps and `delta_threshold` each.
     Neighbors: add-remove.
-    Sensitivity: one user moves counts in at most `max_groups_per_user` groups, by at most 1 each, of at most
-        `max_items_per_user` items in each of these groups where that is given. The data must have been bounded so, for
-        every user by a rule that looks at that user's own rows only.
+    Sensitivity: one user moves counts in at most `max_groups_per_user` groups, all the same way and by at most
+        `sensitivity` each, of at most `max_items_per_user` items in each of these groups where that is given. The data
+        must have been bounded so, for every user by a rule that looks at that user's own rows only.
     Exactness: the law is exact: the product of the laws of LimitedDomain.
     Cost: one pass to find k_bar + 1 rows of each group; groups whose lists are certainly short are decided together.
     Source: ours, on Durfee and Rogers 2019, Algorithm 1; proof on its page.
@@ -51,6 +51,7 @@ class LimitedDomainByGroup:
     epsilon_per_pick: Number | None = None
     delta_threshold: Number | None = None
     max_items_per_user: int | None = None
+    sensitivity: int = 1
     each: LimitedDomain = field(init=False, repr=False)
     privacy: Privacy = field(init=False, repr=False)
 
@@ -73,10 +74,11 @@ class LimitedDomainByGroup:
             delta_threshold=threshold,
             epsilon_per_pick=pick,
             max_items_per_user=self.max_items_per_user,
+            sensitivity=self.sensitivity,
         )
         settle(self, k=k, max_groups_per_user=groups, delta=delta, epsilon=privacy.epsilon, epsilon_per_pick=pick)
         settle(self, k_bar=each.k_bar, delta_threshold=threshold, max_items_per_user=each.max_items_per_user)
-        settle(self, each=each, privacy=privacy)
+        settle(self, each=each, privacy=privacy, sensitivity=each.sensitivity)
 
     def _split(
         self, plan: Plan, delta: Fraction, groups: int, swaps: int

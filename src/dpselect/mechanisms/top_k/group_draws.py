@@ -10,7 +10,6 @@ decides how long it takes and nothing else (docs/mechanisms/by-group.md).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -49,7 +48,7 @@ def picked(found: GroupedCounts, terms: Terms, draws: Draws) -> list[Picked]:
     units = _units(found, starts, some, terms)
     rare = units > 0
     answers = {int(g): _peeled(found, int(starts[g]), int(g), terms, draws) for g in some[~rare]}
-    begun = draws.bernoullis(units[rare], 1, Bound(terms.epsilon_per_pick, terms.bottom(terms.k_bar)))
+    begun = draws.bernoullis(units[rare], 1, Bound.of(terms))
     for g, u in zip(some[rare][begun].tolist(), units[rare][begun].tolist(), strict=True):
         group = Group.of(found, int(starts[g]), g, terms)
         if draws.bernoulli(Thinned(group, u)):
@@ -65,10 +64,10 @@ def _peeled(found: GroupedCounts, start: int, group: int, terms: Terms, draws: D
 def _units(found: GroupedCounts, starts: Int64, some: npt.NDArray[np.intp], terms: Terms) -> Int64:
     """For each group the whole u of its bound; 0 where that is no small probability.
 
-    W <= n exp(rate h) for n items of at most h users, and B >= bottom exp(rate (after + 1)), so that W / B is at most
-    exp(rate (u - 1)) / bottom for u = h - after + ceil(ln n / rate).
+    W <= n exp(rate h) for n items of a score of at most h, and B >= bottom exp(rate (after + s)) for the sensitivity s,
+    so that W / B is at most exp(rate (u - s)) / bottom for u = h - after + ceil(ln n / rate).
     """
-    rate, bottom = float(terms.epsilon_per_pick), terms.bottom(terms.k_bar)
+    rate, bottom = float(terms.rate), terms.bottom(terms.k_bar)
     inside = np.minimum(found.sizes[some], terms.k_bar)
     longer = found.sizes[some] > terms.k_bar
     after = np.zeros(len(some), dtype=np.int64)
@@ -76,7 +75,7 @@ def _units(found: GroupedCounts, starts: Int64, some: npt.NDArray[np.intp], term
     more = np.ceil(np.log(inside) * SURE / rate) if rate > 0 else np.full(len(some), np.inf)
     lead = (found.counts[starts[some]] - after).astype(np.float64) + more
     log_bottom = math.log(bottom.numerator) - math.log(bottom.denominator)
-    most = 1 + (log_bottom + math.log(RARE / (1 - RARE))) / rate if rate > 0 else 0.0
+    most = terms.sensitivity + (log_bottom + math.log(RARE / (1 - RARE))) / rate if rate > 0 else 0.0
     rare = lead <= min(most, FARTHEST)
     units = np.zeros(len(some), dtype=np.int64)
     units[rare] = np.maximum(1, lead[rare]).astype(np.int64)
@@ -85,14 +84,20 @@ def _units(found: GroupedCounts, starts: Int64, some: npt.NDArray[np.intp], term
 
 @dataclass(frozen=True)
 class Bound:
-    """1 / (1 + bottom exp(-rate (u - 1))): at least the probability that the first pick of a group is an item."""
+    """1 / (1 + bottom exp(-rate (u - s))): at least the probability that the first pick of a group is an item."""
 
     rate: Fraction
     bottom: Fraction
+    sensitivity: int
+
+    @classmethod
+    def of(cls, terms: Terms) -> Bound:
+        """Of the picks of one group."""
+        return cls(terms.rate, terms.bottom(terms.k_bar), terms.sensitivity)
 
     def at(self, weight: Fraction) -> Real:
         """The probability at u."""
-        return _Odds(self.rate * (1 - weight), self.bottom)
+        return _Odds(self.rate * (self.sensitivity - weight), self.bottom)
 
 
 @dataclass(frozen=True)
@@ -122,8 +127,8 @@ class Group:
         return cls(rows.inside(terms.k_bar), rows.after(terms.k_bar), terms)
 
     def weights(self, bits: int) -> tuple[arb, arb]:
-        """W and B, both divided by exp(rate (after + 1))."""
-        rate, unit = self.terms.epsilon_per_pick, self.after + 1
+        """W and B, both divided by exp(rate (after + sensitivity))."""
+        rate, unit = self.terms.rate, self.after + self.terms.sensitivity
         levels, sizes = np.unique(self.counts, return_counts=True)
         with ctx.workprec(bits):
             items = sum(
@@ -139,7 +144,7 @@ class Group:
 
     def begun(self, draws: Draws) -> list[int]:
         """The picks, where the first is known to be an item: that one, and then until bottom."""
-        rate, k_bar = self.terms.epsilon_per_pick, self.terms.k_bar
+        rate, k_bar = self.terms.rate, self.terms.k_bar
         first, _ = draws.categorical(Weights(self.counts, rate))
         left = np.delete(self.counts, first)
         missing = k_bar - len(self.counts)
@@ -148,20 +153,13 @@ class Group:
         if not most:
             return [first]
         weights = Weights(
-            scores=np.array([*left, self.after + 1, *(0 for _ in fillers)], dtype=np.int64),
+            scores=np.array([*left, self.after + self.terms.sensitivity, *(0 for _ in fillers)], dtype=np.int64),
             rate=rate,
             sizes=np.array([1] * (len(left) + 1) + fillers, dtype=np.int64),
             factors=[Fraction(1)] * len(left) + [self.terms.bottom(k_bar)] + [Fraction(1)] * len(fillers),
         )
-        return [first, *(row + (row >= first) for row in _items(draws.peel(weights, most), len(left)))]
-
-
-def _items(picks: list[tuple[int, int]], items: int) -> Iterator[int]:
-    """The picks before the first that is no item."""
-    for row, _ in picks:
-        if row >= items:
-            return
-        yield row
+        picks = draws.peel(weights, most, until=len(left))
+        return [first, *(row + (row >= first) for row, _ in picks if row < len(left))]
 
 
 @dataclass(frozen=True)
@@ -174,7 +172,6 @@ class Thinned:
     def ball(self, bits: int) -> arb:
         """The quotient's ball."""
         items, ends = self.group.weights(bits)
-        terms = self.group.terms
-        bound = Bound(terms.epsilon_per_pick, terms.bottom(terms.k_bar)).at(Fraction(self.units)).ball(bits)
+        bound = Bound.of(self.group.terms).at(Fraction(self.units)).ball(bits)
         with ctx.workprec(bits):
             return (items / (items + ends) / bound).min(arb(1))

@@ -200,9 +200,7 @@ def until_bottom(rows: TopRows, draws: Draws, terms: Terms, k_bar: int) -> Picks
         factors=[Fraction(1)] * items + [terms.bottom(k_bar)] + [Fraction(1)] * len(fillers),
     )
     most = min(terms.k, items + 1)  # among so many picks is a first non-item: a large k costs no more
-    picks = draws.peel(weights, most)
-    end = next((i for i, (group, _) in enumerate(picks) if group >= items), most)
-    return picks[:end]
+    return [pick for pick in draws.peel(weights, most, until=items) if pick[0] < items]
 
 
 MOST_CUTS = 2 * 10**5  # each is weighed, in about 20 microseconds

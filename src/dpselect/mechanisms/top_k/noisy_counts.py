@@ -26,7 +26,7 @@ class NoisyCounts:
     Sensitivity: one user changes each count by at most `sensitivity`, and at most `max_items_per_user` of the k counts
         if that is given.
     Exactness: P(noise = z) is exactly proportional to exp(-epsilon_per_count |z| / sensitivity) over all integers z.
-    Cost: about 20 random decisions per count.
+    Cost: about 20 random decisions per count, each for all counts at once.
     Source: Ghosh, Roughgarden and Sundararajan 2009; Canonne, Kamath and Steinke 2020, Section 5; Durfee and
         Rogers 2021 for counts after a selection (their scale 2 sqrt(k) / epsilon' is 2 / epsilon_per_pick).
     Example:
@@ -68,5 +68,6 @@ class NoisyCounts:
 
     def __call__(self, counts: npt.ArrayLike, *, draws: Draws | None = None) -> list[int]:
         """The noisy counts, in the order given; the noise can make a small count negative."""
-        draws, rate = secure(draws), self.rate
-        return [int(c) + draws.geometric(rate) - draws.geometric(rate) for c in whole(counts)]
+        given = whole(counts).tolist()
+        noises = secure(draws).laplaces(self.rate, len(given))
+        return [count + noise for count, noise in zip(given, noises, strict=True)]

@@ -1,0 +1,188 @@
+"""Forecast of a top k in every group: the real mechanism on imagined groups, for several numbers of groups per user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpselect import parameters
+from dpselect.aggregates.grouped_counts import GroupedCounts, Int64
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError, came
+from dpselect.forecast.forecast import ForecastRow
+from dpselect.forecast.population import Floats, Zipf, expected_counts
+from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.top_k_by import METHOD, TopByGroup
+from dpselect.queries.top_k_planning import DISCOVER
+from dpselect.release.accuracy import BETA
+
+RUNS = 5  # each is an answer of many groups
+MOST_GROUPS = 1000
+COMPARED = (1, 2, 5)
+GROUP = ("country",)  # what groups are called in the question: any name will do
+HOW_TO_READ = (
+    f"The mechanism was run {RUNS} times, planned and priced as for real data; ± is the standard deviation from one "
+    "answer to the next.",
+    "Who is in more than max groups per user counts in so many of them, so fewer users count in each. Items are those "
+    "of all groups, and groups those with an item. Lost: by how much the users of the items, those included who do not "
+    "count, fall short of those of the best of every group.",
+    "Threshold: how far bottom stands above the item at rank k_bar + 1 of a group, in users who count.",
+)
+WIDTH = "Width: a noisy count is so near to the true number of users who count, 95 times of 100."
+MUST_BE_SIZES = "be numbers of users of groups, one for each"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByGroupForecast:
+    """What a caller wants to know: users of each group, in how many groups a user is, and in how many they count."""
+
+    k: int
+    delta: Fraction
+    max_items_per_user: int | None
+    k_bar: int | None
+    noisy_counts: bool
+    groups: tuple[int, ...]
+    groups_per_user: Fraction
+    max_groups_per_user: tuple[int, ...]
+
+    def query(self, groups: int, epsilon: Fraction, method: str) -> TopKQuery:
+        """As a Dataset would ask it."""
+        return TopKQuery(
+            k=self.k,
+            epsilon=epsilon,
+            delta=self.delta,
+            counts=self.noisy_counts,
+            k_bar=self.k_bar,
+            max_items_per_user=self.max_items_per_user,
+            method=method,
+            by=GROUP,
+            max_groups_per_user=groups,
+        )
+
+    def kept(self, groups: int) -> float:
+        """The part of the users of a group who count in it, if all are in equally many groups."""
+        return min(1.0, groups / float(self.groups_per_user))
+
+    def sentences(self, crowd: Zipf) -> list[str]:
+        """What was imagined."""
+        some = f"{len(self.groups):,} groups of {min(self.groups):,} to {max(self.groups):,} users"
+        return [
+            f"Imagined are {some}, each user in {float(self.groups_per_user):g} of them and in each with "
+            f"{crowd.items_per_user:g} of {crowd.items:,} items on average; the r-th item attracts them as "
+            f"r^-{crowd.skew:g} does."
+        ]
+
+    @property
+    def assumed(self) -> dict[str, object]:
+        """The same as numbers."""
+        return {**vars(self), "groups": list(self.groups), "max_groups_per_user": list(self.max_groups_per_user)}
+
+
+def wanted(groups: object, per_user: Any, most: object, **more: Any) -> ByGroupForecast:
+    """The parameters, checked."""
+    sizes = [parameters.whole("groups", one, least=1) for one in _several("groups", groups, MUST_BE_SIZES)]
+    if not 1 <= len(sizes) <= MOST_GROUPS:
+        raise ParameterError("groups", f"{MUST_BE_SIZES}, and at most {MOST_GROUPS:,}", f"{len(sizes):,}")
+    has = parameters.positive("groups_per_user", 1 if per_user is None else per_user)
+    if not 1 <= has <= len(sizes):
+        raise ParameterError("groups_per_user", f"be from 1 to the {len(sizes):,} groups", came(per_user))
+    given = _several("max_groups_per_user", COMPARED if most is None else most, "be a whole number or several")
+    compared = {parameters.whole("max_groups_per_user", one, least=1) for one in given}
+    if most is None:  # of the usual ones those that make sense here
+        compared = {one for one in compared if one <= len(sizes)}
+    if not compared:
+        raise ParameterError("max_groups_per_user", "be a whole number or several", "none")
+    return ByGroupForecast(
+        groups=tuple(sizes), groups_per_user=has, max_groups_per_user=tuple(sorted(compared)), **more
+    )
+
+
+def alone(groups: object, of_groups: Mapping[str, object], others: Mapping[str, object]) -> None:
+    """Refuse what is said of groups where there are none, and what does not go with them."""
+    if groups is None:
+        for name, value in of_groups.items():
+            if value is not None:
+                raise ParameterError("groups", f"be given where {name} is", "nothing")
+        return
+    for name, value in others.items():
+        if value is not None and value is not False:
+            raise ParameterError(name, "be left out where groups are given", came(value))
+
+
+def _several(name: str, value: object, must: str) -> list[object]:
+    if isinstance(value, (str, bytes, Mapping)):
+        raise ParameterError(name, must, came(value))
+    return parameters.several(name, value, must)
+
+
+def by_group_rows(
+    terms: ByGroupForecast,
+    crowd: Zipf,
+    epsilons: Sequence[Fraction],
+    draws: Draws,
+    tell: Callable[[float], None],
+    said: list[str],
+) -> Iterator[ForecastRow]:
+    """A row for each number of groups and epsilon; where "auto" would discover instead is `said`."""
+    shares = np.sort(expected_counts(replace(crowd, users=1), terms.max_items_per_user))[::-1]
+    there = np.array(terms.groups, dtype=np.float64)
+    total = len(terms.max_groups_per_user) * len(epsilons)
+    for place, groups in enumerate(terms.max_groups_per_user):
+        for step, epsilon in enumerate(epsilons):
+            tell((place * len(epsilons) + step) / total)
+            plan = terms.query(groups, epsilon, METHOD).plan
+            assert isinstance(plan, TopByGroup)
+            if terms.query(groups, epsilon, "auto").plan.method == DISCOVER:
+                what = f"epsilon {float(epsilon):g} and {groups} group{'s' * (groups > 1)} of a user"
+                said.append(f'At {what} "auto" takes {DISCOVER}, which is better there; there is no forecast of it.')
+            yield tried(plan, groups, shares, there, terms.kept(groups), draws)
+
+
+def tried(plan: TopByGroup, groups: int, shares: Floats, there: Floats, kept: float, draws: Draws) -> ForecastRow:
+    """Mean and spread of some answers."""
+    counts, true, sizes = imagined(shares, there, kept, plan.k_bar + 1)
+    found = GroupedCounts(sizes=sizes, counts=counts, groups=_place, items=_place, users=np.asarray)
+    best = int(np.rint(there[:, None] * shares[None, : plan.selector.k]).sum())
+    items: list[int] = []
+    shown: list[int] = []
+    lost: list[float] = []
+    for _ in range(RUNS):
+        picked = plan.selector.picks(found, draws)
+        rows = np.concatenate([one.rows for one in picked]) if picked else np.zeros(0, dtype=np.int64)
+        items.append(len(rows))
+        shown.append(len(picked))
+        lost.append(1 - int(true[rows].sum()) / best if best else 0.0)
+    return ForecastRow(
+        method=METHOD,
+        epsilon=plan.privacy.epsilon,
+        items=float(np.mean(items)),
+        items_spread=float(np.std(items, ddof=1)),
+        smallest_count=None,
+        error=float(np.mean(lost)),
+        error_spread=float(np.std(lost, ddof=1)),
+        threshold=plan.height(),
+        max_groups_per_user=groups,
+        groups=float(np.mean(shown)),
+        width=None if plan.counter is None else plan.counter.width(BETA),
+    )
+
+
+def imagined(shares: Floats, there: Floats, kept: float, most: int) -> tuple[Int64, Int64, Int64]:
+    """Of each group the users of its first `most` items who count, all that it has of these items, and how many.
+
+    An item is had by the same part of the users of every group.
+    """
+    first = shares[:most]
+    true = np.rint(there[:, None] * first[None, :]).astype(np.int64)
+    counted = np.rint(kept * there[:, None] * first[None, :]).astype(np.int64)
+    some = counted > 0
+    return counted[some], true[some], some.sum(axis=1)
+
+
+def _place(places: Int64) -> list[object]:
+    """Groups and items are their places."""
+    return list(places)
