@@ -296,6 +296,18 @@ def test_what_does_not_go_with_groups(ages, options):
             ask(picks)
 
 
+def test_groups_that_look_alike_are_two_in_a_picture():
+    given = {"user": [*range(40)], "item": [3, 7] * 20, "g": [1, "1"] * 20}
+    found = dps.Dataset(given, user="user", item="item").median(bounds=(0, 9), step=1, epsilon=9, by="g")
+    listed = dps.Dataset(given, user="user", item="item").median(
+        bounds=(0, 9), step=1, epsilon=90, by="g", groups=[1, "1"]
+    )
+    assert len(found.groups.panels(found.items, found.items)) == len(found)
+    panels = listed.groups.panels(listed.items, listed.labels)
+    assert list(panels) == ["1", "1 (another)"]
+    assert sorted(panels.values()) == [[3], [7]]
+
+
 def test_a_budget_of_picks_pays_a_share_of_it():
     budget = dps.PickBudget(epsilon=2, delta="1e-6")
     data = dps.Dataset(rows(60), user="user", item="option", budget=budget)

@@ -63,10 +63,14 @@ class Groups:
         return [users[told_apart(item.group)] for item in items]
 
     def panels(self, items: Sequence[Item], of: Sequence[T]) -> dict[str, list[T]]:
-        """What belongs to the items of each group, under the name of the group."""
+        """What belongs to the items of each group, under the name of the group; 1 and the text 1 are two."""
         found: dict[str, list[T]] = {}
+        named: dict[str, object] = {}
         for item, one in zip(items, of, strict=True):
-            found.setdefault(", ".join(map(formatting.text, item.group)), []).append(one)
+            name, group = ", ".join(map(formatting.text, item.group)), told_apart(item.group)
+            while named.setdefault(name, group) != group:
+                name += " (another)"
+            found.setdefault(name, []).append(one)
         return found
 
     def to_dict(self) -> list[Json]:
