@@ -153,10 +153,10 @@ def test_counts_of_a_domain_are_those_of_plain_python(hold):
 @pytest.mark.parametrize("item", typed_rows.VALUES)
 def test_items_of_any_type_have_the_same_name_with_users_and_without(hold, item):
     """Of the items that a group has not, one is named by leaving out those that it has."""
-    sort, values = typed_rows.VALUES[item]
+    _, values = typed_rows.VALUES[item]
     by = "day" if item == "flag" else "flag"
     groups = Listed(tuple(typed_rows.VALUES[by][1]))
-    domain = Listed(tuple(value for value in values if value == value))  # noqa: PLR0124 - NaN is no item
+    domain = Listed(tuple(value for value in values if value == value))  # NaN is no item
     with hold(typed_rows.AWKWARD).engine(item=item, by=(by,)) as engine:
         names = [(type(name), name) for name in engine.item_names(domain)]
         counts = engine.counts_by(domain, 9, groups)
