@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
+from dpselect.engines.sources.arrow_columns import readable
 from dpselect.errors import DataError, ParameterError
 from tests.engines.test_types import top
 
@@ -153,3 +155,28 @@ class OnlyAnArray:
 def test_a_column_that_only_numpy_could_type_is_refused():
     with pytest.raises(dps.DataError, match="a column must be an array or a list, not a OnlyAnArray"):
         dps.Dataset({"user": OnlyAnArray(), "item": ["a", "b", "c"]}, user="user", item="item").engine()
+
+
+DECIMALS = [("decimal32", 4, 5, 2), ("decimal64", 8, 9, 0), ("decimal128", 16, 5, 2), ("decimal128", 16, 38, 38)]
+DECIMALS += [("decimal256", 32, 38, 0)]
+
+
+@pytest.mark.parametrize(("sort", "width", "digits", "scale"), DECIMALS)
+def test_decimals_of_more_digits_than_their_type_are_missing(sort, width, digits, scale):
+    """Arrow does not look at them; an engine would take some of their bits for another number."""
+    end, far = 10**digits, 2 ** (8 * width - 1)
+    whole = [0, end - 1, 1 - end, *(one for one in (end, -end, far - 1, -far) if -far <= one < far)]
+    bits = b"".join(one.to_bytes(width, "little", signed=True) for one in whole)
+    some = pa.Array.from_buffers(getattr(pa, sort)(digits, scale), len(whole), [None, pa.py_buffer(bits)])
+    for given in (some, pa.chunked_array([some, some[2:]])):
+        read = readable(given, "x")
+        read.validate(full=True)
+        assert read.type == given.type
+    assert [one is not None for one in readable(some, "x").to_pylist()] == [abs(one) < end for one in whole]
+    assert readable(some[:3], "x").equals(some[:3])
+
+
+def test_a_user_of_a_decimal_of_too_many_digits_changes_nobody():
+    bits = b"".join(one.to_bytes(16, "little", signed=True) for one in (700, 700, 700, 10**20 + 700))
+    price = pa.Array.from_buffers(pa.decimal128(5, 2), 4, [None, pa.py_buffer(bits)])
+    assert top(pa.table({"user": ["a", "b", "c", "d"], "item": price})) == [(Decimal("7.00"), 3)]

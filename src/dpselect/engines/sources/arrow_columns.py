@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from decimal import Decimal
 from typing import Any
 
 from dpselect.engines.sources.array_columns import HINT
@@ -37,7 +38,9 @@ def readable(column: Any, name: str) -> Any:
         return column.cast(arrow.float32())
     if types.is_timestamp(sort):
         return _moments(column) if sort.tz is not None and sort.unit in _PER_SECOND else column
-    if any(getattr(types, f"is_{one}")(sort) for one in _PLAIN) or _is_decimal(sort):
+    if _is_decimal(sort):
+        return _of_few_digits(column)
+    if any(getattr(types, f"is_{one}")(sort) for one in _PLAIN):
         return column
     if str(sort) in _VIEWS:
         return column
@@ -65,3 +68,26 @@ def _moments(column: Any) -> Any:
     inside = compute.and_(compute.greater_equal(ticks, _FIRST * second), compute.less(ticks, _LAST * second))
     kept = compute.if_else(inside, column, arrow.scalar(None, sort))
     return kept.cast(arrow.timestamp("us", sort.tz))
+
+
+def _of_few_digits(column: Any) -> Any:
+    """Decimals of no more digits than their type declares; others, which nothing has checked yet, are missing.
+
+    An engine that relies on the type would take some of their bits for another number.
+    """
+    arrow, sort = sys.modules["pyarrow"], column.type
+    if isinstance(column, arrow.ChunkedArray):
+        return arrow.chunked_array([_of_few_digits(chunk) for chunk in column.chunks], sort)
+    if sort.bit_width < 128:
+        bits, end = {32: arrow.int32(), 64: arrow.int64()}[sort.bit_width], arrow.scalar(10**sort.precision)
+        values, least = column.view(bits).cast(arrow.int64()), arrow.scalar(-(10**sort.precision))
+    else:
+        bits, wide = arrow.binary(sort.bit_width // 8), arrow.decimal256(76, sort.scale)
+        values = column.view(wide) if sort.bit_width == 256 else column.cast(wide)
+        above = Decimal(10) ** (sort.precision - sort.scale)
+        end, least = arrow.scalar(above, wide), arrow.scalar(-above, wide)
+    compute = _compute()
+    inside = compute.and_(compute.less(values, end), compute.greater(values, least))
+    if compute.all(inside).as_py() is not False:
+        return column
+    return compute.if_else(inside, column.view(bits), arrow.scalar(None, bits)).view(sort)
