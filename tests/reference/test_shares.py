@@ -264,3 +264,14 @@ def test_the_share_of_a_question_is_what_its_ceiling_takes(tmp_path):
     for budget in (memory, quota, picks):
         with pytest.raises(dps.ParameterError, match="query must be a Query, got 3"):
             budget.share_of(3)
+
+
+def test_a_share_below_the_picks_that_counts_need_says_to_take_a_larger_one():
+    data = dps.Dataset(
+        {"user": [1], "item": ["a"]},
+        user="user",
+        item="item",
+        budget=dps.PickBudget(epsilon_per_pick="0.1", delta_per_query="1e-6"),
+    )
+    with pytest.raises(ParameterError, match="hint: take a larger share"):
+        data.top_k(6, domain=list("abcdefgh"), counts=True, share="10%")

@@ -99,7 +99,7 @@ class Search(Generic[Asked]):
         try:
             asked = self.make(epsilon)
         except ParameterError as error:
-            if error.parameter != "epsilon":
+            if not error.parameter.startswith("epsilon"):  # also that of one pick, or of one count
                 raise
             self.low, self.found = place, error
             return
