@@ -57,7 +57,11 @@ MANY_CASES = tuple(
 # Of each test of these, the first case on Spark runs every time.
 FIRST_ON_SPARK = tuple(
     f"tests/engines/test_{name}"
-    for name in ("measures.py", "values_by_group.py", "by_group_weights.py", "weights.py::test_items_of_every_type")
+    for name in (
+        *("measures.py", "values_by_group.py", "by_group_weights.py", "weights.py::test_items_of_every_type"),
+        *("every_engine.py::test_domains", "every_engine.py::test_sets_of_users"),
+        "every_value.py::test_one_place_of_every_user",
+    )
 )
 
 
