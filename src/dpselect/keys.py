@@ -103,3 +103,8 @@ def said(key: Key) -> str:
 def _printable(name: str) -> str:
     """A name in a sentence; what steers a terminal is an escape."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)
+
+
+def apart(label: object) -> object:
+    """What no other label has: Python takes 1 and True for equal, and a float and the decimal that it is."""
+    return tuple(map(apart, label)) if isinstance(label, tuple) else (type(label), label)

@@ -10,6 +10,7 @@ import numpy as np
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
+from dpselect.keys import apart
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.choose.port import Choice
 
@@ -52,18 +53,13 @@ def _named(
     labels = iter(found.items(rows))
     theirs = [list(islice(labels, len(part))) for part in asked]
     of_none = [each for each, end, (place, _) in zip(theirs, ends.tolist(), picks, strict=True) if place == end]
-    seen = {_apart(item) for each in of_none for item in each}
-    places = {key: at for at, name in enumerate(names if of_none else ()) if (key := _apart(name)) in seen}
+    seen = {apart(item) for each in of_none for item in each}
+    places = {key: at for at, name in enumerate(names if of_none else ()) if (key := apart(name)) in seen}
     for each, end, (place, member) in zip(theirs, ends.tolist(), picks, strict=True):
         if place < end:
             yield each[0]
             continue
         at = member
-        for before in sorted(places[_apart(item)] for item in each):
+        for before in sorted(places[apart(item)] for item in each):
             at += before <= at
         yield names[at]
-
-
-def _apart(item: object) -> object:
-    """What no other item has: Python takes 1 and True for equal, by themselves and in tuples."""
-    return tuple(map(_apart, item)) if isinstance(item, tuple) else (type(item), item)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from dpselect.keys import apart
 from dpselect.release import formatting, typed
 from dpselect.release.formatting import Json
 from dpselect.release.statement import Ended, Item
@@ -103,9 +104,9 @@ class Groups:
         return said
 
 
-def told_apart(values: Sequence[object]) -> tuple[tuple[type, object], ...]:
-    """What no other group has: Python takes 1 and True for equal, as it does a float and the decimal that it is."""
-    return tuple((type(value), value) for value in values)
+def told_apart(values: Sequence[object]) -> tuple[object, ...]:
+    """What no other group has."""
+    return tuple(map(apart, values))
 
 
 def exact_group(values: Sequence[object]) -> dict[str, Json]:

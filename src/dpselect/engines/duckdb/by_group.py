@@ -58,15 +58,18 @@ class GroupBounds:
         return "count(*)" if self.totals is None else "CAST(sum(s) AS BIGINT)"
 
     @property
+    def _place(self) -> str:
+        """The place of a group among those of its user."""
+        return f"row_number() OVER (PARTITION BY u ORDER BY {keyed_hash(self.key, 'g')}, g)"
+
+    @property
     def first(self) -> str:
         """What ends a query of distinct (u, g) pairs of which those are kept."""
-        place = f"row_number() OVER (PARTITION BY u ORDER BY {keyed_hash(self.key, 'g')}, g)"
-        return f"QUALIFY {place} <= {self.groups}"
+        return f"QUALIFY {self._place} <= {self.groups}"
 
     def dropped(self, pairs: str) -> str:
         """The groups that users do not keep. Which, is told from the key and the user's own groups."""
-        place = f"row_number() OVER (PARTITION BY u ORDER BY {keyed_hash(self.key, 'g')}, g)"
-        return f"SELECT u, g FROM (SELECT DISTINCT u, g FROM {pairs}) QUALIFY {place} > {self.groups}"
+        return f"SELECT u, g FROM (SELECT DISTINCT u, g FROM {pairs}) QUALIFY {self._place} > {self.groups}"
 
     def kept(self, pairs: str, dropped: str) -> str:
         """The rows of users in groups that they keep, of each at most so many items."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dpselect.aggregates.measures import FARTHEST, NOBODY, PARTS, Mean, Measure, Measured, Sum
 from dpselect.engines.sql.port import Dialect, Row
 from dpselect.engines.sql.questions import place
+from dpselect.keys import apart
 
 
 def plain(label: object) -> object:
@@ -64,19 +65,14 @@ def measured(
     found: Sequence[Row], measures: Sequence[Measure], labels: Sequence[object], label: Callable[[object], object]
 ) -> list[list[Measured]]:
     """The measures of each item, from rows of names and numbers."""
-    of = {_apart(label(row[0])): list(map(int, row[1:])) for row in found}
+    of = {apart(label(row[0])): list(map(int, row[1:])) for row in found}
     nothing = [0, 0] * len(measures)
-    rows = [of.get(_apart(one), nothing) for one in labels]
+    rows = [of.get(apart(one), nothing) for one in labels]
     return [[_one(measure, *row[2 * at : 2 * at + 2]) for at, measure in enumerate(measures)] for row in rows]
 
 
 def _one(measure: Measure, above: int, users: int) -> Measured:
     return Measured.of(measure, above, users) if users else NOBODY
-
-
-def _apart(label: object) -> object:
-    """What no other label has: Python takes 1 and True for equal."""
-    return tuple(map(_apart, label)) if isinstance(label, tuple) else (type(label), label)
 
 
 def _place(at: int, measure: Measure, dialect: Dialect) -> str:
