@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dpselect.ledger import Account, Ledger
     from dpselect.ledger.budget import Budget
     from dpselect.ledger.pick_budget import PickBudget
+    from dpselect.preparation import Prepared, prepare
     from dpselect.privacy import Neighbors
     from dpselect.queries.choose import choose
     from dpselect.queries.quantile import median, quantile
@@ -58,6 +59,7 @@ _HOMES = {
     "ParameterError": "dpselect.errors",
     "Forecast": "dpselect.forecast",
     "PickBudget": "dpselect.ledger.pick_budget",
+    "Prepared": "dpselect.preparation",
     "Query": "dpselect.queries.query",
     "Receipt": "dpselect.release.release",
     "Release": "dpselect.release.release",
@@ -73,6 +75,7 @@ _HOMES = {
     "inspect": "dpselect.inspection",
     "median": "dpselect.queries.quantile",
     "plan": "dpselect.forecast",
+    "prepare": "dpselect.preparation",
     "quantile": "dpselect.queries.quantile",
 }
 
@@ -96,6 +99,7 @@ __all__ = [
     "OutputError",
     "ParameterError",
     "PickBudget",
+    "Prepared",
     "Query",
     "Receipt",
     "Release",
@@ -114,6 +118,7 @@ __all__ = [
     "mechanisms",
     "median",
     "plan",
+    "prepare",
     "quantile",
 ]
 

@@ -545,7 +545,7 @@ class Dataset:
         """What is asked of which rows, as a budget knows it again; the engine is open for it."""
         from dpselect.ledger.question import question
 
-        source, pinned = source_of(self.source)
+        source, pinned = source_of(self.source) if engine.state is None else (["prepared", engine.state], True)
         names = ["user", "where", "split", "table", "max_items_per_user"]
         names += ["newlines_in_values"] if self.newlines_in_values else []
         data = {"source": source, "snapshot": snapshot} | {name: getattr(self, name) for name in names}

@@ -199,6 +199,17 @@ def _first(sort: str, name: str, text: object) -> Day:
     return start
 
 
+def between(sort: str, first: Day, last: Day) -> Iterator[Period]:
+    """All periods that begin from one day on, up to another; the first is the one that holds that day."""
+    numbers = re.fullmatch(_SORTS[sort].form, _SORTS[sort].name(first))
+    assert numbers is not None
+    start = _SORTS[sort].first([int(one) for one in numbers.groups()])
+    while start <= last:
+        stop = _SORTS[sort].after(start)
+        yield Period(_SORTS[sort].name(start), start, stop)
+        start = stop
+
+
 def _unreadable(sort: str, text: object) -> ParameterError:
     example = _SORTS[sort].example
     later = _SORTS[sort].name(_SORTS[sort].after(_first(sort, example, example)))

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpselect.engines.postgres import address
 from dpselect.engines.postgres.address import is_postgres
-from dpselect.engines.sources.files import Files, find
+from dpselect.engines.sources.files import PREPARED, Files, find
 from dpselect.engines.spark.source import is_spark, place
 from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.errors import ParameterError
@@ -62,6 +62,8 @@ def _fingerprint(source: object) -> Json:
     # A database may have its newest rows beside it, under the name by which we open it.
     beside = [os.path.realpath(path) + ".wal" for path in files.paths] if files.kind == "duckdb" else []
     try:
+        if files.kind == "prepared":
+            return [_stamp(os.path.join(files.paths[0], PREPARED))]
         return [_stamp(path) for path in (*files.paths, *filter(os.path.exists, beside))]
     except OSError:
         return None

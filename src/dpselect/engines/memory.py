@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError, ParameterError, came
 
 VARIABLE = "DPSELECT_MEMORY"
 GIB = 2**30
@@ -23,7 +23,7 @@ _MEMINFO = Path("/proc/meminfo")
 def available() -> int | None:
     """Bytes that may be used: `DPSELECT_MEMORY`, else the least of what the system grants; None where it is silent."""
     said = os.environ.get(VARIABLE)
-    return min(_granted(), default=None) if said is None else _size(said)
+    return min(_granted(), default=None) if said is None else size_of(VARIABLE, said)
 
 
 def check_address_space() -> None:
@@ -44,10 +44,11 @@ def does_not_fit(needed: int) -> DataError:
     return DataError(f"these rows need about {gib} GiB of memory, more than there is", hint)
 
 
-def _size(text: str) -> int:
-    found = _SIZE.fullmatch(text)
+def size_of(parameter: str, given: object) -> int:
+    """A number of bytes from a text such as 4GiB."""
+    found = _SIZE.fullmatch(given) if isinstance(given, str) else None
     if found is None or int(found[1]) == 0:
-        raise ParameterError(VARIABLE, "be a size such as 4GiB or 500MB", repr(text))
+        raise ParameterError(parameter, "be a size such as 4GiB or 500MB", came(given))
     return int(found[1]) * _UNITS[found[2].upper()]
 
 

@@ -67,6 +67,11 @@ class Engine(Protocol):
         """
         ...
 
+    @property
+    def state(self) -> str | None:
+        """What names the state of the rows that this engine reads, where their source has a name for each."""
+        ...
+
     def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves.
 

@@ -35,6 +35,11 @@ class RowPeriods:
     in_utc: bool  # is it a moment, or what the clocks showed?
 
     @property
+    def moment(self) -> str:
+        """The SQL of the time itself, as it is compared; null where it cannot be read."""
+        return self._writer(self.value).value(self._time).sql
+
+    @property
     def several(self) -> bool:
         """Is a user a user in one of several periods? In one period they are that user."""
         return len(self.periods.all) > 1
@@ -52,12 +57,12 @@ class RowPeriods:
     @property
     def column(self) -> str:
         """The time itself as a column for `place`."""
-        return f"{self._moment} AS {TIME}"
+        return f"{self.moment} AS {TIME}"
 
     @property
     def all(self) -> str:
         """The SQL condition that a row is in one of the periods, however long it is."""
-        return f"({self.inside})" + (f" AND {self._gaps.replace(TIME, f'({self._moment})')}" if self._gaps else "")
+        return f"({self.inside})" + (f" AND {self._gaps.replace(TIME, f'({self.moment})')}" if self._gaps else "")
 
     def place(self, written: Callable[[int], str]) -> str:
         """The SQL of the place among the periods, for rows that are in one and have `column`.
@@ -96,10 +101,6 @@ class RowPeriods:
             return f"CASE WHEN {writer.condition(before)} THEN {among(low, middle)} ELSE {among(middle, high)} END"
 
         return among(0, len(marks))
-
-    @property
-    def _moment(self) -> str:
-        return self._writer(self.value).value(self._time).sql
 
     @property
     def _time(self) -> Node:

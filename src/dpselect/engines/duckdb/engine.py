@@ -12,8 +12,9 @@ from dpselect.domain import Column, Domain, Known, Listed, Span, refuse_many, re
 from dpselect.engines.duckdb import questions
 from dpselect.engines.duckdb.keys import STRUCT, Key
 from dpselect.engines.duckdb.questions_by_group import QuestionsByGroup
-from dpselect.engines.duckdb.scans import Scan, missing_column
+from dpselect.engines.duckdb.scans import Counting, Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
+from dpselect.engines.duckdb.times import row_time
 from dpselect.engines.duckdb.types import (
     OBJECT,
     filter_form,
@@ -90,10 +91,15 @@ class DuckDBEngine(QuestionsByGroup):
             asked += [] if periods is None else [("time", periods.column)]
             asked += [] if totals is None else [("by_weight", totals.column)]
             asked += [("measures", one.column) for one in self._measures]
-            self._columns, self._types = _schema(self._workspace, self._scan, asked, self._item, condition)
+            self._condition = condition
+            known = () if condition is None else self._scan.names or condition.columns
+            self._filtered = () if condition is None else tuple(condition.needs(known, self._scan.hint))
+            self._scan.refuse(self._user, asked, self._filtered, periods)
+            self._columns, self._types = _schema(self._workspace, self._scan, asked, self._item, self._filtered)
             for column in self._numbers:
                 refuse_no_numbers(self._types[column], untyped=self._scan.untyped)
-            self._time = None if periods is None else _time(periods, self._types)
+            self._periods = periods
+            self._time = None if periods is None else row_time(periods, self._types)
             self._where = "true" if condition is None else _written(condition, self._types)
             self._inside = "true" if self._time is None else self._time.inside
             self._keys = self._named(self._user), self._named(self._item, plain=split is not None)
@@ -113,8 +119,9 @@ class DuckDBEngine(QuestionsByGroup):
         self._kept_rows: str | None = None  # a table of the rows that count, where they are asked for again
         self._found: UserSets | None = None  # the groups of every user, where they are to be found
         self._left_out: str | None = None  # the SQL condition on items whose rows count, where not all do
-        plain = where is None and split is None and max_items_per_user is None
-        self._every_row = plain and periods is None and totals is None
+        if totals is not None or measures:
+            self._scan = self._scan.each()
+        self._plain = split is None and max_items_per_user is None and totals is None
 
     def __enter__(self) -> DuckDBEngine:
         return self
@@ -130,6 +137,11 @@ class DuckDBEngine(QuestionsByGroup):
     def fixed(self) -> bool:
         """Do the files of the source alone decide what it says?"""
         return self._scan.fixed
+
+    @property
+    def state(self) -> str | None:
+        """What names the state of the rows, where the source has a name for each."""
+        return self._scan.state
 
     def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
@@ -164,7 +176,7 @@ class DuckDBEngine(QuestionsByGroup):
             types = self._keys[1].types[groups:]
             kept = keep_items(self._workspace, items, types, untyped=self._scan.untyped)
         own = together([f"i.k{place}" for place in range(groups, len(self._item))]) if groups else "i"
-        self._left_out, self._every_row = f"{own} NOT IN (SELECT i FROM {kept})", False
+        self._left_out, self._plain = f"{own} NOT IN (SELECT i FROM {kept})", False
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -231,6 +243,8 @@ class DuckDBEngine(QuestionsByGroup):
         from dpselect.aggregates.value_counts import UsersAt
 
         item_type = self._item_type
+        if per_user is PerUser.MEAN:
+            self._scan = self._scan.each()
 
         def ask() -> UsersAt:
             with self._scan.rows(self._workspace, self._columns, self._select) as source:
@@ -343,18 +357,25 @@ class DuckDBEngine(QuestionsByGroup):
         self, domain: Domain | None, question: Callable[[str], str], progress: Progress | None, most: int | None = None
     ) -> list[Row]:
         """Run one question over the counts of what the domain asks for, or over those of `most` items or more."""
-        single = len(self._user) == len(self._item) == 1
-        all_rows = self._every_row and single and not isinstance(domain, (Span, Listed, Column))
+        counting = None if isinstance(domain, Span) or not self._plain else self._counting(most)
 
         def ask() -> list[Row]:
-            if all_rows:
-                with self._scan.counts(self._workspace, (*self._user, *self._item), most) as counted:
+            if counting is not None:
+                with self._scan.counts(self._workspace, counting) as counted:
                     if counted is not None:
-                        return self._workspace.rows(question(counted))
+                        listed = self._domains[domain] if isinstance(domain, (Listed, Column)) else None
+                        return self._workspace.rows(
+                            question(counted if listed is None else questions.of_domain(counted, listed))
+                        )
             with self._scan.rows(self._workspace, self._columns, self._select) as source:
                 return self._workspace.rows(question(self._counted(domain)(source)))
 
         return self._workspace.guarded(ask, progress=progress)
+
+    def _counting(self, most: int | None) -> Counting:
+        """What is asked of a source that counts for itself."""
+        where = None if self._condition is None else self._where
+        return Counting(self._user, self._item, self._keys[1].item, where, self._filtered, self._periods, most)
 
     def _named(self, columns: tuple[str, ...], *, plain: bool = False) -> Key:
         """Columns as `_select` reads them; those without a declared type by their values, or as plain text.
@@ -393,14 +414,13 @@ def _schema(
     scan: Scan,
     asked: Sequence[tuple[str, str]],
     item: tuple[str, ...],
-    condition: RowFilter | None,
+    filtered: Sequence[str],
 ) -> tuple[list[str], Mapping[str, str]]:
     """The columns that are read and their types; whatever the caller named must be there and fit."""
     for parameter, name in asked:
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
-    more = [] if condition is None else condition.needs(scan.names or condition.columns, scan.hint)
-    columns = list(dict.fromkeys([*(name for _, name in asked), *more]))
+    columns = list(dict.fromkeys([*(name for _, name in asked), *filtered]))
     types = scan.types(workspace, columns)
     for name in item:
         item_form(quoted(name), types[name])
@@ -412,16 +432,3 @@ def _written(condition: RowFilter, types: Mapping[str, str]) -> str:
     from dpselect.engines.filters.engines import DUCKDB
 
     return condition.sql({column: filter_type(types[column]) for column in types}, quoted, DUCKDB)
-
-
-def _time(periods: Periods, types: Mapping[str, str]) -> RowPeriods:
-    """The periods over the column of times. Of values without a declared type some may have a zone, which is lost."""
-    from dpselect.engines.filters.engines import DUCKDB
-    from dpselect.engines.row_periods import row_periods
-    from dpselect.periods import UTC
-
-    sql_type = types[periods.column]
-    if sql_type == OBJECT and periods.timezone != UTC:
-        hint = "give dates, timestamps or texts in an array or a frame that has their type"
-        raise ParameterError("timezone", "be UTC where a column of times has no declared type", periods.timezone, hint)
-    return row_periods(periods, quoted(periods.column), filter_type(sql_type), DUCKDB)

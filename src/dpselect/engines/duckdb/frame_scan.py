@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from dpselect.engines.duckdb.scans import Scan, Select
+from dpselect.engines.duckdb.scans import Counting, Scan, Select
 from dpselect.engines.duckdb.types import NOTHING, OBJECT, sound_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.array_columns import HINT
@@ -51,15 +51,17 @@ class FrameScan(Scan):
             yield f"({select(f'(SELECT {forms} FROM {name})')})"
 
     @contextmanager
-    def counts(self, workspace: Workspace, columns: Sequence[str], most: int | None) -> Iterator[str | None]:
-        """Polars counts its own rows."""
-        user, item = self._places(columns)
-        found = self.frame.counts(user, item, most) if isinstance(self.frame, Polars) else None
+    def counts(self, workspace: Workspace, asked: Counting) -> Iterator[str | None]:
+        """Polars counts its own rows, all of them."""
+        found = None
+        if isinstance(self.frame, Polars) and asked.of_all_rows and len(asked.user) == len(asked.item) == 1:
+            user, item = self._places([*asked.user, *asked.item])
+            found = self.frame.counts(user, item, asked.most)
         if found is None:
             yield None
             return
         with workspace.registered(found) as name:
-            yield f"FROM {name}"
+            yield f"SELECT {asked.form} AS i, n FROM (SELECT i AS {quoted(asked.item[0])}, n FROM {name})"
 
     def _places(self, columns: Sequence[str]) -> list[int]:
         return [self.names.index(column) for column in columns]

@@ -136,6 +136,8 @@ class QuestionsByGroup(ABC):
         assert self._group is not None
         bounds, label = GroupBounds(groups=max_groups_per_user, items=None, key=self._key), self._group.label
         listed, item_type = self._listed(groups), self._item_type
+        if per_user is PerUser.MEAN:
+            self._scan = self._scan.each()
 
         def question(rows: str) -> str:
             return users_at_by(rows, grid, per_user, bounds, listed, item_type)

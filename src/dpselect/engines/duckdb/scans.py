@@ -6,13 +6,39 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Self
 
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.errors import ParameterError
 from dpselect.parameters import near
 
+if TYPE_CHECKING:
+    from dpselect.periods import Periods
+
 Select = Callable[[str], str]
 """From the name of what is read to the SELECT that narrows and filters it."""
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Numbers of distinct users of all items, of all rows or of those for which a condition holds.
+
+    `form` is the SQL of an item over its columns, `where` that of the condition over the columns that it names. Of
+    `most` items those with the most users are enough, and all that have as many as the last of these.
+    """
+
+    user: tuple[str, ...]
+    item: tuple[str, ...]
+    form: str
+    where: str | None
+    filtered: tuple[str, ...]
+    periods: Periods | None
+    most: int | None
+
+    @property
+    def of_all_rows(self) -> bool:
+        """Does every row count?"""
+        return self.where is None and self.periods is None
 
 
 @dataclass(frozen=True)
@@ -25,6 +51,7 @@ class Scan(ABC):
     _: KW_ONLY
     untyped: bool = False  # are all columns text because the source has no types?
     fixed: bool = False  # do the files of the source alone decide what it says? A view may read anything else
+    state: str | None = None  # what names the state of the rows, where the source has a name for each
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
@@ -38,17 +65,17 @@ class Scan(ABC):
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> AbstractContextManager[str]:
         """What stands after FROM for one query over the selected rows."""
 
-    def counts(
-        self,
-        workspace: Workspace,  # noqa: ARG002
-        columns: Sequence[str],  # noqa: ARG002
-        most: int | None,  # noqa: ARG002
-    ) -> AbstractContextManager[str | None]:
-        """The items i of all rows and their numbers n of distinct users, as a query, where the source counts better.
+    def refuse(
+        self, user: tuple[str, ...], others: Sequence[tuple[str, str]], filtered: Sequence[str], periods: Periods | None
+    ) -> None:
+        """Refuse, before anything is paid, what the source cannot answer: columns by what they are asked as."""
 
-        The columns are user and item. With `most`, items that cannot be among so many with the most users may be left
-        out.
-        """
+    def each(self) -> Self:
+        """The same source, whose rows are there as often as they are; without it, one for those that say the same."""
+        return self
+
+    def counts(self, workspace: Workspace, asked: Counting) -> AbstractContextManager[str | None]:  # noqa: ARG002
+        """The items i and their numbers n of distinct users, as a query, where the source counts better."""
         return nullcontext()
 
 

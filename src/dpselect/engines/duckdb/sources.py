@@ -31,6 +31,10 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
         if files.kind == "duckdb":
             return _database(workspace, files.paths[0], table)
         _no_table(table)
+        if files.kind == "prepared":
+            from dpselect.engines.duckdb.prepared_scan import PreparedScan
+
+            return PreparedScan.of(workspace, files.paths[0])
         return file_scan(workspace, files, newlines_in_values=newlines_in_values)
     refuse_newlines(newlines_in_values)
     if isinstance(source, duckdb.DuckDBPyConnection):

@@ -44,6 +44,7 @@ class Workspace:
         self._folder = Folder()
         self.connection = duckdb.connect(config={"temp_directory": self._folder.path})
         self.files: dict[str, str] = {}  # database files that are open, and what they are called here
+        self._ends: list[Callable[[], object]] = []
         for setting in _SETTINGS:
             self.connection.execute(setting).fetchall()
         with contextlib.suppress(duckdb.Error):
@@ -55,6 +56,12 @@ class Workspace:
         self.connection.close()
         self.files.clear()
         self._folder.close()
+        while self._ends:
+            self._ends.pop()()
+
+    def closes(self, end: Callable[[], object]) -> None:
+        """Call this too when the workspace is closed."""
+        self._ends.append(end)
 
     def fetch(self, sql: str, values: Sequence[object] = (), *, progress: Progress | None = None) -> list[Row]:
         """All rows of one statement."""

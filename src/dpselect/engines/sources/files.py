@@ -19,6 +19,7 @@ _KNOWN = "Parquet, CSV, TSV, JSON lines (these three also .gz) or a DuckDB datab
 # One array of records is one text, which any of them can spoil for all; and what a file holds must not decide its kind.
 UNCLEAR = (".json", ".json.gz")
 _WILD = frozenset("*?[")
+PREPARED = "prepared.dpselect"  # the file that makes a folder one of prepared data
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,21 @@ def find(source: object) -> Files:
     if not given:
         raise ParameterError("source", "name at least one file", "an empty list")
     found = [path for one in given for path in _expanded(one)]
+    if any(map(is_prepared, found)):
+        if len(found) > 1:
+            raise ParameterError("source", "name one folder of prepared data", f"{len(found)} files or folders")
+        return Files("prepared", tuple(found))
     kinds = sorted({kind_of(path) for path in found})
     if len(kinds) > 1:
         raise ParameterError("source", "name files of one kind", " and ".join(kinds))
     if kinds == ["duckdb"] and len(found) > 1:
         raise ParameterError("source", "name one DuckDB database", f"{len(found)} of them")
     return Files(kinds[0], tuple(found))
+
+
+def is_prepared(path: str) -> bool:
+    """Is it a folder of prepared data?"""
+    return os.path.isfile(os.path.join(path, PREPARED))
 
 
 def kind_of(path: str) -> str:
@@ -68,7 +78,7 @@ def _expanded(one: object) -> list[str]:
         start = path.partition("://")[0]  # the rest may hold a password
         raise ParameterError("source", "be a file on this machine", f"an address that starts with {start}://", hint)
     if os.path.isdir(path):
-        return _inside(path)
+        return [path] if is_prepared(path) else _inside(path)
     if os.path.exists(path):
         return [path]
     if _WILD & set(path):

@@ -135,6 +135,11 @@ class SqlEngine(QuestionsByGroup):
         """Nobody can tell whether a table has changed."""
         return False
 
+    @property
+    def state(self) -> str | None:
+        """No table has names for its states."""
+        return None
+
     def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
         most = whole("rows", rows, least=0)

@@ -1,0 +1,160 @@
+"""Prepared data as a scan: rows put together again from their codes, and numbers of users that were counted before.
+
+Which rows there are, and what stands in them, is as in the source, in the columns that were prepared; rows that say the
+same stand once, unless a question needs each. So every question is answered as there. Numbers of distinct users of the
+prepared items are read from cells: how many users have an item with which set of kept values, so that a condition on
+these is looked at once for each combination of values, and no user is counted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+from dpselect.engines.duckdb.files import parquet_rows
+from dpselect.engines.duckdb.scans import Counting, Scan, Select
+from dpselect.engines.duckdb.types import OBJECT, filter_form
+from dpselect.engines.duckdb.workspace import Workspace, quoted
+from dpselect.engines.prepared.reading import Reading
+from dpselect.engines.prepared.rules import Rules
+from dpselect.engines.prepared.state import Part
+from dpselect.engines.sources.object_marks import MARK
+
+if TYPE_CHECKING:
+    from dpselect.periods import Periods
+
+CODES = {"users": "u", "items": "i", "kept": "c"}
+
+
+@dataclass(frozen=True)
+class PreparedScan(Scan):
+    """One state of a folder of prepared data; `repeated` gives each row as often as it was there."""
+
+    reading: Reading
+    repeated: bool = False
+
+    @classmethod
+    def of(cls, workspace: Workspace, folder: str) -> PreparedScan:
+        """The scan of the state that counts now; its files stay until the workspace is closed."""
+        reading = Reading(folder)
+        workspace.closes(reading.close)
+        rules = reading.state.rules
+        return cls(rules.names, reading, untyped=rules.untyped, fixed=True, state=reading.state.name)
+
+    @property
+    def _rules(self) -> Rules:
+        return self.reading.state.rules
+
+    def hint(self, column: str) -> str:
+        """What may be said about a column that is not there."""
+        return self._rules.hint(column)
+
+    def refuse(
+        self, user: tuple[str, ...], others: Sequence[tuple[str, str]], filtered: Sequence[str], periods: Periods | None
+    ) -> None:
+        """Refuse what these data cannot answer as their source would."""
+        self._rules.refuse(user, others, filtered, periods)
+
+    def each(self) -> Self:
+        """The same data, whose rows are there as often as they are in the source."""
+        return replace(self, repeated=True)
+
+    def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
+        """The SQL types of some columns, as they are in the source."""
+        return {column: self._rules.type_of(column) for column in columns}
+
+    @contextmanager
+    def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:  # noqa: ARG002
+        """What stands after FROM for one query over the selected rows."""
+        asked = ", ".join(f"{self._place(column)} AS {quoted(column)}" for column in columns)
+        tables = {self._table(column) for column in columns} - {"rows"}
+        joined = "".join(f" JOIN {self._dictionary(one)} AS {one} USING ({CODES[one]})" for one in sorted(tables))
+        rows = self._files([segment.rows for segment in self.reading.state.segments])
+        if self.repeated:
+            rows = f"(SELECT *, unnest(range(n)) AS once FROM {rows})"
+        yield f"({select(f'(SELECT {asked} FROM {rows} AS rows{joined})')})"
+
+    @contextmanager
+    def counts(self, workspace: Workspace, asked: Counting) -> Iterator[str | None]:  # noqa: ARG002
+        """The prepared items i and their numbers n of distinct users, where conditions are on kept columns alone."""
+        rules = self._rules
+        on_kept = set(asked.filtered) <= set(rules.keep) and (asked.where is None or bool(rules.keep))
+        if asked.item != rules.item or not on_kept or not _by_whole_periods(rules, asked.periods):
+            yield None
+            return
+        counted = self._counted(asked)
+        cut = ""
+        if asked.most is not None:
+            cut = f" WHERE n >= coalesce((SELECT n FROM counted ORDER BY n DESC LIMIT 1 OFFSET {max(asked.most, 1) - 1}), 0)"
+        marked = [name for name in rules.item if rules.types[name] == OBJECT]
+        names = [f"{self._place(name)} AS {quoted(name)}" for name in rules.item]
+        names += [f"{self._place(name)} AS {quoted(MARK + name)}" for name in marked]
+        named = f"SELECT {', '.join(names)}, n FROM counted JOIN {self._dictionary('items')} AS items USING (i){cut}"
+        yield f"WITH counted AS MATERIALIZED ({counted}) SELECT {asked.form} AS i, n FROM ({named})"
+
+    def _counted(self, asked: Counting) -> str:
+        """i, a code, and n."""
+        segments, rules = self.reading.state.segments, self._rules
+        at = [] if asked.periods is None else [one.start.isoformat() for one in asked.periods.all]
+        if asked.periods is not None:
+            segments = tuple(one for one in segments if not set(at).isdisjoint(one.periods))
+        inside = [] if asked.periods is None else [f"p IN ({', '.join(f'DATE {day!r}' for day in at)})"]
+        chosen = None if asked.where is None else self._chosen(asked.where, asked.filtered)
+        if not segments:
+            return "SELECT 0 AS i, 0 AS n LIMIT 0"
+        once = asked.periods is not None or sum(len(one.periods) for one in segments) == 1 or rules.period is None
+        if once:
+            files = self._files([one.cells for one in segments])
+            if chosen is not None:
+                sets = self._files(self.reading.state.sets)
+                several = f"SELECT s FROM (SELECT s, unnest(cs) AS c FROM {sets}) WHERE c IN ({chosen})"
+                inside.append(f"s IN (SELECT c AS s FROM ({chosen}) UNION {several})")
+            return f"SELECT i, CAST(sum(n) AS BIGINT) AS n FROM {files}{_where(inside)} GROUP BY i"
+        inside += ["k", *([] if chosen is None else [f"c IN ({chosen})"])]  # a user may be in several periods
+        files = self._files([one.rows for one in segments])
+        items = self._files(self.reading.state.items)
+        source = f"{files} JOIN (SELECT i, k FROM {items}) USING (i)"
+        return f"SELECT i, count(DISTINCT u) AS n FROM {source}{_where(inside)} GROUP BY i"
+
+    def _chosen(self, where: str, filtered: Sequence[str]) -> str:
+        """The codes of combinations of kept values for which a condition holds."""
+        values = ", ".join(f"{self._place(column)} AS {quoted(column)}" for column in self._rules.keep)
+        forms = ", ".join(["c", *(filter_form(column, self._rules.types[column]) for column in filtered)])
+        kept = f"(SELECT c, {values} FROM {self._dictionary('kept')} AS kept)"
+        return f"SELECT c FROM (SELECT {forms} FROM {kept}) WHERE ({where})"
+
+    def _place(self, column: str) -> str:
+        """The SQL of a column's value, in its type."""
+        table, rules = self._table(column), self._rules
+        if table == "rows" and column not in rules.weight:
+            return "rows.p"
+        of = {"users": rules.user, "items": rules.item, "kept": rules.keep, "rows": rules.weight}[table]
+        value, sql_type = f"{table}.v{of.index(column)}", rules.types[column]
+        return value if sql_type in (OBJECT, "VARCHAR") else f"CAST({value} AS {sql_type})"
+
+    def _table(self, column: str) -> str:
+        rules = self._rules
+        for table, columns in (("users", rules.user), ("items", rules.item), ("kept", rules.keep)):
+            if column in columns:
+                return table
+        return "rows"
+
+    def _dictionary(self, name: str) -> str:
+        state = self.reading.state
+        return self._files({"users": state.users, "items": state.items, "kept": state.kept}[name])
+
+    def _files(self, parts: Sequence[Part]) -> str:
+        return parquet_rows(self.reading.paths(parts))
+
+
+def _by_whole_periods(rules: Rules, periods: Periods | None) -> bool:
+    """Are the periods those in which users were counted?"""
+    if periods is None:
+        return True
+    return (periods.column, periods.sort, periods.timezone) == (rules.time, rules.period, rules.timezone)
+
+
+def _where(conditions: Sequence[str]) -> str:
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""

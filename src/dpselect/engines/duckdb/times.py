@@ -1,0 +1,28 @@
+"""Times: the column of times of a source, as its rows are put into periods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dpselect.engines.duckdb.types import OBJECT, filter_type, kind, plain_form
+from dpselect.engines.duckdb.workspace import quoted
+from dpselect.engines.filters.engines import DUCKDB
+from dpselect.engines.row_periods import RowPeriods, row_periods
+from dpselect.errors import ParameterError
+from dpselect.periods import UTC, Periods
+
+
+def row_time(periods: Periods, types: Mapping[str, str], *, raw: bool = False) -> RowPeriods:
+    """The periods over the column of times, as the filter sees it, or as the source has it where it is `raw`.
+
+    Of values without a declared type some may have a zone, which is lost.
+    """
+    sql_type, name = types[periods.column], quoted(periods.column)
+    if sql_type == OBJECT and periods.timezone != UTC:
+        hint = "give dates, timestamps or texts in an array or a frame that has their type"
+        raise ParameterError("timezone", "be UTC where a column of times has no declared type", periods.timezone, hint)
+    if raw and sql_type == OBJECT:
+        name = f"({plain_form(name)})"
+    elif raw and kind(sql_type) == "ENUM":
+        name = f"CAST({name} AS VARCHAR)"
+    return row_periods(periods, name, filter_type(sql_type), DUCKDB)

@@ -1,0 +1,113 @@
+"""State: all that one state of prepared data consists of, as one file of JSON that tells when a byte of it changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dpselect.engines.prepared.rules import Rules
+from dpselect.errors import DataError
+
+FORM = 1  # of the folder: what another version wrote in another form is not read
+AGAIN = "prepare the source again"
+Json = Any
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file of the folder by its name, its size, and a digest of its bytes."""
+
+    name: str
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The rows of some periods, and how many users have each item there. No period is in two segments.
+
+    A period is the day on which it begins; rows that are in none have "". Without periods there is one segment.
+    `size` is the number of its rows.
+    """
+
+    periods: tuple[str, ...]
+    size: int
+    rows: Part
+    cells: Part
+
+
+@dataclass(frozen=True)
+class State:
+    """One state: its own name, what it was made from and how, and its files.
+
+    Each dictionary is in one file or several, each made when data were added: users, items, combinations of kept
+    columns, and sets of these.
+    """
+
+    name: str
+    made: str
+    version: str
+    sources: tuple[Json, ...]
+    rules: Rules
+    users: tuple[Part, ...]
+    items: tuple[Part, ...]
+    kept: tuple[Part, ...]
+    sets: tuple[Part, ...]
+    segments: tuple[Segment, ...]
+
+    @property
+    def parts(self) -> list[Part]:
+        """All files."""
+        lists = [self.users, self.items, self.kept, self.sets]
+        found = [part for parts in lists for part in parts]
+        return found + [part for segment in self.segments for part in (segment.rows, segment.cells)]
+
+    def text(self) -> str:
+        """As it is written."""
+        body = json.dumps(asdict(self), sort_keys=True, indent=1)
+        return json.dumps({"form": FORM, "digest": _digest(body), "body": body}) + "\n"
+
+
+def read(text: bytes, shown: str) -> State:
+    """A state from what was written. What is damaged, or of another form, is refused."""
+    found = _object(text)
+    if found is not None and found.get("form") != FORM:
+        raise DataError(f"{shown} was prepared by another version of dpselect (form {found.get('form')})", AGAIN)
+    body = None if found is None else found.get("body")
+    if found is None or not isinstance(body, str) or _digest(body) != found.get("digest"):
+        raise damaged(shown)
+    return _state(json.loads(body))
+
+
+def damaged(shown: str) -> DataError:
+    """The error where bytes are not those that were written."""
+    return DataError(f"the prepared data in {shown} are damaged", f"{AGAIN}, or take a copy")
+
+
+def _state(body: Mapping[str, Json]) -> State:
+    lists = {name: tuple(map(_part, body[name])) for name in ("users", "items", "kept", "sets")}
+    segments = tuple(
+        Segment(tuple(one["periods"]), one["size"], _part(one["rows"]), _part(one["cells"])) for one in body["segments"]
+    )
+    rules = {name: tuple(value) if isinstance(value, list) else value for name, value in body["rules"].items()}
+    plain = {name: body[name] for name in ("name", "made", "version")}
+    return State(**plain, sources=tuple(body["sources"]), rules=Rules(**rules), **lists, segments=segments)
+
+
+def _part(found: Mapping[str, Json]) -> Part:
+    return Part(**found)
+
+
+def _object(text: bytes) -> dict[str, Json] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _digest(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()

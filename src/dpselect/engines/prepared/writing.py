@@ -1,0 +1,159 @@
+"""Writing: a new state of prepared data, whose files are complete on the disk before it takes the old one's place."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import sys
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+from dpselect.engines.prepared.folder import PARTS, pointed, refuse_others, state_file
+from dpselect.engines.prepared.state import FORM, Part, State, read
+from dpselect.engines.sources.files import PREPARED, is_prepared
+from dpselect.errors import DataError, OutputError
+from dpselect.temporary import LOCKS, claimed
+
+if sys.platform != "win32":
+    import fcntl
+
+_NAME = re.compile(r"[a-z]+-[0-9a-f]{32}\.(?:parquet|json|new)")
+_NOTE = "made by dpselect prepare; as private as the rows that it was made from"
+
+
+class Writing:
+    """The folder while one process writes a new state; files of states that nobody reads go before and after."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = os.path.realpath(folder)
+        self.shown = repr(folder)
+        self._lock = _claimed(self.folder, self.shown)
+        self._end = weakref.finalize(self, os.close, self._lock)
+        try:
+            refuse_others(self.folder, self.shown, own=True)
+            self._sweep()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let others write."""
+        self._end()
+
+    def new(self, kind: str, token: bytes) -> str:
+        """The path of a new file, which nobody else may open."""
+        path = os.path.join(self.folder, PARTS, f"{kind}-{token.hex()}.parquet")
+        with _says_why(self.shown):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        return path
+
+    def part(self, path: str) -> Part:
+        """A file that is complete, down on the disk."""
+        with _says_why(self.shown), open(path, "rb") as file:
+            os.fsync(file.fileno())
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            size = os.fstat(file.fileno()).st_size
+        return Part(os.path.basename(path), size, digest)
+
+    def replace(self, state: State) -> None:
+        """The new state counts from here on."""
+        with _says_why(self.shown):
+            parts = os.path.join(self.folder, PARTS)
+            _write(state_file(self.folder, state.name), state.text())
+            draft = os.path.join(parts, f"pointer-{state.name}.new")
+            _write(draft, json.dumps({"form": FORM, "state": state.name, "note": _NOTE}) + "\n")
+            _settle(parts)
+            os.replace(draft, os.path.join(self.folder, PREPARED))
+            _settle(self.folder)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove what no state has that counts or is read. What is not named as ours is left alone."""
+        needed = self._needed() if LOCKS else None
+        if needed is None:
+            return
+        for path in sorted(Path(self.folder, PARTS).iterdir()):
+            if _NAME.fullmatch(path.name) and path.name not in needed:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+    def _needed(self) -> set[str] | None:
+        """The names of files that somebody needs; None where that cannot be told."""
+        needed: set[str] = set()
+        try:
+            name = pointed(self.folder, self.shown) if is_prepared(self.folder) else None
+            for path in Path(self.folder, PARTS).glob("state-*.json"):
+                if path.name == f"state-{name}.json" or not _unread(path):
+                    needed |= {path.name, *(part.name for part in read(path.read_bytes(), self.shown).parts)}
+        except (DataError, OSError):
+            return None
+        return needed
+
+
+def ready(folder: str) -> None:
+    """A place for prepared data: a folder that is new, empty or holds some already."""
+    path, shown = Path(folder), repr(folder)
+    with _says_why(shown):
+        if not path.is_dir():
+            path.mkdir(mode=0o700, parents=True)
+        held = {one.name for one in path.iterdir()} - {PARTS}
+        if held and PREPARED not in held:
+            raise OutputError(f"{shown} is not empty", "name a new folder for the prepared data")
+        refuse_others(folder, shown, own=True)
+        (path / PARTS).mkdir(mode=0o700, exist_ok=True)
+
+
+def _claimed(folder: str, shown: str) -> int:
+    """The lock of whoever writes."""
+    with _says_why(shown):
+        lock = os.open(os.path.join(folder, PARTS), os.O_RDONLY) if LOCKS else os.open(os.devnull, os.O_RDONLY)
+    if not LOCKS or claimed(lock):
+        return lock
+    os.close(lock)
+    raise OutputError(f"another process is writing to {shown}", "wait until it is done")
+
+
+def _unread(path: Path) -> bool:
+    """Does nobody hold this state?"""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        if sys.platform != "win32":
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError:  # somebody reads it, or locks are not known here
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _write(path: str, text: str) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _settle(folder: str) -> None:
+    """The names in a folder, down on the disk."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _says_why(shown: str) -> Iterator[None]:
+    """What a system says of a folder of the caller's."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{shown} cannot be written: {error.strerror}") from None

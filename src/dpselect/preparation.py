@@ -1,0 +1,242 @@
+"""Preparation: rows put in order once, so that many questions about them are answered quickly (docs/prepared.md)."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dpselect.draws import fresh_key
+from dpselect.engines.duckdb.preparing import Preparation, Written, kept_types, refuse_types
+from dpselect.engines.duckdb.scans import Scan, missing_column
+from dpselect.engines.duckdb.sources import open_scan
+from dpselect.engines.duckdb.times import row_time
+from dpselect.engines.duckdb.types import refuse_no_numbers
+from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.identity import source_of
+from dpselect.engines.memory import size_of
+from dpselect.engines.prepared.reading import Reading
+from dpselect.engines.prepared.rules import Rules
+from dpselect.engines.prepared.state import State
+from dpselect.engines.prepared.writing import Writing, ready
+from dpselect.engines.sources.files import is_prepared
+from dpselect.errors import ParameterError, came
+from dpselect.keys import key_of, names
+from dpselect.parameters import Progress, flag, one_of
+from dpselect.periods import SORTS, UTC, Periods, zone_of
+
+MANY = 1000
+"""Distinct values of a kept column, above which it is worth a word."""
+
+Given = str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What was prepared. Its numbers are not private: they are for the owner of the data."""
+
+    folder: str
+    _: KW_ONLY
+    rows: int
+    users: int
+    items: int
+    bytes: int
+    values: dict[str, int]
+    added: bool
+
+    def __str__(self) -> str:
+        size = f"{self.bytes / 2**20:,.1f} MiB" if self.bytes >= 2**20 else f"{self.bytes / 2**10:,.0f} KiB"
+        did = "added {:,} rows: there are" if self.added else "prepared {:,} rows:"
+        lines = [
+            f"{did.format(self.rows)} {self.users:,} users and {self.items:,} items in {self.folder} ({size})",
+            "the folder is as private as the rows themselves; only your own user may open its files",
+        ]
+        for name, number in self.values.items():
+            if number > MANY:
+                lines.append(f"{name} has {number:,} values: fewer, such as days for moments, make it smaller and quicker")
+        return "\n".join(lines)
+
+
+def prepare(
+    source: object,
+    *,
+    to: str | os.PathLike[str],
+    user: Given | None = None,
+    item: Given | None = None,
+    keep: Given = (),
+    weight: Given = (),
+    time: str | None = None,
+    period: str | None = None,
+    timezone: str = UTC,
+    add: bool = False,
+    table: str | None = None,
+    newlines_in_values: bool = False,
+    memory: str | None = None,
+    progress: Progress | None = None,
+) -> Prepared:
+    """Put some columns of a source in order once, in the folder `to`; `Dataset(to)` then answers as the source would.
+
+    For the owner of the data: what is written is as private as the rows, and so is what is returned. Only this user may
+    open it, and a folder in which others may write is refused.
+
+    `source`, `table` and `newlines_in_values` are as in `Dataset`. `user` and `item` are the columns of users and of
+    what is counted; `keep` are others that questions may use, in `where`, in `by` or as items; `weight` are columns of
+    numbers to add up or to take means of. Of `time` the period of each row is kept, and the rows lie together by it;
+    `keep` it too where whole times are asked for. Columns that are not named are not there.
+
+    With `add` rows are added to those in the folder, by the rules that were given when it was made, and without reading
+    the earlier sources again. Rows that are there twice count twice in sums and means; a file that was added before is
+    refused. A question sees the folder as it was before or after, never a mixture, also where a process dies.
+    `memory` is how much of it may be used, such as "4GiB"; the rest goes to temporary files.
+
+    Raises ParameterError for a bad parameter, DataError where the source cannot be read, OutputError where the folder
+    cannot be written.
+    """
+    flag("add", add)
+    flag("newlines_in_values", newlines_in_values)
+    folder = os.fsdecode(to) if isinstance(to, (str, os.PathLike)) else ""
+    if not folder.strip():
+        raise ParameterError("to", "be the path of a folder", came(to))
+    folder = os.path.expanduser(folder)
+    most = None if memory is None else size_of("memory", memory)
+    given = _given(user, item, keep, weight, time, period, timezone)
+    if add and not is_prepared(folder):
+        raise ParameterError("to", "be a folder of prepared data, to add to it", came(folder), "leave out add= to make it")
+    if not add and (user is None or item is None):
+        name = "user" if user is None else "item"
+        raise ParameterError(name, "be the name of a column", "nothing")
+    workspace = Workspace()
+    try:
+        if most is not None:
+            workspace.fetch(f"SET memory_limit = '{most} B'")
+        workspace.fetch("SET preserve_insertion_order = false")
+        scan = open_scan(workspace, source, table, newlines_in_values=newlines_in_values)
+        ready(folder)
+        writing = Writing(folder)
+        workspace.closes(writing.close)
+        before = Reading(folder) if add else None
+        if before is not None:
+            workspace.closes(before.close)
+        rules = _of_before(workspace, scan, before.state.rules, given) if before else _rules(workspace, scan, given)
+        made_from = _made_from(source, table, before)
+        found = Preparation(workspace, scan, rules, writing, before, progress).run()
+        state = _state(rules, found, (*(() if before is None else before.state.sources), made_from))
+        writing.replace(state)
+    finally:
+        workspace.close()
+    return Prepared(
+        folder,
+        rows=found.rows,
+        users=found.sizes.pop("users"),
+        items=found.sizes.pop("items"),
+        bytes=sum(part.size for part in state.parts),
+        values=found.sizes,
+        added=add,
+    )
+
+
+def _columns(parameter: str, given: object) -> tuple[str, ...]:
+    """Columns that are named, which may be none; a text is one."""
+    if isinstance(given, (list, tuple)) and not given:
+        return ()
+    return names(key_of(parameter, given))
+
+
+def _given(
+    user: object, item: object, keep: object, weight: object, time: object, period: object, timezone: object
+) -> dict[str, Any]:
+    """What the caller says of columns, checked: each has one part to play, but for a time that is kept whole."""
+    found: dict[str, Any] = {
+        "user": None if user is None else names(key_of("user", user)),
+        "item": None if item is None else names(key_of("item", item)),
+        "keep": _columns("keep", keep),
+        "weight": _columns("weight", weight),
+        "time": None if time is None else names(key_of("time", time))[0],
+        "period": None,
+        "timezone": zone_of(timezone),
+    }
+    if (time is None) != (period is None):
+        name, other = ("period", "time") if period is None else ("time", "period")
+        raise ParameterError(name, f"be given with {other}", "nothing")
+    if period is not None:
+        found["period"] = one_of("period", period, SORTS)
+    elif timezone != UTC:
+        raise ParameterError("time", "be given with timezone", "nothing")
+    seen: dict[str, str] = {}
+    for parameter in ("user", "item", "keep", "weight"):
+        for name in found[parameter] or ():
+            if name.lower() in seen:
+                must = f"be other columns than {seen[name.lower()]}"
+                raise ParameterError(parameter, must, came(name))
+            seen[name.lower()] = parameter
+    if found["time"] is not None and seen.get(found["time"].lower(), "keep") != "keep":
+        raise ParameterError("time", f"be another column than {seen[found['time'].lower()]}", came(found["time"]))
+    return found
+
+
+def _rules(workspace: Workspace, scan: Scan, given: dict[str, Any]) -> Rules:
+    """The rules of new data, of columns that the source has, each of a type that can be kept as it is."""
+    asked = [(parameter, name) for parameter in ("user", "item", "keep", "weight") for name in given[parameter]]
+    asked += [] if given["time"] is None else [("time", given["time"])]
+    for parameter, name in asked:
+        if scan.names and name not in scan.names:
+            raise missing_column(parameter, name, scan)
+    types = dict(scan.types(workspace, list(dict.fromkeys(name for _, name in asked))))
+    kept = {name for parameter, name in asked if parameter != "time"}
+    refuse_types(types, sorted(kept))
+    for name in given["weight"]:
+        refuse_no_numbers(types[name], untyped=scan.untyped)
+    rules = Rules(**given, types=types, untyped=scan.untyped)
+    if rules.time is not None and rules.period is not None:
+        row_time(Periods(rules.time, rules.period, rules.timezone, ()), types)
+    return replace(rules, types=kept_types(types))
+
+
+def _of_before(workspace: Workspace, scan: Scan, before: Rules, given: dict[str, Any]) -> Rules:
+    """The rules of the data to which rows are added. What is said of them must be the same, and so must the types."""
+    for name, value in given.items():
+        said = value not in (None, ()) and not (name == "timezone" and value == UTC)
+        if said and value != getattr(before, name):
+            raise ParameterError(name, "be left out where rows are added, or be as it was", came(value))
+    same = {name: getattr(before, name) for name in given}
+    rules = _rules(workspace, scan, same)
+    if rules.untyped != before.untyped:
+        must = "have columns with types, as before" if rules.untyped else "be text files, as before"
+        raise ParameterError("source", must, "another kind of source")
+    for name, one in rules.types.items():
+        if one != before.types[name]:
+            must = f"have {name} as {before.types[name]}, as before"
+            raise ParameterError("source", must, f"a column of type {one}", "cast it in the source")
+    return before
+
+
+def _made_from(source: object, table: str | None, before: Reading | None) -> dict[str, Any]:
+    """What rows were read from, as a ledger would know it again; a file that was read before is refused."""
+    found, pinned = source_of(source)
+    if pinned and before is not None:
+        old = [one["source"] for one in before.state.sources if one["pinned"] and one["table"] == table]
+        twice = next((stamp for stamp in found if any(stamp in stamps for stamps in old)), None)
+        if twice is not None:
+            must = "be files that are not in these data yet"
+            raise ParameterError("source", must, f"one that was added before, {Path(twice[0]).name}")
+    return {"source": found, "table": table, "pinned": pinned}
+
+
+def _state(rules: Rules, found: Written, sources: tuple[Any, ...]) -> State:
+    from dpselect import __version__
+
+    return State(
+        name=fresh_key().hex(),
+        made=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        version=__version__,
+        sources=sources,
+        rules=rules,
+        users=found.users,
+        items=found.items,
+        kept=found.kept,
+        sets=found.sets,
+        segments=found.segments,
+    )
