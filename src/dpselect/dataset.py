@@ -39,8 +39,9 @@ class Dataset:
     `source` is a Parquet, CSV, TSV or JSON lines file (the texts also .gz), a folder, a glob or a list of such
     files, a DuckDB database file or connection with `table=`, a DuckDB relation, a pandas or polars frame, a
     PyArrow table, what narwhals wraps or reads, an object that streams Arrow data, a dict of arrays, a Spark frame,
-    or, with `table=`, a Spark session, a `Warehouse`, a spark: or a postgresql:// address. `user` names the column
-    that says whose row it is: the guarantee is for all rows of one user. `item` names the column that is counted, or
+    or, with `table=`, a Spark session, a `Warehouse`, a spark: or a postgresql:// address. A folder that `prepare` made
+    is quick to ask, and says itself what `user` and `item` are (docs/prepared.md). `user` names the column that says
+    whose row it is: the guarantee is for all rows of one user. `item` names the column that is counted, or
     whose quantiles are asked. Rows without a user or an item do not count. It may be a `Text`, for `union`: then
     the tokens of a column of text are the items. Each may be a list of columns that say it together: items are then
     tuples, and with `user=["user", "day"]` the guarantee is for one user on one day (docs/keys.md).
@@ -70,8 +71,8 @@ class Dataset:
 
     source: object
     _: KW_ONLY
-    user: str | Sequence[str]
-    item: str | Sequence[str] | Text
+    user: str | Sequence[str] | None = None
+    item: str | Sequence[str] | Text | None = None
     where: str | None = None
     max_items_per_user: int | None = None
     split: str | None = None
@@ -85,6 +86,8 @@ class Dataset:
     _periods: Periods | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
+        if self.user is None or self.item is None:
+            self._settle_columns()
         object.__setattr__(self, "user", key_of("user", self.user))
         if not _is_text(self.item):
             object.__setattr__(self, "item", key_of("item", self.item))
@@ -107,6 +110,22 @@ class Dataset:
         self._settle_periods()
         if self.budget is not None:
             self._settle_budget()
+
+    def _settle_columns(self) -> None:
+        """The columns of users and items that prepared data name. Nobody else can tell."""
+        from dpselect.engines.sources.files import prepared_folder
+
+        folder = prepared_folder(self.source)
+        if folder is None:
+            name = "user" if self.user is None else "item"
+            hint = "only prepared data name their own: dpselect prepare"
+            raise ParameterError(name, "be the name of a column, or a list of several", "nothing", hint)
+        from dpselect.engines.prepared.reading import current
+
+        rules = current(folder).rules
+        for name, columns in (("user", rules.user), ("item", rules.item)):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, list(columns))
 
     def _settle_periods(self) -> None:
         """The periods that are meant. No calendar is imported where time does not matter."""

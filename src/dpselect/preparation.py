@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dpselect.draws import fresh_key
-from dpselect.engines.duckdb.preparing import Preparation, Written, kept_types, refuse_types
+from dpselect.engines.duckdb.preparing.preparation import Written, written
+from dpselect.engines.duckdb.preparing.work import kept_types, refuse_types
 from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.times import row_time
@@ -20,7 +21,7 @@ from dpselect.engines.identity import source_of
 from dpselect.engines.memory import size_of
 from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.prepared.rules import Rules
-from dpselect.engines.prepared.state import State
+from dpselect.engines.prepared.state import DICTIONARIES, State
 from dpselect.engines.prepared.writing import Writing, ready
 from dpselect.engines.sources.files import is_prepared
 from dpselect.errors import ParameterError, came
@@ -56,7 +57,9 @@ class Prepared:
         ]
         for name, number in self.values.items():
             if number > MANY:
-                lines.append(f"{name} has {number:,} values: fewer, such as days for moments, make it smaller and quicker")
+                lines.append(
+                    f"{name} has {number:,} values: fewer, such as days for moments, make it smaller and quicker"
+                )
         return "\n".join(lines)
 
 
@@ -97,14 +100,13 @@ def prepare(
     """
     flag("add", add)
     flag("newlines_in_values", newlines_in_values)
-    folder = os.fsdecode(to) if isinstance(to, (str, os.PathLike)) else ""
-    if not folder.strip():
-        raise ParameterError("to", "be the path of a folder", came(to))
-    folder = os.path.expanduser(folder)
+    folder = _folder(to)
     most = None if memory is None else size_of("memory", memory)
     given = _given(user, item, keep, weight, time, period, timezone)
     if add and not is_prepared(folder):
-        raise ParameterError("to", "be a folder of prepared data, to add to it", came(folder), "leave out add= to make it")
+        raise ParameterError(
+            "to", "be a folder of prepared data, to add to it", came(folder), "leave out add= to make it"
+        )
     if not add and (user is None or item is None):
         name = "user" if user is None else "item"
         raise ParameterError(name, "be the name of a column", "nothing")
@@ -122,7 +124,7 @@ def prepare(
             workspace.closes(before.close)
         rules = _of_before(workspace, scan, before.state.rules, given) if before else _rules(workspace, scan, given)
         made_from = _made_from(source, table, before)
-        found = Preparation(workspace, scan, rules, writing, before, progress).run()
+        found = written(workspace, scan, rules, writing, before, progress)
         state = _state(rules, found, (*(() if before is None else before.state.sources), made_from))
         writing.replace(state)
     finally:
@@ -130,12 +132,20 @@ def prepare(
     return Prepared(
         folder,
         rows=found.rows,
-        users=found.sizes.pop("users"),
-        items=found.sizes.pop("items"),
+        users=found.values.pop("users"),
+        items=found.values.pop("items"),
         bytes=sum(part.size for part in state.parts),
-        values=found.sizes,
+        values=found.values,
         added=add,
     )
+
+
+def _folder(to: object) -> str:
+    """The path of a folder on this machine."""
+    folder = os.path.expanduser(os.fsdecode(to)) if isinstance(to, (str, os.PathLike)) else ""
+    if not folder.strip() or "://" in folder or "\0" in folder:
+        raise ParameterError("to", "be the path of a folder on this machine", came(to))
+    return folder
 
 
 def _columns(parameter: str, given: object) -> tuple[str, ...]:
@@ -234,9 +244,6 @@ def _state(rules: Rules, found: Written, sources: tuple[Any, ...]) -> State:
         version=__version__,
         sources=sources,
         rules=rules,
-        users=found.users,
-        items=found.items,
-        kept=found.kept,
-        sets=found.sets,
+        **{name: found.files.get(name, ()) for name in DICTIONARIES},
         segments=found.segments,
     )

@@ -35,7 +35,7 @@ def options(command: shared.Group) -> None:
     scores.add_argument("--sensitivity", metavar="S", help="how far one user can move any score (default 1)")
     scores.add_argument("--monotonic", action="store_true", help="one more user moves all scores the same way")
     events = command.add_argument_group("or events of users, with a known domain")
-    shared.users_and_items(events, required=False)
+    shared.users_and_items(events)
     shared.domain(events)
     shared.price(command)
     command.add_argument("--method", default="exponential", help=", ".join(names("choose")))
@@ -89,6 +89,8 @@ def _of_scores(args: argparse.Namespace) -> Release:
 
 def _by_score(args: argparse.Namespace) -> bool:
     """Which of its two questions `choose` was asked; half of each is a mistake."""
+    from dpselect.engines.sources.files import prepared_folder
+
     scores = {"--label": args.label, "--score": args.score, "--sensitivity": args.sensitivity}
     scores["--monotonic"] = args.monotonic or None
     events = {"--user": args.user, "--item": args.item, "--where": args.where}
@@ -103,7 +105,8 @@ def _by_score(args: argparse.Namespace) -> bool:
     if all(given) or not any(given):
         came = f"{given[0][0]} with {given[1][0]}" if all(given) else "neither"
         raise ParameterError("--label and --score", either, came)
-    needed = ("--label", "--score") if given[0] else ("--user", "--item")
+    known = prepared_folder(asking.source_of(args)) is not None
+    needed = ("--label", "--score") if given[0] else () if known else ("--user", "--item")
     for name in needed:
         if name not in given[0] + given[1]:
             raise ParameterError(name, "be given too", "nothing")

@@ -25,7 +25,7 @@ examples:
 def options(command: shared.Group) -> None:
     """What it understands."""
     shared.files(command)
-    shared.users_and_items(command, required=True)
+    shared.users_and_items(command)
     shared.named_domain(command)
     shared.price(command)
     command.add_argument(

@@ -23,7 +23,7 @@ anything else.
 def options(command: shared.Group) -> None:
     """What it understands."""
     shared.files(command, "CSV, JSON lines, Parquet, or DuckDB with --table")
-    shared.users(command, required=False)
+    shared.users(command)
     shared.key(command, "--item", "what is counted")
     shared.rows(command)
     shared.periods(command)

@@ -11,12 +11,14 @@ from typing import Self, TextIO
 PATIENCE = 1.0  # seconds without a word
 PAUSE = 0.1  # seconds between two looks of the line
 BAR = 24
+LEAST = 0.1  # of the work, before anything is said of the rest
 
 
 class Progress:
     """Called with the part that is done (0 to 1, None where unknown); as a context it cleans up after itself.
 
     A terminal sees one live line, which is wiped at the end; a log gets one plain line; `quiet` gets nothing.
+    `estimate` also says when it may be done, where all of it takes long.
     """
 
     def __init__(
@@ -24,10 +26,12 @@ class Progress:
         doing: str,
         *,
         quiet: bool,
+        estimate: bool = False,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.doing = doing
+        self.estimate = estimate
         self.stream = sys.stderr if stream is None else stream
         self.quiet = quiet or self.stream is None
         self.live = not self.quiet and self.stream.isatty()
@@ -42,7 +46,8 @@ class Progress:
             return
         self.shown, self.last = True, now
         if self.live:
-            self._write(f"\r\x1b[K{self.doing} {bar(done)}{now - self.start:.0f} s")
+            left = about_left(done, now - self.start) if self.estimate else ""
+            self._write(f"\r\x1b[K{self.doing} {bar(done)}{now - self.start:.0f} s{left}")
         else:
             self._write(f"dpselect: {self.doing}, this takes a moment\n")
 
@@ -62,6 +67,13 @@ class Progress:
             self.stream.flush()
         except (OSError, ValueError):
             self.quiet = True
+
+
+def about_left(done: float | None, seconds: float) -> str:
+    """How long the rest may take, once a part is done that tells it."""
+    if done is None or not LEAST <= done <= 1:
+        return ""
+    return f", about {seconds * (1 - done) / done:.0f} s left"
 
 
 def bar(done: float | None) -> str:

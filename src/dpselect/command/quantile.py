@@ -31,8 +31,8 @@ Choose the bounds without looking at the data: values beyond count as the bound.
 def options(command: shared.Group) -> None:
     """What it understands."""
     shared.files(command)
-    shared.users(command, required=True)
-    command.add_argument("--item", required=True, metavar="COLUMN", help="the values")
+    shared.users(command)
+    command.add_argument("--item", metavar="COLUMN", help="the values")
     shared.rows(command)
     shared.periods(command)
     command.add_argument(

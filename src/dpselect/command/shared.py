@@ -36,22 +36,20 @@ def files(command: Group, what: str = SOURCE) -> None:
     command.add_argument("files", nargs="+", metavar="FILE", help=what)
 
 
-def users(group: Group, *, required: bool) -> None:
-    """Who is protected."""
-    key(group, "--user", "who: the unit that is protected", required=required)
+def users(group: Group) -> None:
+    """Who is protected. Prepared data say it themselves."""
+    key(group, "--user", "who: the unit that is protected")
 
 
-def key(group: Group, name: str, what: str, *, required: bool = False) -> None:
+def key(group: Group, name: str, what: str) -> None:
     """One column, or several that say it together. A name may have any characters in it, so none stands between."""
-    group.add_argument(
-        name, action="append", required=required, metavar="COLUMN", help=f"{what}; of several columns: once for each"
-    )
+    group.add_argument(name, action="append", metavar="COLUMN", help=f"{what}; of several columns: once for each")
 
 
-def users_and_items(group: Group, *, required: bool) -> None:
+def users_and_items(group: Group) -> None:
     """What a row says, and which rows."""
-    users(group, required=required)
-    key(group, "--item", "what is counted, by distinct users", required=required)
+    users(group)
+    key(group, "--item", "what is counted, by distinct users")
     rows(group)
     periods(group)
     split(group)
@@ -68,6 +66,11 @@ def split(group: Group) -> None:
 def rows(group: Group) -> None:
     """Which rows count."""
     group.add_argument("--where", metavar="SQL", help="only rows for which this condition holds")
+    source(group)
+
+
+def source(group: Group) -> None:
+    """How the rows are found in what is named."""
     group.add_argument("--table", metavar="NAME", help="a table of a database file")
     group.add_argument(
         "--newlines-in-values",

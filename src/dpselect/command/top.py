@@ -36,7 +36,7 @@ examples:
 def options(command: shared.Group) -> None:
     """What it understands."""
     shared.files(command, "CSV, JSON, Parquet, or a database (DuckDB, postgresql://..., spark:...) with --table")
-    shared.users_and_items(command, required=True)
+    shared.users_and_items(command)
     command.add_argument("-k", "--k", type=int, default=10, help="how many items at most (default 10)")
     shared.price(command, "--within", "no item has over N users fewer than the k-th best, 95 times of 100")
     command.add_argument("--delta", help=shared.DELTA + "; with a domain, 0)")

@@ -40,8 +40,8 @@ examples:
 def options(command: shared.Group) -> None:
     """What it understands."""
     shared.files(command)
-    shared.users(command, required=True)
-    either = command.add_mutually_exclusive_group(required=True)
+    shared.users(command)
+    either = command.add_mutually_exclusive_group()
     shared.key(either, "--item", "the items")
     either.add_argument("--text", metavar="COLUMN", help="a text, whose tokens are the items")
     shared.rows(command)

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.engines.duckdb.weights import DuckDBPairs
     from dpselect.engines.row_filter import RowFilter
-    from dpselect.engines.row_periods import RowPeriods
     from dpselect.periods import Periods
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer

@@ -19,13 +19,11 @@ from dpselect.engines.duckdb.types import OBJECT, filter_form
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.prepared.rules import Rules
-from dpselect.engines.prepared.state import Part
+from dpselect.engines.prepared.state import CODES, Part
 from dpselect.engines.sources.object_marks import MARK
 
 if TYPE_CHECKING:
     from dpselect.periods import Periods
-
-CODES = {"users": "u", "items": "i", "kept": "c"}
 
 
 @dataclass(frozen=True)
@@ -80,66 +78,69 @@ class PreparedScan(Scan):
     def counts(self, workspace: Workspace, asked: Counting) -> Iterator[str | None]:  # noqa: ARG002
         """The prepared items i and their numbers n of distinct users, where conditions are on kept columns alone."""
         rules = self._rules
-        on_kept = set(asked.filtered) <= set(rules.keep) and (asked.where is None or bool(rules.keep))
-        if asked.item != rules.item or not on_kept or not _by_whole_periods(rules, asked.periods):
+        table = next((one for one in ("items", "kept") if set(asked.filtered) <= set(self._columns(one))), None)
+        on_codes = asked.where is None or (table is not None and bool(self._columns(table)))
+        if asked.item != rules.item or not on_codes or not _by_whole_periods(rules, asked.periods):
             yield None
             return
-        counted = self._counted(asked)
+        inside: list[str] = []
+        if asked.where is not None and table is not None:
+            chosen = self._chosen(table, asked.where, asked.filtered)
+            inside.append(f"i IN ({chosen})" if table == "items" else self._sets_with(chosen))
+        counted = self._counted(inside, asked.periods)
         cut = ""
         if asked.most is not None:
-            cut = f" WHERE n >= coalesce((SELECT n FROM counted ORDER BY n DESC LIMIT 1 OFFSET {max(asked.most, 1) - 1}), 0)"
-        marked = [name for name in rules.item if rules.types[name] == OBJECT]
+            last = f"SELECT n FROM counted ORDER BY n DESC LIMIT 1 OFFSET {max(asked.most, 1) - 1}"
+            cut = f" WHERE n >= coalesce(({last}), 0)"
         names = [f"{self._place(name)} AS {quoted(name)}" for name in rules.item]
-        names += [f"{self._place(name)} AS {quoted(MARK + name)}" for name in marked]
+        names += [f"{self._place(name)} AS {quoted(MARK + name)}" for name in rules.item if rules.types[name] == OBJECT]
         named = f"SELECT {', '.join(names)}, n FROM counted JOIN {self._dictionary('items')} AS items USING (i){cut}"
         yield f"WITH counted AS MATERIALIZED ({counted}) SELECT {asked.form} AS i, n FROM ({named})"
 
-    def _counted(self, asked: Counting) -> str:
-        """i, a code, and n."""
-        segments, rules = self.reading.state.segments, self._rules
-        at = [] if asked.periods is None else [one.start.isoformat() for one in asked.periods.all]
-        if asked.periods is not None:
-            segments = tuple(one for one in segments if not set(at).isdisjoint(one.periods))
-        inside = [] if asked.periods is None else [f"p IN ({', '.join(f'DATE {day!r}' for day in at)})"]
-        chosen = None if asked.where is None else self._chosen(asked.where, asked.filtered)
-        if not segments:
+    def _counted(self, inside: list[str], periods: Periods | None) -> str:
+        """i, a code, and n: of cells in the periods that are asked for, or of totals."""
+        state = self.reading.state
+        cells = [one.cells for one in state.segments]
+        if periods is not None:
+            days = [one.start.isoformat() for one in periods.all]
+            cells = [one.cells for one in state.segments if not set(days).isdisjoint(one.periods)]
+            inside = [*inside, f"p IN ({', '.join(f'DATE {day!r}' for day in days)})"]
+        elif self._rules.period is not None:
+            cells = list(state.totals)
+        if not cells:
             return "SELECT 0 AS i, 0 AS n LIMIT 0"
-        once = asked.periods is not None or sum(len(one.periods) for one in segments) == 1 or rules.period is None
-        if once:
-            files = self._files([one.cells for one in segments])
-            if chosen is not None:
-                sets = self._files(self.reading.state.sets)
-                several = f"SELECT s FROM (SELECT s, unnest(cs) AS c FROM {sets}) WHERE c IN ({chosen})"
-                inside.append(f"s IN (SELECT c AS s FROM ({chosen}) UNION {several})")
-            return f"SELECT i, CAST(sum(n) AS BIGINT) AS n FROM {files}{_where(inside)} GROUP BY i"
-        inside += ["k", *([] if chosen is None else [f"c IN ({chosen})"])]  # a user may be in several periods
-        files = self._files([one.rows for one in segments])
-        items = self._files(self.reading.state.items)
-        source = f"{files} JOIN (SELECT i, k FROM {items}) USING (i)"
-        return f"SELECT i, count(DISTINCT u) AS n FROM {source}{_where(inside)} GROUP BY i"
+        where = f" WHERE {' AND '.join(inside)}" if inside else ""
+        return f"SELECT i, CAST(sum(n) AS BIGINT) AS n FROM {self._files(cells)}{where} GROUP BY i"
 
-    def _chosen(self, where: str, filtered: Sequence[str]) -> str:
-        """The codes of combinations of kept values for which a condition holds."""
-        values = ", ".join(f"{self._place(column)} AS {quoted(column)}" for column in self._rules.keep)
-        forms = ", ".join(["c", *(filter_form(column, self._rules.types[column]) for column in filtered)])
-        kept = f"(SELECT c, {values} FROM {self._dictionary('kept')} AS kept)"
-        return f"SELECT c FROM (SELECT {forms} FROM {kept}) WHERE ({where})"
+    def _chosen(self, table: str, where: str, filtered: Sequence[str]) -> str:
+        """The codes of a dictionary's entries for which a condition holds."""
+        columns, code = self._columns(table), CODES[table]
+        values = ", ".join(f"{self._place(column)} AS {quoted(column)}" for column in columns)
+        forms = ", ".join([code, *(filter_form(column, self._rules.types[column]) for column in filtered)])
+        entries = f"(SELECT {code}, {values} FROM {self._dictionary(table)} AS {table})"
+        return f"SELECT {code} FROM (SELECT {forms} FROM {entries}) WHERE ({where})"
+
+    def _sets_with(self, chosen: str) -> str:
+        """The condition that a set has one of these combinations; a set of one has its number."""
+        sets = self._files(self.reading.state.sets)
+        several = f"SELECT s FROM (SELECT s, unnest(cs) AS c FROM {sets}) WHERE c IN ({chosen})"
+        return f"s IN (SELECT c AS s FROM ({chosen}) UNION {several})"
+
+    def _columns(self, table: str) -> tuple[str, ...]:
+        rules = self._rules
+        return {"users": rules.user, "items": rules.item, "kept": rules.keep, "rows": rules.weight}[table]
 
     def _place(self, column: str) -> str:
         """The SQL of a column's value, in its type."""
         table, rules = self._table(column), self._rules
         if table == "rows" and column not in rules.weight:
             return "rows.p"
-        of = {"users": rules.user, "items": rules.item, "kept": rules.keep, "rows": rules.weight}[table]
-        value, sql_type = f"{table}.v{of.index(column)}", rules.types[column]
+        letter = "w" if table == "rows" else "v"
+        value, sql_type = f"{table}.{letter}{self._columns(table).index(column)}", rules.types[column]
         return value if sql_type in (OBJECT, "VARCHAR") else f"CAST({value} AS {sql_type})"
 
     def _table(self, column: str) -> str:
-        rules = self._rules
-        for table, columns in (("users", rules.user), ("items", rules.item), ("kept", rules.keep)):
-            if column in columns:
-                return table
-        return "rows"
+        return next((table for table in CODES if column in self._columns(table)), "rows")
 
     def _dictionary(self, name: str) -> str:
         state = self.reading.state
@@ -154,7 +155,3 @@ def _by_whole_periods(rules: Rules, periods: Periods | None) -> bool:
     if periods is None:
         return True
     return (periods.column, periods.sort, periods.timezone) == (rules.time, rules.period, rules.timezone)
-
-
-def _where(conditions: Sequence[str]) -> str:
-    return f" WHERE {' AND '.join(conditions)}" if conditions else ""

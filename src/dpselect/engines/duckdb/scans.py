@@ -65,7 +65,7 @@ class Scan(ABC):
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> AbstractContextManager[str]:
         """What stands after FROM for one query over the selected rows."""
 
-    def refuse(
+    def refuse(  # noqa: B027 - most answer for every column that they have
         self, user: tuple[str, ...], others: Sequence[tuple[str, str]], filtered: Sequence[str], periods: Periods | None
     ) -> None:
         """Refuse, before anything is paid, what the source cannot answer: columns by what they are asked as."""

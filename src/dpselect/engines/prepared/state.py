@@ -12,6 +12,8 @@ from dpselect.engines.prepared.rules import Rules
 from dpselect.errors import DataError
 
 FORM = 1  # of the folder: what another version wrote in another form is not read
+CODES = {"users": "u", "items": "i", "kept": "c"}  # the columns of numbers that say what stands in a row
+DICTIONARIES = ("users", "items", "kept", "sets", "totals")  # what there is in files of its own
 AGAIN = "prepare the source again"
 Json = Any
 
@@ -44,7 +46,7 @@ class State:
     """One state: its own name, what it was made from and how, and its files.
 
     Each dictionary is in one file or several, each made when data were added: users, items, combinations of kept
-    columns, and sets of these.
+    columns, and sets of these. `totals` are cells over all periods, where there are periods.
     """
 
     name: str
@@ -56,13 +58,13 @@ class State:
     items: tuple[Part, ...]
     kept: tuple[Part, ...]
     sets: tuple[Part, ...]
+    totals: tuple[Part, ...]
     segments: tuple[Segment, ...]
 
     @property
     def parts(self) -> list[Part]:
         """All files."""
-        lists = [self.users, self.items, self.kept, self.sets]
-        found = [part for parts in lists for part in parts]
+        found: list[Part] = [part for name in DICTIONARIES for part in getattr(self, name)]
         return found + [part for segment in self.segments for part in (segment.rows, segment.cells)]
 
     def text(self) -> str:
@@ -87,13 +89,15 @@ def damaged(shown: str) -> DataError:
     return DataError(f"the prepared data in {shown} are damaged", f"{AGAIN}, or take a copy")
 
 
-def _state(body: Mapping[str, Json]) -> State:
-    lists = {name: tuple(map(_part, body[name])) for name in ("users", "items", "kept", "sets")}
+def _state(body: Json) -> State:
+    lists: dict[str, Json] = {name: tuple(map(_part, body[name])) for name in DICTIONARIES}
     segments = tuple(
         Segment(tuple(one["periods"]), one["size"], _part(one["rows"]), _part(one["cells"])) for one in body["segments"]
     )
-    rules = {name: tuple(value) if isinstance(value, list) else value for name, value in body["rules"].items()}
-    plain = {name: body[name] for name in ("name", "made", "version")}
+    rules: dict[str, Json] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in body["rules"].items()
+    }
+    plain: dict[str, Json] = {name: body[name] for name in ("name", "made", "version")}
     return State(**plain, sources=tuple(body["sources"]), rules=Rules(**rules), **lists, segments=segments)
 
 

@@ -53,6 +53,14 @@ def is_prepared(path: str) -> bool:
     return os.path.isfile(os.path.join(path, PREPARED))
 
 
+def prepared_folder(source: object) -> str | None:
+    """The folder of prepared data that a source names, if it names one."""
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    path = os.path.expanduser(os.fsdecode(source))
+    return path if is_prepared(path) else None
+
+
 def kind_of(path: str) -> str:
     """What a file is, by its extension."""
     name = os.path.basename(path).lower()
