@@ -69,7 +69,7 @@ class PreparedScan(Scan):
         asked = ", ".join(f"{self._place(column)} AS {quoted(column)}" for column in columns)
         tables = {self._table(column) for column in columns} - {"rows"}
         joined = "".join(f" JOIN {self._dictionary(one)} AS {one} USING ({CODES[one]})" for one in sorted(tables))
-        rows = self._files([segment.rows for segment in self.reading.state.segments])
+        rows = self._files([part for segment in self.reading.state.segments for part in segment.rows])
         if self.repeated:
             rows = f"(SELECT *, unnest(range(n)) AS once FROM {rows})"
         yield f"({select(f'(SELECT {asked} FROM {rows} AS rows{joined})')})"
@@ -100,12 +100,13 @@ class PreparedScan(Scan):
     def _counted(self, inside: list[str], periods: Periods | None) -> str:
         """i, a code, and n: of cells in the periods that are asked for, or of totals."""
         state = self.reading.state
-        cells = [one.cells for one in state.segments]
+        segments = state.segments
         if periods is not None:
             days = [one.start.isoformat() for one in periods.all]
-            cells = [one.cells for one in state.segments if not set(days).isdisjoint(one.periods)]
+            segments = tuple(one for one in segments if not set(days).isdisjoint(one.periods))
             inside = [*inside, f"p IN ({', '.join(f'DATE {day!r}' for day in days)})"]
-        elif self._rules.period is not None:
+        cells = [part for one in segments for part in one.cells]
+        if periods is None and self._rules.period is not None:
             cells = list(state.totals)
         if not cells:
             return "SELECT 0 AS i, 0 AS n LIMIT 0"

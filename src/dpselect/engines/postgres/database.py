@@ -25,6 +25,7 @@ class PostgresDatabase:
     """A table or view of a database. Opening it reads the catalogue, never a row."""
 
     dialect = POSTGRES
+    reading: None = None
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class PostgresDatabase:
         self._cursors: dict[tuple[str, str], str] = {}
         try:
             self.source, self.types = columns_of(self._workspace, table, named(user, item, by), needs)
+            self.each = self.source
         except BaseException:
             self._workspace.close()
             raise

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.aggregates.user_sets import Int64
+from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.sql.sorted_texts import Sorted
 from dpselect.parameters import Progress
 
@@ -84,6 +85,16 @@ class Database(Protocol):
     @property
     def source(self) -> str:
         """What stands after FROM to read the table."""
+        ...
+
+    @property
+    def each(self) -> str:
+        """The same, where each row is there as often as it is in the table."""
+        ...
+
+    @property
+    def reading(self) -> Reading | None:
+        """The state of prepared data that is read, where they are such."""
         ...
 
     @property

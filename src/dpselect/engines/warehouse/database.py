@@ -26,6 +26,8 @@ PLACES = 1000  # names that are asked for at once
 class WarehouseDatabase:
     """A table or view of a warehouse, whose types the caller has said."""
 
+    reading: None = None
+
     def __init__(
         self,
         warehouse: Warehouse,
@@ -38,7 +40,7 @@ class WarehouseDatabase:
     ) -> None:
         self._warehouse, self._kinds = warehouse, warehouse.flavour.kinds
         self.dialect = warehouse.flavour.dialect
-        self.source = self._meant(table)
+        self.source = self.each = self._meant(table)
         known = warehouse.types
         for parameter, column in named(user, item, by):
             if column not in known:
