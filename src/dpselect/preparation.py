@@ -6,6 +6,7 @@ import datetime
 import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -236,12 +237,10 @@ def _made_from(source: object, table: str | None, before: Reading | None) -> dic
 
 
 def _state(rules: Rules, found: Written, sources: tuple[Any, ...]) -> State:
-    from dpselect import __version__
-
     return State(
         name=fresh_key().hex(),
         made=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        version=__version__,
+        version=version("dpselect"),
         sources=sources,
         rules=rules,
         **{name: found.files.get(name, ()) for name in DICTIONARIES},
