@@ -53,7 +53,7 @@ class Writing:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         return path
 
-    def folder(self) -> str:
+    def new_folder(self) -> str:
         """The path of a new folder for what others write here; it does not outlast the next state."""
         return os.path.join(self.folder, PARTS, f"work-{fresh_key().hex()}.new")
 

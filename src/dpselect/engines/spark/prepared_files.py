@@ -104,7 +104,7 @@ class Files:
         from pyspark.sql import Observation
         from pyspark.sql.functions import count, lit
 
-        folder, seen = self._writing.folder(), Observation()
+        folder, seen = self._writing.new_folder(), Observation()
         self._folders.append(folder)
 
         def write() -> int:

@@ -6,6 +6,7 @@ so that nothing hangs on how a session is set up.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -108,13 +109,13 @@ def spark_name(sort: str) -> str | None:
 def read(work: Work, paths: Sequence[str], schema: str | StructType) -> DataFrame:
     """Parquet files, all of which must be there, whole, and in this form."""
     options = {
-        "__globPaths__": "false",  # a path is no pattern
         "datetimeRebaseMode": "CORRECTED",
         "ignoreCorruptFiles": "false",
         "ignoreMissingFiles": "false",
         "mergeSchema": "false",
     }
-    return work.session.read.schema(schema).options(**options).parquet(*(f"file://{path}" for path in paths))
+    plain = (re.sub(r"([\[\]{}*?\\])", r"\\\1", path) for path in paths)  # Spark reads paths as patterns
+    return work.session.read.schema(schema).options(**options).parquet(*(f"file://{path}" for path in plain))
 
 
 def _quoted(name: str) -> str:
