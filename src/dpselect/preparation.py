@@ -187,10 +187,11 @@ def _folder(to: object) -> str:
 
 
 def _columns(parameter: str, given: object) -> tuple[str, ...]:
-    """Columns that are named, which may be none; a text is one."""
-    if isinstance(given, (list, tuple)) and not given:
-        return ()
-    return names(key_of(parameter, given))
+    """Columns that are named, as many as there are, or none; a text is one."""
+    listed = [given] if isinstance(given, str) else given
+    if not isinstance(listed, (list, tuple)):
+        raise ParameterError(parameter, "be the name of a column, or a list of several", came(given))
+    return tuple(name for one in listed for name in names(key_of(parameter, [one])))
 
 
 def _given(
