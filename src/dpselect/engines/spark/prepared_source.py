@@ -58,24 +58,29 @@ class PreparedSource:
         from pyspark.sql.functions import col, explode, lit, sequence
 
         state = self.reading.state
-        weights = [f"{self._type(name)}" for name in state.rules.weight]
-        coded = ", ".join([_CODED, *(f"w{at} {sort}" for at, sort in enumerate(weights))])
-        frame = read(self.work, self._paths([part for one in state.segments for part in one.rows]), coded)
+        parts = [part for one in state.segments for part in one.rows]
+        frame = self._read(parts, _CODED, "w", state.rules.weight, columns)
         if each:
             frame = frame.withColumn("once", explode(sequence(lit(1).cast("bigint"), col("n"))))
         places = {column: self._place(column) for column in columns}
         for table in sorted({table for table, _ in places.values()} & set(CODES)):
-            frame = frame.join(self._dictionary(table), CODES[table])
+            frame = frame.join(self._dictionary(table, columns), CODES[table])
         return frame.select(*(col(place).alias(column) for column, (_, place) in places.items()))
 
-    def _dictionary(self, table: str) -> DataFrame:
+    def _dictionary(self, table: str, columns: Sequence[str]) -> DataFrame:
         from pyspark.sql.functions import col
 
-        code, columns = CODES[table], self._columns(table)
         parts: tuple[Part, ...] = getattr(self.reading.state, table)
-        listed = ", ".join([f"{code} BIGINT", *(f"v{at} {self._type(name)}" for at, name in enumerate(columns))])
-        frame = read(self.work, self._paths(parts), listed)
-        return frame.select(code, *(col(f"v{at}").alias(f"{table}_v{at}") for at in range(len(columns))))
+        frame = self._read(parts, f"{CODES[table]} BIGINT", "v", self._columns(table), columns)
+        code, *values = frame.columns
+        return frame.select(code, *(col(value).alias(f"{table}_{value}") for value in values))
+
+    def _read(
+        self, parts: Sequence[Part], first: str, letter: str, held: Sequence[str], columns: Sequence[str]
+    ) -> DataFrame:
+        """Files, and of the columns that they hold those that are asked for."""
+        values = [f"{letter}{at} {self._type(name)}" for at, name in enumerate(held) if name in columns]
+        return read(self.work, self.reading.paths(parts), ", ".join([first, *values]))
 
     def _place(self, column: str) -> tuple[str, str]:
         """The table in which a column stands, and where."""
@@ -96,9 +101,6 @@ class PreparedSource:
             hint = f"ask without Spark: Dataset({self.reading.shown})"
             raise DataError(f"Spark does not have a column of type {sort.partition('(')[0]}", hint)
         return found
-
-    def _paths(self, parts: Sequence[Part]) -> list[str]:
-        return self.reading.paths(parts)
 
 
 def spark_name(sort: str) -> str | None:
