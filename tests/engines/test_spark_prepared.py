@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -115,7 +114,9 @@ def test_spark_prepares_what_every_question_needs(odd, prepared):
 
 def test_spark_reads_what_duckdb_prepared(odd, tmp_path):
     small = [None if one is None else one % 200 for one in AWKWARD.column("small").to_pylist()]
-    rows = AWKWARD.append_column("byte", pa.array(small, pa.uint8())).append_column("clock", pa.nulls(len(small), pa.time64("us")))
+    rows = AWKWARD.append_column("byte", pa.array(small, pa.uint8())).append_column(
+        "clock", pa.nulls(len(small), pa.time64("us"))
+    )
     rules = {"item": "text", "keep": [*KEPT[1:], "price", "byte", "clock"], "weight": "small"}
     for place in range(2):
         given = {"add": True} if place else rules | {"time": "moment", "period": "month", "user": "user"}
@@ -146,7 +147,9 @@ def test_spark_names_the_state_it_reads_and_others_add(odd, tmp_path):
         assert top(folder, **text, **asked) == top(AWKWARD, **text, **asked)
     asked = {"epsilon": 20, "delta": "0.2", "counts": True, "draws": SeededDraws(1)}
     said = dps.Dataset(odd, table=str(folder)).top_k(3, **asked)
-    assert said.items == dps.Dataset(AWKWARD, user="user", item="text").top_k(3, **asked | {"draws": SeededDraws(1)}).items
+    assert (
+        said.items == dps.Dataset(AWKWARD, user="user", item="text").top_k(3, **asked | {"draws": SeededDraws(1)}).items
+    )
 
 
 def refused(call: Any, *given: Any, **more: Any) -> str:
@@ -173,14 +176,14 @@ def test_spark_refuses_what_it_cannot_prepare_or_answer(odd, prepared, tmp_path,
     days = periods_of("moment", "day", "2024-01-01", "UTC")
     assert "period must be month" in refused(top, odd, periods=days, **asked)
 
-    # What the driver does not see is not there: here a file of 100 is taken for one of none.
-    monkeypatch.setattr(prepared_files, "_rows_in", lambda path: 0)
+    # What the driver does not see is not there: here a file of rows is taken for one of none.
+    monkeypatch.setattr(prepared_files, "_rows_in", lambda _: 0)
     assert "not all that Spark wrote" in refused(prepare, frame, **given)
     assert os.listdir(tmp_path / "p") == ["_parts"]
     assert os.listdir(tmp_path / "p" / "_parts") == []
 
 
-def test_spark_finds_a_changed_byte_and_leaves_nothing_of_a_killed_process(odd, prepared, tmp_path):
+def test_spark_finds_a_changed_byte_and_leaves_nothing_of_a_killed_process(odd, tmp_path):
     copy = tmp_path / "copy"
     frame = framed(odd, AWKWARD.slice(0, 50))
     prepare(frame, user="user", item="text", to=copy)

@@ -18,6 +18,7 @@ from dpselect.engines.prepared.writing import Writing
 from dpselect.engines.spark.jobs import Work
 from dpselect.engines.spark.names import Names
 from dpselect.engines.spark.prepared_source import read
+from dpselect.engines.sql.port import Row
 from dpselect.errors import DataError
 from dpselect.parameters import Progress
 
@@ -67,7 +68,7 @@ class Files:
         """The one number that a query gives."""
         return int(self.rows(sql)[0][0])
 
-    def rows(self, sql: str) -> list[tuple[object, ...]]:
+    def rows(self, sql: str) -> list[Row]:
         """All rows of a small result."""
         frame = self.sql(sql)
         return [tuple(row) for row in self.work.guarded(frame.collect, progress=self.progress)]

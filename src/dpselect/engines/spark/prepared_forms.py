@@ -9,6 +9,7 @@ import datetime
 
 import numpy as np
 
+from dpselect.aggregates.user_sets import Int64
 from dpselect.engines.duckdb.preparing.starts import marks_near
 from dpselect.engines.filters.engines import of_dialect
 from dpselect.engines.prepared.rules import Rules
@@ -71,7 +72,7 @@ class Times:
             first, last = (str((day - _EPOCH).days * unit) for day in ends)
         return f"CASE WHEN {column} BETWEEN {first} AND {last} THEN {_MICROS[self._kind].replace('{}', column)} END"
 
-    def stretches(self, years: set[int]) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
+    def stretches(self, years: set[int]) -> dict[str, Int64]:
         """Of each period begin, stop and first day p, once for every day in UTC that it touches, which is `bucket`."""
         marks = marks_near(years, self._periods.sort)
         begins = [self._periods.midnight(day, in_utc=self._in_utc) for day, _ in marks]

@@ -1,4 +1,4 @@
-"""Preparing with Spark: all steps from a frame to the files of a folder, in which the work of a table's size is Spark's.
+"""Preparing with Spark: all steps from a frame to the files of a folder, and every step of their size is Spark's.
 
 A code is the place of a value in a dictionary of distinct values: where each partition of it begins is counted when it
 is written, and a file that is written stays as it is. So a task that runs again gives no value another code.
@@ -151,7 +151,7 @@ class Preparing:
         files.keep("placed", ordered)
         part = f"shiftright(place, {_PARTITION})"
         sizes = files.rows(f"SELECT {part}, count(*) FROM placed GROUP BY {part} ORDER BY {part}")
-        parts, numbers = ([int(str(row[at])) for row in sizes] for at in (0, 1))
+        parts, numbers = ([int(row[at]) for row in sizes] for at in (0, 1))
         firsts = [0, *accumulate(numbers)][: len(parts)]
         files.put("firsts", pa.table({"part": pa.array(parts, pa.int64()), "first": pa.array(firsts, pa.int64())}))
         number = f"first + place % {2**_PARTITION}"
@@ -187,7 +187,7 @@ class Preparing:
         import pyarrow as pa
 
         found = self.files.rows("SELECT DISTINCT year(timestamp_micros(t)) FROM staged WHERE t IS NOT NULL")
-        stretches = times.stretches({int(str(row[0])) for row in found})
+        stretches = times.stretches({int(row[0]) for row in found})
         self.files.put("stretches", pa.table({name: pa.array(values) for name, values in stretches.items()}))
 
     def _count(self) -> dict[str, tuple[Part, ...]]:
@@ -217,7 +217,7 @@ class Preparing:
 
         files, period = self.files, "coalesce(CAST(p AS STRING), '')"
         sizes = files.rows(f"SELECT {period}, count(*) FROM coded GROUP BY {period} ORDER BY {period}")
-        stacks = stacked([(str(one), int(str(size))) for one, size in sizes]) or [(("",), 0)]
+        stacks = stacked([(str(one), int(size)) for one, size in sizes]) or [(("",), 0)]
         places = [(one, place) for place, (periods, _) in enumerate(stacks) for one in periods]
         columns = zip(("period", SEGMENT), zip(*places, strict=True), (pa.string(), pa.int32()), strict=True)
         files.put("segments", pa.table({name: pa.array(values, sort) for name, values, sort in columns}))

@@ -118,9 +118,7 @@ class SqlEngine(QuestionsByGroup):
             self._measures = tuple(measures)
             source = database.source if totals is None and not measures else database.each
             values = [weighing.weight(database, one.column) for one in self._measures]
-            self._rows_with = partial(
-                questions.rows, source, whose, what, kept, time, dialect, group, measures=values
-            )
+            self._rows_with = partial(questions.rows, source, whose, what, kept, time, dialect, group, measures=values)
             rows = self._rows_with(weight)
             self._rows = rows if split is None else questions.parts(rows, split, dialect, grouped=bool(by))
         except BaseException:
