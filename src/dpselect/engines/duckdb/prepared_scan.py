@@ -80,7 +80,7 @@ class PreparedScan(Scan):
         rules = self._rules
         table = next((one for one in ("items", "kept") if set(asked.filtered) <= set(self._columns(one))), None)
         on_codes = asked.where is None or (table is not None and bool(self._columns(table)))
-        if asked.item != rules.item or not on_codes or not _by_whole_periods(rules, asked.periods):
+        if asked.item != rules.item or not on_codes or not rules.by_whole_periods(asked.periods):
             yield None
             return
         inside: list[str] = []
@@ -149,10 +149,3 @@ class PreparedScan(Scan):
 
     def _files(self, parts: Sequence[Part]) -> str:
         return parquet_rows(self.reading.paths(parts))
-
-
-def _by_whole_periods(rules: Rules, periods: Periods | None) -> bool:
-    """Are the periods those in which users were counted?"""
-    if periods is None:
-        return True
-    return (periods.column, periods.sort, periods.timezone) == (rules.time, rules.period, rules.timezone)

@@ -12,10 +12,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dpselect.aggregates.user_sets import Int64
+from dpselect.engines.duckdb.scans import Counting
 from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.spark.dialect import SPARK, secret
 from dpselect.engines.spark.jobs import fresh_name
 from dpselect.engines.spark.names import Names
+from dpselect.engines.spark.prepared_counts import counts
 from dpselect.engines.spark.prepared_source import PreparedSource
 from dpselect.engines.spark.source import frame_of, is_frame, work_of
 from dpselect.engines.spark.tables import arrays_of, columns_of, items_of, table_of, tuples_of, view, view_of
@@ -48,7 +50,7 @@ class SparkDatabase:
         self._kept: dict[str, DataFrame | None] = {}  # our views, and the frames that Spark keeps for them
         self._ordered: dict[tuple[str, str], str] = {}
         self._names = Names(self._work)
-        prepared = None if is_frame(source) else PreparedSource.of(self._work, table)
+        self._prepared = prepared = None if is_frame(source) else PreparedSource.of(self._work, table)
         self.reading = None if prepared is None else prepared.reading
         try:
             frame = frame_of(self._work, source, table) if prepared is None else prepared.schema()
@@ -60,6 +62,14 @@ class SparkDatabase:
         except BaseException:
             self.close()
             raise
+
+    def counts(self, asked: Counting) -> str | None:
+        """The numbers of users that were counted when data were prepared, where they are what is asked for."""
+
+        def made(frame: DataFrame) -> str:
+            return self._view(frame, frame.columns)
+
+        return None if self._prepared is None else counts(self._prepared, asked, made)
 
     def _view(self, frame: DataFrame, names: Sequence[str]) -> str:
         name = view_of(self._work, frame, names)

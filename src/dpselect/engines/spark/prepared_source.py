@@ -72,6 +72,29 @@ class PreparedSource:
             frame = frame.join(self._dictionary(table, columns), CODES[table])
         return frame.select(*(col(place).alias(column) for column, (_, place) in places.items()))
 
+    def dictionary(self, table: str, columns: Sequence[str], code: str) -> DataFrame:
+        """The values of some columns by their own names, beside their code."""
+
+        def make() -> DataFrame:
+            from pyspark.sql.functions import col
+
+            values = [col(self._place(column)[1]).alias(column) for column in columns]
+            return self._dictionary(table, columns).select(col(CODES[table]).alias(code), *values)
+
+        return self.work.guarded(make)
+
+    def sets(self) -> DataFrame:
+        """Sets s of combinations cs."""
+        parts = self.reading.state.sets
+        return self.work.guarded(lambda: self._read(parts, "s BIGINT, cs ARRAY<BIGINT>", "", (), ()))
+
+    def cells(self, *, totals: bool) -> DataFrame:
+        """Numbers n of users by item i and set s: over all periods, or in each p."""
+        state = self.reading.state
+        parts = state.totals if totals else [part for one in state.segments for part in one.cells]
+        listed = "i BIGINT, s BIGINT, n BIGINT" + ("" if totals else ", p DATE")
+        return self.work.guarded(lambda: self._read(parts, listed, "", (), ()))
+
     def _dictionary(self, table: str, columns: Sequence[str]) -> DataFrame:
         from pyspark.sql.functions import col
 

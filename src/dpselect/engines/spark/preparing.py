@@ -16,6 +16,7 @@ from dpselect.engines.duckdb.preparing.segments import stacked
 from dpselect.engines.prepared.rules import Rules
 from dpselect.engines.prepared.state import CODES, Part, Segment
 from dpselect.engines.prepared.writing import Writing
+from dpselect.engines.spark.dialect import quoted
 from dpselect.engines.spark.jobs import Work
 from dpselect.engines.spark.names import Names
 from dpselect.engines.spark.prepared_files import SEGMENT, Files
@@ -44,6 +45,7 @@ class Preparing:
     types: Mapping[str, SqlType]
     rules: Rules
     files: Files = field(init=False)
+    sizes: dict[str, int] = field(default_factory=dict)  # of steps and dictionaries
 
     @classmethod
     def of(cls, source: object, table: str | None, given: Mapping[str, Any]) -> Preparing:
@@ -114,18 +116,18 @@ class Preparing:
         forms = [f"{kept_form(name, self.types[name])} AS {self._staged(name)}" for name in rules.stored]
         times = None if rules.time is None else Times(rules, self.types[rules.time])
         forms += [] if times is None else [f"{times.form} AS t"]
-        read = f"SELECT {', '.join(forms)} FROM {view}"
+        present = " AND ".join(self.types[name].present.replace("{}", quoted(name)) for name in rules.user)
+        read = f"SELECT {', '.join(forms)} FROM {view} WHERE {present}"
         Names(work).check(read)
         try:
             frame = work.guarded(lambda: work.session.sql(read))
-            self.files.keep("source", frame)
+            rows = self.files.keep("source", frame)
         finally:
             work.guarded(lambda: work.session.catalog.dropTempView(view))
-        present = " AND ".join(self.types[name].present.replace("{}", self._staged(name)) for name in rules.user)
         values = [f"{back(self._staged(name), self.types[name])} AS {self._staged(name)}" for name in rules.stored]
         values += [] if times is None else [f"{times.micros('t')} AS t"]
-        self.files.view("staged", self.files.sql(f"SELECT {', '.join(values)} FROM source WHERE {present}"))
-        return self.files.number("SELECT count(*) FROM staged")
+        self.files.view("staged", self.files.sql(f"SELECT {', '.join(values)} FROM source"))
+        return rows
 
     def _dictionary(self, name: str, columns: Sequence[str]) -> tuple[Part, ...]:
         """Distinct values of some columns, which have numbers from here on, under the name of the dictionary."""
@@ -148,7 +150,7 @@ class Preparing:
 
         files = self.files
         ordered = files.sql(distinct).orderBy(*values).withColumn("place", monotonically_increasing_id())
-        files.keep("placed", ordered)
+        self.sizes[name] = files.keep("placed", ordered)
         part = f"shiftright(place, {_PARTITION})"
         sizes = files.rows(f"SELECT {part}, count(*) FROM placed GROUP BY {part} ORDER BY {part}")
         parts, numbers = ([int(row[at]) for row in sizes] for at in (0, 1))
@@ -179,7 +181,7 @@ class Preparing:
             source += f" JOIN {name} ON {' AND '.join(same)}"
         named = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
         grouped = f"SELECT *, count(*) AS n FROM (SELECT {named} FROM {source}) GROUP BY {', '.join(columns)}"
-        self.files.keep("coded", self.files.sql(grouped))
+        self.sizes["coded"] = self.files.keep("coded", self.files.sql(grouped))
         if self.files.number("SELECT coalesce(sum(n), 0) FROM coded") != rows:
             raise DataError("the source's values cannot be told apart", "cast its columns to text or to numbers")
 
@@ -197,7 +199,8 @@ class Preparing:
         for name, by in (("counted", "p, i"), ("summed", "i")):
             if name == "counted" or periods:
                 sets = f"SELECT {by}, u, sort_array(collect_set(c)) AS cs FROM ({named}) GROUP BY {by}, u"
-                self.files.keep(name, self.files.sql(f"SELECT {by}, cs, count(*) AS n FROM ({sets}) GROUP BY {by}, cs"))
+                grouped = f"SELECT {by}, cs, count(*) AS n FROM ({sets}) GROUP BY {by}, cs"
+                self.sizes[name] = self.files.keep(name, self.files.sql(grouped))
         both = "SELECT cs FROM counted" + (" UNION ALL SELECT cs FROM summed" if periods else "")
         several = f"SELECT DISTINCT cs FROM ({both}) WHERE size(cs) > 1"
         found = {"sets": self._placed("sets", several, ["cs"], "-1 - ({}) AS s", "")}
@@ -223,10 +226,12 @@ class Preparing:
         files.put("segments", pa.table({name: pa.array(values, sort) for name, values, sort in columns}))
         files.view("cells", self._in_sets("q.p, q.i", "counted"))
         rows, cells = (
-            self._lie(f"SELECT p, {codes}n, {SEGMENT} FROM {name} JOIN segments ON period = {period}", name, order)
-            for name, codes, order in (
-                ("coded", f"i, u, c, {self._weights}", ("p", "i", "u", "c")),
-                ("cells", "i, s, ", ("p", "i", "s")),
+            self._lie(
+                kind, f"SELECT p, {codes}n, {SEGMENT} FROM {name} JOIN segments ON period = {period}", size, order
+            )
+            for kind, name, codes, size, order in (
+                ("rows", "coded", f"i, u, c, {self._weights}", self.sizes["coded"], ("p", "i", "u", "c")),
+                ("cells", "cells", "i, s, ", self.sizes["counted"], ("p", "i", "s")),
             )
         )
         return tuple(
@@ -234,20 +239,14 @@ class Preparing:
             for place, (periods, size) in enumerate(stacks)
         )
 
-    def _lie(self, sql: str, name: str, order: Sequence[str]) -> dict[int, tuple[Part, ...]]:
+    def _lie(self, kind: str, sql: str, size: int, order: Sequence[str]) -> dict[int, tuple[Part, ...]]:
         """Write rows in an order, so that each file has a stretch of it."""
-        size = self.files.number(f"SELECT count(*) FROM {name}")
-        kind = "rows" if name == "coded" else name
         if not size:  # a file tells which columns there are
             return self.files.write(kind, self.files.sql(sql).drop(SEGMENT))
         spread = self.files.sql(sql).repartitionByRange(size // ROWS_OF_A_FILE + 1, SEGMENT, *order[:-1])
         return self.files.write(kind, spread.sortWithinPartitions(SEGMENT, *order), by_segment=True)
 
     def _values(self) -> dict[str, int]:
-        found = {
-            "users": self.files.number("SELECT count(*) FROM users"),
-            "items": self.files.number("SELECT count(*) FROM items WHERE k"),
-        }
-        for at, name in enumerate(self.rules.keep):
-            found[name] = self.files.number(f"SELECT count(*) FROM (SELECT DISTINCT v{at} FROM kept)")
-        return found
+        kept = [f"(SELECT count(DISTINCT struct(v{at})) FROM kept)" for at in range(len(self.rules.keep))]
+        items, *others = self.files.rows(f"SELECT {', '.join(['(SELECT count(*) FROM items WHERE k)', *kept])}")[0]
+        return {"users": self.sizes["users"], "items": items} | dict(zip(self.rules.keep, others, strict=True))

@@ -28,6 +28,7 @@ from dpselect.domain import (
 )
 from dpselect.engines import row_filter, row_periods
 from dpselect.engines.count_groups import histogram_of, spanned
+from dpselect.engines.duckdb.scans import Counting
 from dpselect.engines.filters.engines import of_dialect
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions, sets
@@ -121,6 +122,9 @@ class SqlEngine(QuestionsByGroup):
             self._rows_with = partial(questions.rows, source, whose, what, kept, time, dialect, group, measures=values)
             rows = self._rows_with(weight)
             self._rows = rows if split is None else questions.parts(rows, split, dialect, grouped=bool(by))
+            self._plain = self._rows if split is None and not by and max_items_per_user is None else None
+            where = kept[0] if kept else None
+            self._counting = Counting(names(user), names(item), what.form, where, tuple(filtered), periods, None)
         except BaseException:
             database.close()
             raise
@@ -288,6 +292,10 @@ class SqlEngine(QuestionsByGroup):
         bound = None if self._most is None else (self._most, self._database.secret(self._key))
         if self._totals is not None:
             return weighing.scores(rows, self._totals, bound, self._dialect)
+        if rows == self._plain:
+            counted = self._database.counts(self._counting)
+            if counted is not None:
+                return counted
         return questions.counts(rows, bound, self._dialect)
 
     def _counted(self, domain: Domain | None) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.aggregates.user_sets import Int64
+from dpselect.engines.duckdb.scans import Counting
 from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.sql.sorted_texts import Sorted
 from dpselect.parameters import Progress
@@ -100,6 +101,10 @@ class Database(Protocol):
     @property
     def types(self) -> Mapping[str, SqlType]:
         """The types of the columns that were asked for when it was opened."""
+        ...
+
+    def counts(self, asked: Counting) -> str | None:
+        """A query of the items i and their numbers n of distinct users, where the source counts better."""
         ...
 
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
