@@ -18,7 +18,7 @@ from dpselect.engines.spark.dialect import SPARK, secret
 from dpselect.engines.spark.jobs import fresh_name
 from dpselect.engines.spark.names import Names
 from dpselect.engines.spark.prepared_counts import counts
-from dpselect.engines.spark.prepared_source import PreparedSource
+from dpselect.engines.spark.prepared_source import CALLED, PreparedSource
 from dpselect.engines.spark.source import frame_of, is_frame, work_of
 from dpselect.engines.spark.tables import arrays_of, columns_of, items_of, table_of, tuples_of, view, view_of
 from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
@@ -58,6 +58,7 @@ class SparkDatabase:
             names = list(self.types)
             self.source = self.each = self._view(frame if prepared is None else prepared.frame(names), names)
             if prepared is not None:
+                self._names.check(CALLED)
                 self.each = self._view(prepared.frame(names, each=True), names)
         except BaseException:
             self.close()

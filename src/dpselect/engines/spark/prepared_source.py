@@ -32,6 +32,13 @@ _TYPES = {
     "TIMESTAMP": "TIMESTAMP_NTZ",
     "TIMESTAMP WITH TIME ZONE": "TIMESTAMP_LTZ",
 }
+# A row as often as it was there, in two steps, so that no list of places is long.
+_EACH = (
+    "explode(sequence(0L, (n - 1L) div 65536L)) AS block",
+    "explode(sequence(1L, least(65536L, n - block * 65536L))) AS once",
+)
+CALLED = " ".join(_EACH)
+"""All functions that a frame of these calls, by their names in the session."""
 _CODED = "p DATE, i BIGINT, u BIGINT, c BIGINT, n BIGINT"
 
 
@@ -60,13 +67,14 @@ class PreparedSource:
         return self.work.guarded(lambda: self._frame(columns, each=each))
 
     def _frame(self, columns: Sequence[str], *, each: bool) -> DataFrame:
-        from pyspark.sql.functions import col, explode, lit, sequence
+        from pyspark.sql.functions import col
 
         state = self.reading.state
         parts = [part for one in state.segments for part in one.rows]
         frame = self._read(parts, _CODED, "w", state.rules.weight, columns)
         if each:
-            frame = frame.withColumn("once", explode(sequence(lit(1).cast("bigint"), col("n"))))
+            for expression in _EACH:
+                frame = frame.selectExpr("*", expression)
         places = {column: self._place(column) for column in columns}
         for table in sorted({table for table, _ in places.values()} & set(CODES)):
             frame = frame.join(self._dictionary(table, columns), CODES[table])
