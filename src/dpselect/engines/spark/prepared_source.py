@@ -96,12 +96,22 @@ class PreparedSource:
         parts = self.reading.state.sets
         return self.work.guarded(lambda: self._read(parts, "s BIGINT, cs ARRAY<BIGINT>", "", (), ()))
 
-    def cells(self, *, totals: bool) -> DataFrame:
-        """Numbers n of users by item i and set s: over all periods, or in each p."""
-        state = self.reading.state
-        parts = state.totals if totals else [part for one in state.segments for part in one.cells]
-        listed = "i BIGINT, s BIGINT, n BIGINT" + ("" if totals else ", p DATE")
-        return self.work.guarded(lambda: self._read(parts, listed, "", (), ()))
+    def cells(self) -> DataFrame:
+        """Numbers n of users by item i and set s in each period p."""
+        parts = [part for one in self.reading.state.segments for part in one.cells]
+        return self.work.guarded(lambda: self._read(parts, "p DATE, i BIGINT, s BIGINT, n BIGINT", "", (), ()))
+
+    def totals(self) -> DataFrame:
+        """The same over all periods."""
+        parts = self.reading.state.totals
+        if self.reading.state.rules.period is None:
+            return self.cells()
+        return self.work.guarded(lambda: self._read(parts, "i BIGINT, s BIGINT, n BIGINT", "", (), ()))
+
+    def sums(self) -> DataFrame:
+        """Numbers n of all users of each item i."""
+        parts = self.reading.state.sums
+        return self.work.guarded(lambda: self._read(parts, "i BIGINT, n BIGINT", "", (), ()))
 
     def _dictionary(self, table: str, columns: Sequence[str]) -> DataFrame:
         from pyspark.sql.functions import col

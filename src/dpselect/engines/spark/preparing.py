@@ -118,7 +118,7 @@ class Preparing:
         forms += [] if times is None else [f"{times.form} AS t"]
         present = " AND ".join(self.types[name].present.replace("{}", quoted(name)) for name in rules.user)
         read = f"SELECT {', '.join(forms)} FROM {view} WHERE {present}"
-        Names(work).check(read)
+        Names(work).check(f"{read} count()")  # rows are counted while they are written
         try:
             frame = work.guarded(lambda: work.session.sql(read))
             rows = self.files.keep("source", frame)
@@ -146,11 +146,11 @@ class Preparing:
     def _placed(self, name: str, distinct: str, values: Sequence[str], code: str, more: str) -> tuple[Part, ...]:
         """Write values with their places, in their own order from 0."""
         import pyarrow as pa
-        from pyspark.sql.functions import monotonically_increasing_id
 
         files = self.files
-        ordered = files.sql(distinct).orderBy(*values).withColumn("place", monotonically_increasing_id())
-        self.sizes[name] = files.keep("placed", ordered)
+        ordered = f"SELECT * FROM ({distinct}) ORDER BY {', '.join(values)}"
+        numbered = f"SELECT *, monotonically_increasing_id() AS place FROM ({ordered})"
+        self.sizes[name] = files.keep("placed", files.sql(numbered))
         part = f"shiftright(place, {_PARTITION})"
         sizes = files.rows(f"SELECT {part}, count(*) FROM placed GROUP BY {part} ORDER BY {part}")
         parts, numbers = ([int(row[at]) for row in sizes] for at in (0, 1))
@@ -205,8 +205,10 @@ class Preparing:
         several = f"SELECT DISTINCT cs FROM ({both}) WHERE size(cs) > 1"
         found = {"sets": self._placed("sets", several, ["cs"], "-1 - ({}) AS s", "")}
         if periods:
-            totals = self.files.write("totals", self._in_sets("i", "summed").sortWithinPartitions("i", "s"))
+            totals = self.files.write("totals", self._in_sets("i", "summed").sortWithinPartitions("s", "i"))
             found["totals"] = totals[0]
+        sums = f"SELECT i, CAST(sum(n) AS BIGINT) AS n FROM {'summed' if periods else 'counted'} GROUP BY i"
+        found["sums"] = self.files.write("sums", self.files.sql(sums).sortWithinPartitions("i"))[0]
         return found
 
     def _in_sets(self, by: str, counted: str) -> DataFrame:
@@ -231,7 +233,7 @@ class Preparing:
             )
             for kind, name, codes, size, order in (
                 ("rows", "coded", f"i, u, c, {self._weights}", self.sizes["coded"], ("p", "i", "u", "c")),
-                ("cells", "cells", "i, s, ", self.sizes["counted"], ("p", "i", "s")),
+                ("cells", "cells", "i, s, ", self.sizes["counted"], ("p", "s", "i")),
             )
         )
         return tuple(
