@@ -34,10 +34,7 @@ def counts(source: PreparedSource, asked: Counting, view: View) -> str | None:
         chosen = f"SELECT {code} AS c FROM {kept} WHERE ({asked.where})"
         several = f"SELECT s FROM (SELECT s, explode(cs) AS c FROM {view(source.sets())}) WHERE c IN ({chosen})"
         inside.append(f"s IN ({chosen} UNION ALL {several})")
-    if asked.periods is not None:
-        cells = source.cells()
-    else:
-        cells = source.totals() if inside else source.sums()
+    cells = source.cells() if asked.periods is not None else source.totals() if inside else source.sums()
     where = f" WHERE {' AND '.join(inside)}" if inside else ""
     summed = f"SELECT i AS {other}, CAST(sum(n) AS BIGINT) AS {number} FROM {view(cells)}{where} GROUP BY i"
     return f"SELECT {asked.form} AS i, {number} AS n FROM {items} JOIN ({summed}) ON {code} = {other}"
