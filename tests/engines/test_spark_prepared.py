@@ -201,7 +201,15 @@ def test_spark_finds_a_changed_byte_and_leaves_nothing_of_a_killed_process(odd, 
     Writing(str(copy)).close()
     assert not left.exists()
     files = sorted((copy / "_parts").iterdir())
-    assert {re.sub("-.*", "", one.name) for one in files} == {"cells", "items", "rows", "sets", "state", "sums", "users"}
+    assert {re.sub("-.*", "", one.name) for one in files} == {
+        "cells",
+        "items",
+        "rows",
+        "sets",
+        "state",
+        "sums",
+        "users",
+    }
     assert {one.stat().st_mode & 0o777 for one in files} == {0o600}
     broken = next(one for one in files if one.name.startswith("users"))
     data = bytearray(broken.read_bytes())
