@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from typing import Any
 
 import pyarrow as pa
@@ -190,26 +191,18 @@ def test_spark_refuses_what_it_cannot_prepare_or_answer(odd, prepared, tmp_path,
     assert os.listdir(tmp_path / "p" / "_parts") == []
 
 
-def test_spark_finds_a_changed_byte_and_leaves_nothing_of_a_killed_process(odd, tmp_path):
+def test_spark_finds_a_changed_byte_and_leaves_nothing_of_a_killed_process(odd, prepared, tmp_path):
     copy = tmp_path / "copy"
-    frame = framed(odd, AWKWARD.slice(0, 50))
-    prepare(frame, user="user", item="text", to=copy)
+    shutil.copytree(prepared, copy)
     left = copy / "_parts" / f"work-{'0' * 32}.new"
     (left / "_temporary").mkdir(parents=True)
     (left / "_temporary" / "part-0").write_text("what a process that was killed has left")
-    assert top(copy, item="text") == top(AWKWARD.slice(0, 50), item="text")
+    assert top(copy, item="text") == top(AWKWARD, item="text")
     Writing(str(copy)).close()
     assert not left.exists()
     files = sorted((copy / "_parts").iterdir())
-    assert {re.sub("-.*", "", one.name) for one in files} == {
-        "cells",
-        "items",
-        "rows",
-        "sets",
-        "state",
-        "sums",
-        "users",
-    }
+    kinds = {"cells", "items", "kept", "rows", "sets", "state", "sums", "totals", "users"}
+    assert {re.sub("-.*", "", one.name) for one in files} == kinds
     assert {one.stat().st_mode & 0o777 for one in files} == {0o600}
     broken = next(one for one in files if one.name.startswith("users"))
     data = bytearray(broken.read_bytes())
@@ -219,7 +212,7 @@ def test_spark_finds_a_changed_byte_and_leaves_nothing_of_a_killed_process(odd, 
     broken.unlink()
     assert "is missing" in refused(top, odd, table=str(copy), item="text")
     empty = tmp_path / "empty"
-    prepare(frame.limit(0), user="user", item="text", keep="flag", time="moment", period="day", to=empty)
+    prepare(framed(odd, AWKWARD).limit(0), user="user", item="text", keep="flag", time="moment", period="day", to=empty)
     assert top(empty, item="text", where="flag") == top(odd, table=str(empty), item="text") == []
     pq.write_table(AWKWARD, tmp_path / "rows.parquet")
     prepare(tmp_path / "rows.parquet", to=empty, add=True)
