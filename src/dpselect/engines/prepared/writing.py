@@ -96,10 +96,10 @@ class Writing:
         needed = self._needed() if self._alone else None
         if needed is None:
             return
-        with contextlib.suppress(OSError):
-            for name in sorted(os.listdir(os.path.join(self.folder, PARTS))):
-                if _NAME.fullmatch(name) and name not in needed:
-                    os.unlink(os.path.join(self.folder, PARTS, name))
+        for path in sorted(Path(self.folder, PARTS).glob("*")):
+            if _NAME.fullmatch(path.name) and path.name not in needed:
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
     def _needed(self) -> set[str] | None:
         """The names of files that somebody needs; None where that cannot be told."""
