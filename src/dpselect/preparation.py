@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -157,10 +158,11 @@ def _folder(to: object) -> str:
 
 
 def _columns(parameter: str, given: object) -> tuple[str, ...]:
-    """Columns that are named, which may be none; a text is one."""
-    if isinstance(given, (list, tuple)) and not given:
-        return ()
-    return names(key_of(parameter, given))
+    """Columns that are named, as many as there are, or none; a text is one."""
+    listed = [given] if isinstance(given, str) else given
+    if not isinstance(listed, (list, tuple)):
+        raise ParameterError(parameter, "be the name of a column, or a list of several", came(given))
+    return tuple(name for one in listed for name in names(key_of(parameter, [one])))
 
 
 def _given(
@@ -264,12 +266,10 @@ def _marks(stamp: Sequence[Any]) -> set[tuple[Any, int]]:
 
 
 def _state(rules: Rules, found: Written, sources: tuple[Any, ...]) -> State:
-    from dpselect import __version__
-
     return State(
         name=fresh_key().hex(),
         made=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        version=__version__,
+        version=version("dpselect"),
         sources=sources,
         rules=rules,
         **{name: found.files.get(name, ()) for name in DICTIONARIES},

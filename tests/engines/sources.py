@@ -19,6 +19,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dpselect import prepare
+
 Row = tuple[str | None, str | None, int]
 COLUMNS = ("user", "item", "age")
 
@@ -124,6 +126,21 @@ def _folder(rows, folder):
     _file(folder, "data/readme.txt", "not data")
     _file(folder, "data/.hidden.parquet", "not data")
     return folder / "data"
+
+
+@kind("prepared")
+def _prepared(rows, folder):
+    prepare(table(rows), user="user", item="item", keep="age", to=folder / "prepared")
+    return folder / "prepared"
+
+
+@kind("prepared from csv, with rows added")
+def _added(rows, folder):
+    for number, part in enumerate(parts(rows, 2)):
+        path = _file(folder, f"{number}.csv", csv_text(part))
+        given = {"add": True} if number else {"user": "user", "item": "item", "keep": "age"}
+        prepare(path, to=folder / "prepared", **given)
+    return folder / "prepared"
 
 
 @kind("glob")

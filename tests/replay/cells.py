@@ -10,6 +10,7 @@ from pathlib import Path
 import tests.replay.database_kinds
 import tests.replay.file_kinds
 import tests.replay.frame_kinds
+import tests.replay.prepared_kinds
 import tests.replay.server_kinds  # noqa: F401 - each enters its kinds
 from tests.replay.file_kinds import written
 from tests.replay.judge import Allowed, broken

@@ -14,7 +14,6 @@ from dpselect.engines.duckdb.keys import STRUCT, Key
 from dpselect.engines.duckdb.questions_by_group import QuestionsByGroup
 from dpselect.engines.duckdb.scans import Counting, Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
-from dpselect.engines.duckdb.times import row_time
 from dpselect.engines.duckdb.types import (
     OBJECT,
     filter_form,
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.engines.duckdb.weights import DuckDBPairs
     from dpselect.engines.row_filter import RowFilter
+    from dpselect.engines.row_periods import RowPeriods
     from dpselect.periods import Periods
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
@@ -98,7 +98,7 @@ class DuckDBEngine(QuestionsByGroup):
             for column in self._numbers:
                 refuse_no_numbers(self._types[column], untyped=self._scan.untyped)
             self._periods = periods
-            self._time = None if periods is None else row_time(periods, self._types)
+            self._time = None if periods is None else self._row_time(periods)
             self._where = "true" if condition is None else _written(condition, self._types)
             self._inside = "true" if self._time is None else self._time.inside
             self._keys = self._named(self._user), self._named(self._item, plain=split is not None)
@@ -384,6 +384,11 @@ class DuckDBEngine(QuestionsByGroup):
         own = [MARK + name if self._types[name] == OBJECT and not plain else name for name in columns]
         types = self._types_of(columns)
         return Key(tuple(map(quoted, own)), tuple(map(plain_type, types)) if plain else types)
+
+    def _row_time(self, periods: Periods) -> RowPeriods:
+        from dpselect.engines.duckdb.times import row_time
+
+        return row_time(periods, self._types)
 
     def _types_of(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(self._types[name] for name in columns)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from dpselect.engines.duckdb.types import OBJECT, filter_type, kind, plain_form
 from dpselect.engines.duckdb.workspace import quoted
-from dpselect.engines.filters.engines import DUCKDB
-from dpselect.engines.row_periods import RowPeriods, row_periods
 from dpselect.errors import ParameterError
-from dpselect.periods import UTC, Periods
+
+if TYPE_CHECKING:
+    from dpselect.engines.row_periods import RowPeriods
+    from dpselect.periods import Periods
 
 
 def row_time(periods: Periods, types: Mapping[str, str], *, raw: bool = False) -> RowPeriods:
@@ -17,6 +19,10 @@ def row_time(periods: Periods, types: Mapping[str, str], *, raw: bool = False) -
 
     Of values without a declared type some may have a zone, which is lost.
     """
+    from dpselect.engines.filters.engines import DUCKDB
+    from dpselect.engines.row_periods import row_periods
+    from dpselect.periods import UTC
+
     sql_type, name = types[periods.column], quoted(periods.column)
     if sql_type == OBJECT and periods.timezone != UTC:
         hint = "give dates, timestamps or texts in an array or a frame that has their type"

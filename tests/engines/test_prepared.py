@@ -1,0 +1,222 @@
+"""Prepared data answer as their source does: every question, every type of column, also after rows were added."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpselect import prepare
+from dpselect.aggregates.measures import Mean, Sum
+from dpselect.aggregates.totals import Totals
+from dpselect.aggregates.value_counts import Grid
+from dpselect.domain import Listed, Size
+from dpselect.engines.port import PerUser
+from dpselect.engines.registry import Engine, open_engine
+from dpselect.errors import DataError, ParameterError
+from dpselect.periods import periods_of
+from tests.engines import timed_rows, typed_rows
+from tests.engines.test_conformance import named, pairs
+
+KEY = bytes(range(16))
+GRID = Grid.of((-10, 30), "0.5")
+KEPT = ("whole", "text", "real", "flag", "zoned")
+FILTERS = [
+    "whole > 8", "text <> 'popular'", "real > 0", "flag", "whole > 8 AND NOT flag", "text IS NULL OR real < 1",
+    "zoned >= '2024-01-01 04:00'", "'a' = 'b'", "user <> 'u0'", "user <> 'u0' AND whole > 8",
+]  # fmt: skip
+
+
+def answers(source: object, **asked: Any) -> list[object]:
+    """All that an engine answers to these columns."""
+    found: list[object] = []
+    with open_engine(source, **{"user": "user", "key": KEY} | asked) as engine:
+        if asked.get("by"):
+            return [_by(engine)]
+        found += [pairs(engine.top(most)) for most in (0, 1, 3, 1000)]
+        found += [pairs(engine.grouped()), pairs(engine.grouped(Size(3000)))]
+        names = [label for label, _ in pairs(engine.top(5))]
+        if asked.get("measures"):
+            found.append([[(one.total, one.users) for one in row] for row in engine.measured(names)])
+        if not asked.get("totals") and not asked.get("measures"):
+            sets = engine.contributions()
+            found += [named(sets), sets.offsets.tolist()]
+            found += _values(engine)
+        if names and not isinstance(names[0], tuple):
+            with_one = Listed((*names, names[0]))
+            found.append(pairs(engine.grouped(with_one)))
+    return found
+
+
+def _values(engine: Engine) -> list[object]:
+    try:
+        engine.check_values()
+    except DataError as error:
+        return [str(error)]
+    found = [engine.users_at(GRID, which) for which in PerUser]
+    return [(at.places.tolist(), at.users.tolist()) for at in found]
+
+
+def _by(engine: Engine) -> object:
+    found = engine.top_by(1000, 2)
+    at = np.arange(len(found.sizes))
+    return found.sizes.tolist(), found.counts.tolist(), found.groups(at), found.items(np.arange(len(found.counts)))
+
+
+def prepared(table: pa.Table, folder: Path, parts: int = 1, **rules: Any) -> tuple[Path, Path]:
+    """The rows as a file, and prepared, in so many parts; the folder of rows holds the same ones."""
+    (folder / "rows").mkdir(parents=True)
+    for number in range(parts):
+        slices = table.take(pa.array(range(number, table.num_rows, parts), pa.int64()))
+        pq.write_table(slices, folder / "rows" / f"{number}.parquet")
+        given = {"add": True} if number else rules
+        prepare(folder / "rows" / f"{number}.parquet", to=folder / "prepared", **given)
+    return folder / "rows", folder / "prepared"
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Rows of every type, and the same prepared for one of them as items, with all others kept or weights."""
+    keep = [name for name in typed_rows.VALUES if name not in ("price", "small")]
+    rules = {"user": "user", "item": "price", "keep": keep, "weight": "small"}
+    return prepared(typed_rows.AWKWARD, tmp_path_factory.mktemp("both"), 3, **rules)
+
+
+@pytest.mark.parametrize("item", typed_rows.VALUES)
+def test_items_of_every_type(both, item):
+    source, ours = both
+    assert answers(ours, item=item) == answers(source, item=item)
+
+
+@pytest.mark.parametrize("where", FILTERS)
+def test_filters(both, where):
+    source, ours = both
+    assert answers(ours, item="price", where=where) == answers(source, item="price", where=where)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"item": ("price", "text")},
+        {"item": "price", "max_items_per_user": 2},
+        {"item": "price", "by": ("text",)},
+        {"item": "text", "by": ("flag", "day")},
+        {"item": "price", "totals": Totals.of("small", 10)},
+        {"item": "text", "totals": Totals.of("real", 10), "where": "whole > 8"},
+        {"item": "text", "measures": (Sum("small", -5, 20), Mean("whole", 0, 10))},
+        {"item": "text", "split": "e"},
+        {"item": "price", "periods": periods_of("zoned", "day", "2024-01-01", "Asia/Tokyo")},
+        {"item": "price", "periods": periods_of("day", "year", ["2023..2025"], "UTC")},
+    ],
+    ids=lambda asked: " ".join(map(str, asked)),
+)
+def test_other_questions(both, asked):
+    source, ours = both
+    assert answers(ours, **asked) == answers(source, **asked)
+
+
+@pytest.mark.parametrize("item", typed_rows.VALUES)
+def test_prepared_for_items_of_every_type(tmp_path, item):
+    source, ours = prepared(
+        typed_rows.AWKWARD, tmp_path, 2, user="user", item=item, keep=[] if item == "flag" else "flag"
+    )
+    for where in (None, "flag"):
+        assert answers(ours, item=item, where=where) == answers(source, item=item, where=where)
+
+
+@pytest.mark.parametrize("user", typed_rows.VALUES)
+def test_users_of_every_type(tmp_path, user):
+    source, ours = prepared(typed_rows.AWKWARD, tmp_path, 2, user=user, item="user")
+    asked = {"user": user, "item": "user"}
+    assert answers(ours, **asked) == answers(source, **asked)
+
+
+def test_keys_of_several_columns(tmp_path):
+    key = {"user": ("user", "day"), "item": ("text", "whole")}
+    source, ours = prepared(typed_rows.AWKWARD, tmp_path, 2, **key, keep="flag")
+    for where in (None, "flag", "whole > 8"):
+        assert answers(ours, **key, where=where) == answers(source, **key, where=where)
+
+
+def test_no_rows(tmp_path):
+    source, ours = prepared(typed_rows.EMPTY, tmp_path, 1, user="user", item="text", keep="whole", weight="small")
+    for more in ({}, {"where": "whole > 8"}, {"totals": Totals.of("small", 10)}, {"by": ("whole",)}):
+        assert answers(ours, item="text", **more) == answers(source, item="text", **more)
+
+
+SORTS = {"day": "2026-10-25", "week": "2026-W40..2026-W53", "month": "2026-10", "quarter": "2026-Q2", "year": "2026"}
+COARSER = {
+    "day": tuple(SORTS),
+    "week": ("week",),
+    "month": ("month", "quarter", "year"),
+    "quarter": ("quarter", "year"),
+    "year": ("year",),
+}
+
+
+@pytest.mark.parametrize(
+    ("column", "sort", "zone"),
+    [
+        ("naive", "day", "UTC"),
+        ("zoned", "day", "America/Santiago"),
+        ("zoned", "month", "Europe/Berlin"),
+        ("day", "week", "UTC"),
+        ("written", "quarter", "Europe/Berlin"),
+        ("written", "year", "UTC"),
+    ],
+)
+def test_periods(tmp_path, column, sort, zone):
+    source, ours = prepared(
+        timed_rows.TIMED, tmp_path, 2, user="user", item="item", time=column, period=sort, timezone=zone
+    )
+    assert answers(ours, item="item") == answers(source, item="item")  # over all periods a user counts once
+    for coarser in COARSER[sort]:
+        for during in (SORTS[coarser], ["2024" + SORTS[coarser][4:].partition("..")[0], SORTS[coarser]]):
+            periods = periods_of(column, coarser, during, zone)
+            assert answers(ours, item="item", periods=periods) == answers(source, item="item", periods=periods)
+
+
+def test_rules_refuse_what_was_not_kept(tmp_path):
+    given: dict[str, Any] = {"user": "user", "item": "item", "time": "zoned", "period": "month"}
+    _, ours = prepared(timed_rows.TIMED, tmp_path, 1, **given)
+
+    def refused(**asked: Any) -> str:
+        with (
+            pytest.raises(ParameterError) as error,
+            open_engine(ours, **{"user": "user", "item": "item", "key": KEY} | asked),
+        ):
+            pass
+        return str(error.value)
+
+    assert "user must be user, for whom" in refused(user="item", item="item")
+    assert "of which the month was" in refused(where="zoned > '2026-01-01'")
+    assert "period must be month or quarter or year" in refused(periods=periods_of("zoned", "day", "2026-10-01", "UTC"))
+    assert "timezone must be UTC" in refused(periods=periods_of("zoned", "month", "2026-10", "Europe/Berlin"))
+    assert "time must be the column whose" in refused(periods=periods_of("day", "month", "2026-10", "UTC"))
+
+
+def test_a_time_may_be_kept_whole_too(tmp_path):
+    rules = {"keep": "zoned", "time": "zoned", "period": "month"}
+    source, ours = prepared(timed_rows.TIMED, tmp_path, 2, user="user", item="item", **rules)
+    for periods in (
+        periods_of("zoned", "day", "2026-10-25", "Europe/Berlin"),
+        periods_of("zoned", "month", "2026-10", "UTC"),
+    ):
+        assert answers(ours, item="item", periods=periods) == answers(source, item="item", periods=periods)
+
+
+def test_columns_of_large_numbers(tmp_path):
+    """What Parquet would round is kept as it is."""
+    import duckdb
+
+    large = [2**127 - 1 - n % 3 for n in range(6)]
+    each = (f"SELECT 'u{n}' AS u, {one}::HUGEINT AS i, {2 * one}::UHUGEINT AS k" for n, one in enumerate(large))
+    rows = " UNION ALL ".join(each)
+    relation = duckdb.sql(rows)
+    prepare(relation, user="u", item="i", keep="k", to=tmp_path / "p")
+    for item in ("i", "k"):
+        assert answers(tmp_path / "p", user="u", item=item) == answers(duckdb.sql(rows), user="u", item=item)

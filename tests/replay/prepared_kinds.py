@@ -1,0 +1,54 @@
+"""Folders of prepared data: what they are made from is read as any source, and what they answer is as there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dpselect import prepare
+from tests.replay.file_kinds import csv_lines, header, text_file
+from tests.replay.frame_kinds import EVERY_ARROW, arrow_table
+from tests.replay.kinds import ANY, kind
+from tests.replay.sorts import DAY, ROLES, Column, Rows
+
+_TIMES = {"day": 1, "moment us": DAY, "moment in a zone": DAY}
+
+
+def prepared(source: object, folder: Path, **more: Any) -> Path:
+    """The rows, prepared for their users and items, with the third column kept."""
+    to = folder / "prepared"
+    prepare(source, user=ROLES[0], item=ROLES[1], to=to, **({"keep": ROLES[2]} | more))
+    return to
+
+
+@kind("prepared", EVERY_ARROW, cannot="surrogate, special decimal")
+def _prepared(rows: Rows, folder: Path) -> object:
+    return prepared(arrow_table(rows), folder)
+
+
+@kind("prepared, of objects", ANY)
+def _objects(rows: Rows, folder: Path) -> object:
+    return prepared({name: column.values for name, column in rows.items()}, folder)
+
+
+@kind("prepared, with rows added", ("text", "whole", "day"), cannot="surrogate, special decimal")
+def _added(rows: Rows, folder: Path) -> object:
+    table = arrow_table(rows)
+    half = table.num_rows // 2
+    to = prepared(table.slice(0, half), folder, weight=())
+    prepare(table.slice(half), to=to, add=True)
+    return to
+
+
+@kind("prepared, by weeks", tuple(_TIMES), cannot="surrogate, special decimal")
+def _weeks(rows: Rows, folder: Path) -> object:
+    if rows[ROLES[2]].sort not in _TIMES:  # of the other roles everybody's time is the same
+        sort = next(column.sort for column in rows.values() if column.sort in _TIMES)
+        rows = {**rows, "at": Column(sort, [19_000 * _TIMES[sort]] * len(rows[ROLES[0]].values))}
+        return prepared(arrow_table(rows), folder, time="at", period="week")
+    return prepared(arrow_table(rows), folder, time=ROLES[2], period="week")
+
+
+@kind("prepared, of CSV", ("text",), cannot="surrogate, null user")
+def _csv(rows: Rows, folder: Path) -> object:
+    return prepared(text_file([header(rows, ","), *csv_lines(rows, ",")], folder / "rows.csv"), folder)
