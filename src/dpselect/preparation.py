@@ -153,7 +153,7 @@ def _folder(to: object) -> str:
     """The path of a folder on this machine."""
     folder = os.path.expanduser(os.fsdecode(to)) if isinstance(to, (str, os.PathLike)) else ""
     if not folder.strip() or _ADDRESS.match(folder) or "\0" in folder:
-        raise ParameterError("to", "be the path of a folder on this machine", came(to))
+        raise ParameterError("to", "be the path of a folder on this machine", came(folder or to))
     return folder
 
 
@@ -184,12 +184,13 @@ def _given(
     if period is not None:
         found["period"] = one_of("period", period, SORTS)
     elif timezone != UTC:
-        raise ParameterError("time", "be given with timezone", "nothing")
+        raise ParameterError("timezone", "be given with time and period", came(timezone))
     seen: dict[str, str] = {}
     for parameter in ("user", "item", "keep", "weight"):
         for name in found[parameter] or ():
             if name.lower() in seen:
-                must = f"be other columns than {seen[name.lower()]}"
+                other = seen[name.lower()]
+                must = "name each column once" if other == parameter else f"be other columns than {other}"
                 raise ParameterError(parameter, must, came(name))
             seen[name.lower()] = parameter
     if found["time"] is not None and seen.get(found["time"].lower(), "keep") != "keep":
@@ -217,6 +218,10 @@ def _rules(workspace: Workspace, scan: Scan, given: dict[str, Any]) -> Rules:
     return replace(rules, types=kept_types(types))
 
 
+def _said(value: object) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
 def _refuse_type(parameter: str, name: str, sql_type: str) -> None:
     """Refuse a column whose values cannot be kept as they are."""
     try:
@@ -229,9 +234,11 @@ def _refuse_type(parameter: str, name: str, sql_type: str) -> None:
 def _of_before(workspace: Workspace, scan: Scan, before: Rules, given: dict[str, Any]) -> Rules:
     """The rules of the data to which rows are added. What is said of them must be the same, and so must the types."""
     for name, value in given.items():
-        said = value not in (None, ()) and not (name == "timezone" and value == UTC)
-        if said and value != getattr(before, name):
-            raise ParameterError(name, "be left out where rows are added, or be as it was", came(value))
+        given_too = value not in (None, ()) and not (name == "timezone" and value == UTC)
+        was = getattr(before, name)
+        if given_too and value != was:
+            must = "be left out where rows are added" + (f", or be {_said(was)} as before" if was else "")
+            raise ParameterError(name, must, came(_said(value)))
     same = {name: getattr(before, name) for name in given}
     rules = _rules(workspace, scan, same)
     if rules.untyped != before.untyped:

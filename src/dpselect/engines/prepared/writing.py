@@ -118,6 +118,8 @@ def ready(folder: str) -> None:
     """A place for prepared data: a folder that is new, empty or holds some already."""
     path, shown = Path(folder), repr(folder)
     with _says_why(shown):
+        if path.exists() and not path.is_dir():
+            raise OutputError(f"{shown} is no folder", "name a new folder for the prepared data")
         if not path.is_dir():
             path.mkdir(mode=0o700, parents=True, exist_ok=True)  # another process may make it too
         held = {one.name for one in path.iterdir()} - {PARTS}
