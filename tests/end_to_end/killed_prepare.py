@@ -2,7 +2,8 @@
 
 Called as: killed_prepare.py FOLDER MOMENTS. Prints one line of JSON for each life: what it did, where it was killed
 (null where it lived to its end), the number of the last file that counted before and after it, what it left. The last
-line says what the readers saw, and what one more life leaves when nobody reads. The n-th file is the n-th success: adding it, or preparing all files up to it anew.
+line says what the readers saw, and what one more life leaves when nobody reads. The n-th file is the
+n-th success: adding it, or preparing all files up to it anew.
 """
 
 from __future__ import annotations

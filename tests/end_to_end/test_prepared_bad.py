@@ -226,10 +226,10 @@ def test_a_file_is_added_once_by_whatever_name(tmp_path: Path) -> None:
         ):
             dps.prepare(path, to=tmp_path / "data", add=True)
     first.chmod(0o640)
-    with pytest.raises(dps.ParameterError, match="one that was added before, 0.csv"):
+    with pytest.raises(dps.ParameterError, match=r"one that was added before, 0\.csv"):
         dps.prepare(first, to=tmp_path / "data", add=True)
     first.rename(tmp_path / "moved.csv")
-    with pytest.raises(dps.ParameterError, match=r"one that was added before, moved.csv"):
+    with pytest.raises(dps.ParameterError, match=r"one that was added before, moved\.csv"):
         dps.prepare(tmp_path / "moved.csv", to=tmp_path / "data", add=True)
     assert asked(tmp_path / "data", "all") == right("all", 0)
 

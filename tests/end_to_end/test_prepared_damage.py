@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.engines.prepared.state import CODES, DICTIONARIES
+from dpselect.engines.prepared.state import DICTIONARIES
 from tests.end_to_end.prepared_rows import QUESTIONS, RULES, asked, right, write
 from tests.ledger.amounts import grant
 
@@ -221,8 +221,7 @@ def test_a_part_with_another_byte_is_found_by_whoever_reads_it(kind: str, copy: 
     for question, known in truth.items():
         try:
             assert str(answer(copy, question)) == str(known)
-        except dps.DataError as error:
-            assert "are damaged" in str(error)
+        except dps.DataError:
             refused.add(question)
     reads = {
         "users": {SUMS},
@@ -238,7 +237,7 @@ def test_a_part_with_another_byte_is_found_by_whoever_reads_it(kind: str, copy: 
     assert "FAILS: the prepared data in" in found
 
 
-def test_a_part_of_another_folder_is_found(copy: Path, tmp_path: Path) -> None:
+def test_a_part_of_another_folder_is_found(tmp_path: Path) -> None:
     """Of the same rows but for one, with the same size."""
     changed = tmp_path / "changed.csv"
     changed.write_text(write(tmp_path, 0).read_text().replace("u3,a,", "u3,c,", 1))
@@ -247,7 +246,7 @@ def test_a_part_of_another_folder_is_found(copy: Path, tmp_path: Path) -> None:
     for kind in ("totals", "rows", "cells"):
         (mine,), (theirs,) = parts(tmp_path / "one", kind), parts(tmp_path / "two", kind)
         shutil.copy(theirs, mine)
-    with pytest.raises(dps.DataError, match="is not as it was written|are damaged"):
+    with pytest.raises(dps.DataError, match=r"is not as it was written|are damaged"):
         asked(tmp_path / "one", "all")
 
 
@@ -278,7 +277,7 @@ def test_a_changed_byte_is_not_added_to(copy: Path, tmp_path: Path) -> None:
 def test_a_folder_that_others_may_write_to_is_refused(below: str, bits: int, copy: Path, tmp_path: Path) -> None:
     place = copy / below
     place.chmod(0o700 | bits)
-    with pytest.raises(dps.DataError, match="other users of this machine may write to .*\nhint: chmod -R go-w"):
+    with pytest.raises(dps.DataError, match=r"other users of this machine may write to .*\nhint: chmod -R go-w"):
         dps.Dataset(copy)
     with pytest.raises(dps.OutputError, match="other users of this machine may write to"):
         dps.prepare(write(tmp_path, 2), to=copy, add=True)

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +96,7 @@ def test_files_that_vanish_under_a_reader_are_an_error_and_no_answer(folder: Pat
             path.unlink()
         with pytest.raises(dps.DataError, match="damaged"):
             engine.top(100)
-    with pytest.raises(dps.DataError, match="a part of the prepared data in .* is missing"):
+    with pytest.raises(dps.DataError, match=r"a part of the prepared data in .* is missing"):
         dps.Dataset(folder)
 
 
@@ -109,7 +108,7 @@ def test_files_that_vanish_under_a_reader_are_an_error_and_no_answer(folder: Pat
 def test_one_writer_at_a_time(adding: bool, folder: Path) -> None:
     writing = Writing(str(folder))
     before = files(folder)
-    with pytest.raises(dps.OutputError, match="another process is writing to .*\nhint: wait until it is done"):
+    with pytest.raises(dps.OutputError, match=r"another process is writing to .*\nhint: wait until it is done"):
         dps.prepare(write(folder.parent, 1), to=folder, add=adding, **({} if adding else RULES))
     assert files(folder) == before
     writing.close()
@@ -127,7 +126,9 @@ def test_two_processes_that_make_one_folder(tmp_path: Path) -> None:
     ends = [subprocess.Popen([sys.executable, "-c", code, tmp_path], cwd=root, stderr=subprocess.PIPE) for _ in "ab"]
     said = [process.communicate()[1] for process in ends]
     assert 0 in [process.returncode for process in ends]
-    assert all(process.returncode == 0 or b"another process is writing" in err for process, err in zip(ends, said))
+    assert all(
+        process.returncode == 0 or b"another process is writing" in err for process, err in zip(ends, said, strict=True)
+    )
     assert asked(tmp_path / "data", "all") == right("all", 0)
     assert left_over(tmp_path / "data") == set()
 
@@ -202,14 +203,13 @@ def test_a_disk_that_is_full_is_said_and_changes_nothing(folder: Path) -> None:
 
 
 @pytest.fixture
-def no_locks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     import fcntl
 
     def flock(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    yield
 
 
 @posix
@@ -223,7 +223,7 @@ def test_without_locks_nothing_is_removed_and_no_writer_overtakes_another(folder
     assert before < files(folder)
     assert half.exists()
     state = Reading(str(folder)).state
-    with pytest.raises(dps.OutputError, match="another process has written to .* meanwhile"):
+    with pytest.raises(dps.OutputError, match=r"another process has written to .* meanwhile"):
         second.replace(state.__class__(**{**state.__dict__, "name": "0" * 32}))
     assert asked(folder, "all") == right("all", 1)
 

@@ -118,7 +118,10 @@ class Workspace:
 def _failure(error: BaseException) -> DpselectError:
     """What went wrong, in words that were written before any data were seen."""
     if isinstance(error, (MemoryError, duckdb.OutOfMemoryException)):
-        return DataError("the data do not fit into memory and the temporary folder", "ask for fewer columns or rows")
+        return DataError(
+            "the data do not fit into memory and the temporary folder",
+            "ask for fewer columns or rows, or grant more memory",
+        )
     if isinstance(error, duckdb.IOException) and any(full in str(error) for full in _FULL):
         return OutputError("the disk is full", "make room; TMPDIR says where temporary files go")
     if isinstance(error, duckdb.ResourceInUseException):

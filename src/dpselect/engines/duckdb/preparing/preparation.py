@@ -57,13 +57,15 @@ class _Steps:
     workspace: Workspace
     progress: Progress | None
     done: int = 0
+    furthest: float = 0.0
 
     def step(self, work: Callable[[], T]) -> T:
         before, share = sum(_SHARES[: self.done]), _SHARES[self.done]
 
         def tell(part: float | None) -> None:
             if self.progress is not None:
-                self.progress(before + share * (part or 0))
+                self.furthest = max(self.furthest, before + share * (part or 0))  # each statement begins again
+                self.progress(self.furthest)
 
         found = self.workspace.guarded(work, progress=tell)
         self.done += 1
