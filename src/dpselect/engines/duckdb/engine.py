@@ -101,7 +101,7 @@ class DuckDBEngine(QuestionsByGroup):
             self._time = None if periods is None else self._row_time(periods)
             self._where = "true" if condition is None else _written(condition, self._types)
             self._inside = "true" if self._time is None else self._time.inside
-            self._keys = self._named(self._user), self._named(self._item, plain=split is not None)
+            self._keys = self._users(), self._named(self._item, plain=split is not None)
             self._group = self._named(self._by) if self._by else None
             self._forms = f"{self._keys[0].user} AS u, {self._keys[1].item} AS i"
             self._forms += f", {self._group.item} AS g" if self._group else ""
@@ -120,7 +120,8 @@ class DuckDBEngine(QuestionsByGroup):
         self._left_out: str | None = None  # the SQL condition on items whose rows count, where not all do
         if totals is not None or measures:
             self._scan = self._scan.each()
-        self._plain = split is None and max_items_per_user is None and totals is None
+        self._every_item = split is None  # are items those of rows, each of them?
+        self._plain = self._every_item and max_items_per_user is None and totals is None
 
     def __enter__(self) -> DuckDBEngine:
         return self
@@ -176,6 +177,7 @@ class DuckDBEngine(QuestionsByGroup):
             kept = keep_items(self._workspace, items, types, untyped=self._scan.untyped)
         own = together([f"i.k{place}" for place in range(groups, len(self._item))]) if groups else "i"
         self._left_out, self._plain = f"{own} NOT IN (SELECT i FROM {kept})", False
+        self._every_item = False
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
@@ -267,7 +269,16 @@ class DuckDBEngine(QuestionsByGroup):
 
     def contributions(self, *, progress: Progress | None = None) -> UserSets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
-        return self._sets(self._rows, progress)
+        coded = self._scan.coded(self._counting(None)) if self._every_item else None
+        if coded is None:
+            return self._sets(self._rows, progress)
+        from dpselect.engines.duckdb.pairs import coded_sets
+
+        rows, names = coded
+        return self._workspace.guarded(
+            lambda: coded_sets(self._workspace, lambda: nullcontext(rows), names, self._keys[1].label),
+            progress=progress,
+        )
 
     def _rows(self) -> AbstractContextManager[str]:
         """The rows that count, read anew, or as they were kept."""
@@ -376,6 +387,14 @@ class DuckDBEngine(QuestionsByGroup):
         where = None if self._condition is None else self._where
         return Counting(self._user, self._item, self._keys[1].item, where, self._filtered, self._periods, most)
 
+    def _users(self) -> Key:
+        """Users by a number of their own where the source has one, which is quicker to tell apart; else by columns."""
+        code = self._scan.user_code
+        if code is None:
+            return self._named(self._user)
+        self._columns = [one for one in self._columns if one not in self._user or one in self._filtered]
+        return Key((quoted(code),), ("BIGINT",))
+
     def _named(self, columns: tuple[str, ...], *, plain: bool = False) -> Key:
         """Columns as `_select` reads them; those without a declared type by their values, or as plain text.
 
@@ -396,7 +415,10 @@ class DuckDBEngine(QuestionsByGroup):
     def _select(self, source: str) -> str:
         """The users and items of the rows that count."""
         columns = [filter_form(column, self._types[column]) for column in self._columns]
-        read = dict.fromkeys((*self._user, *self._item, *self._by, *self._numbers))
+        code = self._scan.user_code
+        columns += [] if code is None else [quoted(code)]
+        users = self._user if code is None else ()
+        read = dict.fromkeys((*users, *self._item, *self._by, *self._numbers))
         objects = [name for name in read if self._types[name] == OBJECT]
         columns += [f"{quoted(name)} AS {quoted(MARK + name)}" for name in objects]
         user, item = self._keys

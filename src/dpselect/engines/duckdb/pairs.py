@@ -34,6 +34,26 @@ def user_sets(workspace: Workspace, rows: Rows, user_type: str, label: Label) ->
     return UserSets(offsets=offsets, codes=codes, size=size, label=names, label_many=names.many)
 
 
+def coded_sets(workspace: Workspace, rows: Rows, names: str, label: Label) -> UserSets:
+    """The same of rows whose items i are codes, and users whole numbers; `names` has the number and the item i of each.
+
+    Here too items are numbered in their own order, and only those that somebody has.
+    """
+    kept, items = workspace.fresh(), workspace.fresh()
+    number = _keep(workspace, rows, kept)
+    here = f"SELECT number, i FROM ({names}) WHERE number IN (SELECT i FROM {kept})"
+    place = "row_number() OVER (ORDER BY i) - 1 AS i_code"
+    workspace.rows(f"CREATE TEMP TABLE {items} AS SELECT i, {place}, number FROM ({here})")
+    least = _least(workspace, kept) or 0
+    pairs = _fetched(workspace, f"u - {least}", f"{kept} JOIN {items} ON {kept}.i = number")
+    workspace.rows(f"DROP TABLE {kept}")
+    if len(pairs) != number:
+        raise DataError("the source's values cannot be told apart", "cast users and items to text or to numbers")
+    offsets, codes = sets_of(pairs)
+    of_codes = _Names(workspace, items, _count(workspace, items), label)
+    return UserSets(offsets=offsets, codes=codes, size=of_codes.size, label=of_codes, label_many=of_codes.many)
+
+
 def _keep(workspace: Workspace, rows: Rows, kept: str) -> int:
     """Keep the rows, read once, and how many there are; reading ends where they would no longer fit into memory."""
     memory = available()

@@ -19,11 +19,14 @@ from dpselect.engines.duckdb.types import OBJECT, filter_form
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.prepared.rules import Rules
-from dpselect.engines.prepared.state import CODES, Part
+from dpselect.engines.prepared.state import CODES, Part, Segment
 from dpselect.engines.sources.object_marks import MARK
 
 if TYPE_CHECKING:
     from dpselect.periods import Periods
+
+
+USER = f"{MARK}u"  # a name that no column of a source has
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class PreparedScan(Scan):
         reading = Reading(folder)
         workspace.closes(reading.close)
         rules = reading.state.rules
-        return cls(rules.names, reading, untyped=rules.untyped, fixed=True, state=reading.state.name)
+        return cls(rules.names, reading, untyped=rules.untyped, fixed=True, state=reading.state.name, user_code=USER)
 
     @property
     def _rules(self) -> Rules:
@@ -66,7 +69,7 @@ class PreparedScan(Scan):
     @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:  # noqa: ARG002
         """What stands after FROM for one query over the selected rows."""
-        asked = ", ".join(f"{self._place(column)} AS {quoted(column)}" for column in columns)
+        asked = ", ".join([f"rows.u AS {quoted(USER)}", *(f"{self._place(one)} AS {quoted(one)}" for one in columns)])
         tables = {self._table(column) for column in columns} - {"rows"}
         joined = "".join(f" JOIN {self._dictionary(one)} AS {one} USING ({CODES[one]})" for one in sorted(tables))
         rows = self._files([segment.rows for segment in self.reading.state.segments])
@@ -76,49 +79,83 @@ class PreparedScan(Scan):
 
     @contextmanager
     def counts(self, workspace: Workspace, asked: Counting) -> Iterator[str | None]:  # noqa: ARG002
-        """The prepared items i and their numbers n of distinct users, where conditions are on kept columns alone."""
-        rules = self._rules
-        table = next((one for one in ("items", "kept") if set(asked.filtered) <= set(self._columns(one))), None)
-        on_codes = asked.where is None or (table is not None and bool(self._columns(table)))
-        if asked.item != rules.item or not on_codes or not _by_whole_periods(rules, asked.periods):
+        """The prepared items i and their numbers n of distinct users, where conditions are on items or kept columns."""
+        if not self._has_codes(asked):
             yield None
             return
-        inside: list[str] = []
-        if asked.where is not None and table is not None:
-            chosen = self._chosen(table, asked.where, asked.filtered)
+        inside = []
+        if asked.where is not None:
+            table, chosen = self._chosen(asked.where, asked.filtered)
             inside.append(f"i IN ({chosen})" if table == "items" else self._sets_with(chosen))
-        counted = self._counted(inside, asked.periods)
         cut = ""
         if asked.most is not None:
             last = f"SELECT n FROM counted ORDER BY n DESC LIMIT 1 OFFSET {max(asked.most, 1) - 1}"
             cut = f" WHERE n >= coalesce(({last}), 0)"
-        names = [f"{self._place(name)} AS {quoted(name)}" for name in rules.item]
-        names += [f"{self._place(name)} AS {quoted(MARK + name)}" for name in rules.item if rules.types[name] == OBJECT]
-        named = f"SELECT {', '.join(names)}, n FROM counted JOIN {self._dictionary('items')} AS items USING (i){cut}"
+        named = f"SELECT {self._items}, n FROM counted JOIN {self._dictionary('items')} AS items USING (i){cut}"
+        counted = self._counted(inside, asked.periods)
         yield f"WITH counted AS MATERIALIZED ({counted}) SELECT {asked.form} AS i, n FROM ({named})"
 
-    def _counted(self, inside: list[str], periods: Periods | None) -> str:
-        """i, a code, and n: of cells in the periods that are asked for, or of totals."""
+    def coded(self, asked: Counting) -> tuple[str, str] | None:
+        """Users u and codes i of the prepared items that they have, and the number and the item i of each code."""
+        if not self._has_codes(asked) or (asked.periods is not None and len(asked.periods.all) > 1):
+            return None
+        items = self._dictionary("items")
+        inside, segments = [f"i IN (SELECT i FROM {items} WHERE k)"], self._in(asked.periods)
+        if asked.where is not None:
+            table, chosen = self._chosen(asked.where, asked.filtered)
+            inside.append(f"{CODES[table]} IN ({chosen})")
+        inside += _days(asked.periods)
+        files = self._files([one.rows for one in segments or self.reading.state.segments[:1]])
+        rows = f"(SELECT u, i FROM {files} WHERE {' AND '.join(inside)})"
+        return rows, f"SELECT number, {asked.form} AS i FROM (SELECT i AS number, {self._items} FROM {items} AS items)"
+
+    def _has_codes(self, asked: Counting) -> bool:
+        """Is it about the prepared items, with conditions on these or on kept columns, and on whole periods?"""
+        rules, periods = self._rules, asked.periods
+        meant = (rules.time, rules.period, rules.timezone)
+        if periods is not None and (periods.column, periods.sort, periods.timezone) != meant:
+            return False
+        return asked.item == rules.item and (asked.where is None or self._table_of(asked.filtered) is not None)
+
+    def _table_of(self, filtered: Sequence[str]) -> str | None:
+        """The dictionary that has all columns of a condition."""
+        there = (one for one in ("items", "kept") if self._columns(one) and set(filtered) <= set(self._columns(one)))
+        return next(there, None)
+
+    def _in(self, periods: Periods | None) -> list[Segment]:
+        """The segments that have rows of some periods."""
+        days = None if periods is None else {one.start.isoformat() for one in periods.all}
+        return [one for one in self.reading.state.segments if days is None or not days.isdisjoint(one.periods)]
+
+    def _counted(self, inside: Sequence[str], periods: Periods | None) -> str:
+        """i, a code, and n: of cells in the periods that are asked for, of totals, or what was added up already."""
         state = self.reading.state
-        cells = [one.cells for one in state.segments]
-        if periods is not None:
-            days = [one.start.isoformat() for one in periods.all]
-            cells = [one.cells for one in state.segments if not set(days).isdisjoint(one.periods)]
-            inside = [*inside, f"p IN ({', '.join(f'DATE {day!r}' for day in days)})"]
-        elif self._rules.period is not None:
-            cells = list(state.totals)
+        if periods is None and not inside:
+            return f"SELECT i, n FROM {self._files(state.sums)}"
+        of_all = periods is None and self._rules.period is not None
+        cells = list(state.totals) if of_all else [one.cells for one in self._in(periods)]
         if not cells:
             return "SELECT 0 AS i, 0 AS n LIMIT 0"
-        where = f" WHERE {' AND '.join(inside)}" if inside else ""
+        conditions = [*inside, *_days(periods)]
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         return f"SELECT i, CAST(sum(n) AS BIGINT) AS n FROM {self._files(cells)}{where} GROUP BY i"
 
-    def _chosen(self, table: str, where: str, filtered: Sequence[str]) -> str:
-        """The codes of a dictionary's entries for which a condition holds."""
+    @property
+    def _items(self) -> str:
+        """The columns of items, from their dictionary, by the names that the SQL of an item has for them."""
+        rules = self._rules
+        names = [f"{self._place(name)} AS {quoted(name)}" for name in rules.item]
+        names += [f"{self._place(name)} AS {quoted(MARK + name)}" for name in rules.item if rules.types[name] == OBJECT]
+        return ", ".join(names)
+
+    def _chosen(self, where: str, filtered: Sequence[str]) -> tuple[str, str]:
+        """A dictionary, and the codes of its entries for which a condition holds."""
+        table = self._table_of(filtered) or ""
         columns, code = self._columns(table), CODES[table]
         values = ", ".join(f"{self._place(column)} AS {quoted(column)}" for column in columns)
         forms = ", ".join([code, *(filter_form(column, self._rules.types[column]) for column in filtered)])
         entries = f"(SELECT {code}, {values} FROM {self._dictionary(table)} AS {table})"
-        return f"SELECT {code} FROM (SELECT {forms} FROM {entries}) WHERE ({where})"
+        return table, f"SELECT {code} FROM (SELECT {forms} FROM {entries}) WHERE ({where})"
 
     def _sets_with(self, chosen: str) -> str:
         """The condition that a set has one of these combinations; a set of one has its number."""
@@ -150,8 +187,6 @@ class PreparedScan(Scan):
         return parquet_rows(self.reading.paths(parts))
 
 
-def _by_whole_periods(rules: Rules, periods: Periods | None) -> bool:
-    """Are the periods those in which users were counted?"""
-    if periods is None:
-        return True
-    return (periods.column, periods.sort, periods.timezone) == (rules.time, rules.period, rules.timezone)
+def _days(periods: Periods | None) -> list[str]:
+    """The SQL condition that a row or a cell is in one of the periods; none where all are meant."""
+    return [] if periods is None else [f"p IN ({', '.join(f'DATE {str(one.start)!r}' for one in periods.all)})"]

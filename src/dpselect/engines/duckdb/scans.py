@@ -51,6 +51,7 @@ class Scan(ABC):
     _: KW_ONLY
     untyped: bool = False  # are all columns text because the source has no types?
     fixed: bool = False  # do the files of the source alone decide what it says? A view may read anything else
+    user_code: str | None = None  # a column of whole numbers that tells users apart, beside those that it has names for
     state: str | None = None  # what names the state of the rows, where the source has a name for each
 
     def hint(self, column: str) -> str:
@@ -77,6 +78,10 @@ class Scan(ABC):
     def counts(self, workspace: Workspace, asked: Counting) -> AbstractContextManager[str | None]:  # noqa: ARG002
         """The items i and their numbers n of distinct users, as a query, where the source counts better."""
         return nullcontext()
+
+    def coded(self, asked: Counting) -> tuple[str, str] | None:  # noqa: ARG002
+        """Users u and codes i of what they have, and the number and the item i of each code, as queries."""
+        return None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dpselect.errors import DataError, came
 
 FORM = 1  # of the folder: what another version wrote in another form is not read
 CODES = {"users": "u", "items": "i", "kept": "c"}  # the columns of numbers that say what stands in a row
-DICTIONARIES = ("users", "items", "kept", "sets", "totals")  # what there is in files of its own
+DICTIONARIES = ("users", "items", "kept", "sets", "totals", "sums")  # what there is in files of its own
 AGAIN = "prepare the source again"
 NAME = re.compile(r"[\w-]+\.parquet")  # of a part, which does not lead out of the folder
 TYPE = re.compile(r"[A-Z][A-Z0-9_ ]*(?:\([0-9]+,[0-9]+\))?")  # of a column, as it stands in SQL
@@ -49,7 +49,8 @@ class State:
     """One state: its own name, what it was made from and how, and its files.
 
     Each dictionary is in one file or several, each made when data were added: users, items, combinations of kept
-    columns, and sets of these. `totals` are cells over all periods, where there are periods.
+    columns, and sets of these. `totals` are cells over all periods, where there are periods; `sums` are numbers of
+    users of each item.
     """
 
     name: str
@@ -62,6 +63,7 @@ class State:
     kept: tuple[Part, ...]
     sets: tuple[Part, ...]
     totals: tuple[Part, ...]
+    sums: tuple[Part, ...]
     segments: tuple[Segment, ...]
 
     @property

@@ -95,7 +95,7 @@ def _write(work: Work, writing: Writing, again: list[Segment], rows: int) -> Wri
             periods,
             size,
             file("rows", f"SELECT {columns} FROM coded WHERE {inside} ORDER BY p, i, u, c"),
-            file("cells", f"SELECT p, i, s, n FROM cells WHERE {inside} ORDER BY p, i, s"),
+            file("cells", f"SELECT p, i, s, n FROM cells WHERE {inside} ORDER BY p, s, i"),
         )
 
     files = {}
@@ -104,8 +104,11 @@ def _write(work: Work, writing: Writing, again: list[Segment], rows: int) -> Wri
         new = file(name, f"SELECT {listed} FROM {name} WHERE code >= {work.firsts[name]} ORDER BY code")
         files[name] = (*work.old(name), new)
     files["sets"] = (*work.old("sets"), file("sets", f"FROM sets WHERE s < {work.firsts['sets']} ORDER BY s DESC"))
+    totals = "cells" if work.rules.period is None else "totals"
     if work.rules.period is not None:
-        files["totals"] = (file("totals", "FROM totals ORDER BY i, s"),)
+        files["totals"] = (file("totals", "SELECT s, i, n FROM totals ORDER BY s, i"),)
+    sums = f"SELECT i, CAST(sum(n) AS BIGINT) AS n FROM {totals} GROUP BY i ORDER BY i"
+    files["sums"] = (file("sums", sums),)
     earlier = () if work.before is None else work.before.state.segments
     left = [one for one in earlier if one not in again]
     segments = (*left, *(segment(periods, size) for periods, size in packed(work, left)))
