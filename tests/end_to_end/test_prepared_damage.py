@@ -18,7 +18,8 @@ from tests.end_to_end.prepared_rows import QUESTIONS, RULES, asked, right, write
 from tests.ledger.amounts import grant
 
 KINDS = (*DICTIONARIES, "rows", "cells")  # of parts
-SUMS = "sums"  # a question of the rows' weights
+WEIGHTS = "weights"  # a question of the rows' weights
+USERS = "users"  # one that names a user
 Change = Callable[[Path], None]
 
 
@@ -186,8 +187,11 @@ def test_preparing_again_mends_it(name: str, copy: Path, tmp_path: Path) -> None
 
 
 def answer(folder: Path, question: str) -> object:
-    if question != SUMS:
+    if question in QUESTIONS:
         return asked(folder, question)
+    if question == USERS:
+        with dps.Dataset(folder, where="user <> 'u1'").engine() as engine:
+            return engine.top(100).counts.tolist()
     with dps.Dataset(folder).engine(measures=[dps.Sum("minutes", 0, 100)]) as engine:
         return engine.measured(["a", "b"])
 
@@ -216,7 +220,7 @@ def test_a_part_with_another_byte_is_found_by_whoever_reads_it(kind: str, copy: 
     """Of every byte but few of a file, by one question at least; an answer that comes is the right one."""
     for path in parts(copy, kind):
         flip(path, path.stat().st_size // 2)
-    truth = {question: answer(sound, question) for question in (*QUESTIONS, SUMS)}
+    truth = {question: answer(sound, question) for question in (*QUESTIONS, WEIGHTS, USERS)}
     refused = set()
     for question, known in truth.items():
         try:
@@ -224,12 +228,13 @@ def test_a_part_with_another_byte_is_found_by_whoever_reads_it(kind: str, copy: 
         except dps.DataError:
             refused.add(question)
     reads = {
-        "users": {SUMS},
-        "items": {"all", "kept", "period", SUMS},
+        "users": {USERS},
+        "items": {"all", "kept", "period", WEIGHTS},
         "kept": {"kept", "rows"},
         "sets": {"kept"},
-        "totals": {"all", "kept"},
-        "rows": {"rows", SUMS},
+        "totals": {"kept"},
+        "sums": {"all"},
+        "rows": {"rows", WEIGHTS, USERS},
         "cells": {"period"},
     }
     assert refused >= reads[kind]
@@ -252,7 +257,7 @@ def test_a_part_of_another_folder_is_found(tmp_path: Path) -> None:
 
 def test_a_byte_that_changes_after_a_first_answer_is_found(copy: Path) -> None:
     assert asked(copy, "all") == right("all", 1)
-    (path,) = parts(copy, "totals")
+    (path,) = parts(copy, "sums")
     flip(path, path.stat().st_size // 2)
     with pytest.raises(dps.DataError, match="are damaged"):
         asked(copy, "all")
