@@ -34,8 +34,8 @@ from tests.end_to_end.prepared_rows import QUESTIONS, RULES, asked, left_over, r
 
 PACKAGE = Path(dps.__file__).parent
 WATCHED = ("preparation.py", "engines/prepared/", "engines/duckdb/preparing/")
-EVERY = "writing.py"  # of which every line has its kill, the last time that it runs
-STEP = 17  # of the other lines every so many
+EVERY = "writing.py"  # of which every line has its kill in one of the two, the last time that it runs
+STEP = 29  # of the other lines every so many
 READERS = 2
 PAUSE = 0.3  # seconds between two questions of a reader
 MOST = 200  # files at most
@@ -166,7 +166,7 @@ def lives(where: Path, moments: int) -> int:
         seen = one(doing)
         whole = sorted(place for place in seen if place[0].endswith(EVERY))
         others = sorted(set(seen) - set(whole))[::STEP]
-        for place in whole if doing == "add" else whole[::5]:
+        for place in whole[doing == "add" :: 2]:
             one(doing, place, seen[place])
         for place in others:
             one(doing, place, 1)

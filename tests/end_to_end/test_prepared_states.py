@@ -39,6 +39,7 @@ def files(folder: Path) -> set[str]:
 # ---- who reads ------------------------------------------------------------------------------------------------
 
 
+@posix
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_every_state_answers_as_its_rows(question: str, folder: Path) -> None:
     for number in range(3):
