@@ -98,7 +98,7 @@ def _write(work: Work, writing: Writing, again: list[Segment], rows: int) -> Wri
             file("cells", f"SELECT p, i, s, n FROM cells WHERE {inside} ORDER BY p, s, i"),
         )
 
-    files = {}
+    files: dict[str, tuple[Part, ...]] = {}
     for name, columns in work.dictionaries.items():
         listed = ", ".join([f"code AS {CODES[name]}", *work.carried("v", columns), *(["k"] if name == "items" else [])])
         new = file(name, f"SELECT {listed} FROM {name} WHERE code >= {work.firsts[name]} ORDER BY code")
