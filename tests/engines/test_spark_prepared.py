@@ -176,6 +176,7 @@ def test_spark_refuses_what_it_cannot_prepare_or_answer(odd, prepared, tmp_path,
     assert "column of dates" in refused(prepare, frame, time="flag", period="day", **given)
     assert "memory must be left out" in refused(prepare, frame, memory="1GiB", **given)
     assert "add must be left out" in refused(prepare, frame, to=prepared, add=True)
+    assert "source must be rows as they come" in refused(prepare, odd, table=str(prepared), **given)
     assert not (tmp_path / "p").exists()
 
     asked = {"table": str(prepared), "item": "price"}

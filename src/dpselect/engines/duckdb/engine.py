@@ -262,7 +262,7 @@ class DuckDBEngine(QuestionsByGroup):
         user, item = (Key(tuple(map(quoted, key)), self._types_of(key)).present for key in (self._user, self._item))
         conditions = {"without a user": user, "without an item": item, "that where leaves out": self._where}
         conditions |= {} if self._time is None else {"in none of the periods": self._time.all}
-        return row_findings(self._workspace, self._scan, self._columns, self._select, conditions)
+        return row_findings(self._workspace, self._scan.each(), self._columns, self._select, conditions)
 
     def check_sets(self) -> None:
         """Nothing to refuse: sets of users come from every source."""

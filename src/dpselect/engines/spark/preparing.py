@@ -168,7 +168,9 @@ class Preparing:
     def _code(self, rows: int) -> None:
         """Distinct combinations of codes, weights and periods, and how often each is there."""
         rules = self.rules
-        columns = {CODES[name]: f"{name}.{CODES[name]}" for name in self._columns} | ({} if rules.keep else {"c": "0L"})
+        columns = {CODES[name]: f"{name}.{CODES[name]}" for name in self._columns}
+        if not rules.keep:
+            columns["c"] = "0L"
         columns |= {f"w{at}": f"staged.{self._staged(name)}" for at, name in enumerate(rules.weight)}
         columns["p"] = "CAST(NULL AS DATE)" if rules.time is None else "date_from_unix_date(CAST(stretches.p AS INT))"
         source = "staged"
