@@ -90,6 +90,12 @@ class Rules:
             hint = f"prepare the source again with keep={self.time!r}, or in that time zone"
             raise ParameterError("timezone", f"be {self.timezone}, as prepared", came(periods.timezone), hint)
 
+    def by_whole_periods(self, periods: Periods | None) -> bool:
+        """Are the periods those in which users were counted?"""
+        if periods is None:
+            return True
+        return (periods.column, periods.sort, periods.timezone) == (self.time, self.period, self.timezone)
+
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
         hint = near(column, self.names)

@@ -94,8 +94,8 @@ def _write(work: Work, writing: Writing, again: list[Segment], rows: int) -> Wri
         return Segment(
             periods,
             size,
-            file("rows", f"SELECT {columns} FROM coded WHERE {inside} ORDER BY p, i, u, c"),
-            file("cells", f"SELECT p, i, s, n FROM cells WHERE {inside} ORDER BY p, s, i"),
+            (file("rows", f"SELECT {columns} FROM coded WHERE {inside} ORDER BY p, i, u, c"),),
+            (file("cells", f"SELECT p, i, s, n FROM cells WHERE {inside} ORDER BY p, s, i"),),
         )
 
     files: dict[str, tuple[Part, ...]] = {}
