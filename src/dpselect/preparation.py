@@ -125,7 +125,7 @@ def prepare(
             workspace.closes(before.close)
         rules = _of_before(workspace, scan, before.state.rules, given) if before else _rules(workspace, scan, given)
         made_from = _made_from(source, table, before)
-        found = written(workspace, scan, rules, writing, before, progress)
+        found = written(workspace, scan.each(), rules, writing, before, progress)
         state = _state(rules, found, (*(() if before is None else before.state.sources), made_from))
         writing.replace(state)
     finally:
@@ -196,6 +196,7 @@ def _rules(workspace: Workspace, scan: Scan, given: dict[str, Any]) -> Rules:
     for parameter, name in asked:
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
+    _refuse(scan, given, asked)
     types = dict(scan.types(workspace, list(dict.fromkeys(name for _, name in asked))))
     kept = {name for parameter, name in asked if parameter != "time"}
     refuse_types(types, sorted(kept))
@@ -205,6 +206,13 @@ def _rules(workspace: Workspace, scan: Scan, given: dict[str, Any]) -> Rules:
     if rules.time is not None and rules.period is not None:
         row_time(Periods(rules.time, rules.period, rules.timezone, ()), types)
     return replace(rules, types=kept_types(types))
+
+
+def _refuse(scan: Scan, given: dict[str, Any], asked: Sequence[tuple[str, str]]) -> None:
+    """Refuse what the source does not have itself, as prepared data that are prepared again may not."""
+    has_time = given["time"] is not None and given["period"] is not None
+    periods = Periods(given["time"], given["period"], given["timezone"], ()) if has_time else None
+    scan.refuse(given["user"], asked, (), periods)
 
 
 def _of_before(workspace: Workspace, scan: Scan, before: Rules, given: dict[str, Any]) -> Rules:
