@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.inspect import file_findings
 from dpselect.engines.registry import Engine, open_engine
-from dpselect.engines.sources.files import find
+from dpselect.engines.sources.files import find, prepared_folder
 from dpselect.errors import DataError, ParameterError
 from dpselect.keys import key_of
 from dpselect.parameters import flag
@@ -45,8 +45,9 @@ def inspect(
 
     This is for the owner of the data: it has no privacy and costs no budget. Of files it says which lines are left out,
     and why, and which columns cannot be read. With `user` and `item` it says how many rows have none, how many users
-    and items there are, and how many items a user has. With `time`, `period` and `during` it says how many
-    rows are in none of those periods, and a user is one user in one of them.
+    and items there are, and how many items a user has. With `time`, `period` and `during` it says
+    how many rows are in none of those periods, and a user is one user in one of them. Prepared data name their own
+    columns, and of all their files it says whether they are as they were written.
     """
     flag("newlines_in_values", newlines_in_values)
     periods = settled(time, period, during, timezone)
@@ -56,6 +57,12 @@ def inspect(
     for given, name in ((where, "where"), (time, "time")):
         if given is not None and user is None:
             raise ParameterError("user", f"be given with {name}", "nothing")
+    folder = prepared_folder(source)
+    if folder is not None and user is None:
+        from dpselect.engines.prepared.reading import current
+
+        rules = current(folder).rules
+        user, item = rules.user, rules.item
     found = [*_files(source, newlines_in_values)]
     if user is not None and item is not None:
         engine = open_engine(
@@ -81,6 +88,10 @@ def _files(source: object, newlines_in_values: bool) -> Iterator[str]:
         files = find(source)
         if newlines_in_values and files.kind in ("csv", "tsv"):
             yield "the lines are not looked at one by one: newlines_in_values says that records run over them"
+        elif files.kind == "prepared":
+            from dpselect.engines.prepared.findings import findings
+
+            yield from findings(files.paths[0])
         elif files.kind != "duckdb":
             yield from file_findings(files)
 

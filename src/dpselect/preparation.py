@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from importlib.metadata import version
@@ -16,7 +17,7 @@ from dpselect.engines.duckdb.preparing.work import kept_types, refuse_types
 from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.times import row_time
-from dpselect.engines.duckdb.types import refuse_no_numbers
+from dpselect.engines.duckdb.types import kind, refuse_no_numbers
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.identity import source_of
 from dpselect.engines.memory import size_of
@@ -25,13 +26,15 @@ from dpselect.engines.prepared.rules import Rules
 from dpselect.engines.prepared.state import DICTIONARIES, State
 from dpselect.engines.prepared.writing import Writing, ready
 from dpselect.engines.sources.files import is_prepared
-from dpselect.errors import ParameterError, came
+from dpselect.errors import DataError, ParameterError, came
 from dpselect.keys import key_of, names
-from dpselect.parameters import Progress, flag, one_of
+from dpselect.parameters import Progress, called, flag, one_of
 from dpselect.periods import SORTS, UTC, Periods, zone_of
 
 MANY = 1000
 """Distinct values of a kept column, above which it is worth a word."""
+
+_ADDRESS = re.compile(r"[A-Za-z][\w+.-]+:/")  # also one that was a Path, which drops the second stroke
 
 Given = str | Sequence[str]
 
@@ -101,6 +104,7 @@ def prepare(
     """
     flag("add", add)
     flag("newlines_in_values", newlines_in_values)
+    called("progress", progress)
     folder = _folder(to)
     most = None if memory is None else size_of("memory", memory)
     given = _given(user, item, keep, weight, time, period, timezone)
@@ -117,15 +121,19 @@ def prepare(
             workspace.fetch(f"SET memory_limit = '{most} B'")
         workspace.fetch("SET preserve_insertion_order = false")
         scan = open_scan(workspace, source, table, newlines_in_values=newlines_in_values)
+        if scan.state is not None:
+            hint = "give the source that they were prepared from"
+            raise ParameterError("source", "be rows as they come", "prepared data", hint)
+        before, rules = None, None if add else _rules(workspace, scan, given)  # refused before a folder is made
         ready(folder)
         writing = Writing(folder)
         workspace.closes(writing.close)
-        before = Reading(folder) if add else None
-        if before is not None:
+        if rules is None:
+            before = Reading(folder)
             workspace.closes(before.close)
-        rules = _of_before(workspace, scan, before.state.rules, given) if before else _rules(workspace, scan, given)
+            rules = _of_before(workspace, scan, before.state.rules, given)
         made_from = _made_from(source, table, before)
-        found = written(workspace, scan.each(), rules, writing, before, progress)
+        found = written(workspace, scan, rules, writing, before, progress)
         state = _state(rules, found, (*(() if before is None else before.state.sources), made_from))
         writing.replace(state)
     finally:
@@ -144,8 +152,8 @@ def prepare(
 def _folder(to: object) -> str:
     """The path of a folder on this machine."""
     folder = os.path.expanduser(os.fsdecode(to)) if isinstance(to, (str, os.PathLike)) else ""
-    if not folder.strip() or "://" in folder or "\0" in folder:
-        raise ParameterError("to", "be the path of a folder on this machine", came(to))
+    if not folder.strip() or _ADDRESS.match(folder) or "\0" in folder:
+        raise ParameterError("to", "be the path of a folder on this machine", came(folder or to))
     return folder
 
 
@@ -176,12 +184,13 @@ def _given(
     if period is not None:
         found["period"] = one_of("period", period, SORTS)
     elif timezone != UTC:
-        raise ParameterError("time", "be given with timezone", "nothing")
+        raise ParameterError("timezone", "be given with time and period", came(timezone))
     seen: dict[str, str] = {}
     for parameter in ("user", "item", "keep", "weight"):
         for name in found[parameter] or ():
             if name.lower() in seen:
-                must = f"be other columns than {seen[name.lower()]}"
+                other = seen[name.lower()]
+                must = "name each column once" if other == parameter else f"be other columns than {other}"
                 raise ParameterError(parameter, must, came(name))
             seen[name.lower()] = parameter
     if found["time"] is not None and seen.get(found["time"].lower(), "keep") != "keep":
@@ -196,10 +205,11 @@ def _rules(workspace: Workspace, scan: Scan, given: dict[str, Any]) -> Rules:
     for parameter, name in asked:
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
-    _refuse(scan, given, asked)
     types = dict(scan.types(workspace, list(dict.fromkeys(name for _, name in asked))))
     kept = {name for parameter, name in asked if parameter != "time"}
-    refuse_types(types, sorted(kept))
+    for parameter, name in asked:
+        if name in kept:
+            _refuse_type(parameter, name, types[name])
     for name in given["weight"]:
         refuse_no_numbers(types[name], untyped=scan.untyped)
     rules = Rules(**given, types=types, untyped=scan.untyped)
@@ -208,19 +218,27 @@ def _rules(workspace: Workspace, scan: Scan, given: dict[str, Any]) -> Rules:
     return replace(rules, types=kept_types(types))
 
 
-def _refuse(scan: Scan, given: dict[str, Any], asked: Sequence[tuple[str, str]]) -> None:
-    """Refuse what the source does not have itself, as prepared data that are prepared again may not."""
-    has_time = given["time"] is not None and given["period"] is not None
-    periods = Periods(given["time"], given["period"], given["timezone"], ()) if has_time else None
-    scan.refuse(given["user"], asked, (), periods)
+def _said(value: object) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _refuse_type(parameter: str, name: str, sql_type: str) -> None:
+    """Refuse a column whose values cannot be kept as they are."""
+    try:
+        refuse_types({name: sql_type}, [name])
+    except DataError as error:
+        must = "be columns whose values can be told apart"
+        raise ParameterError(parameter, must, f"{name!r} of type {kind(sql_type)}", error.hint) from None
 
 
 def _of_before(workspace: Workspace, scan: Scan, before: Rules, given: dict[str, Any]) -> Rules:
     """The rules of the data to which rows are added. What is said of them must be the same, and so must the types."""
     for name, value in given.items():
-        said = value not in (None, ()) and not (name == "timezone" and value == UTC)
-        if said and value != getattr(before, name):
-            raise ParameterError(name, "be left out where rows are added, or be as it was", came(value))
+        given_too = value not in (None, ()) and not (name == "timezone" and value == UTC)
+        was = getattr(before, name)
+        if given_too and value != was:
+            must = "be left out where rows are added" + (f", or be {_said(was)} as before" if was else "")
+            raise ParameterError(name, must, came(_said(value)))
     same = {name: getattr(before, name) for name in given}
     rules = _rules(workspace, scan, same)
     if rules.untyped != before.untyped:
@@ -234,15 +252,24 @@ def _of_before(workspace: Workspace, scan: Scan, before: Rules, given: dict[str,
 
 
 def _made_from(source: object, table: str | None, before: Reading | None) -> dict[str, Any]:
-    """What rows were read from, as a ledger would know it again; a file that was read before is refused."""
+    """What rows were read from, as a ledger would know it again; a file that was read before is refused.
+
+    It is the same one by its path or its place on the disk, and by when it was written.
+    """
     found, pinned = source_of(source)
     if pinned and before is not None:
         old = [one["source"] for one in before.state.sources if one["pinned"] and one["table"] == table]
-        twice = next((stamp for stamp in found if any(stamp in stamps for stamps in old)), None)
+        known = {mark for stamps in old for stamp in stamps for mark in _marks(stamp)}
+        twice = next((stamp for stamp in found if not known.isdisjoint(_marks(stamp))), None)
         if twice is not None:
             must = "be files that are not in these data yet"
             raise ParameterError("source", must, f"one that was added before, {Path(twice[0]).name}")
     return {"source": found, "table": table, "pinned": pinned}
+
+
+def _marks(stamp: Sequence[Any]) -> set[tuple[Any, int]]:
+    path, place, written, _changed = stamp[-4:]
+    return {(path, written), (place, written)}
 
 
 def _state(rules: Rules, found: Written, sources: tuple[Any, ...]) -> State:

@@ -133,6 +133,7 @@ def test_there_are_commands_to_document():
         "ledger",
         "check",
         "plan",
+        "prepare",
     }
 
 

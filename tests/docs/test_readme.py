@@ -45,7 +45,7 @@ def said(tmp_path_factory) -> dict[str, str]:
         )
         assert done.returncode == 0, f"{line}: {done.stderr}"
         written = [Path(folder, after) for word, after in pairwise(words) if word == "-o"]
-        found[line] = written[0].read_text() if written else done.stdout
+        found[line] = written[0].read_text() if written and written[0].is_file() else done.stdout
     return found
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +15,7 @@ from dpselect.engines.duckdb.prepared_scan import own_name
 from dpselect.engines.duckdb.preparing import segments
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.sources.object_marks import MARK
-from dpselect.errors import OutputError, ParameterError
+from dpselect.errors import OutputError
 from dpselect.periods import periods_of
 from tests.engines.test_prepared import answers, prepared
 
@@ -88,13 +86,6 @@ def test_no_rows_are_added(tmp_path, monkeypatch, timed):
     assert before[0] == answers(source, item="item")
 
 
-def test_a_state_before_goes_when_nobody_reads_it(tmp_path):
-    _, ours = prepared(pa.table(VALUES), tmp_path, 3, user="user", item="item", keep="kept")
-    state = json.loads((ours / "prepared.dpselect").read_text())["state"]
-    (left,) = [one.name for one in (ours / "_parts").glob("state-*")]
-    assert left == f"state-{state}.json"
-
-
 def test_parts_are_not_those_of_another_folder(tmp_path):
     source, ours = prepared(pa.table(VALUES), tmp_path, user="user", item="item")
     before = sorted((ours / "_parts").iterdir())
@@ -105,31 +96,7 @@ def test_parts_are_not_those_of_another_folder(tmp_path):
     assert sorted((ours / "_parts").iterdir()) == before
 
 
-def test_prepared_data_are_prepared_again(tmp_path):
-    rules = {"user": "user", "item": "item", "weight": "minutes", "time": "at"}
-    source, ours = prepared(TIMED, tmp_path, **rules, period="month")
-    again = tmp_path / "again"
-    assert prepare(ours, to=again, **rules, period="quarter").rows == 4
-    asked = {"item": "item", "totals": Totals.of("minutes", 10)}
-    assert answers(again, **asked) == answers(ours, **asked) == answers(source, **asked)
-
-
-@pytest.mark.parametrize(
-    ("rules", "message"),
-    [
-        ({"user": "item", "item": "user"}, "^user must be user"),
-        ({"user": "user", "item": "item", "keep": "at"}, "^keep must use columns that were kept"),
-        ({"user": "user", "item": "item", "time": "at", "period": "day"}, "^period must be month or"),
-    ],
-)
-def test_prepared_data_are_not_prepared_for_what_they_cannot_tell(tmp_path, rules, message):
-    _, ours = prepared(TIMED, tmp_path, user="user", item="item", time="at", period="month")
-    with pytest.raises(ParameterError, match=message):
-        prepare(ours, to=tmp_path / "again", **rules)
-
-
 def test_inspecting(tmp_path):
     _, ours = prepared(TIMED, tmp_path, user="user", item="item", keep="minutes")
-    found = inspect(Path(ours), user="user", item="item").findings
-    assert found[:2] == ("rows: 4", "rows without an item: 0")
-    assert {"users: 2", "items: 2", "pairs of a user and an item: 2"} <= set(found)
+    rows = {"rows: 4", "rows without an item: 0", "users: 2", "items: 2", "pairs of a user and an item: 2"}
+    assert rows <= set(inspect(ours).findings)

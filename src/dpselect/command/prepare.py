@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from dpselect.command import asking, shared
 
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     with Progress("preparing", quiet=args.quiet, estimate=True) as progress:
         found = prepare(
             asking.source_of(args),
-            to=Path(args.output),
+            to=args.output,
             user=args.user,
             item=args.item,
             keep=args.keep or (),

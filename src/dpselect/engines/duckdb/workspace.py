@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -13,7 +15,7 @@ import numpy.typing as npt
 
 from dpselect.engines.memory import check_address_space
 from dpselect.engines.waiting import waited
-from dpselect.errors import DataError
+from dpselect.errors import DataError, DpselectError, OutputError
 from dpselect.parameters import Progress
 from dpselect.temporary import Folder
 
@@ -34,6 +36,10 @@ _SETTINGS = (
 )
 # Progress is asked for, never printed by the engine. A notebook without ipywidgets refuses both: none is told there.
 _PROGRESS = ("SET enable_progress_bar_print = false", "SET enable_progress_bar = true")
+
+
+# No more can be written, in the system's own words.
+_FULL = tuple(os.strerror(getattr(errno, name)) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name))
 
 
 class Workspace:
@@ -76,7 +82,7 @@ class Workspace:
         return {name: np.asarray(column) for name, column in self.connection.execute(sql).fetchnumpy().items()}
 
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
-        """The result of `work`, or a DataError of fixed text: what an engine says can quote a row."""
+        """The result of `work`, or an error of fixed text: what an engine says can quote a row."""
 
         def tell() -> None:
             if progress is not None:
@@ -109,10 +115,15 @@ class Workspace:
         return f"dpselect_{next(_numbers)}"
 
 
-def _failure(error: BaseException) -> DataError:
+def _failure(error: BaseException) -> DpselectError:
     """What went wrong, in words that were written before any data were seen."""
     if isinstance(error, (MemoryError, duckdb.OutOfMemoryException)):
-        return DataError("the data do not fit into memory and the temporary folder", "ask for fewer columns or rows")
+        return DataError(
+            "the data do not fit into memory and the temporary folder",
+            "ask for fewer columns or rows, or grant more memory",
+        )
+    if isinstance(error, duckdb.IOException) and any(full in str(error) for full in _FULL):
+        return OutputError("the disk is full", "make room; TMPDIR says where temporary files go")
     if isinstance(error, duckdb.ResourceInUseException):
         hint = "fetch its rows to the end, or give connection.cursor()"
         return DataError("the source's connection is in the middle of another result", hint)

@@ -22,7 +22,7 @@ if sys.platform != "win32":
 
 _TRIES = 100
 _BLOCK = 1 << 20
-_sound: set[tuple[str, int, int, int]] = set()
+_sound: set[tuple[str, int, int, int, int]] = set()
 
 
 class Reading:
@@ -88,7 +88,10 @@ def _held(folder: str, shown: str) -> tuple[State, int]:
         try:
             _share(lock)
             if pointed(folder, shown) == name:
-                return read(_all(lock), shown), lock
+                return _named(name, _all(lock), shown), lock
+        except OSError as error:
+            os.close(lock)
+            raise DataError(f"{shown} cannot be read: {error.strerror}") from None
         except BaseException:
             os.close(lock)
             raise
@@ -96,12 +99,20 @@ def _held(folder: str, shown: str) -> tuple[State, int]:
     raise DataError(f"a part of the prepared data in {shown} is missing", f"{AGAIN}, or take a copy")
 
 
+def _named(name: str, text: bytes, shown: str) -> State:
+    """The state that was meant: under its name no other one may stand, for answers are known by that name."""
+    state = read(text, shown)
+    if state.name != name:
+        raise damaged(shown)
+    return state
+
+
 def _is_sound(path: str, part: Part) -> bool:
     """Are its bytes those that were written?"""
     try:
         with open(path, "rb") as file:
             found = os.fstat(file.fileno())
-            stamp = (part.digest, found.st_ino, found.st_size, found.st_mtime_ns)
+            stamp = (part.digest, found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
             if stamp in _sound:
                 return True
             digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpselect.engines.prepared.rules import Rules
-from dpselect.errors import DataError
+from dpselect.errors import DataError, came
 
 FORM = 1  # of the folder: what another version wrote in another form is not read
 CODES = {"users": "u", "items": "i", "kept": "c"}  # the columns of numbers that say what stands in a row
 DICTIONARIES = ("users", "items", "kept", "sets", "totals", "sums")  # what there is in files of its own
 AGAIN = "prepare the source again"
+NAME = re.compile(r"[\w-]+\.parquet")  # of a part, which does not lead out of the folder
+TYPE = re.compile(r"[A-Z][A-Z0-9_ ]*(?:\([0-9]+,[0-9]+\))?")  # of a column, as it stands in SQL
 Json = Any
 
 
@@ -79,11 +82,19 @@ def read(text: bytes, shown: str) -> State:
     """A state from what was written. What is damaged, or of another form, is refused."""
     found = _object(text)
     if found is not None and found.get("form") != FORM:
-        raise DataError(f"{shown} was prepared by another version of dpselect (form {found.get('form')})", AGAIN)
+        raise other_form(found.get("form"), shown)
     body = None if found is None else found.get("body")
     if found is None or not isinstance(body, str) or _digest(body) != found.get("digest"):
         raise damaged(shown)
-    return _state(json.loads(body))
+    try:
+        return _state(json.loads(body))
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        raise damaged(shown) from None
+
+
+def other_form(form: object, shown: str) -> DataError:
+    """The error where another version wrote in another form."""
+    return DataError(f"{shown} was prepared by another version of dpselect (form {came(form)})", AGAIN)
 
 
 def damaged(shown: str) -> DataError:
@@ -99,12 +110,17 @@ def _state(body: Json) -> State:
     rules: dict[str, Json] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in body["rules"].items()
     }
+    if not all(map(TYPE.fullmatch, rules["types"].values())):
+        raise ValueError
     plain: dict[str, Json] = {name: body[name] for name in ("name", "made", "version")}
     return State(**plain, sources=tuple(body["sources"]), rules=Rules(**rules), **lists, segments=segments)
 
 
 def _part(found: Mapping[str, Json]) -> Part:
-    return Part(**found)
+    part = Part(**found)
+    if not NAME.fullmatch(part.name):
+        raise ValueError
+    return part
 
 
 def _object(text: bytes) -> dict[str, Json] | None:

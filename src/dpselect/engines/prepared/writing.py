@@ -1,4 +1,8 @@
-"""Writing: a new state of prepared data, whose files are complete on the disk before it takes the old one's place."""
+"""Writing: a new state of prepared data, whose files are complete on the disk before it takes the old one's place.
+
+What a writer does not finish counts for nothing. It removes it itself, with what nobody reads any more; what one that
+was killed left is removed by the next.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from dpselect.engines.prepared.folder import PARTS, pointed, refuse_others, stat
 from dpselect.engines.prepared.state import FORM, Part, State, read
 from dpselect.engines.sources.files import PREPARED, is_prepared
 from dpselect.errors import DataError, OutputError
-from dpselect.temporary import LOCKS, claimed
+from dpselect.temporary import LOCKS
 
 if sys.platform != "win32":
     import fcntl
@@ -31,18 +35,23 @@ class Writing:
     def __init__(self, folder: str) -> None:
         self.folder = os.path.realpath(folder)
         self.shown = repr(folder)
-        self._lock = _claimed(self.folder, self.shown)
-        self._end = weakref.finalize(self, os.close, self._lock)
+        lock, self._alone = _claimed(self.folder, self.shown)
+        self._end, self._writer = weakref.finalize(self, os.close, lock), os.getpid()
         try:
             refuse_others(self.folder, self.shown, own=True)
+            self._before = self._now()
             self._sweep()
         except BaseException:
-            self.close()
+            self._end()
             raise
 
     def close(self) -> None:
-        """Let others write."""
-        self._end()
+        """Remove what does not count, and let others write."""
+        try:
+            if self._end.alive and os.getpid() == self._writer:  # not in a child that was forked meanwhile
+                self._sweep()
+        finally:
+            self._end()
 
     def new(self, kind: str, token: bytes) -> str:
         """The path of a new file, which nobody else may open."""
@@ -53,7 +62,7 @@ class Writing:
 
     def part(self, path: str) -> Part:
         """A file that is complete, down on the disk."""
-        with _says_why(self.shown), open(path, "rb") as file:
+        with _says_why(self.shown), open(path, "r+b") as file:  # what cannot be written to cannot be settled everywhere
             os.fsync(file.fileno())
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             size = os.fstat(file.fileno()).st_size
@@ -67,16 +76,27 @@ class Writing:
             draft = os.path.join(parts, f"pointer-{state.name}.new")
             _write(draft, json.dumps({"form": FORM, "state": state.name, "note": _NOTE}) + "\n")
             _settle(parts)
+            if self._now() != self._before:  # only where nothing can be locked
+                raise OutputError(f"another process has written to {self.shown} meanwhile", "do it again")
             os.replace(draft, os.path.join(self.folder, PREPARED))
             _settle(self.folder)
-        self._sweep()
+
+    def _now(self) -> str | None:
+        """The name of the state that counts; None where that cannot be told."""
+        try:
+            return pointed(self.folder, self.shown) if is_prepared(self.folder) else None
+        except DataError:
+            return None
 
     def _sweep(self) -> None:
-        """Remove what no state has that counts or is read. What is not named as ours is left alone."""
-        needed = self._needed() if LOCKS else None
+        """Remove what no state has that counts or is read. What is not named as ours is left alone.
+
+        Nothing is removed where nothing can be locked: it may be what somebody else is writing.
+        """
+        needed = self._needed() if self._alone else None
         if needed is None:
             return
-        for path in sorted(Path(self.folder, PARTS).iterdir()):
+        for path in sorted(Path(self.folder, PARTS).glob("*")):
             if _NAME.fullmatch(path.name) and path.name not in needed:
                 with contextlib.suppress(OSError):
                     path.unlink()
@@ -98,8 +118,10 @@ def ready(folder: str) -> None:
     """A place for prepared data: a folder that is new, empty or holds some already."""
     path, shown = Path(folder), repr(folder)
     with _says_why(shown):
+        if path.exists() and not path.is_dir():
+            raise OutputError(f"{shown} is no folder", "name a new folder for the prepared data")
         if not path.is_dir():
-            path.mkdir(mode=0o700, parents=True)
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)  # another process may make it too
         held = {one.name for one in path.iterdir()} - {PARTS}
         if held and PREPARED not in held:
             raise OutputError(f"{shown} is not empty", "name a new folder for the prepared data")
@@ -109,14 +131,19 @@ def ready(folder: str) -> None:
         (path / PARTS).mkdir(mode=0o700, exist_ok=True)
 
 
-def _claimed(folder: str, shown: str) -> int:
-    """The lock of whoever writes."""
+def _claimed(folder: str, shown: str) -> tuple[int, bool]:
+    """The lock of whoever writes, and whether it is one: some file systems have none."""
     with _says_why(shown):
-        lock = os.open(os.path.join(folder, PARTS), os.O_RDONLY) if LOCKS else os.open(os.devnull, os.O_RDONLY)
-    if not LOCKS or claimed(lock):
-        return lock
-    os.close(lock)
-    raise OutputError(f"another process is writing to {shown}", "wait until it is done")
+        lock = os.open(os.path.join(folder, PARTS) if LOCKS else os.devnull, os.O_RDONLY)
+    try:
+        if sys.platform != "win32":
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise OutputError(f"another process is writing to {shown}", "wait until it is done") from None
+    except OSError:
+        return lock, False
+    return lock, LOCKS
 
 
 def _unread(path: Path) -> bool:

@@ -57,13 +57,15 @@ class _Steps:
     workspace: Workspace
     progress: Progress | None
     done: int = 0
+    furthest: float = 0.0
 
     def step(self, work: Callable[[], T]) -> T:
         before, share = sum(_SHARES[: self.done]), _SHARES[self.done]
 
         def tell(part: float | None) -> None:
             if self.progress is not None:
-                self.progress(before + share * (part or 0))
+                self.furthest = max(self.furthest, before + share * (part or 0))  # each statement begins again
+                self.progress(self.furthest)
 
         found = self.workspace.guarded(work, progress=tell)
         self.done += 1
@@ -96,7 +98,7 @@ def _write(work: Work, writing: Writing, again: list[Segment], rows: int) -> Wri
             file("cells", f"SELECT p, i, s, n FROM cells WHERE {inside} ORDER BY p, s, i"),
         )
 
-    files = {}
+    files: dict[str, tuple[Part, ...]] = {}
     for name, columns in work.dictionaries.items():
         listed = ", ".join([f"code AS {CODES[name]}", *work.carried("v", columns), *(["k"] if name == "items" else [])])
         new = file(name, f"SELECT {listed} FROM {name} WHERE code >= {work.firsts[name]} ORDER BY code")

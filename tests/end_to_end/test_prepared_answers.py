@@ -1,0 +1,95 @@
+"""A stored answer is one of a state of prepared data: the same state anywhere, and no other state."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpselect as dps
+from tests.end_to_end.prepared_rows import RULES, write
+from tests.ledger.amounts import grant
+
+ANN = dps.Account("default", "ann")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[dps.Ledger]:
+    with dps.Ledger.create(tmp_path / "budget.db") as made:
+        grant(made, ANN, 10**6, "1e-2")
+        yield made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Prepared data of the first file, in which a has the most users."""
+    dps.prepare(write(tmp_path, 0), to=tmp_path / "data", **RULES)
+    return tmp_path / "data"
+
+
+def add_many_of(item: str, folder: Path) -> None:
+    """So many users more that an answer tells of which state it is."""
+    path = folder.parent / f"many-{item}.csv"
+    lines = [f"many{one},{item},DE,2026-01-01,1" for one in range(200)]
+    path.write_text("\n".join(["user,item,country,day,minutes", *lines]) + "\n", "utf-8")
+    dps.prepare(path, to=folder, add=True)
+
+
+def ask(folder: Path, ledger: dps.Ledger, **more: Any) -> tuple[object, bool]:
+    """The answer, and whether it was free."""
+    data = dps.Dataset(folder, budget=dps.Budget.open(ledger, analyst="ann"), **more)
+    release = data.choose(domain=["a", "z"], epsilon=100)  # the wrong one with odds of exp(-1500) at most
+    assert release.charged is not None
+    return release.items[0].item, bool(release.charged.numbers["repeated"])
+
+
+def test_the_same_state_is_asked_once_and_another_anew(folder: Path, ledger: dps.Ledger) -> None:
+    assert ask(folder, ledger) == ("a", False)
+    assert ask(folder, ledger) == ("a", True)
+    assert ask(folder, ledger, user="user", item="item") == ("a", True)
+    add_many_of("z", folder)
+    assert ask(folder, ledger) == ("z", False)
+    assert ask(folder, ledger) == ("z", True)
+    dps.prepare(write(folder.parent, 0), to=folder, **RULES)
+    assert ask(folder, ledger) == ("a", False)
+
+
+def test_a_copy_is_the_same_state_until_rows_are_added_to_it(folder: Path, ledger: dps.Ledger) -> None:
+    copy = Path(shutil.copytree(folder, folder.parent / "copy"))
+    assert ask(folder, ledger) == ("a", False)
+    assert ask(copy, ledger) == ("a", True)
+    copy.rename(folder.parent / "moved")
+    (folder.parent / "link").symlink_to("moved")
+    assert ask(folder.parent / "link", ledger) == ("a", True)
+    add_many_of("z", folder.parent / "moved")
+    assert ask(folder.parent / "link", ledger) == ("z", False)
+    assert ask(folder, ledger) == ("a", True)
+
+
+def test_a_question_is_known_by_the_state_that_answered(
+    folder: Path, ledger: dps.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are added when the question's engine is open and nothing is asked of it yet."""
+    before = Path(shutil.copytree(folder, folder.parent / "before"))
+    opened = dps.Dataset.engine
+
+    def then_added(self: dps.Dataset, *given: Any, **more: Any) -> Any:
+        engine = opened(self, *given, **more)
+        add_many_of("z", folder)
+        return engine
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dps.Dataset, "engine", then_added)
+        assert ask(folder, ledger) == ("a", False)
+    assert ask(before, ledger) == ("a", True)
+    assert ask(folder, ledger) == ("z", False)
+
+
+def test_two_folders_of_the_same_rows_are_two_states(folder: Path, ledger: dps.Ledger) -> None:
+    other = folder.parent / "other"
+    dps.prepare(write(folder.parent, 0), to=other, **RULES)
+    assert ask(folder, ledger) == ("a", False)
+    assert ask(other, ledger) == ("a", False)

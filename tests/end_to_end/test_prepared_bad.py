@@ -1,0 +1,341 @@
+"""Preparing and asking of prepared data with something wrong: what it is, what it must be, and never a row."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dpselect as dps
+from tests.end_to_end.conftest import Command
+from tests.end_to_end.prepared_rows import RULES, asked, right, write
+from tests.ledger.amounts import grant
+
+posix = pytest.mark.skipif(os.name != "posix", reason="needs rights of POSIX")
+Bad = tuple[dict[str, Any], str]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the first files, and prepared data of the first, which no test may change."""
+    place = tmp_path_factory.mktemp("bad")
+    write(place, 1)
+    dps.prepare(write(place, 0), to=place / "data", **RULES)
+    return place
+
+
+@pytest.fixture
+def copy(made: Path, tmp_path: Path) -> Path:
+    """Prepared data of the first file, for one test."""
+    return Path(shutil.copytree(made / "data", tmp_path / "data"))
+
+
+# ---- new data -------------------------------------------------------------------------------------------------
+
+# what differs from good rules, and the message
+NEW: dict[str, Bad] = {
+    "no user": ({"user": None}, "user must be the name of a column, got nothing"),
+    "no item": ({"item": None}, "item must be the name of a column, got nothing"),
+    "keep is user": ({"keep": "user"}, "keep must be other columns than user, got 'user'"),
+    "keep is USER": ({"keep": "USER"}, "keep must be other columns than user, got 'USER'"),
+    "keep is item": ({"keep": "item"}, "keep must be other columns than item, got 'item'"),
+    "weight is kept": ({"keep": "minutes"}, "weight must be other columns than keep, got 'minutes'"),
+    "keep twice": ({"keep": ["country", "country"]}, "keep must name each column once, got 'country'"),
+    "keep in two cases": ({"keep": ["country", "Country"]}, "keep must name each column once, got 'Country'"),
+    "keep is no name": ({"keep": 5}, "keep must be the name of a column"),
+    "item is user": ({"user": "item"}, "item must be other columns than user, got 'item'"),
+    "missing kept column": ({"keep": "contry"}, r"keep must be a column of the source, got 'contry'\n.*country\?"),
+    "missing user": ({"user": "usr"}, r"user must be a column of the source, got 'usr'\n.*did you mean user\?"),
+    "missing weight": ({"weight": "minuts"}, "weight must be a column of the source, got 'minuts'"),
+    "missing time": ({"time": "date"}, "time must be a column of the source, got 'date'"),
+    "time without period": ({"period": None}, "period must be given with time, got nothing"),
+    "period without time": ({"time": None}, "time must be given with period, got nothing"),
+    "time zone alone": ({"time": None, "period": None, "timezone": "Asia/Tokyo"}, "timezone must be given with time"),
+    "unknown period": ({"period": "hour"}, "period must be one of day, week, month, quarter, year, got 'hour'"),
+    "unknown time zone": ({"timezone": "Mars"}, "timezone must be the name of a time zone"),
+    "time is user": ({"time": "user"}, "time must be another column than user, got 'user'"),
+    "time is weight": ({"weight": "day"}, "time must be another column than weight, got 'day'"),
+    "memory in words": ({"memory": "much"}, "memory must be a size such as 4GiB or 500MB, got 'much'"),
+    "memory as a number": ({"memory": 5}, "memory must be a size"),
+    "progress": ({"progress": 5}, "progress must be a function, or left out, got 5"),
+    "table of a file": ({"table": "rows"}, "table must be left out for this kind of source"),
+    "add is no flag": ({"add": 1}, "add must be True or False, got 1"),
+    "newlines is no flag": ({"newlines_in_values": "no"}, "newlines_in_values must be True or False, got 'no'"),
+    "add to nothing": ({"add": True}, r"to must be a folder of prepared data, to add to it.*\n.*leave out add="),
+}
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_what_is_wrong_is_said_before_a_folder_is_made(name: str, made: Path, tmp_path: Path) -> None:
+    more, message = NEW[name]
+    with pytest.raises(dps.ParameterError, match=f"^{message}"):
+        dps.prepare(made / "0.csv", to=tmp_path / "new", **{**RULES, **more})
+    assert list(tmp_path.iterdir()) == []
+
+
+def full(place: Path) -> Path:
+    (place / "full").mkdir()
+    (place / "full" / "rows.csv").write_text("user,item\n")
+    return place / "full"
+
+
+def file(place: Path) -> Path:
+    (place / "file").write_text("x")
+    return place / "file"
+
+
+def dangling(place: Path) -> Path:
+    (place / "link").symlink_to("nowhere")
+    return place / "link"
+
+
+def of_all(place: Path) -> Path:
+    (place / "mine").mkdir()
+    (place / "mine").chmod(0o777)
+    return place / "mine"
+
+
+PLACES: dict[str, tuple[Callable[[Path], object], type[Exception], str]] = {
+    "an address": (lambda _: "s3://bucket/data", dps.ParameterError, "to must be .* on this machine, got 's3://"),
+    "an address as a path": (lambda _: Path("s3://bucket/data"), dps.ParameterError, "to must be .*, got 's3:/bucket"),
+    "nothing": (lambda _: "", dps.ParameterError, "to must be the path of a folder on this machine, got ''"),
+    "a number": (lambda _: 5, dps.ParameterError, "to must be .*, got 5"),
+    "a zero byte": (lambda _: "a\0b", dps.ParameterError, "to must be"),
+    "a folder with files": (full, dps.OutputError, "is not empty\nhint: name a new folder"),
+    "a file": (file, dps.OutputError, "is no folder\nhint: name a new folder"),
+    "below a file": (lambda place: file(place) / "new", dps.OutputError, "cannot be written: Not a directory"),
+    "a link to nothing": (dangling, dps.OutputError, "cannot be written"),
+    "a folder of all": (of_all, dps.OutputError, "other users of this machine may write to .*\nhint: chmod -R go-w"),
+}
+
+
+@posix
+@pytest.mark.parametrize("name", PLACES)
+def test_a_place_that_will_not_do(name: str, made: Path, tmp_path: Path) -> None:
+    place, kind, message = PLACES[name]
+    to = place(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(kind, match=message):
+        dps.prepare(made / "0.csv", to=to, **RULES)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert not Path("s3:").exists()
+
+
+@posix
+def test_a_folder_by_a_link_and_an_empty_one_will_do(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    dps.prepare(made / "0.csv", to=tmp_path / "link", **RULES)
+    assert asked(tmp_path / "real", "all") == right("all", 0)
+
+
+@pytest.mark.parametrize("sql", ["[1, 2]", "{'a': 1}", "MAP {1: 2}", "INTERVAL 1 DAY"])
+@pytest.mark.parametrize("role", ["user", "item", "keep", "weight"])
+def test_types_whose_values_cannot_be_told_apart(role: str, sql: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    duckdb.sql(f"SELECT 'u' AS \"user\", 'i' AS item, {sql} AS odd").write_parquet(str(path))
+    given = {"user": "user", "item": "item", role: "odd"}
+    with pytest.raises(dps.ParameterError, match=rf"^{role} must be .*, got 'odd' of type [A-Z]+\nhint: cast it"):
+        dps.prepare(path, to=tmp_path / "new", **given)
+    assert not (tmp_path / "new").exists()
+
+
+def test_weights_are_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    duckdb.sql("SELECT 'u' AS \"user\", 'i' AS item, 'secret' AS w").write_parquet(str(path))
+    with pytest.raises(dps.DataError, match="holds no numbers") as found:
+        dps.prepare(path, to=tmp_path / "new", user="user", item="item", weight="w")
+    assert "secret" not in str(found.value)
+
+
+def test_prepared_data_are_no_source_to_prepare(made: Path, copy: Path, tmp_path: Path) -> None:
+    for more in ({"to": tmp_path / "new", **RULES}, {"to": copy, "add": True}):
+        with pytest.raises(dps.ParameterError, match="source must be rows as they come, got prepared data"):
+            dps.prepare(made / "data", **more)
+
+
+@pytest.mark.parametrize("rows", ["", ",a,DE,2026-01-01,1\n"])
+def test_no_rows_and_rows_without_users_are_no_rows(rows: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(f"user,item,country,day,minutes\n{rows}")
+    done = dps.prepare(path, to=tmp_path / "data", **RULES)
+    assert (done.rows, done.users, done.items) == (0, 0, 0)
+    assert asked(tmp_path / "data", "all") == asked(tmp_path / "data", "period") == {}
+    dps.prepare(write(tmp_path, 0), to=tmp_path / "data", add=True)
+    assert asked(tmp_path / "data", "all") == right("all", 0)
+
+
+# ---- adding ---------------------------------------------------------------------------------------------------
+
+ADDED: dict[str, Bad] = {
+    "other user": ({"user": "item"}, "user must be left out where rows are added, or be user as before, got 'item'"),
+    "other kept": ({"keep": ["item"]}, "keep must be left out where rows are added, or be country as before"),
+    "other period": ({"time": "day", "period": "day"}, "period must be left out .*, or be month as before, got 'day'"),
+    "other time zone": ({"time": "day", "period": "month", "timezone": "Asia/Tokyo"}, "timezone must be left out"),
+}
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_rows_are_added_by_the_rules_that_were_given(name: str, made: Path, copy: Path) -> None:
+    more, message = ADDED[name]
+    with pytest.raises(dps.ParameterError, match=f"^{message}"):
+        dps.prepare(made / "1.csv", to=copy, add=True, **more)
+    assert asked(copy, "all") == right("all", 0)
+
+
+def test_the_same_rules_may_be_said_again(made: Path, copy: Path) -> None:
+    dps.prepare(made / "1.csv", to=copy, add=True, **RULES)
+    assert asked(copy, "all") == right("all", 1)
+
+
+def test_other_columns_and_types_are_refused(copy: Path, tmp_path: Path) -> None:
+    short = tmp_path / "short.csv"
+    short.write_text("user,item,country,day\nu,i,DE,2026-01-01\n")
+    typed = tmp_path / "typed.parquet"
+    columns = "'u' AS \"user\", 'i' AS item, 'DE' AS country, DATE '2026-01-01' AS \"day\", 3 AS minutes"
+    duckdb.sql(f"SELECT {columns}").write_parquet(str(typed))
+    with pytest.raises(dps.ParameterError, match="weight must be a column of the source, got 'minutes'"):
+        dps.prepare(short, to=copy, add=True)
+    with pytest.raises(dps.ParameterError, match="source must be text files, as before"):
+        dps.prepare(typed, to=copy, add=True)
+    dps.prepare(typed, to=tmp_path / "typed", **RULES)
+    wide = tmp_path / "wide.parquet"
+    duckdb.sql(f"SELECT {columns.replace('3 AS', '3::BIGINT AS')}").write_parquet(str(wide))
+    with pytest.raises(dps.ParameterError, match=r"source must have minutes as INTEGER, as before.*BIGINT\nhint: cast"):
+        dps.prepare(wide, to=tmp_path / "typed", add=True)
+    with pytest.raises(dps.ParameterError, match="source must have columns with types, as before"):
+        dps.prepare(write(tmp_path, 0), to=tmp_path / "typed", add=True)
+
+
+@posix
+def test_a_file_is_added_once_by_whatever_name(tmp_path: Path) -> None:
+    first = write(tmp_path, 0)
+    dps.prepare(first, to=tmp_path / "data", **RULES)
+    (tmp_path / "link.csv").symlink_to(first)
+    (tmp_path / "hard.csv").hardlink_to(first)
+    for path in (first, tmp_path / "link.csv", tmp_path / "hard.csv", [write(tmp_path, 1), first]):
+        with pytest.raises(
+            dps.ParameterError, match=r"source must be files that are not in these data yet, got .*csv$"
+        ):
+            dps.prepare(path, to=tmp_path / "data", add=True)
+    first.chmod(0o640)
+    with pytest.raises(dps.ParameterError, match=r"one that was added before, 0\.csv"):
+        dps.prepare(first, to=tmp_path / "data", add=True)
+    first.rename(tmp_path / "moved.csv")
+    with pytest.raises(dps.ParameterError, match=r"one that was added before, moved\.csv"):
+        dps.prepare(tmp_path / "moved.csv", to=tmp_path / "data", add=True)
+    assert asked(tmp_path / "data", "all") == right("all", 0)
+
+
+# ---- asking ---------------------------------------------------------------------------------------------------
+
+WEIGHTS = {"by_weight": "km", "at_most": 3}
+IN = {"time": "day", "period": "month", "during": "2026-01"}
+# what differs in the data and in the question, and the message; nothing of it is paid
+ASKED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "where": ({"where": "device = 'x'"}, {}, "where must use columns of the source, got 'device'\nhint: prepared were"),
+    "where, nearly": ({"where": "contry = 'x'"}, {}, r"where must .*, got 'contry'\nhint: did you mean country\?"),
+    "where of a time": ({"where": "day > '2026-01-01'"}, {}, r"where must .*, of which the month was\n.*keep='day'"),
+    "item of a time": ({"item": "day"}, {}, "item must use columns that were kept, got 'day', of which the month was"),
+    "by of a time": ({}, {"by": "day"}, "by must use columns that were kept, got 'day', of which the month was"),
+    "by": ({}, {"by": "device"}, "by must be a column of the source, got 'device'\nhint: prepared were user, item"),
+    "item": ({"item": "song"}, {}, "item must be a column of the source, got 'song'"),
+    "by_weight": ({}, WEIGHTS, "by_weight must be a column of the source, got 'km'\nhint: prepared were"),
+    "measures": ({}, {"measures": "sum(km, 0, 1)"}, "measures must be a column of the source, got 'km'"),
+    "user": (
+        {"user": "item", "item": "country"},
+        {},
+        "user must be user, for whom these data were prepared, got 'item'",
+    ),
+    "users": ({"user": ["user", "country"]}, {}, r"user must be user, .*, got '\(user, country\)'"),
+    "day": (
+        {**IN, "period": "day", "during": "2026-01-01"},
+        {},
+        "period must be month or quarter or year.*, got 'day'",
+    ),
+    "week": ({**IN, "period": "week", "during": "2026-W01"}, {}, "period must be month or quarter or year"),
+    "time zone": ({**IN, "timezone": "Asia/Tokyo"}, {}, "timezone must be UTC, as prepared, got 'Asia/Tokyo'"),
+    "table": ({"table": "rows"}, {}, "table must be left out for this kind of source"),
+    "newlines": ({"newlines_in_values": True}, {}, "newlines_in_values must be left out for this kind of source"),
+    "domain": ({}, {"domain": "song"}, "domain must be a column of the source, got 'song'"),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_was_not_prepared_is_refused_and_costs_nothing(name: str, made: Path, tmp_path: Path) -> None:
+    data, question, message = ASKED[name]
+    if "domain" in question:
+        question = {"domain": dps.Column(made / "data", question["domain"])}
+    with dps.Ledger.create(tmp_path / "budget.db") as ledger:
+        grant(ledger, dps.Account("default", "ann"), 10, "1e-3")
+        before = len(list(ledger.entries()))
+        budget = dps.Budget.open(ledger, analyst="ann")
+        with pytest.raises(dps.ParameterError, match=f"^{message}"):
+            dps.Dataset(made / "data", budget=budget, **data).top_k(1, epsilon=1, delta="1e-6", **question)
+        assert len(list(ledger.entries())) == before
+
+
+def test_one_folder_of_prepared_data_and_nothing_beside_it(made: Path) -> None:
+    for more in (made / "0.csv", made / "data"):
+        with pytest.raises(dps.ParameterError, match="source must name one folder of prepared data, got 2 files or"):
+            dps.Dataset([made / "data", more], user="user", item="item").top_k(1, epsilon=1, delta="1e-6")
+
+
+def test_prepared_data_may_be_a_domain(made: Path) -> None:
+    release = dps.Dataset(made / "data").top_k(1, epsilon=200, domain=dps.Column(made / "data", "item"))
+    assert release.items[0].item == "a"  # b has 10 users fewer: another one with odds of exp(-1000)
+
+
+# ---- the command ----------------------------------------------------------------------------------------------
+
+WORDS = ("prepare", "--user", "user", "--item", "item")
+STATUS: dict[str, tuple[list[str], int, str]] = {
+    "no folder": ([*WORDS, "0.csv"], 2, "-o/--output"),
+    "an empty folder name": ([*WORDS, "0.csv", "-o", ""], 2, "to must be the path of a folder"),
+    "an address": ([*WORDS, "0.csv", "-o", "s3://bucket/data"], 2, "to must be the path of a folder"),
+    "a file": ([*WORDS, "0.csv", "-o", "1.csv"], 4, "'1.csv' is no folder"),
+    "no source": ([*WORDS, "2.csv", "-o", "new"], 2, "source must be a file that exists"),
+    "memory": ([*WORDS, "0.csv", "-o", "new", "--memory", "x"], 2, "memory must be a size"),
+    "no user": (["prepare", "--item", "item", "0.csv", "-o", "new"], 2, "user must be the name of a column"),
+    "add to nothing": (["prepare", "--add", "0.csv", "-o", "new"], 2, "to must be a folder of prepared data"),
+    "added before": (["prepare", "--add", "0.csv", "-o", "data"], 2, "one that was added before, 0.csv"),
+}
+
+
+@pytest.mark.parametrize("name", STATUS)
+def test_the_command_says_it_with_its_status(
+    name: str, made: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(made)
+    words, status, message = STATUS[name]
+    ended = dpselect(*words)
+    assert (ended.status, ended.out) == (status, "")
+    assert re.search(message, ended.err)
+    assert not (made / "new").exists()
+
+
+def test_inspect_looks_at_a_folder(made: Path, copy: Path, dpselect: Command) -> None:
+    said = dpselect("inspect", made / "data").out.splitlines()
+    assert said[0].startswith("NOT PRIVATE")
+    assert said[2].endswith("user user; item item; kept country; weights minutes; the month of day in UTC")
+    assert said[3].endswith("files, all as they were written")
+    assert any("30" in line and "users" in line for line in said[4:])
+    part = next((copy / "_parts").glob("users-*"))
+    part.write_bytes(part.read_bytes()[:-1] + b"?")
+    ended = dpselect("inspect", copy)
+    assert ended.status == 0
+    assert "FAILS: the prepared data in" in ended.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs rights of POSIX")
+def test_what_is_made_is_said_to_be_private(made: Path, tmp_path: Path, dpselect: Command) -> None:
+    ended = dpselect(*WORDS, made / "0.csv", "-o", tmp_path / "new", "--quiet")
+    assert ended.status == 0
+    assert "as private as the rows themselves; only your own user may open its files" in ended.out
