@@ -108,9 +108,10 @@ def _write(work: Work, writing: Writing, again: list[Segment], rows: int) -> Wri
     if work.rules.period is not None:
         files["totals"] = (file("totals", "SELECT s, i, n FROM totals ORDER BY s, i"),)
     sums = f"SELECT i, CAST(sum(n) AS BIGINT) AS n FROM {totals} GROUP BY i ORDER BY i"
-    files["sums"] = (file("sums", sums),)
     earlier = () if work.before is None else work.before.state.segments
     left = [one for one in earlier if one not in again]
+    same = left and work.rules.period is None  # the one segment stays, for there are no new rows
+    files["sums"] = work.old("sums") if same else (file("sums", sums),)
     segments = (*left, *(segment(periods, size) for periods, size in packed(work, left)))
     return Written(files, segments, rows, _values(work))
 
