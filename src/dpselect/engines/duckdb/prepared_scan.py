@@ -51,7 +51,11 @@ class PreparedScan(Scan):
         return self._rules.hint(column)
 
     def refuse(
-        self, user: tuple[str, ...], others: Sequence[tuple[str, str]], filtered: Sequence[str], periods: Periods | None
+        self,
+        user: tuple[str, ...] | None,
+        others: Sequence[tuple[str, str]],
+        filtered: Sequence[str],
+        periods: Periods | None,
     ) -> None:
         """Refuse what these data cannot answer as their source would."""
         self._rules.refuse(user, others, filtered, periods)
