@@ -260,7 +260,8 @@ class DuckDBEngine(QuestionsByGroup):
         from dpselect.engines.duckdb.inspect import row_findings
 
         user, item = (Key(tuple(map(quoted, key)), self._types_of(key)).present for key in (self._user, self._item))
-        conditions = {"without a user": user, "without an item": item, "that where leaves out": self._where}
+        conditions = {} if self._scan.user_code else {"without a user": user}  # prepared rows have one
+        conditions |= {"without an item": item, "that where leaves out": self._where}
         conditions |= {} if self._time is None else {"in none of the periods": self._time.all}
         return row_findings(self._workspace, self._scan.each(), self._columns, self._select, conditions)
 
@@ -392,7 +393,9 @@ class DuckDBEngine(QuestionsByGroup):
         code = self._scan.user_code
         if code is None:
             return self._named(self._user)
-        self._columns = [one for one in self._columns if one not in self._user or one in self._filtered]
+        times = [] if self._periods is None else [self._periods.column]
+        others = {*self._item, *self._by, *times, *self._numbers, *self._filtered}
+        self._columns = [one for one in self._columns if one not in self._user or one in others]
         return Key((quoted(code),), ("BIGINT",))
 
     def _named(self, columns: tuple[str, ...], *, plain: bool = False) -> Key:

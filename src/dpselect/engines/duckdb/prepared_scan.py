@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from dpselect.periods import Periods
 
 
-USER = f"{MARK}u"  # a name that no column of a source has
-
-
 @dataclass(frozen=True)
 class PreparedScan(Scan):
     """One state of a folder of prepared data; `repeated` gives each row as often as it was there."""
@@ -41,8 +38,9 @@ class PreparedScan(Scan):
         """The scan of the state that counts now; its files stay until the workspace is closed."""
         reading = Reading(folder)
         workspace.closes(reading.close)
-        rules = reading.state.rules
-        return cls(rules.names, reading, untyped=rules.untyped, fixed=True, state=reading.state.name, user_code=USER)
+        names, state = reading.state.rules.names, reading.state
+        code = own_name("u", names)
+        return cls(names, reading, untyped=state.rules.untyped, fixed=True, state=state.name, user_code=code)
 
     @property
     def _rules(self) -> Rules:
@@ -53,7 +51,11 @@ class PreparedScan(Scan):
         return self._rules.hint(column)
 
     def refuse(
-        self, user: tuple[str, ...], others: Sequence[tuple[str, str]], filtered: Sequence[str], periods: Periods | None
+        self,
+        user: tuple[str, ...] | None,
+        others: Sequence[tuple[str, str]],
+        filtered: Sequence[str],
+        periods: Periods | None,
     ) -> None:
         """Refuse what these data cannot answer as their source would."""
         self._rules.refuse(user, others, filtered, periods)
@@ -69,7 +71,7 @@ class PreparedScan(Scan):
     @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:  # noqa: ARG002
         """What stands after FROM for one query over the selected rows."""
-        asked = ", ".join([f"rows.u AS {quoted(USER)}", *(f"{self._place(one)} AS {quoted(one)}" for one in columns)])
+        asked = ", ".join([f"rows.u AS {self._own('u')}", *(f"{self._place(one)} AS {quoted(one)}" for one in columns)])
         tables = {self._table(column) for column in columns} - {"rows"}
         joined = "".join(f" JOIN {self._dictionary(one)} AS {one} USING ({CODES[one]})" for one in sorted(tables))
         rows = self._files([part for segment in self.reading.state.segments for part in segment.rows])
@@ -91,9 +93,11 @@ class PreparedScan(Scan):
         if asked.most is not None:
             last = f"SELECT n FROM counted ORDER BY n DESC LIMIT 1 OFFSET {max(asked.most, 1) - 1}"
             cut = f" WHERE n >= coalesce(({last}), 0)"
-        named = f"SELECT {self._items}, n FROM counted JOIN {self._dictionary('items')} AS items USING (i){cut}"
+        number = self._own("n")
+        items = f"{self._dictionary('items')} AS items"
+        named = f"SELECT {self._items}, n AS {number} FROM counted JOIN {items} USING (i){cut}"
         counted = self._counted(inside, asked.periods)
-        yield f"WITH counted AS MATERIALIZED ({counted}) SELECT {asked.form} AS i, n FROM ({named})"
+        yield f"WITH counted AS MATERIALIZED ({counted}) SELECT {asked.form} AS i, {number} AS n FROM ({named})"
 
     def coded(self, asked: Counting) -> tuple[str, str] | None:
         """Users u and codes i of the prepared items that they have, and the number and the item i of each code."""
@@ -107,7 +111,9 @@ class PreparedScan(Scan):
         inside += _days(asked.periods)
         files = self._files([part for one in segments or self.reading.state.segments[:1] for part in one.rows])
         rows = f"(SELECT u, i FROM {files} WHERE {' AND '.join(inside)})"
-        return rows, f"SELECT number, {asked.form} AS i FROM (SELECT i AS number, {self._items} FROM {items} AS items)"
+        number = self._own("i")
+        named = f"SELECT i AS {number}, {self._items} FROM {items} AS items"
+        return rows, f"SELECT {number} AS number, {asked.form} AS i FROM ({named})"
 
     def _has_codes(self, asked: Counting) -> bool:
         """Is it about the prepared items, with conditions on these or on kept columns, and on whole periods?"""
@@ -150,11 +156,11 @@ class PreparedScan(Scan):
     def _chosen(self, where: str, filtered: Sequence[str]) -> tuple[str, str]:
         """A dictionary, and the codes of its entries for which a condition holds."""
         table = self._table_of(filtered) or ""
-        columns, code = self._columns(table), CODES[table]
+        columns, code = self._columns(table), self._own(CODES[table])
         values = ", ".join(f"{self._place(column)} AS {quoted(column)}" for column in columns)
         forms = ", ".join([code, *(filter_form(column, self._rules.types[column]) for column in filtered)])
-        entries = f"(SELECT {code}, {values} FROM {self._dictionary(table)} AS {table})"
-        return table, f"SELECT {code} FROM (SELECT {forms} FROM {entries}) WHERE ({where})"
+        entries = f"(SELECT {CODES[table]} AS {code}, {values} FROM {self._dictionary(table)} AS {table})"
+        return table, f"SELECT {code} AS {CODES[table]} FROM (SELECT {forms} FROM {entries}) WHERE ({where})"
 
     def _sets_with(self, chosen: str) -> str:
         """The condition that a set has one of these combinations; a set of one has its number."""
@@ -178,12 +184,24 @@ class PreparedScan(Scan):
     def _table(self, column: str) -> str:
         return next((table for table in CODES if column in self._columns(table)), "rows")
 
+    def _own(self, name: str) -> str:
+        return quoted(own_name(name, self._rules.names))
+
     def _dictionary(self, name: str) -> str:
         state = self.reading.state
         return self._files({"users": state.users, "items": state.items, "kept": state.kept}[name])
 
     def _files(self, parts: Sequence[Part]) -> str:
         return parquet_rows(self.reading.paths(parts))
+
+
+def own_name(name: str, columns: Sequence[str]) -> str:
+    """A name of ours beside those of columns, and those that the engine has for their values: none of them is it."""
+    taken = {one.lower() for column in columns for one in (column, MARK + column)}
+    own = MARK + name
+    while own.lower() in taken:
+        own = MARK + own
+    return own
 
 
 def _days(periods: Periods | None) -> list[str]:

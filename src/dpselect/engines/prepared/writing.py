@@ -149,6 +149,8 @@ def ready(folder: str) -> None:
         held = {one.name for one in path.iterdir()} - {PARTS}
         if held and PREPARED not in held:
             raise OutputError(f"{shown} is not empty", "name a new folder for the prepared data")
+        if (path / PARTS).is_symlink():  # what is there may be another folder's, and would be removed
+            raise OutputError(f"{shown} has a link in the place of its parts", "name a new folder")
         refuse_others(folder, shown, own=True)
         (path / PARTS).mkdir(mode=0o700, exist_ok=True)
 

@@ -1,0 +1,102 @@
+"""Corners of prepared data: names that look like ours, columns with two parts to play, rows that are none."""
+
+from __future__ import annotations
+
+import datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpselect import inspect, prepare
+from dpselect.aggregates.measures import Sum
+from dpselect.aggregates.totals import Totals
+from dpselect.engines.duckdb.prepared_scan import own_name
+from dpselect.engines.duckdb.preparing import segments
+from dpselect.engines.duckdb.workspace import quoted
+from dpselect.engines.sources.object_marks import MARK
+from dpselect.errors import OutputError
+from dpselect.periods import periods_of
+from tests.engines.test_prepared import answers, prepared
+
+VALUES = {"user": [1, 2, 3, 1, 2, 4, 4], "item": [5, 6, 5, 7, 7, 5, 0], "kept": [1, 2, 0, 1, 2, 1, 2]}
+DAYS = [datetime.date(2026, month, 1) for month in (1, 1, 2, 3, 1, 2, 2)]
+EARLY = datetime.datetime(2026, 1, 5)
+TIMED = pa.table(
+    {
+        "user": [1, 1, 1, None, 2],
+        "item": ["a", "a", "a", "b", "b"],
+        "minutes": [1, 1, 1, 1, 2],
+        "at": [EARLY, EARLY, EARLY, EARLY, datetime.datetime(2026, 2, 3)],
+    }
+)
+
+
+@pytest.mark.parametrize("name", ["i", "I", "n", "number", "c", "rows", MARK + "u", MARK + "n", 'a"b'])
+@pytest.mark.parametrize("role", ["item", "kept"])
+def test_columns_by_names_of_ours(tmp_path, role, name):
+    called = {"user": "somebody", "item": "something", "kept": "otherwise"} | {role: name}
+    rows = pa.table({called[one]: values for one, values in VALUES.items()})
+    rules = {"user": called["user"], "item": called["item"], "keep": called["kept"]}
+    source, ours = prepared(rows, tmp_path, **rules)
+    item, kept = (quoted(called[one]) for one in ("item", "kept"))
+    for where in (None, f"{item} >= 5", f"{kept} >= 1", f"{kept} >= 1 AND {item} < 7"):
+        for one in (called["item"], called["kept"]):
+            asked = {"user": called["user"], "item": one, "where": where}
+            assert answers(ours, **asked) == answers(source, **asked)
+
+
+def test_a_name_of_ours_is_none_that_a_column_or_its_values_have():
+    assert own_name("u", ["user"]) == MARK + "u"
+    for taken in (["u"], [MARK + "U"], [MARK + "u", MARK * 3 + "u"]):
+        own = own_name("u", taken).lower()
+        assert own not in {one.lower() for name in taken for one in (name, MARK + name)}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"item": "user"},
+        {"item": "day"},
+        {"item": ("item", "day")},
+        {"item": "item", "by": ("day",)},
+        {"item": "item", "totals": Totals.of("user", 10)},
+        {"item": "item", "measures": (Sum("user", 0, 10),)},
+        {"item": "item", "periods": periods_of("day", "month", "2026-01", "UTC")},
+        {"item": "item", "periods": periods_of("day", "month", ["2026-01..2026-02"], "UTC")},
+    ],
+    ids=lambda asked: " ".join(map(str, asked)),
+)
+def test_columns_of_users_may_be_asked_for(tmp_path, asked):
+    key = ("user", "day")
+    source, ours = prepared(pa.table(VALUES | {"day": DAYS}), tmp_path, user=key, item="item")
+    assert answers(ours, user=key, **asked) == answers(source, user=key, **asked)
+
+
+@pytest.mark.parametrize("timed", [False, True], ids=["at once", "by month"])
+def test_no_rows_are_added(tmp_path, monkeypatch, timed):
+    monkeypatch.setattr(segments, "LEAST_ROWS", 1)  # of a segment, so that the one from before stays where it is
+    rules = {"time": "day", "period": "month"} if timed else {}
+    rows = pa.table(VALUES | {"day": DAYS})
+    source, ours = prepared(rows, tmp_path, user="user", item="item", keep="kept", **rules)
+    before = [answers(ours, item="item", where=where) for where in (None, "kept > 1")]
+    pq.write_table(rows.slice(0, 0), tmp_path / "none.parquet")
+    prepare(tmp_path / "none.parquet", to=ours, add=True)
+    assert [answers(ours, item="item", where=where) for where in (None, "kept > 1")] == before
+    assert before[0] == answers(source, item="item")
+
+
+def test_parts_are_not_those_of_another_folder(tmp_path):
+    source, ours = prepared(pa.table(VALUES), tmp_path, user="user", item="item")
+    before = sorted((ours / "_parts").iterdir())
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "_parts").symlink_to(ours / "_parts")
+    with pytest.raises(OutputError, match="has a link in the place of its parts"):
+        prepare(source, to=tmp_path / "other", user="user", item="item")
+    assert sorted((ours / "_parts").iterdir()) == before
+
+
+def test_inspecting(tmp_path):
+    _, ours = prepared(TIMED, tmp_path, user="user", item="item", keep="minutes")
+    rows = {"rows: 4", "rows without an item: 0", "users: 2", "items: 2", "pairs of a user and an item: 2"}
+    assert rows <= set(inspect(ours).findings)
