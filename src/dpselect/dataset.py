@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dpselect import parameters
 from dpselect.draws import Draws, fresh_key
-from dpselect.engines.identity import shown, source_of
+from dpselect.engines.identity import folder_of, shown, source_of
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.warehouse.source import is_warehouse
@@ -113,9 +113,7 @@ class Dataset:
 
     def _settle_columns(self) -> None:
         """The columns of users and items that prepared data name. Nobody else can tell."""
-        from dpselect.engines.sources.files import prepared_folder
-
-        folder = prepared_folder(self.source)
+        folder = folder_of(self.source, self.table)
         if folder is None:
             name = "user" if self.user is None else "item"
             hint = "only prepared data name their own: dpselect prepare"

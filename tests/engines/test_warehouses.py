@@ -39,7 +39,7 @@ from tests.engines.test_weights import SHARES, USERS, everything, in_pairs
 from tests.engines.warehouses import DUCKDB
 
 pytest.importorskip("sqlglot")
-from tests.engines.translated import prepared, translated
+from tests.engines.translated import prepared, shared, translated
 
 KEY = bytes(range(16))
 Opened = Callable[..., SqlEngine]
@@ -55,7 +55,7 @@ def dialect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def warehouse(dialect: str, rows: Sequence[Row], queries: list[str] | None = None) -> dps.Warehouse:
-    connection = prepared(rows)
+    connection = shared(rows)
 
     def run(sql: str) -> list[tuple[object, ...]]:
         (queries if queries is not None else []).append(sql)
@@ -74,7 +74,7 @@ def opened(dialect: str) -> Opened:
 
 
 def judge(rows: Sequence[Row] = AWKWARD, *, user: str = "user_id", item: str = "item", **more: object) -> DuckDBEngine:
-    return DuckDBEngine(prepared(rows), user=user, item=item, table="shop.events", key=KEY, **more)
+    return DuckDBEngine(shared(rows), user=user, item=item, table="shop.events", key=KEY, **more)
 
 
 # ---- the same histogram -----------------------------------------------------------------------------------
@@ -419,7 +419,7 @@ def test_the_bound_is_the_hash_of_the_page(opened, most):
 
 def test_releases_as_from_a_table(dialect):
     rows = [(f"u{n}", f"item {(n * n) % 40 // 9}", n % 90) for n in range(400)]
-    here = dps.Dataset(prepared(rows), user="user_id", item="item", table="shop.events")
+    here = dps.Dataset(shared(rows), user="user_id", item="item", table="shop.events")
     there = dps.Dataset(warehouse(dialect, rows), user="user_id", item="item", table="shop.events")
     ages = dps.Dataset(there.source, user="user_id", item="amount", table="shop.events")
     asked = {"epsilon": 3, "delta": "1e-6"}

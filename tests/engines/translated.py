@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import duckdb
 import sqlglot
@@ -68,6 +69,7 @@ CREATE MACRO intDiv(x, y) AS x // y;
 """
 
 
+@cache
 def translated(sql: str, dialect: str) -> str:
     """A query of a warehouse as DuckDB's."""
     found = sqlglot.transpile(sql, read=dialect, write="duckdb", unsupported_level=sqlglot.ErrorLevel.IGNORE)[0]
@@ -88,3 +90,13 @@ def prepared(rows: Sequence[Row] = AWKWARD) -> duckdb.DuckDBPyConnection:
         "age % 2 = 0 AS paid FROM arrow"
     )
     return connection
+
+
+@cache
+def _kept(rows: tuple[Row, ...]) -> duckdb.DuckDBPyConnection:
+    return prepared(rows)
+
+
+def shared(rows: Sequence[Row] = AWKWARD) -> duckdb.DuckDBPyConnection:
+    """The same for whoever only reads: a connection of its own to a database that is made once."""
+    return _kept(tuple(rows)).cursor()

@@ -43,10 +43,15 @@ class Source:
         return self.module if self.path.endswith("/__init__.py") else self.module.rpartition(".")[0]
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree: to walk it takes as long as to parse it."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
     def imported(self) -> list[tuple[str, str, str]]:
         """Every import, also those in functions: the module, the name taken from it or nothing, and what binds it."""
         found = []
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     found.append((alias.name, "", alias.asname or ""))
@@ -65,8 +70,8 @@ class Source:
     def uses(self) -> dict[str, set[str] | None]:
         """For each bare name, the attributes read from it; None where it is used in any other way."""
         attributes: dict[str, set[str] | None] = {}
-        inner = {id(node.value) for node in ast.walk(self.tree) if isinstance(node, ast.Attribute)}
-        for node in ast.walk(self.tree):
+        inner = {id(node.value) for node in self.nodes if isinstance(node, ast.Attribute)}
+        for node in self.nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 known = attributes.setdefault(node.value.id, set())
                 if known is not None:
@@ -78,10 +83,10 @@ class Source:
     @cached_property
     def texts(self) -> list[str]:
         """Its strings, but for docstrings."""
-        prose = {id(node.value) for node in ast.walk(self.tree) if isinstance(node, ast.Expr)}
+        prose = {id(node.value) for node in self.nodes if isinstance(node, ast.Expr)}
         return [
             node.value
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose
         ]
 
@@ -93,8 +98,8 @@ class Source:
     @cached_property
     def starts_python(self) -> bool:
         """Does it start another Python, in which anything may be imported, or import by a computed name?"""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.executable":
+        for node in self.nodes:
+            if isinstance(node, ast.Attribute) and node.attr == "executable" and ast.unparse(node) == "sys.executable":
                 return True
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
                 return not (node.args and isinstance(node.args[0], ast.Constant))

@@ -5,12 +5,29 @@ from __future__ import annotations
 import ast
 import importlib
 from collections.abc import Mapping
+from functools import cache
 
 import pytest
 
 import dpselect
-from tests.house.rules import AT_RUN_TIME, FILES, circles, file_of, import_graph, imports, package_imports, sources
+from tests.house.rules import (
+    AT_RUN_TIME,
+    FILES,
+    Import,
+    circles,
+    file_of,
+    import_graph,
+    imports,
+    package_imports,
+    sources,
+)
 from tests.house.selection import REGISTRIES
+
+
+@cache
+def of_package() -> list[tuple[str, Import]]:
+    """The imports of every file of the package."""
+    return list(package_imports(sources()))
 
 
 def test_no_files_import_each_other() -> None:
@@ -21,9 +38,7 @@ def test_no_files_import_each_other() -> None:
 def test_every_import_from_the_package_leads_to_a_file() -> None:
     """Otherwise an arrow would be missing, and a circle with it."""
     texts = sources()
-    lost = [
-        f"{path}:{one.line}: {one.name}" for path, one in package_imports(texts) if file_of(one.name, texts) is None
-    ]
+    lost = [f"{path}:{one.line}: {one.name}" for path, one in of_package() if file_of(one.name, texts) is None]
     assert not lost, "no file is known for:\n" + "\n".join(lost)
     graph = import_graph(texts)
     assert sorted(graph) == FILES
@@ -60,7 +75,7 @@ FETCHING = sorted(path for path, source in sources().items() if "= fetched(__nam
 
 
 def test_all_that_fetch_at_first_use_are_found() -> None:
-    using = {path for path, one in package_imports(sources()) if one.within("dpselect.first_use")}
+    using = {path for path, one in of_package() if one.within("dpselect.first_use")}
     assert {"draws/__init__.py", "mechanisms/__init__.py"} <= set(FETCHING) == using
 
 
@@ -69,7 +84,7 @@ def test_a_room_names_for_types_what_it_fetches(path: str) -> None:
     name = "dpselect." + path.removesuffix("/__init__.py").replace("/", ".")
     room = importlib.import_module(name)
     assert sorted(room._HOMES) == sorted(room.__all__)
-    found = {one.name for file, one in package_imports(sources()) if file == path}
+    found = {one.name for file, one in of_package() if file == path}
     assert {f"{name}.{home}.{public}" for public, home in room._HOMES.items()} <= found
     for public, home in room._HOMES.items():
         assert getattr(room, public) is getattr(importlib.import_module(f"{name}.{home}"), public)

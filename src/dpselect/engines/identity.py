@@ -11,7 +11,7 @@ from typing import Any
 
 from dpselect.engines.postgres import address
 from dpselect.engines.postgres.address import is_postgres
-from dpselect.engines.sources.files import PREPARED, Files, find
+from dpselect.engines.sources.files import PREPARED, Files, find, prepared_folder
 from dpselect.engines.spark.source import is_spark, place
 from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.errors import ParameterError
@@ -46,6 +46,11 @@ def source_of(source: object) -> tuple[Json, bool]:
     if found is not None:
         return found, True
     return f"{type(source).__module__.partition('.')[0]} {type(source).__name__}", False
+
+
+def folder_of(source: object, table: str | None) -> str | None:
+    """The folder of prepared data that is meant, if one is: the source itself, or what Spark is to read."""
+    return prepared_folder(table if is_spark(source) else source)
 
 
 def is_fixed(source: object) -> bool:

@@ -98,6 +98,7 @@ def _keep_column(workspace: Workspace, domain: Column, values: str, *, as_object
     scan = open_scan(workspace, domain.source, domain.table)
     if scan.names and domain.column not in scan.names:
         raise missing_column("domain", domain.column, scan)
+    scan.refuse(None, [("domain", domain.column)], (), None)
     sql_type = scan.types(workspace, [domain.column])[domain.column]
 
     def select(source: str) -> str:

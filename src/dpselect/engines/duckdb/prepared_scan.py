@@ -51,7 +51,11 @@ class PreparedScan(Scan):
         return self._rules.hint(column)
 
     def refuse(
-        self, user: tuple[str, ...], others: Sequence[tuple[str, str]], filtered: Sequence[str], periods: Periods | None
+        self,
+        user: tuple[str, ...] | None,
+        others: Sequence[tuple[str, str]],
+        filtered: Sequence[str],
+        periods: Periods | None,
     ) -> None:
         """Refuse what these data cannot answer as their source would."""
         self._rules.refuse(user, others, filtered, periods)
@@ -70,7 +74,7 @@ class PreparedScan(Scan):
         asked = ", ".join([f"rows.u AS {self._own('u')}", *(f"{self._place(one)} AS {quoted(one)}" for one in columns)])
         tables = {self._table(column) for column in columns} - {"rows"}
         joined = "".join(f" JOIN {self._dictionary(one)} AS {one} USING ({CODES[one]})" for one in sorted(tables))
-        rows = self._files([segment.rows for segment in self.reading.state.segments])
+        rows = self._files([part for segment in self.reading.state.segments for part in segment.rows])
         if self.repeated:
             rows = f"(SELECT *, unnest(range(n)) AS once FROM {rows})"
         yield f"({select(f'(SELECT {asked} FROM {rows} AS rows{joined})')})"
@@ -105,7 +109,7 @@ class PreparedScan(Scan):
             table, chosen = self._chosen(asked.where, asked.filtered)
             inside.append(f"{CODES[table]} IN ({chosen})")
         inside += _days(asked.periods)
-        files = self._files([one.rows for one in segments or self.reading.state.segments[:1]])
+        files = self._files([part for one in segments or self.reading.state.segments[:1] for part in one.rows])
         rows = f"(SELECT u, i FROM {files} WHERE {' AND '.join(inside)})"
         number = self._own("i")
         named = f"SELECT i AS {number}, {self._items} FROM {items} AS items"
@@ -113,11 +117,10 @@ class PreparedScan(Scan):
 
     def _has_codes(self, asked: Counting) -> bool:
         """Is it about the prepared items, with conditions on these or on kept columns, and on whole periods?"""
-        rules, periods = self._rules, asked.periods
-        meant = (rules.time, rules.period, rules.timezone)
-        if periods is not None and (periods.column, periods.sort, periods.timezone) != meant:
+        rules = self._rules
+        if asked.item != rules.item or not rules.by_whole_periods(asked.periods):
             return False
-        return asked.item == rules.item and (asked.where is None or self._table_of(asked.filtered) is not None)
+        return asked.where is None or self._table_of(asked.filtered) is not None
 
     def _table_of(self, filtered: Sequence[str]) -> str | None:
         """The dictionary that has all columns of a condition."""
@@ -135,7 +138,7 @@ class PreparedScan(Scan):
         if periods is None and not inside:
             return f"SELECT i, n FROM {self._files(state.sums)}"
         of_all = periods is None and self._rules.period is not None
-        cells = list(state.totals) if of_all else [one.cells for one in self._in(periods)]
+        cells = list(state.totals) if of_all else [part for one in self._in(periods) for part in one.cells]
         if not cells:
             return "SELECT 0 AS i, 0 AS n LIMIT 0"
         conditions = [*inside, *_days(periods)]

@@ -67,7 +67,11 @@ class Scan(ABC):
         """What stands after FROM for one query over the selected rows."""
 
     def refuse(  # noqa: B027 - most answer for every column that they have
-        self, user: tuple[str, ...], others: Sequence[tuple[str, str]], filtered: Sequence[str], periods: Periods | None
+        self,
+        user: tuple[str, ...] | None,
+        others: Sequence[tuple[str, str]],
+        filtered: Sequence[str],
+        periods: Periods | None,
     ) -> None:
         """Refuse, before anything is paid, what the source cannot answer: columns by what they are asked as."""
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpselect.aggregates.user_sets import Int64
+from dpselect.engines.duckdb.scans import Counting
 from dpselect.engines.postgres.connection import Workspace
 from dpselect.engines.postgres.dialect import POSTGRES
 from dpselect.engines.postgres.tables import columns_of
@@ -25,6 +26,7 @@ class PostgresDatabase:
     """A table or view of a database. Opening it reads the catalogue, never a row."""
 
     dialect = POSTGRES
+    reading: None = None
 
     def __init__(
         self,
@@ -41,9 +43,14 @@ class PostgresDatabase:
         self._cursors: dict[tuple[str, str], str] = {}
         try:
             self.source, self.types = columns_of(self._workspace, table, named(user, item, by), needs)
+            self.each = self.source
         except BaseException:
             self._workspace.close()
             raise
+
+    def counts(self, asked: Counting) -> str | None:  # noqa: ARG002
+        """Nothing is counted before."""
+        return None
 
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
         """All rows of one query."""

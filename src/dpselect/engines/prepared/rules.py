@@ -59,10 +59,14 @@ class Rules:
         return self.types[column] if column in self.stored else "DATE"
 
     def refuse(
-        self, user: Sequence[str], others: Sequence[tuple[str, str]], filtered: Sequence[str], periods: Periods | None
+        self,
+        user: Sequence[str] | None,
+        others: Sequence[tuple[str, str]],
+        filtered: Sequence[str],
+        periods: Periods | None,
     ) -> None:
         """Refuse what cannot be answered as the source would: another user, or more of the time than was kept."""
-        if tuple(user) != self.user:
+        if user is not None and tuple(user) != self.user:
             must = f"be {said(self.user)}, for whom these data were prepared"
             raise ParameterError("user", must, came(said(user)), "prepare the source again for another user")
         for parameter, name in (*others, *(("where", one) for one in filtered)):
@@ -89,6 +93,12 @@ class Rules:
         if periods.timezone != self.timezone:
             hint = f"prepare the source again with keep={self.time!r}, or in that time zone"
             raise ParameterError("timezone", f"be {self.timezone}, as prepared", came(periods.timezone), hint)
+
+    def by_whole_periods(self, periods: Periods | None) -> bool:
+        """Are the periods those in which users were counted?"""
+        if periods is None:
+            return True
+        return (periods.column, periods.sort, periods.timezone) == (self.time, self.period, self.timezone)
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""

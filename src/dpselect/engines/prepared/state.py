@@ -35,13 +35,13 @@ class Segment:
     """The rows of some periods, and how many users have each item there. No period is in two segments.
 
     A period is the day on which it begins; rows that are in none have "". Without periods there is one segment.
-    `size` is the number of its rows.
+    `size` is the number of its rows, which are in one file or several, as the cells are.
     """
 
     periods: tuple[str, ...]
     size: int
-    rows: Part
-    cells: Part
+    rows: tuple[Part, ...]
+    cells: tuple[Part, ...]
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class State:
     def parts(self) -> list[Part]:
         """All files."""
         found: list[Part] = [part for name in DICTIONARIES for part in getattr(self, name)]
-        return found + [part for segment in self.segments for part in (segment.rows, segment.cells)]
+        return found + [part for segment in self.segments for part in (*segment.rows, *segment.cells)]
 
     def text(self) -> str:
         """As it is written."""
@@ -105,7 +105,8 @@ def damaged(shown: str) -> DataError:
 def _state(body: Json) -> State:
     lists: dict[str, Json] = {name: tuple(map(_part, body[name])) for name in DICTIONARIES}
     segments = tuple(
-        Segment(tuple(one["periods"]), one["size"], _part(one["rows"]), _part(one["cells"])) for one in body["segments"]
+        Segment(tuple(one["periods"]), one["size"], tuple(map(_part, one["rows"])), tuple(map(_part, one["cells"])))
+        for one in body["segments"]
     )
     rules: dict[str, Json] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in body["rules"].items()

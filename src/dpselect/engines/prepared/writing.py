@@ -11,11 +11,13 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import sys
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
+from dpselect.draws import fresh_key
 from dpselect.engines.prepared.folder import PARTS, pointed, refuse_others, state_file
 from dpselect.engines.prepared.state import FORM, Part, State, read
 from dpselect.engines.sources.files import PREPARED, is_prepared
@@ -60,6 +62,22 @@ class Writing:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         return path
 
+    def new_folder(self) -> str:
+        """The path of a new folder for what others write here; it does not outlast the next state."""
+        return os.path.join(self.folder, PARTS, f"work-{fresh_key().hex()}.new")
+
+    def path(self, part: Part) -> str:
+        """Where a file is."""
+        return os.path.join(self.folder, PARTS, part.name)
+
+    def taken(self, kind: str, path: str) -> Part:
+        """A file that others wrote in such a folder, under a name of its own, for nobody else to open."""
+        own = self.new(kind, fresh_key())
+        with _says_why(self.shown):
+            os.chmod(path, 0o600)
+            os.replace(path, own)
+        return self.part(own)
+
     def part(self, path: str) -> Part:
         """A file that is complete, down on the disk."""
         with _says_why(self.shown), open(path, "r+b") as file:  # what cannot be written to cannot be settled everywhere
@@ -98,8 +116,7 @@ class Writing:
             return
         for path in sorted(Path(self.folder, PARTS).glob("*")):
             if _NAME.fullmatch(path.name) and path.name not in needed:
-                with contextlib.suppress(OSError):
-                    path.unlink()
+                _remove(path)
 
     def _needed(self) -> set[str] | None:
         """The names of files that somebody needs; None where that cannot be told."""
@@ -112,6 +129,14 @@ class Writing:
         except (DataError, OSError):
             return None
         return needed
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def ready(folder: str) -> None:

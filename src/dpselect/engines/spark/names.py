@@ -63,8 +63,12 @@ def called(sql: str) -> set[str]:
 
 def _refuse_foreign(session: SparkSession, names: Iterable[str]) -> None:
     _heed(session)
+    java: Any = cast("Any", session)
+    # By its whole name at once: Py4J looks through every jar for each part of one with dots.
+    identifier = getattr(java._jvm, "org.apache.spark.sql.catalyst.FunctionIdentifier")
+    catalog = java._jsparkSession.sessionState().catalog()
     for name in names:
-        if not _is_own(session, name):
+        if not _is_own(catalog, identifier(name)):
             must = "be a session in which Spark's own functions keep their names"
             hint = f"ask in spark.newSession(), or DROP TEMPORARY FUNCTION `{name}`"
             raise ParameterError("source", must, f"one with a function of its own called {name!r}", hint)
@@ -76,15 +80,13 @@ def _heed(session: SparkSession) -> None:
     java._get_j_spark_session_class(java._jvm).setActiveSession(java._jsparkSession)
 
 
-def _is_own(session: SparkSession, name: str) -> bool:
+def _is_own(catalog: Any, name: Any) -> bool:
     """Is it Spark's, or no function at all but a part of its grammar?"""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import AnalysisException
 
-    java: Any = cast("Any", session)
-    identifier = java._jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name)
     try:
-        found = java._jsparkSession.sessionState().catalog().lookupFunctionInfo(identifier)
+        found = catalog.lookupFunctionInfo(name)
     except (AnalysisException, Py4JJavaError):
         return True  # where Spark cannot find it either, the statement says so
     return str(found.getSource()) == _OWN

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.aggregates.user_sets import Int64
+from dpselect.engines.duckdb.scans import Counting
+from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.sql.sorted_texts import Sorted
 from dpselect.parameters import Progress
 
@@ -87,8 +89,22 @@ class Database(Protocol):
         ...
 
     @property
+    def each(self) -> str:
+        """The same, where each row is there as often as it is in the table."""
+        ...
+
+    @property
+    def reading(self) -> Reading | None:
+        """The state of prepared data that is read, where they are such."""
+        ...
+
+    @property
     def types(self) -> Mapping[str, SqlType]:
         """The types of the columns that were asked for when it was opened."""
+        ...
+
+    def counts(self, asked: Counting) -> str | None:
+        """A query of the items i and their numbers n of distinct users, where the source counts better."""
         ...
 
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:

@@ -45,7 +45,7 @@ def keep_totals(work: Work) -> None:
     """
     earlier = "SELECT 0::BIGINT AS i, 0::BIGINT AS u, 0::BIGINT AS c LIMIT 0"
     if work.before is not None:
-        rows = work.files([one.rows for one in work.before.state.segments])
+        rows = work.files([part for one in work.before.state.segments for part in one.rows])
         earlier = f"SELECT i, u, c FROM {rows} SEMI JOIN coded USING (i, u)"
     work.rows(f"CREATE TEMP TABLE earlier AS {earlier}")
     keep_cells(work, "were", "earlier")

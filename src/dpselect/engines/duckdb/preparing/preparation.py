@@ -20,6 +20,7 @@ from dpselect.engines.prepared.writing import Writing
 from dpselect.parameters import Progress
 
 T = TypeVar("T")
+MOST_FILES = 8  # of a dictionary: each is opened by every question
 _SHARES = (0.2, 0.1, 0.3, 0.25, 0.15)  # of the time that each step takes, about
 
 
@@ -94,16 +95,22 @@ def _write(work: Work, writing: Writing, again: list[Segment], rows: int) -> Wri
         return Segment(
             periods,
             size,
-            file("rows", f"SELECT {columns} FROM coded WHERE {inside} ORDER BY p, i, u, c"),
-            file("cells", f"SELECT p, i, s, n FROM cells WHERE {inside} ORDER BY p, s, i"),
+            (file("rows", f"SELECT {columns} FROM coded WHERE {inside} ORDER BY p, i, u, c"),),
+            (file("cells", f"SELECT p, i, s, n FROM cells WHERE {inside} ORDER BY p, s, i"),),
         )
+
+    def grown(name: str, select: str, new: str, order: str) -> tuple[Part, ...]:
+        """The files of a dictionary: those from before and what is new; or, where they are many, all of it in one."""
+        old = work.old(name)
+        if len(old) < MOST_FILES:
+            return (*old, file(name, f"{select} FROM {name} WHERE {new} ORDER BY {order}"))
+        return (file(name, f"{select} FROM {name} ORDER BY {order}"),)
 
     files: dict[str, tuple[Part, ...]] = {}
     for name, columns in work.dictionaries.items():
         listed = ", ".join([f"code AS {CODES[name]}", *work.carried("v", columns), *(["k"] if name == "items" else [])])
-        new = file(name, f"SELECT {listed} FROM {name} WHERE code >= {work.firsts[name]} ORDER BY code")
-        files[name] = (*work.old(name), new)
-    files["sets"] = (*work.old("sets"), file("sets", f"FROM sets WHERE s < {work.firsts['sets']} ORDER BY s DESC"))
+        files[name] = grown(name, f"SELECT {listed}", f"code >= {work.firsts[name]}", "code")
+    files["sets"] = grown("sets", "SELECT s, cs", f"s < {work.firsts['sets']}", "s DESC")
     totals = "cells" if work.rules.period is None else "totals"
     if work.rules.period is not None:
         files["totals"] = (file("totals", "SELECT s, i, n FROM totals ORDER BY s, i"),)

@@ -27,9 +27,8 @@ def merge(work: Work) -> list[Segment]:
         weights = work.rules.weight
         columns = ", ".join(["u", "i", "c", *(f"w{at}" for at in range(len(weights))), "p"])
         old = ", ".join(["u", "i", "c", *work.back("w", weights), "p"])
-        both = (
-            f"SELECT {columns}, n FROM coded UNION ALL SELECT {old}, n FROM {work.files([one.rows for one in again])}"
-        )
+        files = work.files([part for one in again for part in one.rows])
+        both = f"SELECT {columns}, n FROM coded UNION ALL SELECT {old}, n FROM {files}"
         sums = f"SELECT {columns}, CAST(sum(n) AS BIGINT) AS n FROM ({both}) GROUP BY ALL"
         work.rows(f"CREATE TEMP TABLE merged AS {sums}")
         work.rows("DROP TABLE coded")
@@ -38,9 +37,15 @@ def merge(work: Work) -> list[Segment]:
 
 
 def packed(work: Work, others: Sequence[Segment]) -> list[tuple[tuple[str, ...], int]]:
-    """The periods of `coded` rows, those in a row together until they are enough for a segment, and how many rows."""
+    """The periods of the segments that are written, and how many rows each has."""
     found = work.rows(f"SELECT {PERIOD}, count(*) FROM coded GROUP BY 1 ORDER BY 1")
-    least = _least(sum(size for _, size in found) + sum(one.size for one in others))
+    stacks = stacked([(str(period), int(size)) for period, size in found], sum(one.size for one in others))
+    return stacks or ([] if others else [(("",), 0)])
+
+
+def stacked(found: Sequence[tuple[str, int]], others: int = 0) -> list[tuple[tuple[str, ...], int]]:
+    """Periods in a row together until they have enough rows for a segment; there are so many `others` already."""
+    least = _least(sum(size for _, size in found) + others)
     stacks: list[tuple[tuple[str, ...], int]] = []
     for period, size in found:
         if stacks and stacks[-1][1] < least:
@@ -48,7 +53,7 @@ def packed(work: Work, others: Sequence[Segment]) -> list[tuple[tuple[str, ...],
             stacks.append(((*periods, period), before + size))
         else:
             stacks.append(((period,), size))
-    return stacks or ([] if others else [(("",), 0)])
+    return stacks
 
 
 def _least(rows: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -25,18 +25,22 @@ def keep_starts(work: Work) -> None:
     times = times_of(work.rules)
     some = "t >= '0999-12-01' AND t <= '9999-02-01'"
     years = {int(row[0]) for row in work.rows(f"SELECT DISTINCT year(t) FROM staged WHERE {some}")}
-    near = sorted({year + step for year in years for step in (-1, 0, 1)} & set(YEARS))
-    marks: list[tuple[Day, Day | None]] = []
-    for first, last in _runs(near):
-        found = [
-            one for one in between(times.periods.sort, Day(first, 1, 1), Day(last, 12, 31)) if one.start.year in YEARS
-        ]
-        marks += [*((one.start, one.start) for one in found), (found[-1].stop, None)]
+    marks = marks_near(years, times.periods.sort)
     starts = np.array([times.periods.midnight(day, in_utc=times.in_utc) for day, _ in marks], "datetime64[us]")
     days = np.array([day for _, day in marks], "datetime64[us]")
     work.rows("CREATE TEMP TABLE starts AS SELECT t AS start, NULL::DATE AS p FROM staged LIMIT 0")
     with work.workspace.registered({"start": starts, "p": days}) as given:
         work.rows(f"INSERT INTO starts SELECT start, p::DATE FROM {given}")
+
+
+def marks_near(years: Collection[int], sort: str) -> list[tuple[Day, Day | None]]:
+    """The days on which periods begin in these years and those beside them, and where none does that any has."""
+    near = sorted({year + step for year in years for step in (-1, 0, 1)} & set(YEARS))
+    marks: list[tuple[Day, Day | None]] = []
+    for first, last in _runs(near):
+        found = [one for one in between(sort, Day(first, 1, 1), Day(last, 12, 31)) if one.start.year in YEARS]
+        marks += [*((one.start, one.start) for one in found), (found[-1].stop, None)]
+    return marks
 
 
 def _runs(years: Sequence[int]) -> list[tuple[int, int]]:
