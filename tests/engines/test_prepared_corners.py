@@ -32,18 +32,18 @@ TIMED = pa.table(
 )
 
 
-@pytest.mark.parametrize("name", ["i", "I", "n", "number", "c", "rows", MARK + "u", MARK + "n", 'a"b'])
-@pytest.mark.parametrize("role", ["item", "kept"])
+@pytest.mark.parametrize(
+    ("role", "name"),
+    [("item", "I"), ("item", "n"), ("item", "number"), ("item", MARK + "u"), ("kept", "c"), ("kept", MARK + "u")],
+)
 def test_columns_by_names_of_ours(tmp_path, role, name):
     called = {"user": "somebody", "item": "something", "kept": "otherwise"} | {role: name}
     rows = pa.table({called[one]: values for one, values in VALUES.items()})
     rules = {"user": called["user"], "item": called["item"], "keep": called["kept"]}
     source, ours = prepared(rows, tmp_path, **rules)
-    item, kept = (quoted(called[one]) for one in ("item", "kept"))
-    for where in (None, f"{item} >= 5", f"{kept} >= 1", f"{kept} >= 1 AND {item} < 7"):
-        for one in (called["item"], called["kept"]):
-            asked = {"user": called["user"], "item": one, "where": where}
-            assert answers(ours, **asked) == answers(source, **asked)
+    for where in (None, f"{quoted(called['item'])} >= 5", f"{quoted(called['kept'])} >= 1"):
+        asked = {"user": called["user"], "item": called["item"], "where": where}
+        assert answers(ours, **asked) == answers(source, **asked)
 
 
 def test_a_name_of_ours_is_none_that_a_column_or_its_values_have():
