@@ -14,7 +14,8 @@ from dpselect import prepare
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
-from dpselect.domain import Listed, Size
+from dpselect.domain import Column, Listed, Size
+from dpselect.engines.duckdb.preparing import preparation
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.errors import DataError, ParameterError
@@ -198,6 +199,22 @@ def test_rules_refuse_what_was_not_kept(tmp_path):
     assert "period must be month or quarter or year" in refused(periods=periods_of("zoned", "day", "2026-10-01", "UTC"))
     assert "timezone must be UTC" in refused(periods=periods_of("zoned", "month", "2026-10", "Europe/Berlin"))
     assert "time must be the column whose" in refused(periods=periods_of("day", "month", "2026-10", "UTC"))
+
+
+def test_a_period_is_no_domain(tmp_path):
+    rules = {"user": "user", "item": "item", "time": "day", "period": "month"}
+    source, ours = prepared(timed_rows.TIMED, tmp_path, 1, **rules)
+    with open_engine(source, user="user", item="day", key=KEY) as engine:
+        engine.check(Column(source, "day"))
+        with pytest.raises(ParameterError, match="domain must use columns that were kept"):
+            engine.check(Column(ours, "day"))
+
+
+def test_dictionaries_of_many_files_become_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(preparation, "MOST_FILES", 2)
+    source, ours = prepared(typed_rows.AWKWARD, tmp_path, 6, user="user", item="text", keep=["whole", "flag"])
+    assert answers(ours, item="text", where="flag") == answers(source, item="text", where="flag")
+    assert len(list(Path(ours, "_parts").glob("items-*"))) == 2
 
 
 def test_a_time_may_be_kept_whole_too(tmp_path):

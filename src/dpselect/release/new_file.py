@@ -20,7 +20,8 @@ RESERVE = 1 << 20  # bytes: more than a release of thousands of items takes
 
 def is_device(path: Path) -> bool:
     """A terminal, a pipe, /dev/null: nothing can stand beside it or take its place."""
-    if path.as_posix().startswith(("/dev/", "/proc/")):
+    name = path.as_posix()
+    if name.startswith(("/dev/", "/proc/")) and not name.startswith("/dev/shm/"):  # where files lie in memory
         return True
     with contextlib.suppress(OSError):
         return not (stat.S_ISREG(path.stat().st_mode) or path.is_dir())
