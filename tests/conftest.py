@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -31,12 +30,6 @@ settings.register_profile("everyday", deadline=None, max_examples=10, suppress_h
 settings.register_profile("slow", deadline=None, suppress_health_check=LUCK)
 settings.register_profile("ci", deadline=None, derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "slow" if pace.thorough() else "everyday")
-
-
-# Every commit of a ledger waits for its disk. What a dead process leaves is the same in memory, where nobody waits.
-MEMORY, ENOUGH = Path("/dev/shm"), 4 * 2**30
-if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ENOUGH:
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -100,6 +93,11 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """DuckDB says at the end what is left of it: nothing, once that is garbage again."""
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
