@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
 from dpselect.domain import Column, Listed, Size
+from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.preparing import preparation
+from dpselect.engines.duckdb.questions import Bound
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.errors import DataError, ParameterError
@@ -238,3 +241,27 @@ def test_columns_of_large_numbers(tmp_path):
     prepare(relation, user="u", item="i", keep="k", to=tmp_path / "p")
     for item in ("i", "k"):
         assert answers(tmp_path / "p", user="u", item=item) == answers(duckdb.sql(rows), user="u", item=item)
+
+
+@pytest.mark.parametrize("more", [[], ["a"]], ids=["of everybody", "of one more, who is first"])
+def test_every_item_of_a_user_is_as_likely_to_stay(tmp_path, more):
+    """Users are hashed by their numbers, which follow each other, and shift where somebody comes before them.
+
+    The key is fixed, so this never fails by chance; its band is 6 standard deviations wide, for the items that users
+    keep and for whether two users in a row keep the same one.
+    """
+    users, items = 4000, 20
+    names = [*more, *(f"u{number:05}" for number in range(users))]
+    rows = {"user": np.repeat(names, items), "item": np.tile(np.arange(items), len(names))}
+    prepare(rows, user="user", item="item", to=tmp_path / "p")
+    with open_engine(tmp_path / "p", user="user", item="item", key=KEY, max_items_per_user=1) as engine:
+        counts = dict(pairs(engine.top(items)))
+        assert isinstance(engine, DuckDBEngine)
+        kept = engine.pairs()
+        kept.weigh(np.ones(1, dtype=np.int64), KEY)
+        at = f"SELECT u, i FROM {kept._pairs} {Bound(1, KEY).first} ORDER BY u"
+        of_each = [item for _, item in engine._workspace.fetch(at)]
+    expected, deviation = len(names) / items, (len(names) / items * (1 - 1 / items)) ** 0.5
+    assert all(abs(count - expected) < 6 * deviation for count in counts.values())
+    same = sum(one == other for one, other in pairwise(of_each))
+    assert abs(same - expected) < 6 * deviation
