@@ -7,6 +7,7 @@ under which address an answer of the ledger can be read.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import threading
 import time
@@ -17,7 +18,7 @@ from typing import Any
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError
-from dpselect.gateway.jobs import COLUMNS, Job, State, cells, job_of, row_of
+from dpselect.gateway.jobs import COLUMNS, MICRO, Job, State, cells, job_of, row_of
 from dpselect.ledger.port import Cell, Dialect, Row, Store
 from dpselect.ledger.postgres_store import open_postgres
 from dpselect.ledger.sqlite_store import create_sqlite, open_sqlite
@@ -83,20 +84,13 @@ class Jobs:
     def _using(self, *, writing: bool = False) -> Iterator[Store]:
         """The store, in a transaction where something is written. After a failure it is opened anew next time."""
         with self._lock:
-            if not self._alive():
+            if not self._store.alive:
                 self._store = self._opened()
             if writing:
                 with self._store.transaction(durable=False):
                     yield self._store
             else:
                 yield self._store
-
-    def _alive(self) -> bool:
-        """A file stays; a connection may have been cut."""
-        if self._store.dialect is Dialect.SQLITE:
-            return True
-        connection = getattr(self._store, "_connection", None)
-        return connection is not None and not connection.closed and not connection.broken
 
     def close(self) -> None:
         """Give the file or the connection back."""
@@ -146,7 +140,7 @@ class Jobs:
     def of(self, analyst: str, before: float | None, limit: int) -> list[Job]:
         """Those of a person, newest first."""
         when = "AND asked_at < ?" if before is not None else ""
-        values: list[Cell] = [analyst, *([round(before * 1_000_000)] if before is not None else [])]
+        values: list[Cell] = [analyst, *([round(before * MICRO)] if before is not None else [])]
         return self._all(f"WHERE analyst = ? {when} ORDER BY asked_at DESC LIMIT {int(limit)}", values)
 
     def in_state(self, *states: State) -> list[Job]:
@@ -226,9 +220,14 @@ class Jobs:
 
     def put_answer(self, job: Job, settle: int) -> Place:
         """The address of what was settled; the same one for all who asked."""
-        import json
-
-        row: list[Cell] = [fresh_key().hex(), job.data, job.key, settle, json.dumps(job.body), round(job.asked_at * 1e6)]
+        row: list[Cell] = [
+            fresh_key().hex(),
+            job.data,
+            job.key,
+            settle,
+            json.dumps(job.body),
+            round(job.asked_at * 1e6),
+        ]
         with self._using(writing=True) as store:
             store.run(
                 f"INSERT INTO answer ({_ANSWER}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (settle) DO NOTHING",
@@ -262,11 +261,9 @@ class Jobs:
 
 
 def _place(row: Row) -> Place:
-    import json
-
     number, data, key, settle, body, asked_at, by = row
     return Place(str(number), str(data), str(key), int(str(settle)), json.loads(str(body)),
-                 int(str(asked_at)) / 1e6, str(by))  # fmt: skip
+                 int(str(asked_at)) / MICRO, str(by))  # fmt: skip
 
 
 def _number(server: str) -> int:

@@ -301,9 +301,10 @@ class Ledger:
         It need not be on the disk at once: nothing is charged by it.
         """
         with self._writing(durable=False) as (journal, end):
+            last = end
             for account, question, settle in repeats:
-                entry = journal.append(end, Draft(Kind.REPEAT, account, ZERO, question, settle))
-                end = replace(end, entries=entry.number, head=entry.digest)
+                entry = journal.append(last, Draft(Kind.REPEAT, account, ZERO, question, settle))
+                last = replace(last, entries=entry.number, head=entry.digest)
 
     # ---- looking ------------------------------------------------------------------------------------------
 
@@ -403,6 +404,12 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self._place!r})"
+
+    @property
+    def alive(self) -> bool:
+        """Can it still be used, as far as is known? A connection may have been cut, and then it is opened anew."""
+        with self._lock:
+            return self._store is not None and self._store.alive
 
     def _opened(self) -> Store:
         """The store, for the process that opened it: SQLite's locks and sockets do not survive a fork."""
