@@ -126,7 +126,9 @@ PROBLEM = of(
     },
     *("hint", "parameter", "must", "came"),
 )
-COST = of({"share": NUMBER, "left": NUMBER, "questions_left": null_or(COUNT), "repeated": FLAG, "sentence": TEXT})
+COST = of(
+    {"share": NUMBER, "left": null_or(NUMBER), "questions_left": null_or(COUNT), "repeated": FLAG, "sentence": TEXT}
+)
 JOB = of(
     {
         "id": TEXT,
