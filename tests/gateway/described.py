@@ -11,7 +11,7 @@ from dpselect.gateway.web.openapi import document
 
 
 def closed(schema: Any) -> Any:
-    """The same, but objects with named properties have no others. Answers are open for later versions, not for tests."""
+    """The same, but objects with named properties have no others. Answers are open for later versions only."""
     if isinstance(schema, list):
         return [closed(one) for one in schema]
     if not isinstance(schema, dict):

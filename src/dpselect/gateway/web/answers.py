@@ -219,7 +219,7 @@ DATA = of(
         "sizes": of({"users": NUMBER, "items": NUMBER, "items_per_user": NUMBER, "skew": NUMBER}),
         "time": null_or(TEXT),
         "period": null_or(TEXT),
-        "timezone": TEXT,
+        "timezone": null_or(TEXT),
         "periods": TEXTS,
         "max_k": COUNT,
         "max_items_per_user": null_or(COUNT),
@@ -241,12 +241,12 @@ BUDGET = of(
         "data_left": PART,
     }
 )
-GRANTED = of({"data": TEXT, "analyst": TEXT, "epsilon": NUMBER, "delta": NUMBER})
+GRANTED = of({"data": TEXT, "analyst": TEXT, "granted": PROMISE})
 PERSON = of(
     {
         "name": TEXT,
         "role": {"enum": [*map(str, Role)]},
-        "data": null_or(TEXTS),
+        "data": TEXTS,
         "until": null_or({"type": "string", "format": "date"}),
     }
 )

@@ -51,15 +51,15 @@ GRANT: Schema = {
     "properties": {
         "data": {"type": "string", "minLength": 1},
         "analyst": {"type": "string", "minLength": 1},
-        "epsilon": NUMBER,
-        "delta": NUMBER,
+        "epsilon": {**NUMBER, "minimum": 0},
+        "delta": {**NUMBER, "minimum": 0, "exclusiveMaximum": 1, "default": 0},
         "total": {
             "type": "boolean",
             "default": False,
             "description": "whether the quota becomes this much, in place of growing by it",
         },
     },
-    "required": ["data", "analyst", "epsilon", "delta"],
+    "required": ["data", "analyst", "epsilon"],
     "additionalProperties": False,
 }
 
