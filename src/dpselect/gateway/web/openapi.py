@@ -10,10 +10,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dpselect.gateway.problems import KINDS
-from dpselect.gateway.web.answers import ANSWERS, TEXT, Schema, ref
+from dpselect.gateway.web.replies import REPLIES, TEXT, Schema, ref
 from dpselect.gateway.web.bodies import questions
 from dpselect.gateway.web.examples import EXAMPLES
-from dpselect.gateway.web.operations import JSON, OPERATIONS, PROBLEM, SIGNED, Operation
+from dpselect.gateway.web.operations import GUARDS, JSON, OPERATIONS, PROBLEM, SIGNED, Operation
 
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
@@ -49,7 +49,7 @@ def document(settings: Settings | None = None) -> dict[str, Any]:
         "tags": [{"name": name, "description": said} for name, said in TAGS.items()],
         "paths": paths,
         "components": {
-            "schemas": {**questions(), **ANSWERS},
+            "schemas": {**questions(), **REPLIES},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"token": []}],
@@ -93,7 +93,7 @@ def _success(one: Operation) -> dict[str, Any]:
 
 def _refusals(one: Operation) -> dict[str, Any]:
     """One answer for each status, which may stand for several kinds of problems."""
-    kinds = [*(SIGNED if one.roles else ("too-many",)), *one.refused]
+    kinds = [*GUARDS, *(() if one.method == "GET" else ("cross-site",)), *(SIGNED if one.roles else ()), *one.refused]
     statuses: dict[int, list[str]] = {}
     for kind in dict.fromkeys(kinds):
         statuses.setdefault(KINDS[kind].status, []).append(kind)

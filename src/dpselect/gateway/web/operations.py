@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpselect.gateway.web.answers import TEXT, Schema, listed, of, ref
+from dpselect.gateway.web.replies import TEXT, Schema, listed, of, ref
 
 JSON, PROBLEM, PLAIN = "application/json", "application/problem+json", "text/plain"
 OWNER, CHECKING, ANYBODY = ("owner",), ("owner", "auditor"), ("owner", "analyst", "auditor")
 ASKING = ("owner", "analyst")
 
-SIGNED = ("sign-in", "role", "too-many", "unavailable")
-READ = ("malformed", "too-large", "content", "parameter")
+GUARDS = ("malformed", "too-large", "host", "too-many", "unexpected")  # whatever is asked for
+SIGNED = ("sign-in", "role", "unavailable")
+READ = ("content", "parameter")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +39,10 @@ def _in_query(name: str, schema: Schema, said: str) -> dict[str, Any]:
 
 
 WAIT = _in_query(
-    "wait", {"type": "number", "minimum": 0, "maximum": 30}, "answer when the state changes, or after so many seconds"
+    "wait", {"type": "integer", "minimum": 0, "maximum": 30}, "answer when the question has ended, or after so many seconds"
 )
 AFTER = _in_query("after", {"type": "string"}, "the id of a question: only those before it")
-LIMIT = _in_query("limit", {"type": "integer", "minimum": 1, "maximum": 1000}, "how many at most, 50 by default")
+LIMIT = _in_query("limit", {"type": "integer", "minimum": 1, "maximum": 500}, "how many at most, 50 by default")
 HEAD = _in_query(
     "head", {"type": "string"}, "the digest of a last entry that somebody noted: is it still in the record?"
 )

@@ -301,7 +301,7 @@ RECORD = of(
     }
 )
 
-ANSWERS: dict[str, Schema] = {
+REPLIES: dict[str, Schema] = {
     "Job": JOB,
     "Cost": COST,
     "Problem": PROBLEM,
