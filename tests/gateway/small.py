@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from starlette.testclient import TestClient
 
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.people import digest_of, new_token
@@ -25,13 +26,14 @@ from dpselect.gateway.settings.values import (
     Sizes,
     Weight,
 )
+from dpselect.gateway.web.app import application
 
 PROMISE = Amount(Fraction(1000), Fraction(1, 1000))
 QUOTA = Amount(Fraction(100), Fraction(1, 10**4))
 TICK = Fraction(1, 20)
 ROWS = """
-SELECT 'u' || (i % 400) AS "user", 'a' || (i * i % 17) AS artist, ['Brazil', 'Germany', 'Japan'][1 + i % 400 % 3] AS country,
-       i % 90 AS minutes, DATE '2026-10-20' + (i % 30) AS day
+SELECT 'u' || (i % 400) AS "user", 'a' || (i * i % 17) AS artist,
+       ['Brazil', 'Germany', 'Japan'][1 + i % 400 % 3] AS country, i % 90 AS minutes, DATE '2026-10-20' + (i % 30) AS day
 FROM range(4000) t(i)
 """
 LONG_AGO = datetime.date(2020, 1, 1)
@@ -39,10 +41,10 @@ LONG_AGO = datetime.date(2020, 1, 1)
 
 @dataclass(frozen=True)
 class Small:
-    """A running gateway, its application, and the token of everybody."""
+    """A running gateway, what asks it, and the token of everybody."""
 
     gateway: Gateway
-    app: Any
+    client: TestClient
     tokens: dict[str, str]
 
     def headers(self, name: str | None) -> dict[str, str]:
@@ -100,14 +102,9 @@ def settings(folder: Path, tokens: dict[str, str], **server: Any) -> Settings:
 @contextlib.contextmanager
 def running(folder: Path, **server: Any) -> Iterator[Small]:
     """The gateway, until the test ends. The token of rex was good once and is no longer; that of `wrong` never was."""
-    from dpselect.gateway.web.app import application
-
     tokens = {name: new_token() for name in ("olga", "ann", "bob", "ada", "eve", "rex", "wrong")}
     declared = settings(folder, tokens, **server)
     gateway = Gateway(declared)
     gateway.people_who_sign_in.replace({name: one for name, one in declared.people.items() if name != "rex"})
-    gateway.start()
-    try:
-        yield Small(gateway, application(gateway), tokens)
-    finally:
-        gateway.stop()
+    with TestClient(application(declared, gateway)) as client:  # which starts it, and stops it
+        yield Small(gateway, client, tokens)

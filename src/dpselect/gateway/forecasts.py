@@ -121,9 +121,9 @@ def _planned(asked: Asked, queries: list[Query]) -> Forecast | None:
     """The forecast of the method that would answer; none where there is no simulation of it."""
     query, sizes = asked.query, asked.settings.sizes
     said: dict[str, Any] = {"users": sizes.users, "items": sizes.items, "skew": str(sizes.skew)}
-    said |= {"items_per_user": str(sizes.items_per_user), "max_items_per_user": query.key.get("max_items_per_user")}
     most = getattr(query, "max_items_per_user", None)
-    said |= {"max_items_per_user": most if isinstance(most, int) else None, "delta": str(query.ceiling.delta)}
+    said |= {"items_per_user": str(sizes.items_per_user), "max_items_per_user": most if isinstance(most, int) else None}
+    said["delta"] = str(query.ceiling.delta)
     said["epsilon"] = tuple(str(one.ceiling.epsilon) for one in queries)
     if getattr(query, "by", None) is not None or getattr(query, "by_weight", None) is not None or query.measuring:
         return None

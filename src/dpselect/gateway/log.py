@@ -36,7 +36,7 @@ class Log:
         except (OSError, ValueError):
             return
 
-    def error(self, what: str, error: BaseException, **more: Json) -> None:
+    def failed(self, what: str, error: BaseException, **more: Json) -> None:
         """One line about an error: what it is and where, and its text only where that is ours and of the schema."""
         frames = traceback.extract_tb(error.__traceback__)
         where = [f"{one.filename.rpartition('dpselect/')[2]}:{one.lineno}" for one in frames[-3:]]

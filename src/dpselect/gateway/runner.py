@@ -26,7 +26,7 @@ from dpselect.release.release import Release
 
 LOOK = 0.25  # seconds between two looks for questions of other processes
 RECOVER = 10.0  # seconds between two looks for servers that died
-ASKED_FOR = 2.0  # seconds a failing store is left alone
+PAUSE = 2.0  # seconds for which a store that fails is left alone
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Runner:
         self._jobs, self._books, self._run, self._log, self._metrics = jobs, books, run, log, metrics
         self._changed = changed
         self._wake = threading.Condition()
-        self._stopping = False
+        self._ending = threading.Event()
         self._threads = [
             threading.Thread(target=self._work, name=f"question-{place}", daemon=True) for place in range(workers)
         ]
@@ -76,7 +76,7 @@ class Runner:
     def stop(self, patience: float) -> None:
         """Take no more questions, and wait so long for those that run."""
         with self._wake:
-            self._stopping = True
+            self._ending.set()
             self._wake.notify_all()
         until = time.monotonic() + patience
         for thread in self._threads:
@@ -85,22 +85,22 @@ class Runner:
     # ---- questions ------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
-        while not self._stopping:
+        while not self._ending.is_set():
             try:
                 job = self._jobs.claim()
             except LedgerError as error:
-                self._log.error("the table of questions cannot be used", error)
-                time.sleep(ASKED_FOR)
+                self._log.failed("the table of questions cannot be used", error)
+                self._ending.wait(PAUSE)
                 continue
             if job is None:
                 with self._wake:
-                    if not self._stopping:
+                    if not self._ending.is_set():
                         self._wake.wait(LOOK)
                 continue
             try:
                 self.one(job)
             except Exception as error:
-                self._log.error("a question was left open", error, job=job.id)
+                self._log.failed("a question was left open", error, job=job.id)
 
     def one(self, job: Job) -> None:
         """Run one question to its end."""
@@ -136,9 +136,9 @@ class Runner:
         except (ParameterError, BudgetError) as error:
             if not turn.read:
                 return {"state": State.REFUSED, "problem": of_error(error), "cost": NOTHING}
-            self._log.error("a question failed", error, job=job.id)
+            self._log.failed("a question failed", error, job=job.id)
         except Exception as error:
-            self._log.error("a question failed", error, job=job.id)
+            self._log.failed("a question failed", error, job=job.id)
         if turn.read:
             return self._after_failure(job.id)
         return {"state": State.FAILED, "problem": problem("failed", FAILED), "cost": NOTHING}
@@ -163,24 +163,22 @@ class Runner:
             try:
                 self._jobs.change(job, **changes)
             except LedgerError as error:
-                self._log.error("the end of a question cannot be written", error, job=job.id)
-                if self._stopping:
+                self._log.failed("the end of a question cannot be written", error, job=job.id)
+                if self._ending.is_set():
                     return
-                time.sleep(ASKED_FOR)
+                self._ending.wait(PAUSE)
             else:
                 return
 
     # ---- questions of servers that died ---------------------------------------------------------------------
 
     def _recover(self) -> None:
-        while not self._stopping:
+        while not self._ending.is_set():
             try:
                 self.recover()
             except Exception as error:
-                self._log.error("questions of a dead server were left open", error)
-            until = time.monotonic() + RECOVER
-            while not self._stopping and time.monotonic() < until:
-                time.sleep(LOOK)
+                self._log.failed("questions of a dead server were left open", error)
+            self._ending.wait(RECOVER)
 
     def recover(self) -> None:
         """End, or run again, what dead servers left: again only if it is certain that no row was read."""

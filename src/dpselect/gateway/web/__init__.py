@@ -1,1 +1,1 @@
-"""The gateway over HTTP: addresses, JSON, problems, and their description."""
+"""HTTP: which address does what, for whom, and within which limits."""

@@ -10,10 +10,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dpselect.gateway.problems import KINDS
-from dpselect.gateway.web.replies import REPLIES, TEXT, Schema, ref
 from dpselect.gateway.web.bodies import questions
 from dpselect.gateway.web.examples import EXAMPLES
 from dpselect.gateway.web.operations import GUARDS, JSON, OPERATIONS, PROBLEM, SIGNED, Operation
+from dpselect.gateway.web.replies import REPLIES, TEXT, Schema, ref
 
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dpselect.gateway.settings.values import Role
+from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.replies import TEXT, Schema, listed, of, ref
+from dpselect.gateway.web.routes import ROUTES
 
 JSON, PROBLEM, PLAIN = "application/json", "application/problem+json", "text/plain"
-OWNER, CHECKING, ANYBODY = ("owner",), ("owner", "auditor"), ("owner", "analyst", "auditor")
-ASKING = ("owner", "analyst")
+_ROLES = {(route.method, route.path): route.roles for route in ROUTES}
 
 GUARDS = ("malformed", "too-large", "host", "too-many", "unexpected")  # whatever is asked for
 SIGNED = ("sign-in", "role", "unavailable")
@@ -26,12 +28,18 @@ class Operation:
     name: str
     tag: str
     summary: str
-    roles: tuple[str, ...] = ()  # nobody needs to sign in where there are none
     takes: str | None = None  # the schema of the body
     given: tuple[Mapping[str, Any], ...] = ()  # parameters of the query and of the header
     status: int = 200
     returns: Schema | str = field(default_factory=dict)
     refused: tuple[str, ...] = ()  # kinds of problems beside those that all have
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Who may, as the routes have it; nobody needs to sign in where there are none."""
+        path = self.path.partition("}.")[0]
+        found = _ROLES[self.method, self.path if path == self.path else f"{path}}}"]
+        return tuple(str(role) for role in Role if role in found)
 
 
 def _in_query(name: str, schema: Schema, said: str) -> dict[str, Any]:
@@ -39,7 +47,9 @@ def _in_query(name: str, schema: Schema, said: str) -> dict[str, Any]:
 
 
 WAIT = _in_query(
-    "wait", {"type": "integer", "minimum": 0, "maximum": 30}, "answer when the question has ended, or after so many seconds"
+    "wait",
+    {"type": "integer", "minimum": 0, "maximum": 30},
+    "answer when the question has ended, or after so many seconds",
 )
 AFTER = _in_query("after", {"type": "string"}, "the id of a question: only those before it")
 LIMIT = _in_query("limit", {"type": "integer", "minimum": 1, "maximum": 500}, "how many at most, 50 by default")
@@ -53,25 +63,24 @@ AGAIN = {
     "description": "a text of your own: a request that is sent twice with it is one question",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
 }
-FORMS = {
-    "json": (JSON, ref("Release"), "as JSON"),
-    "csv": ("text/csv", None, "as CSV"),
-    "parquet": ("application/vnd.apache.parquet", None, "as Parquet"),
-    "svg": ("image/svg+xml", None, "as a picture"),
-    "html": ("text/html", None, "as a page"),
+FORMS_IN_WORDS = {
+    "json": "as JSON",
+    "csv": "as CSV",
+    "parquet": "as Parquet",
+    "svg": "as a picture",
+    "html": "as a page",
 }
 
 
 def _form(name: str) -> Operation:
-    content, schema, said = FORMS[name]
+    media = FORMS[name].media.partition(";")[0]
     return Operation(
         method="GET",
         path=f"/v1/answers/{{id}}.{name}",
         name=f"answer_{name}",
         tag="answers",
-        summary=f"An answer {said}",
-        roles=ANYBODY,
-        returns=schema or content,
+        summary=f"An answer {FORMS_IN_WORDS[name]}",
+        returns=ref("Release") if media == JSON else media,
         refused=("not-found",),
     )
 
@@ -91,7 +100,6 @@ def _decision(name: str, summary: str) -> Operation:
         name=name,
         tag="questions",
         summary=summary,
-        roles=OWNER,
         returns=ref("Job"),
         refused=refused,
     )
@@ -129,7 +137,6 @@ OPERATIONS: tuple[Operation, ...] = (
         name="metrics",
         tag="server",
         summary="Counters for monitoring",
-        roles=CHECKING,
         returns=PLAIN,
     ),
     Operation(
@@ -138,17 +145,15 @@ OPERATIONS: tuple[Operation, ...] = (
         name="me",
         tag="people",
         summary="Who is signed in",
-        roles=ANYBODY,
         returns=ref("Me"),
     ),
-    _listing("/v1/data", "data", "data", "The data sets that may be asked, as declared", "Data", roles=ANYBODY),
+    _listing("/v1/data", "data", "data", "The data sets that may be asked, as declared", "Data"),
     Operation(
         method="POST",
         path="/v1/plan",
         name="plan",
         tag="questions",
         summary="What would come back, how sure, and what it costs: free, and without data",
-        roles=ASKING,
         takes="Question",
         returns=ref("Plan"),
         refused=READ,
@@ -159,7 +164,6 @@ OPERATIONS: tuple[Operation, ...] = (
         name="price",
         tag="questions",
         summary="What a question costs: free, and without data",
-        roles=ASKING,
         takes="Question",
         returns=ref("Price"),
         refused=READ,
@@ -170,7 +174,6 @@ OPERATIONS: tuple[Operation, ...] = (
         name="ask",
         tag="questions",
         summary="Ask. The answer is waited for at the address in Location",
-        roles=ASKING,
         takes="Question",
         given=(AGAIN,),
         status=202,
@@ -183,7 +186,6 @@ OPERATIONS: tuple[Operation, ...] = (
         "questions",
         "Your questions, newest first; an owner also sees those that wait for approval",
         "Job",
-        roles=ASKING,
         given=(AFTER, LIMIT),
         refused=("parameter",),
     ),
@@ -193,7 +195,6 @@ OPERATIONS: tuple[Operation, ...] = (
         name="question",
         tag="questions",
         summary="How far a question has come",
-        roles=ASKING,
         given=(WAIT,),
         returns=ref("Job"),
         refused=("not-found", "parameter"),
@@ -204,7 +205,6 @@ OPERATIONS: tuple[Operation, ...] = (
         name="cancel",
         tag="questions",
         summary="Cancel a question of which no row has been read",
-        roles=ASKING,
         returns=ref("Job"),
         refused=("not-found", "state"),
     ),
@@ -214,22 +214,18 @@ OPERATIONS: tuple[Operation, ...] = (
         name="events",
         tag="questions",
         summary="Every change of state, as server-sent events, up to the last",
-        roles=ASKING,
         returns="text/event-stream",
         refused=("not-found",),
     ),
     _decision("approve", "Agree to a question"),
     _decision("reject", "Refuse a question"),
-    _listing(
-        "/v1/answers", "answers", "answers", "The answers that may be read: all are free", "Answer", roles=ANYBODY
-    ),
+    _listing("/v1/answers", "answers", "answers", "The answers that may be read: all are free", "Answer"),
     Operation(
         method="GET",
         path="/v1/answers/{id}",
         name="answer",
         tag="answers",
         summary="An answer",
-        roles=ANYBODY,
         returns=ref("Release"),
         refused=("not-found",),
     ),
@@ -240,29 +236,25 @@ OPERATIONS: tuple[Operation, ...] = (
         "budgets",
         "What is left: of your quotas; owners and auditors see all",
         "Budget",
-        roles=ANYBODY,
         under="budgets",
     ),
-    _listing("/v1/grants", "grants", "budgets", "The quotas of all analysts", "Granted", roles=OWNER),
     Operation(
         method="POST",
         path="/v1/grants",
         name="grant",
         tag="budgets",
         summary="Grant an analyst a quota",
-        roles=OWNER,
         takes="Grant",
         returns=ref("Granted"),
         refused=READ,
     ),
-    _listing("/v1/people", "people", "people", "Who may sign in", "Person", roles=OWNER),
+    _listing("/v1/people", "people", "people", "Who may sign in", "Person"),
     Operation(
         method="GET",
         path="/v1/record/{data}",
         name="record",
         tag="record",
         summary="The record of one data set",
-        roles=CHECKING,
         returns=ref("Record"),
         refused=("not-found",),
     ),
@@ -272,7 +264,6 @@ OPERATIONS: tuple[Operation, ...] = (
         name="verification",
         tag="record",
         summary="Does the record agree with itself?",
-        roles=CHECKING,
         given=(HEAD,),
         returns=ref("Verification"),
     ),
