@@ -49,7 +49,7 @@ def application(settings: Settings, gateway: Gateway | None = None, *, file: Pat
         lifespan=living,
         exception_handlers={HTTPException: _unknown},
     )
-    app.state.document = document()
+    app.state.document = document(settings)
     return Guards(app, settings.server)
 
 
