@@ -19,7 +19,7 @@ from dpselect.release.table import width
 if TYPE_CHECKING:
     from dpselect.release.release import Release
 
-WIDTH, ROW, TOP = 460, 36, 8
+WIDTH, PANEL, ROW, TOP = 460, 300, 36, 8
 BAR, INK, LINE, PAPER = "#3d76ad", "#1b1f24", "#c3cbd3", "#ffffff"
 LETTER = 7.2  # units that a letter takes at most, about
 MOST_BARS, MOST_PANELS, MOST_IN_PANEL = 50, 24, 10
@@ -44,6 +44,7 @@ class Drawing:
     finding: str
     shapes: str
     height: int
+    width: int = WIDTH
 
 
 # ---- what is drawn ----------------------------------------------------------------------------------------
@@ -63,16 +64,16 @@ def drawings(release: Release) -> list[Drawing]:
         return [bars(found[:MOST_BARS], "", unit, ranked=release.ranked, among=len(found))]
     panels = release.groups.panels(release.items, found)
     return [
-        bars(of_group[:MOST_IN_PANEL], name, unit, ranked=release.ranked, among=len(of_group))
+        bars(of_group[:MOST_IN_PANEL], name, unit, ranked=release.ranked, among=len(of_group), wide=PANEL)
         for name, of_group in list(panels.items())[:MOST_PANELS]
     ]
 
 
-def bars(found: Sequence[Bar], title: str, unit: str, *, ranked: bool, among: int) -> Drawing:
+def bars(found: Sequence[Bar], title: str, unit: str, *, ranked: bool, among: int, wide: int = WIDTH) -> Drawing:
     """One bar for each item from the best on; whiskers say between which numbers the true one lies."""
     most = max((max(bar.value, bar.high or 0) for bar in found), default=0) or 1
     shapes = "".join(
-        _bar(bar, f"{place}  " if ranked else "", TOP + ROW * (place - 1), WIDTH / most)
+        _bar(bar, f"{place}  " if ranked else "", TOP + ROW * (place - 1), most, wide)
         for place, bar in enumerate(found, 1)
     )
     first = found[0]
@@ -83,18 +84,18 @@ def bars(found: Sequence[Bar], title: str, unit: str, *, ranked: bool, among: in
         finding += f"; the first {len(found):,} of {among:,} are drawn"
     whiskers = any(bar.low is not None for bar in found)
     finding += ". The true numbers lie within the whiskers 95 times of 100." if whiskers else "."
-    return Drawing(title or f"Noisy numbers of {unit}", finding, shapes, TOP + ROW * len(found))
+    return Drawing(title or f"Noisy numbers of {unit}", finding, shapes, TOP + ROW * len(found), wide)
 
 
-def _bar(bar: Bar, rank: str, top: float, scale: float) -> str:
+def _bar(bar: Bar, rank: str, top: float, most: Number, wide: int) -> str:
     """A name and its number, below them the bar."""
-    said = f"{bar.value:,}"
-    name = shortened(rank + bar.label, int((WIDTH - LETTER * len(said) - 12) / LETTER))
+    said, scale = f"{bar.value:,}", wide / most
+    name = shortened(rank + bar.label, int((wide - LETTER * len(said) - 12) / LETTER))
     long, middle = max(0.0, bar.value * scale), top + 23
-    found = text(0, top + 13, name) + text(WIDTH, top + 13, said, "end")
+    found = text(0, top + 13, name) + text(wide, top + 13, said, "end")
     found += f'<rect class="bar" x="0" y="{top + 18:g}" width="{_n(long)}" height="10" rx="2" fill="{BAR}"/>'
     if bar.low is not None and bar.high is not None:
-        low, high = (_n(min(max(0.0, end * scale), WIDTH - 0.75)) for end in (bar.low, bar.high))
+        low, high = (_n(min(max(0.0, end * scale), wide - 0.75)) for end in (bar.low, bar.high))
         path = f"M{low} {middle}H{high}M{low} {middle - 5:g}v10M{high} {middle - 5:g}v10"
         found += f'<path class="whisker" d="{path}" fill="none" stroke="{INK}" stroke-width="1.5"/>'
     return found
@@ -174,7 +175,7 @@ def left(points: Sequence[tuple[str, float]]) -> Drawing:
 
 def inline(drawing: Drawing, name: str) -> str:
     """For a page, whose style gives the colours; `name` tells its ids from those of other pictures there."""
-    size = f'viewBox="0 0 {WIDTH} {drawing.height}"'
+    size = f'viewBox="0 0 {drawing.width} {drawing.height}"'
     return f'<svg class="picture" {size} role="img" {_said(drawing, name)}{drawing.shapes}</svg>'
 
 
@@ -184,20 +185,20 @@ def file(release: Release, title: str) -> str:
     if not found:
         hint = "ask for numbers, or take the answer as a table"
         raise ParameterError("format", "be csv, json, parquet or html for an answer without numbers", "svg", hint)
-    columns = min(3, len(found))
+    columns, each = min(3, len(found)), found[0].width + 30
     lines = [found[start : start + columns] for start in range(0, len(found), columns)]
-    shapes, top = text(20, 30, shortened(title, int(columns * (WIDTH + 30) / 9)), size=16), 44
+    shapes, top = text(20, 30, shortened(title, int(columns * each / 9)), size=16), 44
     several = len(found) > 1
     for line in lines:
         for place, one in enumerate(line):
-            head = text(0, 12, shortened(one.title, 50), weight="bold") if several else ""
-            moved = f'translate({20 + place * (WIDTH + 30)} {top})'
+            head = text(0, 12, shortened(one.title, int(each / 8)), weight="bold") if several else ""
+            moved = f"translate({20 + place * each} {top})"
             lower = f'<g transform="translate(0 {18 if several else 0})">{one.shapes}</g>'
             shapes += f'<g transform="{moved}">{head}{lower}</g>'
         top += max(one.height for one in line) + (44 if several else 12)
     caption = "Noisy numbers" if release.kind is not Kind.VALUES else "Noisy values"
-    shapes += text(20, top + 8, shortened(f"{caption}; {release.privacy.promise}", int(columns * 70)), size=11)
-    wide, high = columns * (WIDTH + 30) + 10, top + 24
+    shapes += text(20, top + 8, shortened(f"{caption}; {release.privacy.promise}", int(columns * each / 6.5)), size=11)
+    wide, high = columns * each + 10, top + 24
     finding = " ".join(f"{one.title}: {one.finding}" for one in found) if several else found[0].finding
     whole = Drawing(title, finding, "", high)
     return (

@@ -10,11 +10,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.errors import DpselectError
 from dpselect.gateway import pictures
 from dpselect.gateway.pages import errors, snippets, tables, words
-from dpselect.gateway.pages.problems import told
 from dpselect.gateway.pages.rendering import origin, page
+from dpselect.gateway.settings.values import Role
 
 FORMS = {"csv": "CSV", "parquet": "Parquet", "json": "JSON", "svg": "SVG", "html": "one HTML file"}
 
@@ -24,8 +23,8 @@ async def show(request: Request) -> Response:
     gateway, person, number = request.state.gateway, request.state.person, request.path_params["id"]
     try:
         answer = await run_in_threadpool(gateway.answer, person, number)
-    except DpselectError as error:
-        return errors.shown(request, told(error))
+    except errors.TOLD as error:
+        return errors.of_details(request, errors.told(error))
     job = await _job(gateway, person, request.query_params.get("question"), number)
     release, body, url = answer.release, answer.question, origin(request, gateway)
     drawn = pictures.drawings(release)
@@ -40,7 +39,7 @@ async def show(request: Request) -> Response:
         sure=words.sure(release),
         promise=words.promise(release),
         job=job,
-        pictures=[(one, Markup(pictures.inline(one, f"picture-{at}"))) for at, one in enumerate(drawn)],  # noqa: S704
+        pictures=[(one, Markup(pictures.inline(one, f"picture-{at}"))) for at, one in enumerate(drawn)],
         table=tables.of(release, body),
         forms={name: said for name, said in FORMS.items() if drawn or name != "svg"},
         python=snippets.python(url, body),
@@ -57,7 +56,7 @@ async def _job(gateway: Any, person: Any, question: str | None, number: str) -> 
         return None
     try:
         job: Mapping[str, Any] = await run_in_threadpool(gateway.job, person, question)
-    except DpselectError:
+    except errors.TOLD:
         return None
     return job if job["answer"] and job["answer"].rpartition("/")[2] == number else None
 
@@ -67,12 +66,13 @@ async def history(request: Request) -> Response:
     gateway, person = request.state.gateway, request.state.person
     after = request.query_params.get("after") or None
     try:
-        jobs = await run_in_threadpool(gateway.jobs, person, after=after, limit=MOST)
+        asks = person.role is not Role.AUDITOR
+        jobs = await run_in_threadpool(gateway.jobs, person, after, MOST) if asks else []
         found = await run_in_threadpool(gateway.answers, person)
-    except DpselectError as error:
-        return errors.shown(request, told(error))
-    more = jobs[-1]["id"] if len(jobs) == MOST else None
-    return page(request, "history.html", jobs=jobs, answers=found[:MOST], more=more, twin="/v1/questions")
+    except errors.TOLD as error:
+        return errors.of_details(request, errors.told(error))
+    more = jobs[-1]["id"] if person.role is Role.ANALYST and len(jobs) == MOST else None
+    return page(request, "history.html", asks=asks, jobs=jobs, answers=found[:MOST], more=more, twin="/v1/questions")
 
 
 MOST = 50

@@ -12,11 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dpselect.draws.entropy import fresh_key
-from dpselect.errors import DpselectError
 from dpselect.gateway.pages import asking, errors, forms, snippets
 from dpselect.gateway.pages.conditions import Condition
-from dpselect.gateway.pages.problems import told
 from dpselect.gateway.pages.rendering import one, origin, page, see
+from dpselect.gateway.problems import problem
 
 Forecast = Mapping[str, Any]
 
@@ -29,7 +28,7 @@ async def show(request: Request) -> Response:
         return page(request, "no_data.html")
     fields = forms.from_text(request.url.query)
     form = asking.form(fields, described)
-    forecast, problem = await _forecast(gateway, person, form.body)
+    forecast, wrong = await _forecast(gateway, person, form.body)
     rows = [*form.conditions]
     if form.data["filters"] and (not rows or all(row.complete for row in rows)):
         rows.append(Condition("", "is", ""))
@@ -43,7 +42,8 @@ async def show(request: Request) -> Response:
         forecast=forecast,
         table=_table(forecast),
         rows_expected=_rows(forecast),
-        problem=problem,
+        problem=wrong,
+        help=None if wrong is None else errors.help_for(wrong),
         question=json.dumps(form.body, ensure_ascii=False),
         key=fresh_key().hex(),
         query=urlencode(fields, doseq=True),
@@ -57,8 +57,8 @@ async def _forecast(gateway: Any, person: Any, body: Mapping[str, Any]) -> tuple
     """What to expect, or what must be changed first."""
     try:
         return await run_in_threadpool(gateway.forecast, person, dict(body)), None
-    except DpselectError as error:
-        return None, told(error)
+    except errors.TOLD as error:
+        return None, errors.told(error)
 
 
 COLUMNS = {
@@ -89,9 +89,9 @@ async def ask(request: Request) -> Response:
     try:
         body = json.loads(one(fields, "question"))
     except ValueError:
-        return errors.shown(request, errors.Problem(400, "malformed"), back)
+        return errors.of_details(request, problem("malformed", "The form did not hold a question."), back)
     try:
         job = await run_in_threadpool(gateway.ask, person, body, one(fields, "key") or None)
-    except DpselectError as error:
-        return errors.shown(request, told(error), back)
+    except errors.TOLD as error:
+        return errors.of_details(request, errors.told(error), back)
     return see(f"/questions/{job['id']}")

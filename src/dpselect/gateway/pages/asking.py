@@ -66,7 +66,9 @@ class Form:
     def also_menu(self) -> dict[str, str]:
         """Measures that may come with the items."""
         return {
-            f"{kind}:{column}": f"{said} of {column}" for column in self.data["values"] for kind, said in MEASURES.items()
+            f"{kind}:{column}": f"{said} of {column}"
+            for column in self.data["values"]
+            for kind, said in MEASURES.items()
         }
 
     @property

@@ -9,10 +9,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.errors import DpselectError
 from dpselect.gateway.pages import errors, numbers
 from dpselect.gateway.pages.budget import over_time
-from dpselect.gateway.pages.problems import told
 from dpselect.gateway.pages.rendering import page
 from dpselect.gateway.pages.tables import Cell
 
@@ -36,8 +34,8 @@ async def show(request: Request) -> Response:
     try:
         found = await run_in_threadpool(gateway.verification, person, head or None) if asked else None
         names = (await run_in_threadpool(gateway.me, person))["data"]
-    except DpselectError as error:
-        return errors.shown(request, told(error))
+    except errors.TOLD as error:
+        return errors.of_details(request, errors.told(error))
     return page(request, "auditor.html", found=found, head=head, names=names, twin="/v1/verification")
 
 
@@ -46,8 +44,8 @@ async def record(request: Request) -> Response:
     gateway, person, data = request.state.gateway, request.state.person, request.path_params["data"]
     try:
         found = await run_in_threadpool(gateway.record, person, data)
-    except DpselectError as error:
-        return errors.shown(request, told(error), "/record")
+    except errors.TOLD as error:
+        return errors.of_details(request, errors.told(error), "/record")
     return page(
         request,
         "record.html",

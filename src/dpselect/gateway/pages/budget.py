@@ -11,10 +11,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.errors import DpselectError
 from dpselect.gateway import pictures
 from dpselect.gateway.pages import errors
-from dpselect.gateway.pages.problems import told
 from dpselect.gateway.pages.promises import odds
 from dpselect.gateway.pages.rendering import page
 from dpselect.gateway.settings.values import Role
@@ -30,8 +28,8 @@ async def show(request: Request) -> Response:
         if person.role is not Role.ANALYST:
             for name in names:
                 pictures_of[name] = over_time((await run_in_threadpool(gateway.record, person, name))["used"], name)
-    except DpselectError as error:
-        return errors.shown(request, told(error))
+    except errors.TOLD as error:
+        return errors.of_details(request, errors.told(error))
     accounts = [_account(name, [row for row in rows if row["data"] == name], pictures_of.get(name)) for name in names]
     return page(request, "budget.html", accounts=accounts, twin="/v1/budget")
 
@@ -51,4 +49,4 @@ def over_time(used: Sequence[Mapping[str, Any]], name: str) -> Markup | None:
     points = [(str(one["when"]), 1 - float(one["used"])) for one in used if one["period"] == last]
     if len(points) < 2:
         return None
-    return Markup(pictures.inline(pictures.left(points), f"left-{name}"))  # noqa: S704 - drawn by us, texts escaped
+    return Markup(pictures.inline(pictures.left(points), f"left-{name}"))

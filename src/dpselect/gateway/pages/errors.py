@@ -2,66 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dpselect.errors import BudgetError, ParameterError
 from dpselect.gateway.pages.rendering import home, page
+from dpselect.gateway.problems import Refused, of_error
+from dpselect.release.formatting import Json
 
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of problem: its title, and what may help."""
-
-    title: str
-    hint: str
-
-
-KINDS = {
-    "malformed": Kind("The request could not be read", "Go back and send it again."),
-    "sign-in": Kind("Please sign in", "Your session may have ended, or your token is not known here."),
-    "role": Kind("This page is for somebody else", "Ask the owner of the data if you need it."),
-    "not-found": Kind("There is nothing here", "The address may be wrong, or what was here is not for you to see."),
-    "method": Kind("This address does not do that", "Start from one of the pages above."),
-    "budget": Kind("The budget does not suffice", "Ask for less, or ask the owner of the data for a larger quota."),
-    "state": Kind("Too late for that", "The question has moved on. Look at it again."),
-    "key": Kind("This was sent before, with another question", "Go back to the question and send it again."),
-    "too-large": Kind("That is too large", "Send less at once."),
-    "content": Kind("This kind of content is not read here", "Use the form, or send JSON."),
-    "parameter": Kind("Something in the question must be changed", "Go back to the question and change it."),
-    "too-many": Kind("Too many at once", "Wait a little, then try again."),
-    "busy": Kind("Too many questions are waiting", "Wait a little, then try again. Nothing was charged."),
-    "unavailable": Kind("This cannot be reached right now", "Try again in a minute. Nothing new was charged."),
-    "failed": Kind(
-        "The question failed",
-        "What it was to cost stays charged, because rows may have been read. The owner of the data can see why.",
-    ),
+TOLD = (ParameterError, BudgetError, Refused)
+"""Errors that are the caller's own, or that say how things stand: a page can tell them beside what led to them."""
+HELP = {
+    "malformed": "Go back and send it again.",
+    "sign-in": "Your session may have ended, or your token is not known here.",
+    "role": "Ask the owner of the data if you need it.",
+    "cross-site": "Open the page here, and send the form again.",
+    "not-found": "The address may be wrong, or what was here is not for you to see.",
+    "method": "Start from one of the pages above.",
+    "budget": "Ask for less, or ask the owner of the data for a larger quota.",
+    "state": "The question has moved on. Look at it again.",
+    "key": "Go back to the question and send it again.",
+    "too-large": "Send less at once.",
+    "content": "Use the form, or send JSON.",
+    "host": "Use the address that you were given.",
+    "parameter": "Go back to the question and change it.",
+    "too-many": "Wait a little, then try again.",
+    "busy": "Wait a little, then try again. Nothing was charged.",
+    "unavailable": "Try again in a minute. Nothing new was charged.",
+    "unexpected": "The log of the server says more to its owner.",
+    "failed": "What it was to cost may stay charged, because rows may have been read.",
+    "lost": "The same question can be asked again, at a new price.",
+    "rejected": "The owner of the data can say why.",
 }
 
 
-@dataclass(frozen=True)
-class Problem:
-    """What went wrong, as a person reads it."""
-
-    status: int
-    kind: str
-    detail: str = ""
-    hint: str = ""
-
-    @property
-    def title(self) -> str:
-        """One short line."""
-        return KINDS[self.kind].title if self.kind in KINDS else "That did not work"
-
-    @property
-    def help(self) -> str:
-        """What may help."""
-        return self.hint or (KINDS[self.kind].hint if self.kind in KINDS else "")
+def told(error: Exception) -> Mapping[str, Json]:
+    """What to show of an error."""
+    return of_error(error)
 
 
-def shown(request: Request, problem: Problem, back: str | None = None) -> Response:
+def kind_of(details: Mapping[str, Json]) -> str:
+    """The kind of a problem."""
+    return str(details["type"]).rpartition("/")[2]
+
+
+def help_for(details: Mapping[str, Json]) -> str:
+    """What may help."""
+    return str(details.get("hint") or HELP.get(kind_of(details), ""))
+
+
+def of_details(request: Request, details: Mapping[str, Json], back: str | None = None) -> Response:
     """The page of a problem; `back` is where the person came from."""
     person = getattr(request.state, "person", None)
     way = back or ("/sign-in" if person is None else home(person.role))
-    return page(request, "problem.html", problem.status, problem=problem, way=way, back=back is not None)
+    status = int(str(details["status"]))
+    return page(request, "problem.html", status, problem=details, help=help_for(details), way=way, back=bool(back))

@@ -9,10 +9,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.errors import DpselectError, ParameterError
+from dpselect.errors import ParameterError
 from dpselect.gateway.pages import errors, forms
-from dpselect.gateway.pages.problems import told
 from dpselect.gateway.pages.rendering import one, page, see
+from dpselect.gateway.problems import problem
 
 
 async def show(request: Request) -> Response:
@@ -23,8 +23,8 @@ async def show(request: Request) -> Response:
         people = await run_in_threadpool(gateway.people, person)
         budgets = await run_in_threadpool(gateway.budget, person)
         jobs = await run_in_threadpool(gateway.jobs, person)
-    except DpselectError as error:
-        return errors.shown(request, told(error))
+    except errors.TOLD as error:
+        return errors.of_details(request, errors.told(error))
     waiting = [(job, await _prospect(gateway, person, job)) for job in jobs if job["state"] == "approval"]
     return page(
         request,
@@ -41,7 +41,7 @@ async def _prospect(gateway: Any, person: Any, job: Mapping[str, Any]) -> Mappin
     """Price and forecast of a question that waits."""
     try:
         found: Mapping[str, Any] = await run_in_threadpool(gateway.forecast, person, dict(job["question"]))
-    except DpselectError:
+    except errors.TOLD:
         return None
     return found
 
@@ -57,8 +57,8 @@ async def grant(request: Request) -> Response:
         await run_in_threadpool(
             gateway.grant, person, {**body, "delta": body["delta"] or "0", "total": one(fields, "total") == "yes"}
         )
-    except DpselectError as error:
-        return errors.shown(request, told(error), "/owner")
+    except errors.TOLD as error:
+        return errors.of_details(request, errors.told(error), "/owner")
     return see("/owner#people")
 
 
@@ -67,9 +67,9 @@ async def decide(request: Request) -> Response:
     gateway, person, number = request.state.gateway, request.state.person, request.path_params["id"]
     decision = one(await forms.posted(request), "decision")
     if decision not in ("approve", "reject"):
-        return errors.shown(request, errors.Problem(400, "malformed"), "/owner")
+        return errors.of_details(request, problem("malformed", "The form did not say what was decided."), "/owner")
     try:
         await run_in_threadpool(gateway.decide, person, number, decision == "approve")
-    except DpselectError as error:
-        return errors.shown(request, told(error), "/owner")
+    except errors.TOLD as error:
+        return errors.of_details(request, errors.told(error), "/owner")
     return see("/owner#waiting")

@@ -6,9 +6,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.errors import DpselectError
 from dpselect.gateway.pages import errors, words
-from dpselect.gateway.pages.problems import told
 from dpselect.gateway.pages.rendering import page, see
 
 EVERY = 2  # seconds between two looks, where there is no script
@@ -20,14 +18,11 @@ async def show(request: Request) -> Response:
     gateway, person, number = request.state.gateway, request.state.person, request.path_params["id"]
     try:
         job = await run_in_threadpool(gateway.job, person, number)
-    except DpselectError as error:
-        return errors.shown(request, told(error))
+    except errors.TOLD as error:
+        return errors.of_details(request, errors.told(error))
     if job["answer"]:
         return see(f"/answers/{job['answer'].rpartition('/')[2]}?question={job['id']}")
     final = job["state"] in words.FINAL
-    problem = job["problem"]
-    kind = str(problem["type"]).rpartition("/")[2] if problem else ""
-    said = errors.Problem(200, kind, problem.get("detail", ""), problem.get("hint", "")) if problem else None
     return page(
         request,
         "question.html",
@@ -35,7 +30,8 @@ async def show(request: Request) -> Response:
         final=final,
         every=None if final else EVERY,
         may_cancel=job["state"] in EARLY and job["by"] == person.name,
-        problem=said,
+        problem=job["problem"],
+        help=errors.help_for(job["problem"]) if job["problem"] else "",
         twin=f"/v1/questions/{job['id']}",
     )
 
@@ -45,6 +41,6 @@ async def cancel(request: Request) -> Response:
     gateway, person, number = request.state.gateway, request.state.person, request.path_params["id"]
     try:
         await run_in_threadpool(gateway.cancel, person, number)
-    except DpselectError as error:
-        return errors.shown(request, told(error), f"/questions/{number}")
+    except errors.TOLD as error:
+        return errors.of_details(request, errors.told(error), f"/questions/{number}")
     return see(f"/questions/{number}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
@@ -20,7 +21,7 @@ STATIC = {"style.css": "text/css", "script.js": "text/javascript", "icon.svg": "
 NAVIGATION = {
     Role.ANALYST: (("/ask", "Ask"), ("/history", "Answers"), ("/budget", "Budget")),
     Role.OWNER: (("/owner", "Manage"), ("/history", "Answers"), ("/budget", "Budget"), ("/record", "Record")),
-    Role.AUDITOR: (("/record", "Record"), ("/budget", "Budget")),
+    Role.AUDITOR: (("/record", "Record"), ("/history", "Answers"), ("/budget", "Budget")),
 }
 
 
@@ -66,8 +67,10 @@ def page(request: Request, template: str, status: int = 200, **given: Any) -> Re
     """A page, which no cache keeps."""
     person = getattr(request.state, "person", None)
     menu = () if person is None else NAVIGATION[person.role]
-    text = environment().get_template(template).render(
-        person=person, navigation=menu, here=request.url.path, **{"twin": None, **given}
+    text = (
+        environment()
+        .get_template(template)
+        .render(person=person, navigation=menu, here=request.url.path, **{"twin": None, **given})
     )
     return HTMLResponse(text, status, headers={"Cache-Control": "no-store"})
 
@@ -75,6 +78,12 @@ def page(request: Request, template: str, status: int = 200, **given: Any) -> Re
 def see(address: str) -> Response:
     """The answer to a form: look there."""
     return RedirectResponse(address, 303, headers={"Cache-Control": "no-store"})
+
+
+def sign_in_first(request: Request) -> Response:
+    """To the sign-in page, and from there back to where the person wanted to go."""
+    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return see(f"/sign-in?to={quote(wanted, safe='')}" if request.method == "GET" else "/sign-in")
 
 
 def home(role: Role) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dpselect.gateway.pages import forms
-from dpselect.gateway.pages.rendering import home, one, page, see
-
-COOKIE = "dpselect"
+from dpselect.gateway.pages.rendering import home, one, origin, page, see
+from dpselect.gateway.web.identity import COOKIE
 
 
 async def start(request: Request) -> Response:
@@ -20,30 +21,38 @@ async def start(request: Request) -> Response:
 
 async def show(request: Request) -> Response:
     """The form; with a code in the address a button, since programs that only look at links must not use them up."""
-    if request.state.person is not None:
-        return see(home(request.state.person.role))
-    return page(request, "sign_in.html", code=request.query_params.get("code", ""), wrong=None)
+    code, to = request.query_params.get("code", ""), own(request.query_params.get("to", ""))
+    if request.state.person is not None and not code:
+        return see(to or home(request.state.person.role))
+    return page(request, "sign_in.html", code=code, to=to, wrong=None)
 
 
 async def sign_in(request: Request) -> Response:
     """A session for whoever has a token or a code."""
-    gateway, fields = request.state.gateway, await forms.posted(request)
-    code, token = one(fields, "code").strip(), one(fields, "token").strip()
-    if code:
-        person = await run_in_threadpool(gateway.person_of_code, code)
-    else:
-        person = await run_in_threadpool(gateway.person_of_token, token) if token else None
+    people, fields = request.state.gateway.people_who_sign_in, await forms.posted(request)
+    code, token, to = (one(fields, name).strip() for name in ("code", "token", "to"))
+    person = await run_in_threadpool(people.of_code, code) if code else people.of_token(token)
     if person is None:
-        wrong = "link" if code else "token"
-        return page(request, "sign_in.html", 401, code="", wrong=wrong)
-    answer = see(home(person.role))
-    value = await run_in_threadpool(gateway.people.session_for, person)
-    answer.set_cookie(COOKIE, value, httponly=True, samesite="strict", secure=request.url.scheme == "https")
+        return page(request, "sign_in.html", 401, code="", to=own(to), wrong="link" if code else "token")
+    answer = see(own(to) or home(person.role))
+    answer.set_cookie(COOKIE, people.session(person), **_cookie(request))
     return answer
 
 
 async def sign_out(request: Request) -> Response:
     """The session ends."""
     answer = see("/sign-in")
-    answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=request.url.scheme == "https")
+    answer.delete_cookie(COOKIE, **_cookie(request))
     return answer
+
+
+def _cookie(request: Request) -> dict[str, Any]:
+    """A link from a letter may bring it along; what a form sends is looked at by itself."""
+    secure = origin(request, request.state.gateway).startswith("https://")
+    return {"httponly": True, "samesite": "lax", "secure": secure}
+
+
+def own(address: str) -> str:
+    """An address of these pages, or nothing: nobody is sent elsewhere."""
+    plain = address.startswith("/") and not address.startswith("//") and "\\" not in address
+    return address if plain and address.isprintable() and not address.startswith("/sign-") else ""

@@ -82,7 +82,7 @@ def _head(name: str, release: Release, body: Mapping[str, Any]) -> str:
 def _cell(name: str, value: object, *, head: bool) -> Cell:
     if name == "q":
         return Cell(words.quantile(value), head=head)
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and name != "rank"
     if number and name != "item":
         return Cell(numbers.number(value), number=True, head=head)
     return Cell("" if value is None else formatting.text(value), head=head)
