@@ -14,7 +14,7 @@ import duckdb
 from starlette.testclient import TestClient
 
 from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.people import digest_of, new_token
+from dpselect.gateway.settings.tokens import digest, fresh_token
 from dpselect.gateway.settings.values import (
     Amount,
     Bounds,
@@ -95,12 +95,12 @@ def settings(folder: Path, tokens: dict[str, str], **server: Any) -> Settings:
         approve=True,
     )
     people = [
-        Person("olga", Role.OWNER, token=digest_of(tokens["olga"])),
-        Person("ann", Role.ANALYST, ("plays",), QUOTA, digest_of(tokens["ann"])),
-        Person("bob", Role.ANALYST, ("visits",), QUOTA, digest_of(tokens["bob"])),
-        Person("ada", Role.AUDITOR, token=digest_of(tokens["ada"])),
-        Person("eve", Role.OWNER, token=digest_of(tokens["eve"]), until=LONG_AGO),
-        Person("rex", Role.OWNER, token=digest_of(tokens["rex"])),
+        Person("olga", Role.OWNER, token=digest(tokens["olga"])),
+        Person("ann", Role.ANALYST, ("plays",), QUOTA, digest(tokens["ann"])),
+        Person("bob", Role.ANALYST, ("visits",), QUOTA, digest(tokens["bob"])),
+        Person("ada", Role.AUDITOR, token=digest(tokens["ada"])),
+        Person("eve", Role.OWNER, token=digest(tokens["eve"]), until=LONG_AGO),
+        Person("rex", Role.OWNER, token=digest(tokens["rex"])),
     ]
     return Settings(
         server=ServerSettings(ledger=str(folder / "ledger.sqlite"), folder=folder / "state", **server),
@@ -112,7 +112,7 @@ def settings(folder: Path, tokens: dict[str, str], **server: Any) -> Settings:
 @contextlib.contextmanager
 def running(folder: Path, **server: Any) -> Iterator[Small]:
     """The gateway, until the test ends. The token of rex was good once and is no longer; that of `wrong` never was."""
-    tokens = {name: new_token() for name in ("olga", "ann", "bob", "ada", "eve", "rex", "wrong")}
+    tokens = {name: fresh_token() for name in ("olga", "ann", "bob", "ada", "eve", "rex", "wrong")}
     declared = settings(folder, tokens, **server)
     gateway = Gateway(declared)
     gateway.people_who_sign_in.replace({name: one for name, one in declared.people.items() if name != "rex"})
