@@ -118,10 +118,9 @@ def test_nothing() -> None:
 
 Written = tuple[str, list[tuple[Steps, int]]]  # a text, and what is in it with how many lines further down
 
-PLAIN = st.sampled_from(
-    ["1", "-0.5", "1e-6", "true", "nan", "2027-12-31", "2027-12-31 10:00:00", "10:00:00", "0xff", "1_000"]
-    + ['""', '"a # ] } , b"', "'\\'", '"\\"]"', '"""x"""', "'''a\nb'''", '"""\n"\n""\n\\"" """""', "''''''"]
-)
+NUMBERS = ["1", "-0.5", "1e-6", "true", "nan", "2027-12-31", "2027-12-31 10:00:00", "10:00:00", "0xff", "1_000"]
+TEXTS = ['""', '"a # ] } , b"', "'\\'", '"\\"]"', '"""x"""', "'''a\nb'''", '"""\n"\n""\n\\"" """""', "''''''"]
+PLAIN = st.sampled_from([*NUMBERS, *TEXTS])
 SPACE = st.sampled_from(["", " ", "\t"])
 BREAK = st.sampled_from(["", " ", "\n", " # ] , }\n", "\r\n", "\n\n"])
 
