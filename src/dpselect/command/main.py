@@ -22,6 +22,7 @@ from dpselect.command.parser import parser
 from dpselect.errors import (
     BudgetError,
     DataError,
+    DpselectError,
     LedgerError,
     LedgerWarning,
     OutputError,
@@ -73,6 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(4, str(error))
     except KeyboardInterrupt:
         return _fail(130, "interrupted")
+    except DpselectError as error:  # of settings, whose room is imported only where they are read
+        return _fail(2, str(error))
     except Exception as error:
         return _unexpected(error)
 
