@@ -85,6 +85,7 @@ def options(command: shared.Group) -> None:
         "whose users do not look at each other's contributions",
     )
     shared.budget(command)
+    shared.gateway(command)
     shared.result(command, (*shared.FORMS, "lines"))
 
 
