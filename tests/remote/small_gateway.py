@@ -6,17 +6,21 @@ What it replies can be changed request by request, so that it may also fail, lie
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import dpselect as dps
 
 TOKEN = "dps_" + "a" * 40
-ROWS = {"user": list(range(900)), "artist": ["ABBA", "Bach", "Cher"] * 300, "age": [i % 90 for i in range(900)]}
+ROWS = {"user": np.arange(900), "artist": np.array(["ABBA", "Bach", "Cher"] * 300), "age": np.arange(900) % 90}
 COST = {"share": 0.25, "left": 0.75, "questions_left": 3, "repeated": False, "sentence": "25 % of the budget of ann"}
 KINDS = {"parameter": 422, "budget": 409, "state": 409, "sign-in": 401, "role": 403, "not-found": 404, "busy": 503}
 
@@ -113,7 +117,9 @@ class SmallGateway:
                 )
                 self.releases[f"a{name}"] = data.ask(dps.Query.from_dict(body))
             except dps.ParameterError as error:
-                return problem("parameter", parameter=error.parameter, must=error.must, came=error.came, hint=error.hint)
+                return problem(
+                    "parameter", parameter=error.parameter, must=error.must, came=error.came, hint=error.hint
+                )
             if not self.looks:
                 self.finish(name)
         return good(self.jobs[self.asked[key]], 202)
@@ -130,8 +136,8 @@ class SmallGateway:
 
 
 @contextmanager
-def serving(reply: Reply) -> Iterator[str]:
-    """The address at which it replies, while the block runs."""
+def serving(reply: Reply, certificate: Path | None = None) -> Iterator[str]:
+    """The address at which it replies, while the block runs; by TLS where a folder holds a certificate and its key."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -147,6 +153,7 @@ def serving(reply: Reply) -> Iterator[str]:
             self.send_response(response.status)
             for name, value in {"Content-Length": str(len(response.body)), **response.headers}.items():
                 self.send_header(name, value)
+            self.close_connection |= "Content-Length" in response.headers  # a lie: the rest never comes
             self.end_headers()
             self.wfile.write(response.body)
 
@@ -157,6 +164,11 @@ def serving(reply: Reply) -> Iterator[str]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    server.handle_error = lambda *_: None  # type: ignore[method-assign] # whoever asks may hang up
+    if certificate is not None:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

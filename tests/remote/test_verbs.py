@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import inspect
-from fractions import Fraction
+from decimal import Decimal
 
 import pytest
 
@@ -27,7 +29,7 @@ BAD = {
     "popular": lambda data: data.union(epsilon=1, popular=3),
     "domain": lambda data: data.choose(domain=[], epsilon=1),
     "neighbors": lambda data: data.choose(domain=["a"], neighbors="none", epsilon=1),
-    "histogram": lambda data: data.histogram(domain=["a", "a"], epsilon=1),
+    "histogram": lambda data: data.histogram(domain=3, epsilon=1),
     "q": lambda data: data.quantile(2, bounds=(0, 9), epsilon=1),
     "bounds": lambda data: data.median(bounds=(9, 0), epsilon=1),
     "step": lambda data: data.median(bounds=(0, 9), step=0, epsilon=1),
@@ -97,10 +99,8 @@ def test_what_was_left_out_is_left_to_the_gateway(remote: dps.Remote, gateway: S
         (lambda: data.median(bounds=None, epsilon=1), {"bounds", "step", "delta"}),
         (lambda: data.top_k(by_weight="age", epsilon=1), {"at_most", "weight_unit"}),
     ):
-        try:
+        with contextlib.suppress(dps.ParameterError):  # this small gateway declares nothing
             ask()
-        except dps.ParameterError:
-            pass  # this small gateway declares nothing
         assert not left_out & set(gateway.seen[-1].body if gateway.seen[-1].body else gateway.seen[-2].body)
     bodies = [one.body for one in gateway.seen if one.method == "POST"]
     assert bodies[0]["epsilon"] == "1/3"
@@ -109,15 +109,15 @@ def test_what_was_left_out_is_left_to_the_gateway(remote: dps.Remote, gateway: S
 
 
 def test_items_keep_their_types_on_the_way(remote: dps.Remote, gateway: SmallGateway) -> None:
-    import datetime
-
     day = datetime.date(2026, 10, 1)
     remote.data("listening", item=["artist", "age"]).histogram(domain=[("ABBA", 3), ("Bach", 1)], epsilon=1)
-    remote.data("listening").top_k(1, epsilon=1, exclude=[day, Fraction(1, 3)])
+    remote.data("listening").choose(epsilon=1, domain=[day])
+    with contextlib.suppress(dps.ParameterError):  # which the column does not hold
+        remote.data("listening").top_k(1, epsilon=1, exclude=[Decimal("1.5")])
     bodies = [one.body for one in gateway.seen if one.method == "POST"]
     assert bodies[0]["item"] == ["artist", "age"]
     assert bodies[0]["domain"] == [["tuple", ["ABBA", 3]], ["tuple", ["Bach", 1]]]
-    assert bodies[1]["exclude"] == [["date", "2026-10-01"], ["fraction", "1/3"]]
+    assert [bodies[1]["domain"], bodies[2]["exclude"]] == [[["date", "2026-10-01"]], [["decimal", "1.5"]]]
 
 
 def test_draws_are_the_gateways(remote: dps.Remote, gateway: SmallGateway) -> None:
@@ -152,14 +152,20 @@ def test_plans_prices_and_what_was_asked(remote: dps.Remote, gateway: SmallGatew
     assert remote.plan("top_k", data="listening", k=5, epsilon=0.5)["sentences"] == ["ten items"]
     query = dps.Query.from_dict({"verb": "top_k", "k": 5, "epsilon": "1/2"})
     asked = remote.price(query, data=data)["asked"]
-    assert asked == {"verb": "top_k", "data": "listening", "item": "artist", "where": "age > 17", "during": ["2026-10"]} | {
+    assert asked == {
+        "verb": "top_k",
+        "data": "listening",
+        "item": "artist",
+        "where": "age > 17",
+        "during": ["2026-10"],
+    } | {
         **query.to_dict(),
         "max_items_per_user": 3,
     }
     assert remote.price("quantile", share="2%", bounds=(0, 9))["asked"]["share"] == "2%"
     assert remote.me()["role"] == "analyst"
     assert remote.budget() == [{"data": "listening", "left": 1}]
-    release = data.top_k(1, epsilon=5) if False else remote.data().top_k(1, epsilon=5)
+    release = remote.data().top_k(1, epsilon=5)
     assert remote.answers() == [{"id": "aq1"}]
     assert remote.answer("aq1").items == release.items
     assert remote.question("q1")["state"] == "answered"

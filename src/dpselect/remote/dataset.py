@@ -240,6 +240,7 @@ class RemoteDataset:
     ) -> Release:
         """Ask a question that was made beforehand. It has a delta of its own, and all else that it was made with."""
         _check(progress, draws, fresh=fresh)
+        _check_query(query)
         return answer(self.wire, body_of(query, self) | _again(fresh=fresh), progress)
 
     def _verb(
@@ -263,6 +264,13 @@ def _check(progress: object, draws: object, *, fresh: object) -> None:
     if draws is not None:
         must = "be left out: the gateway draws, or whoever asks could choose the noise"
         raise ParameterError("draws", must, came(draws))
+
+
+def _check_query(query: object) -> None:
+    from dpselect.queries.query import Query
+
+    if not isinstance(query, Query):
+        raise ParameterError("query", "be a Query", came(query), "Query.from_dict makes one of a dict")
 
 
 def _again(*, fresh: bool) -> Body:

@@ -44,6 +44,16 @@ class _LostError(Exception):
         super().__init__(why)
 
 
+class _Kept:
+    """A connection that stands, of one thread of one process; it is closed when nobody keeps it any more."""
+
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self.connection, self.home = connection, here()
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
 class Wire:
     """The way to one gateway, for one token. Threads share it; a forked child makes connections of its own.
 
@@ -106,11 +116,8 @@ class Wire:
         return reply
 
     def close(self) -> None:
-        """This thread's connection."""
-        connection = getattr(self._mine, "connection", None)
-        self._mine.connection = None
-        if connection is not None and self._mine.home == here():  # a parent's is the parent's
-            connection.close()
+        """Close this thread's connection."""
+        self._mine.kept = None
 
     def _once(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Reply:
         connection = self._connection()
@@ -133,9 +140,9 @@ class Wire:
 
     def _connection(self) -> http.client.HTTPConnection:
         """This thread's connection, which stands."""
-        found: http.client.HTTPConnection | None = getattr(self._mine, "connection", None)
-        if found is not None and found.sock is not None and self._mine.home == here():
-            return found
+        kept: _Kept | None = getattr(self._mine, "kept", None)
+        if kept is not None and kept.connection.sock is not None and kept.home == here():  # no parent's
+            return kept.connection
         host, port = self.address.host, self.address.port
         if self.address.safe:
             made: http.client.HTTPConnection = http.client.HTTPSConnection(
@@ -154,7 +161,7 @@ class Wire:
         except OSError as error:
             raise _LostError(_why(error), begun=False) from None
         made.sock.settimeout(SILENCE)
-        self._mine.connection, self._mine.home = made, here()
+        self._mine.kept = _Kept(made)
         return made
 
 
