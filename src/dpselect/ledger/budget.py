@@ -19,6 +19,7 @@ from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import BudgetError, LedgerError, ParameterError, came
 from dpselect.ledger import ZERO, Account, Charge, Ledger
 from dpselect.ledger.charge import Ceiling
+from dpselect.ledger.entry import Reservation
 from dpselect.ledger.question import Question
 from dpselect.ledger.sharing import Shares, Sharing
 from dpselect.ledger.standing import Standing, check_one_period
@@ -352,13 +353,15 @@ class LedgerBudget(Budget):
         *,
         fresh: bool,
         agree: AbstractContextManager[object] | None = None,
+        held: Callable[[Reservation], None] | None = None,
     ) -> Release:
         """The answer, paid. A stored answer to the same question is free, unless a `fresh` one is wanted.
 
         The ceiling is reserved, and the ledger knows that rows are read, before `ask` touches data; the answer leaves
         only after the ledger holds it. Whatever ends this before `ask` gives the whole ceiling back, and whatever ends
         it later leaves the ceiling reserved: too much is charged then, never too little. What is not free is asked
-        within `agree`, which may refuse it before anything is reserved.
+        within `agree`, which may refuse it before anything is reserved; `held` is told of the reservation before
+        the ledger knows that rows are read.
         """
         with self.ledger() as ledger:
             standings = ledger.standings(self.account, question.periods).values()
@@ -374,6 +377,8 @@ class LedgerBudget(Budget):
                     reservation = ledger.reserve(
                         self.account, ceiling, question.text, order=order, user=question.user, during=during
                     )
+                    if held is not None:
+                        held(reservation)
                     ledger.start(reservation)
                 except BaseException:
                     if reservation is not None:

@@ -93,6 +93,15 @@ class Pending:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What became of a reservation: settled, given back, or still open."""
+
+    held: Pending
+    settle: Entry | None
+    given_back: bool
+
+
+@dataclass(frozen=True)
 class Draft:
     """What an entry says, before it has a place in the chain."""
 

@@ -205,6 +205,12 @@ class Journal:
         closed = next((kind for kind in kinds if kind is not Kind.READ), None)
         return closed, entry.kind is Kind.RESERVE or Kind.READ in kinds
 
+    def settle_of(self, hold: int) -> Entry | None:
+        """The settle of a reservation; None where there is none."""
+        rows = self._store.run(sql.SETTLE_OF, (hold,))
+        number = rows[0][0] if rows else None
+        return self.entry(number) if isinstance(number, int) else None
+
     def may_have_read(self, entry: Entry) -> bool:
         """May rows have been read under this reservation? Earlier versions never said that none was."""
         return entry.kind is Kind.RESERVE or bool(self._store.run(sql.READ, (entry.number,)))

@@ -13,7 +13,7 @@ from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
 from dpselect.ledger.audit import audit
 from dpselect.ledger.charge import ZERO, Ceiling, Charge, amount_granted, check_text, short
-from dpselect.ledger.entry import Draft, Entry, Kind, Pending, Reservation, largest, parts_text
+from dpselect.ledger.entry import Draft, Entry, Kind, Outcome, Pending, Reservation, largest, parts_text
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.making import Given
 from dpselect.ledger.migrations import bring_up, build
@@ -275,6 +275,37 @@ class Ledger:
             journal.append(end, Draft(Kind.REPEAT, account, ZERO, question, settle.number))
             return settle.release
 
+    def stored(self, dataset: str, question: str) -> Entry | None:
+        """The settle that holds the latest release of exactly this question of these data; None without one."""
+        check_text("question", question)
+        with self._reading() as journal:
+            return journal.released(dataset, question)
+
+    def entry(self, number: int) -> Entry | None:
+        """One entry, unchanged since it was written."""
+        with self._reading() as journal:
+            return journal.entry(number)
+
+    def outcome(self, hold: int) -> Outcome | None:
+        """What became of a reservation, by its number; None where there is none of that number."""
+        with self._moment() as journal:
+            entry = journal.entry(hold)
+            if entry is None or entry.kind not in (Kind.HOLD, Kind.RESERVE):
+                return None
+            closed, may_have_read = journal.after(entry)
+            return Outcome(Pending(entry, may_have_read), journal.settle_of(hold), closed is Kind.RETURN)
+
+    def told(self, repeats: Iterable[tuple[Account, str, int]]) -> None:
+        """Record that analysts were given stored releases again, for free: question, and the settle that holds it.
+
+        It need not be on the disk at once: nothing is charged by it.
+        """
+        with self._writing(durable=False) as (journal, end):
+            last = end
+            for account, question, settle in repeats:
+                entry = journal.append(last, Draft(Kind.REPEAT, account, ZERO, question, settle))
+                last = replace(last, entries=entry.number, head=entry.digest)
+
     # ---- looking ------------------------------------------------------------------------------------------
 
     def standing(self, account: Account, period: str = ALWAYS) -> Standing:
@@ -373,6 +404,12 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self._place!r})"
+
+    @property
+    def alive(self) -> bool:
+        """Can it still be used, as far as is known? A connection may have been cut, and then it is opened anew."""
+        with self._lock:
+            return self._store is not None and self._store.alive
 
     def _opened(self) -> Store:
         """The store, for the process that opened it: SQLite's locks and sockets do not survive a fork."""

@@ -48,6 +48,10 @@ class Store(Protocol):
     def writable(self) -> bool:
         """May this user write to it?"""
 
+    @property
+    def alive(self) -> bool:
+        """Can it still be used? A file stays; a connection may have been cut."""
+
     def run(self, sql: str, values: Sequence[Cell] = ()) -> list[Row]:
         """All rows of one statement; a value stands where the text has a question mark."""
 

@@ -56,6 +56,11 @@ class PostgresStore:
         for setting in _SETTINGS:
             self.run(setting)
 
+    @property
+    def alive(self) -> bool:
+        """Is the connection still there, as far as we know?"""
+        return not (self._connection.closed or self._connection.broken)
+
     @cached_property
     def writable(self) -> bool:
         """Has this user the right to append entries, on a server that takes any?"""

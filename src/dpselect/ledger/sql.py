@@ -43,6 +43,7 @@ AFTER = (
     "SELECT kind FROM entry WHERE kind IN ('settle', 'return') AND refers_to = ? "
     "UNION ALL SELECT kind FROM entry WHERE kind = 'read' AND refers_to = ?"
 )
+SETTLE_OF = "SELECT number FROM entry WHERE kind = 'settle' AND refers_to = ?"
 ASKED = "SELECT number FROM entry WHERE kind IN ('reserve', 'hold') AND dataset = ? LIMIT 1"
 ENTRIES = f"SELECT {ENTRY} FROM entry WHERE number > ? ORDER BY number LIMIT {PAGE}"
 ENTRIES_OF = f"SELECT {ENTRY} FROM entry WHERE number > ? AND dataset = ? AND analyst = ? ORDER BY number LIMIT {PAGE}"

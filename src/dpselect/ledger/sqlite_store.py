@@ -35,6 +35,7 @@ class SqliteStore:
     """One connection to one file."""
 
     dialect = Dialect.SQLITE
+    alive = True
 
     def __init__(self, path: Path, connection: sqlite3.Connection, *, writable: bool) -> None:
         self.place = str(path)

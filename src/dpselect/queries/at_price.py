@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -53,6 +54,24 @@ def at_price(
         if near is not None and epsilon is None and paying is not None:
             return kind(**given, **(paying.price(kind.verb, 1, delta, needed=needed) | {"epsilon": None}))
         return kind(**given, **(paying.price(kind.verb, epsilon, delta, needed=needed) if paying else price))
+
+    def made(each: dict[str, Any]) -> Asked:
+        return kind(**given, **each)
+
+    return at_share(made, paying, share, epsilon=epsilon, delta=delta, near=near, needed=needed)
+
+
+def at_share(
+    make: Callable[[dict[str, Any]], Asked],
+    paying: Paying | None,
+    share: Number,
+    *,
+    epsilon: object,
+    delta: Number | None,
+    near: str | None,
+    needed: bool,
+) -> Asked:
+    """The question that `make` makes of a price, for a share of the budget; `near` is an accuracy that was named."""
     wanted = parameters.share("share", share)
     if epsilon is not None:
         raise ParameterError("share", "be left out where epsilon is given", came(share))
@@ -70,7 +89,7 @@ def at_price(
         delta = three_digits(min(parameters.DELTA, of_share))
 
     def made(each: Fraction) -> Asked:
-        return kind(**given, **parameters.price(each, delta))
+        return make(parameters.price(each, delta))
 
     found: Asked = by_share(made, shares.part, wanted, shares.start(wanted))
     shares.check_failure(found, wanted)

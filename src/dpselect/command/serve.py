@@ -1,0 +1,111 @@
+"""`dpselect serve`: the gateway, from a file of settings, or a demonstration that makes everything by itself."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpselect.command import asking, shared
+from dpselect.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpselect.gateway.settings.values import Settings
+
+PORT = 8080
+EXAMPLES = """
+examples:
+  dpselect serve --demo
+      Make invented data, a budget and three people in a folder, serve them, and print links to sign in.
+  dpselect serve --demo --folder trial --port 8090
+      The same in a folder of your choice; called again it goes on with what is there.
+  dpselect serve gateway.toml
+      Serve what the file declares; `dpselect gateway example` prints one to start from.
+
+`pip install 'dpselect[gateway]'` brings what a server needs.
+exit status: 0 stopped, 2 the settings are wrong, 3 the data cannot be read, 4 the address is taken, 6 the ledger cannot
+be used.
+"""
+
+
+def options(command: shared.Group) -> None:
+    """What it understands."""
+    command.add_argument("file", nargs="?", metavar="FILE", help="the settings, gateway.toml for example")
+    command.add_argument("--demo", action="store_true", help="make everything, and serve it")
+    command.add_argument("--folder", metavar="DIR", help="where the demo is made (default dpselect-demo)")
+    command.add_argument("--host", metavar="NAME", help="the address to listen at, in place of that of the settings")
+    command.add_argument("--port", type=int, metavar="N", help=f"the port, in place of that of the settings ({PORT})")
+    command.add_argument("--users", type=int, metavar="N", help="how many users the demo invents")
+    shared.quiet(command)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read the settings, listen, and serve until somebody stops it."""
+    if args.demo == (args.file is not None):
+        raise ParameterError("FILE", "be given, or --demo in its place", "both" if args.demo else "nothing")
+    for name in ("folder", "users"):
+        if getattr(args, name) is not None and not args.demo:
+            raise ParameterError(f"--{name}", "be given with --demo only", getattr(args, name))
+    _check_parts()
+    tokens = {}
+    path = Path(args.file or "")
+    if args.demo:
+        from dpselect.gateway import demo
+
+        folder = Path(args.folder or "dpselect-demo")
+        asking.tell(args, f"dpselect: making a demonstration in {folder}")
+        tokens = demo.make(folder, demo.USERS if args.users is None else args.users)
+        path = folder / demo.SETTINGS
+    from dpselect.gateway.settings.reading import read
+
+    _serve(args, _with(read(path), args), tokens, path)
+
+
+def _check_parts() -> None:
+    """What a server needs, named before anything is made."""
+    from importlib.util import find_spec
+
+    missing = [name for name in ("starlette", "uvicorn", "jinja2") if find_spec(name) is None]
+    if missing:
+        hint = "pip install 'dpselect[gateway]'"
+        raise ParameterError("serve", f"have {', '.join(missing)} installed", "an installation without", hint)
+
+
+def _with(settings: Settings, args: argparse.Namespace) -> Settings:
+    """The settings with the address that the command names."""
+    server = settings.server
+    if args.port is not None and not 0 < args.port < 65536:
+        raise ParameterError("--port", "be from 1 to 65535", args.port)
+    server = replace(server, host=args.host or server.host, port=args.port or server.port)
+    return replace(settings, server=server)
+
+
+def _serve(args: argparse.Namespace, settings: Settings, tokens: dict[str, str], path: Path) -> None:
+    from dpselect.gateway.gateway import Gateway
+    from dpselect.gateway.serving import listen, serve
+    from dpselect.gateway.web.app import application
+
+    listening = listen(settings.server)
+    gateway = Gateway(settings, file=path)
+    server = settings.server
+    host = f"[{server.host}]" if ":" in server.host else server.host
+    url = server.url or f"http://{host}:{server.port}"
+
+    def started() -> None:
+        if args.quiet:
+            print(json.dumps({"url": url, "tokens": tokens}), flush=True)
+            return
+        print(f"dpselect serves {url}; Ctrl-C stops it", file=sys.stderr, flush=True)
+        people = gateway.people_who_sign_in
+        for name in tokens:
+            person = people.named(name)
+            if person is not None:
+                print(f"  sign in as {name}: {url}/sign-in?code={people.code(person)}", file=sys.stderr, flush=True)
+        if tokens:
+            said = f"  tokens for programs are in {Path(settings.server.folder).parent / 'tokens.json'}"
+            print(said, file=sys.stderr, flush=True)
+
+    serve(application(settings, gateway), listening, started)

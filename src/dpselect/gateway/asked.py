@@ -1,0 +1,258 @@
+"""What somebody asks, from the body of a request: checked against what the owner declared, before data are touched."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dpselect import parameters
+from dpselect.domain import Listed, Size, Span
+from dpselect.errors import ParameterError, came
+from dpselect.gateway import filters
+from dpselect.gateway.settings.values import DataSettings, Key
+from dpselect.keys import said
+from dpselect.ledger.sharing import Shares
+from dpselect.parameters import Number, near
+from dpselect.queries.at_price import ACCURACIES, at_share
+from dpselect.queries.query import Query, kind
+from dpselect.release.formatting import Json
+
+if TYPE_CHECKING:
+    from dpselect.dataset import Dataset
+    from dpselect.ledger.budget import Budget
+
+BESIDE = ("data", "item", "where", "during", "share", "fresh")
+"""What a body holds beside the parameters of its query."""
+MOST_ITEMS = 10**6
+"""Items of a domain that a question may list or count up."""
+
+
+class Paying(Protocol):
+    """What is asked of the budget that will pay."""
+
+    def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:
+        """The price as parameters of the question."""
+        ...
+
+    @property
+    def sharing(self) -> Shares:
+        """What a share of it is."""
+        ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question about one data set, checked. It holds no rows and no connection."""
+
+    settings: DataSettings
+    query: Query
+    item: Key
+    where: str | None = None
+    during: tuple[str, ...] | None = None
+    fresh: bool = False
+
+    @property
+    def body(self) -> dict[str, Json]:
+        """The same question as a body: what it was asked with, in one form."""
+        beside: dict[str, Json] = {"data": self.settings.name, "item": _plain(self.item)}
+        beside |= {} if self.where is None else {"where": self.where}
+        beside |= {} if self.during is None else {"during": list(self.during)}
+        return {**beside, **self.query.to_dict()}
+
+    @property
+    def key(self) -> str:
+        """By what two askings are the same, of data in one state."""
+        text = json.dumps(self.body, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def dataset(self, source: object, *, prepared: bool = False, budget: Budget | None = None) -> Dataset:
+        """The rows that are meant, at the place where they lie now."""
+        from dpselect.dataset import Dataset
+
+        data = self.settings
+        most = getattr(self.query, "max_items_per_user", None)
+        when: dict[str, Any] = {}
+        if data.period is not None:
+            when = {"time": data.time, "period": data.period, "during": self.during, "timezone": data.timezone}
+        return Dataset(
+            source,
+            user=None if prepared else _plain(data.user),
+            item=_plain(self.item),
+            where=self.where,
+            max_items_per_user=most if isinstance(most, int) else None,
+            split=data.split,
+            table=None if prepared else data.table,
+            budget=budget,
+            **when,
+        )
+
+
+def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[DataSettings], Paying]) -> Asked:
+    """The question of a body, about one of these data sets. ParameterError where it is none, or may not be asked."""
+    if not isinstance(body, Mapping):
+        raise ParameterError("body", "be an object", came(body))
+    given = dict(body)
+    settings = _data(given.pop("data", None), data)
+    where, fresh = given.pop("where", None), parameters.flag("fresh", given.pop("fresh", False))
+    during, share = given.pop("during", None), given.pop("share", None)
+    verb = parameters.one_of("verb", given.get("verb"), ("top_k", "union", "choose", "histogram", "quantile"))
+    of_values = verb == "quantile"
+    item = _item(given.pop("item", None), settings, of_values=of_values)
+    unknown = next((name for name in given if name != "verb" and name not in kind(verb).parameters()), None)
+    if unknown is not None:
+        known = [*kind(verb).parameters(), *BESIDE]
+        raise ParameterError("body", f"hold parameters of {verb}", came(unknown), near(unknown, known))
+    if where is not None:
+        if not isinstance(where, str):
+            raise ParameterError("where", "be a text, a condition on one row", came(where))
+        filters.check(where, settings.filters)
+    _fill(verb, given, item, settings)
+    _check_sizes(given, settings)
+    query = _priced(verb, given, share, partial(paying, settings))
+    _check(query, settings)
+    return Asked(settings, query, item, where, _during(during, settings), fresh)
+
+
+def _data(name: object, data: Mapping[str, DataSettings]) -> DataSettings:
+    if name is None and len(data) == 1:
+        return next(iter(data.values()))
+    if not isinstance(name, str) or name not in data:
+        hint = "nobody opened any data to you" if not data else None
+        if isinstance(name, str) and data:
+            hint = near(name, list(data))
+        raise ParameterError("data", "be the name of data that you may use", came(name), hint)
+    return data[name]
+
+
+def _item(given: object, settings: DataSettings, *, of_values: bool) -> Key:
+    """The column, or columns, of items; of a quantile, that of values."""
+    allowed: list[Key] = [*settings.values] if of_values else [*settings.items]
+    what = "values" if of_values else "items"
+    if given is None:
+        if not allowed:
+            raise ParameterError("item", f"be a column of {what}", "nothing", f"these data have no column of {what}")
+        return allowed[0]
+    wanted = tuple(given) if isinstance(given, (list, tuple)) else given
+    wanted = wanted[0] if isinstance(wanted, tuple) and len(wanted) == 1 else wanted
+    if wanted not in allowed:
+        known = [one if isinstance(one, str) else said(one) for one in allowed]
+        hint = near(wanted, known) if isinstance(wanted, str) and known else f"known: {', '.join(known)}"
+        raise ParameterError("item", f"be one of the columns of {what} that the owner opened", came(given), hint)
+    return wanted
+
+
+def _during(given: object, settings: DataSettings) -> tuple[str, ...] | None:
+    """The names of the periods that are meant, each once, in order."""
+    if settings.period is None:
+        if given is not None:
+            raise ParameterError("during", "be left out where data have no periods", came(given))
+        return None
+    from dpselect.periods import periods_of
+
+    if given is None:
+        raise ParameterError("during", f"name a {settings.period}, as the promise is for each by itself", "nothing")
+    return periods_of(settings.time, settings.period, given, settings.timezone).names
+
+
+def _fill(verb: str, given: dict[str, Any], item: Key, settings: DataSettings) -> None:
+    """What is left out and the owner declared."""
+    if verb in ("choose", "histogram") and given.get("domain") is None and isinstance(item, str):
+        known = settings.domains.get(item)
+        if known is not None:
+            from dpselect.release import typed
+
+            given["domain"] = [typed.label(one) for one in known]
+    if verb == "quantile":
+        bounds = settings.values[str(item)]
+        given.setdefault("bounds", [str(bounds.low), str(bounds.high)])
+        if bounds.step is not None:
+            given.setdefault("step", str(bounds.step))
+    weight = given.get("by_weight")
+    if isinstance(weight, str) and weight in settings.weights:
+        declared = settings.weights[weight]
+        given.setdefault("at_most", str(declared.at_most))
+        if declared.unit is not None:
+            given.setdefault("weight_unit", str(declared.unit))
+    if "max_items_per_user" in kind(verb).parameters() and settings.max_items_per_user is not None:
+        given.setdefault("max_items_per_user", settings.max_items_per_user)
+
+
+def _check_sizes(given: Mapping[str, Any], settings: DataSettings) -> None:
+    """Before the query is made, which may count up what is asked for."""
+    k = given.get("k")
+    if isinstance(k, int) and k > settings.max_k:
+        raise ParameterError("k", f"be at most {settings.max_k} for these data", k)
+    domain = given.get("domain")
+    if isinstance(domain, Mapping):
+        start, stop = domain.get("start"), domain.get("stop")
+        if isinstance(start, int) and isinstance(stop, int) and stop - start > MOST_ITEMS:
+            raise ParameterError("domain", f"have at most {MOST_ITEMS:,} items", stop - start)
+
+
+def _priced(verb: str, given: dict[str, Any], share: object, paying: Callable[[], Paying]) -> Query:
+    """The query at the price that was named. A delta that it needs and does not name is a part of the budget's."""
+    needed = _needs_delta(verb, given)
+    if share is None:
+        if needed and given.get("delta") is None:
+            near = any(given.get(name) is not None for name in ACCURACIES)
+            price = paying().price(verb, 1 if near else given.get("epsilon"), None, needed=True)
+            if price.get("delta") is not None:
+                given["delta"] = str(price["delta"])
+        return Query.from_dict(given)
+
+    def made(price: dict[str, Any]) -> Query:
+        return Query.from_dict(given | {name: str(value) for name, value in price.items() if value is not None})
+
+    wanted: Any = share
+    epsilon, delta = given.pop("epsilon", None), given.pop("delta", None)
+    near_enough = next((name for name in ACCURACIES if given.get(name) is not None), None)
+    return at_share(made, paying(), wanted, epsilon=epsilon, delta=delta, near=near_enough, needed=needed)
+
+
+def _needs_delta(verb: str, given: Mapping[str, Any]) -> bool:
+    """Does the question need a delta, whether or not one was named?"""
+    match verb:
+        case "top_k":
+            return given.get("domain") is None
+        case "choose" | "quantile":
+            return given.get("by") is not None and given.get("groups") is None
+        case _:
+            return verb == "union"
+
+
+def _check(query: Query, settings: DataSettings) -> None:
+    """What only the owner can open: columns of groups, of weights and of values, and how many items a domain has."""
+    by = getattr(query, "by", None) or ()
+    for name in by:
+        _opened("by", name, settings.groups)
+    weight = getattr(query, "by_weight", None)
+    if weight is not None:
+        _opened("by_weight", weight, list(settings.weights))
+    for measure in query.measuring:
+        _opened("measures", measure.column, list(settings.values))
+    domain = getattr(query, "domain", None)
+    size = 0
+    match domain:
+        case Listed():
+            size = len(domain.items)
+        case Span():
+            size = domain.stop - domain.start
+        case Size():
+            size = 0  # nothing is made of it
+    if size > MOST_ITEMS:
+        raise ParameterError("domain", f"have at most {MOST_ITEMS:,} items", size)
+
+
+def _opened(parameter: str, name: str, allowed: Sequence[str]) -> None:
+    if name not in allowed:
+        hint = near(name, list(allowed)) if allowed else "these data have none"
+        raise ParameterError(parameter, "name columns that the owner opened for it", came(name), hint)
+
+
+def _plain(key: Key | None) -> Any:
+    """A key as JSON and Dataset take it."""
+    return list(key) if isinstance(key, tuple) else key

@@ -1,0 +1,133 @@
+"""The ledger that all questions of a gateway are paid from, opened again where its database went away."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Collection, Iterator
+from fractions import Fraction
+
+from dpselect.errors import LedgerError, ParameterError
+from dpselect.gateway.settings.values import DataSettings, Person, Settings
+from dpselect.ledger import Account, Ledger
+from dpselect.ledger.charge import Charge
+from dpselect.ledger.entry import Entry
+from dpselect.ledger.standing import Standing
+from dpselect.periods import Periods
+
+
+class Books:
+    """One ledger, for all threads."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._lock = threading.Lock()
+        self._ledger: Ledger | None = None
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger, opened anew where the last one can no longer be used."""
+        with self._lock:
+            if self._ledger is not None and not self._ledger.alive:
+                with contextlib.suppress(LedgerError):
+                    self._ledger.close()
+                self._ledger = None
+            if self._ledger is None:
+                self._ledger = Ledger(self._where)
+            return self._ledger
+
+    @contextlib.contextmanager
+    def apart(self) -> Iterator[Ledger]:
+        """A connection of its own, for what takes long and must keep nobody waiting."""
+        with Ledger(self._where) as ledger:
+            yield ledger
+
+    def close(self) -> None:
+        """Give it back."""
+        with self._lock:
+            if self._ledger is not None:
+                self._ledger.close()
+                self._ledger = None
+
+    # ---- what the settings promise and grant --------------------------------------------------------------
+
+    def begin(self, settings: Settings) -> list[str]:
+        """Make the ledger, accounts and quotas that are not there yet; sentences about what was done.
+
+        What is there stays as it is: a promise or a quota is changed by its owner, and never by a restart.
+        """
+        said = [] if self._is_there() else [self._create()]
+        ledger = self.ledger
+        known = {data.dataset for data, _ in ledger.data_accounts()}
+        for data in settings.data.values():
+            if data.name not in known:
+                said.append(self._promise(data))
+            else:
+                self._same(data)
+        granted = {balance.account for balance in ledger.balances()}
+        for person in settings.people.values():
+            for name in settings.data if person.data is None else person.data:
+                account = Account(dataset=name, analyst=person.name)
+                if person.quota is not None and account not in granted:
+                    ledger.grant(account, person.quota.epsilon, person.quota.delta)
+                    said.append(f"granted {person.name} a quota of {name}")
+        return said
+
+    def _is_there(self) -> bool:
+        try:
+            _ = self.ledger
+        except LedgerError as error:
+            if error.hint is not None and "ledger init" in error.hint:
+                return False
+            raise
+        return True
+
+    def _create(self) -> str:
+        Ledger.create(self._where).close()
+        return "made the ledger"
+
+    def _promise(self, data: DataSettings) -> str:
+        self.ledger.data(
+            data.name,
+            data.promise.epsilon,
+            data.promise.delta,
+            keep=data.keep,
+            unit=data.unit,
+            user=data.user,
+            period=data.period,
+            time=data.time,
+            timezone=data.timezone if data.period is not None else None,
+        )
+        return f"promised {data.name} to its users"
+
+    def _same(self, data: DataSettings) -> None:
+        """The account must be about the same users and periods as the settings are."""
+        account = self.ledger.data_account(data.name)
+        for name in ("period", "time"):
+            was, now = getattr(account, name), getattr(data, name)
+            if was != now:
+                must = f"be {was!r} as in the account of {data.name!r}" if was else "be left out, as in the account"
+                raise ParameterError(name, must, repr(now), "data that mean something else need another name")
+
+    # ---- how people stand ---------------------------------------------------------------------------------
+
+    def standings(self, data: DataSettings, person: Person, during: Periods | None) -> Collection[Standing]:
+        """How a person stands in the periods that are meant; an owner as if all of the promise were theirs."""
+        ledger, account = self.ledger, Account(dataset=data.name, analyst=person.name)
+        if any(balance.account == account for balance in ledger.balances()):
+            return ledger.standings(account, during).values()
+        of_data = ledger.data_account(data.name)
+        whole = Charge.up(of_data.promise.epsilon, of_data.promise.delta)
+        used = next(found for one, found in ledger.data_accounts() if one.dataset == data.name)
+        from dpselect.ledger.standing import Used
+
+        names = [""] if during is None else list(during.names)
+        found = [used.get(name, Used()) for name in names]
+        return [Standing(account, of_data, whole, one, one) for one in found]
+
+    def share_of(self, entry: Entry) -> float:
+        """Which part of the quota of whoever asked a charge is, in the period where it is most."""
+        with contextlib.suppress(LedgerError):
+            found = [self.ledger.standing(entry.account, period).part(charge) for period, charge in entry.parts.items()]
+            return float(max(found, default=Fraction(0)))
+        return 0.0

@@ -1,0 +1,88 @@
+"""A whole gateway to try: invented data, a ledger, three people and their tokens, in one folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from dpselect.demo import ARTISTS, COUNTRIES, write_listening_events
+from dpselect.errors import OutputError, ParameterError
+from dpselect.gateway.settings.tokens import digest, fresh_token
+
+USERS = 20_000
+PEOPLE = ("owner", "analyst", "auditor")
+SETTINGS, TOKENS, ROWS = "gateway.toml", "tokens.json", "plays.parquet"
+
+
+def make(folder: Path, users: int = USERS) -> dict[str, str]:
+    """Fill the folder, unless it is there already; the tokens by the names of the people."""
+    settings, tokens = folder / SETTINGS, folder / TOKENS
+    if settings.exists() and tokens.exists():
+        return read_tokens(tokens)
+    if folder.exists() and any(folder.iterdir()):
+        raise ParameterError("folder", "be new, empty, or one of an earlier demo", str(folder))
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_listening_events(folder / ROWS, users)
+        made = {name: fresh_token() for name in PEOPLE}
+        _private(tokens, json.dumps(made, indent=2) + "\n")
+        _private(settings, text(users, {name: digest(token) for name, token in made.items()}))
+    except OSError as error:
+        raise OutputError(f"the demo cannot be made in {folder}: {error.strerror}") from None
+    return made
+
+
+def read_tokens(path: Path) -> dict[str, str]:
+    """The tokens of an earlier demo."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        return {name: str(found[name]) for name in PEOPLE}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ParameterError("folder", "be one of an earlier demo, whole", str(path.parent)) from None
+
+
+def text(users: int, digests: dict[str, str]) -> str:
+    """The settings of the demo, as an owner would write them."""
+    countries = ", ".join(json.dumps(name) for name in COUNTRIES)
+    people = "\n".join(
+        f'[people.{name}]\nrole = "{name}"\ntoken = "sha256:{digests[name]}"\n'
+        + ('quota = { epsilon = 2, delta = "5e-6" }\n' if name == "analyst" else "")
+        for name in PEOPLE
+    )
+    return f"""# A gateway to try, with invented data. `dpselect gateway example` shows everything that can be said.
+[server]
+ledger = "ledger.sqlite"
+folder = "state"
+
+[data.listening]
+title = "Listening events"
+about = "Invented: one row for each time that somebody played an artist."
+source = "{ROWS}"
+user = "user"
+items = ["artist", "country"]
+groups = ["country"]
+promise = {{ epsilon = 3, delta = "1e-5" }}
+sizes = {{ users = {users}, items = {ARTISTS}, items_per_user = 13 }}
+tick = 1
+
+[data.listening.filters]
+country = [{countries}]
+minutes = "any"
+
+[data.listening.values]
+minutes = {{ low = 0, high = 240, step = 1 }}
+
+[data.listening.weights]
+minutes = {{ at_most = 120 }}
+
+[data.listening.domains]
+country = [{countries}]
+
+{people}"""
+
+
+def _private(path: Path, content: str) -> None:
+    """A new file that only this user may read."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(content)

@@ -1,0 +1,56 @@
+"""Which filters the owner allows: conditions on the columns that are declared, with the values that are listed.
+
+A filter harms nobody's privacy, whatever it says; but it is a right, which the owner gives column by column. A column
+is listed with its values, or with "any": then every condition of the language may be put to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dpselect.engines.filters import grammar
+from dpselect.engines.filters.tree import Constant, Name, Node, Operation, names
+from dpselect.errors import ParameterError
+from dpselect.gateway.settings.values import Scalar
+from dpselect.parameters import near
+
+_LOGIC = ("AND", "OR", "NOT")
+_EQUAL = ("=", "<>", "IN")
+Lists = Mapping[str, tuple[Scalar, ...] | None]
+
+
+def check(text: str, lists: Lists) -> None:
+    """ParameterError unless every condition is one that the lists allow. It names columns and no listed value."""
+    tree = grammar.parse(text)
+    by_lower = {name.lower(): values for name, values in lists.items()}
+    for name in names(tree):
+        if name.lower() not in by_lower:
+            hint = near(name, list(lists)) if lists else "these data take no filter"
+            raise ParameterError("where", "use columns that the owner opened to filters", repr(name[:80]), hint)
+    _check(tree, by_lower)
+
+
+def _check(node: Node, lists: Lists) -> None:
+    if isinstance(node, Operation) and node.sort in _LOGIC:
+        for part in node.parts:
+            _check(part, lists)
+        return
+    listed = [name for name in names(node) if lists[name.lower()] is not None]
+    if not listed:
+        return
+    must = f"compare {listed[0]} with the values that the owner listed, by =, <>, IN or IS NULL"
+    if not isinstance(node, Operation) or not isinstance(node.parts[0], Name):
+        raise ParameterError("where", must, "another condition", "GET /v1/data has the lists")
+    allowed = lists[listed[0].lower()] or ()
+    if node.sort == "IS NULL":
+        return
+    if node.sort not in _EQUAL or not all(_among(part, allowed) for part in node.parts[1:]):
+        raise ParameterError("where", must, "another condition", "GET /v1/data has the lists")
+
+
+def _among(node: Node, allowed: tuple[Scalar, ...]) -> bool:
+    """Is it one of these constants? 1 and TRUE are two."""
+    if not isinstance(node, Constant):
+        return False
+    value = node.value
+    return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in allowed)

@@ -1,0 +1,163 @@
+"""What to expect of a question, and what it costs: computed from parameters and declared sizes, never from rows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from dpselect.accounting.two_prices import Price
+from dpselect.domain import Listed, Size, Span
+from dpselect.errors import ParameterError
+from dpselect.forecast import plan
+from dpselect.forecast.forecast import Forecast
+from dpselect.gateway.asked import Asked
+from dpselect.ledger.charge import Ceiling
+from dpselect.ledger.standing import Standing
+from dpselect.parameters import percent, shown
+from dpselect.queries.query import Query
+from dpselect.release.formatting import Json
+
+BESIDE = (Fraction(1, 2), Fraction(1), Fraction(2))
+"""The prices that are compared, as parts of that of the question."""
+_ONE_AT_A_TIME = threading.Lock()  # a forecast takes a processor for up to a second
+
+
+def price(asked: Asked, standings: Collection[Standing], *, free: bool) -> dict[str, Json]:
+    """What a question costs of the quota of whoever asks, and what is left after it."""
+    query = asked.query
+    found = [_part(query.price_at(one.order), one) for one in standings]
+    share = max(part for part, _, _ in found)
+    left, after = min(one.left for one in standings), min(rest for _, rest, _ in found)
+    fits = all(fit for _, _, fit in found)
+    more = min(one.left_for(query.price_at(one.order)) for one in standings)
+    sentence = f"costs up to {percent(share, up=True)} of the budget, of which {percent(left)} is left"
+    if free:
+        sentence = "costs nothing: its answer is stored"
+    elif not fits:
+        sentence = f"costs up to {percent(share, up=True)} of the budget, and only {percent(left)} is left"
+    return {
+        "epsilon": shown(query.ceiling.epsilon),
+        "delta": shown(query.ceiling.delta),
+        "share": float(share),
+        "left": float(left),
+        "left_after": float(left if free else after),
+        "more": max(0, more - (0 if free else 1)),
+        "fits": fits or free,
+        "free": free,
+        "sentence": sentence,
+    }
+
+
+def _part(asked: Price, standing: Standing) -> tuple[Fraction, Fraction, bool]:
+    """The part that a question takes, what is left after it, and whether it fits."""
+    ceiling = standing.ceiling(Ceiling.of(asked))
+    after = max(limits.part((used.total + ceiling).sums) for limits, used in standing.limits)
+    return standing.part(ceiling), max(Fraction(0), 1 - after), standing.admits(ceiling)
+
+
+def forecast(asked: Asked, share: Callable[[Query], Fraction]) -> dict[str, Json]:
+    """What would come back at half the price, at this one and at twice as much, and how sure it would be."""
+    queries = {part: _at(asked.query, part) for part in BESIDE}
+    found = _planned(asked, [query for query in queries.values() if query is not None])
+    by_epsilon = {} if found is None else {row.epsilon: row for row in found.rows}
+    rows: list[Json] = []
+    for part, query in queries.items():
+        if query is None:
+            continue
+        row = by_epsilon.get(query.ceiling.epsilon)
+        rows.append(
+            {
+                "epsilon": shown(query.ceiling.epsilon),
+                "share": float(share(query)),
+                "items": None if row is None else round(row.items, 1),
+                "lost": None if row is None else round(row.error, 4),
+                "within": None if row is None else row.within,
+                "width": None if row is None else row.width,
+                "asked": part == 1,
+            }
+        )
+    return {
+        "forecast": None if found is None else found.to_dict(),
+        "sentences": [*_said(asked, by_epsilon.get(asked.query.ceiling.epsilon), known=found is not None)],
+        "rows": rows,
+    }
+
+
+def _said(asked: Asked, row: Any, *, known: bool) -> list[str]:
+    sizes = asked.settings.sizes
+    if not known:
+        return ["There is no forecast for this sort of question; the price is certain all the same."]
+    said = [f"Imagined are {sizes.users:,} users with {float(sizes.items_per_user):g} items each: no row was read."]
+    if row is not None:
+        said.append(f"About {row.items:,.0f} items would come back; {100 * row.error:.1f} % of the best is lost.")
+        if row.within is not None:
+            said.append(f"No item would be more than {row.within:,} users below the k-th best, 95 times of 100.")
+        if row.smallest_count is not None:
+            said.append(f"An item needs about {row.smallest_count:,} users to have half a chance to come back.")
+    return said
+
+
+def _at(query: Query, part: Fraction) -> Query | None:
+    """The same question at another price; none where that is too small or too large for it."""
+    if part == 1:
+        return query
+    epsilon = _rounded(query.ceiling.epsilon * part)
+    given = {name: value for name, value in query.to_dict().items() if name not in ("within", "users_for")}
+    try:
+        return Query.from_dict({**given, "epsilon": str(epsilon)})
+    except ParameterError:
+        return None
+
+
+def _rounded(number: Fraction) -> Fraction:
+    """To three digits, as people say it."""
+    return Fraction(f"{float(number):.3g}")
+
+
+def _planned(asked: Asked, queries: list[Query]) -> Forecast | None:
+    """The forecast of the method that would answer; none where there is no simulation of it."""
+    query, sizes = asked.query, asked.settings.sizes
+    said: dict[str, Any] = {"users": sizes.users, "items": sizes.items, "skew": str(sizes.skew)}
+    most = getattr(query, "max_items_per_user", None)
+    said |= {"items_per_user": str(sizes.items_per_user), "max_items_per_user": most if isinstance(most, int) else None}
+    said["delta"] = str(query.ceiling.delta)
+    said["epsilon"] = tuple(str(one.ceiling.epsilon) for one in queries)
+    if getattr(query, "by", None) is not None or getattr(query, "by_weight", None) is not None or query.measuring:
+        return None
+    if query.verb == "top_k":
+        domain = getattr(query, "domain", None)
+        if domain is not None:
+            said |= {"domain_known": True, "items": _size(domain)}
+        said |= {"k": query.key["k"], "noisy_counts": bool(query.key.get("counts")), "methods": query.key["method"]}
+    elif query.verb == "union":
+        said["methods"] = query.key["method"]
+    else:
+        return None
+    with _ONE_AT_A_TIME:
+        return _simulated(query.verb, tuple(sorted(said.items(), key=lambda one: one[0])))
+
+
+def _size(domain: object) -> int:
+    match domain:
+        case Listed():
+            return len(domain.items)
+        case Span():
+            return domain.stop - domain.start
+        case Size():
+            return domain.items
+        case _:
+            raise ParameterError("domain", "be a list of items, a span or a number", "something else")
+
+
+@lru_cache(maxsize=1000)
+def _simulated(verb: str, said: tuple[tuple[str, Any], ...]) -> Forecast | None:
+    """The same parameters have the same forecast."""
+    given = dict(said)
+    given["epsilon"] = list(given["epsilon"])
+    try:
+        return plan(verb, **given)
+    except ParameterError:
+        return None

@@ -1,0 +1,83 @@
+"""Everything that can be wrong, as problem details (RFC 9457): one clear sentence each, and never a word of the data.
+
+Whatever fails on the side of the data has one text. The reason is in the owner's log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpselect.errors import BudgetError, DpselectError, LedgerError, ParameterError
+from dpselect.release.formatting import Json
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A sort of problem: its HTTP status and its title."""
+
+    status: int
+    title: str
+
+
+KINDS = {
+    "malformed": Kind(400, "The request cannot be read"),
+    "sign-in": Kind(401, "Nobody is signed in"),
+    "role": Kind(403, "Your role may not do this"),
+    "cross-site": Kind(403, "The request came from another site"),
+    "not-found": Kind(404, "There is nothing at this address"),
+    "method": Kind(405, "This address does not take that method"),
+    "budget": Kind(409, "The budget does not suffice"),
+    "state": Kind(409, "It is too late for that"),
+    "key": Kind(409, "The idempotency key was used for another question"),
+    "too-large": Kind(413, "The request is too large"),
+    "content": Kind(415, "The request is not JSON"),
+    "host": Kind(421, "This is not the server that was meant"),
+    "parameter": Kind(422, "A parameter is wrong"),
+    "too-many": Kind(429, "Too many requests"),
+    "unexpected": Kind(500, "Something unexpected happened"),
+    "busy": Kind(503, "Too many questions wait"),
+    "unavailable": Kind(503, "The gateway cannot answer now"),
+    "failed": Kind(500, "The question could not be answered"),  # of a job, never of a response
+    "lost": Kind(500, "The answer was lost"),  # the same
+    "rejected": Kind(403, "Who had to agree did not"),  # the same
+}
+FAILED = "The question could not be answered. What it cost stands beside it; the owner's log has the reason."
+LOST = "The server stopped while the question was being answered. Rows may have been read, so its price stays charged."
+REJECTED = "Somebody who had to agree to the question did not. Nothing was charged."
+UNAVAILABLE = "The record of budgets cannot be used right now. Nothing was asked; try again."
+
+
+class Refused(Exception):
+    """A request that is refused. It says which kind of problem it is, and why, in one sentence."""
+
+    def __init__(self, kind: str, detail: str, hint: str | None = None, *, after: int | None = None) -> None:
+        super().__init__(detail)
+        self.kind, self.detail, self.hint, self.after = kind, detail, hint, after
+
+
+def problem(kind: str, detail: str, hint: str | None = None, **more: Json) -> dict[str, Json]:
+    """The details of one problem."""
+    found: dict[str, Json] = {"type": f"/problems/{kind}", "title": KINDS[kind].title, "status": KINDS[kind].status}
+    found["detail"] = detail
+    return {**found, **({} if hint is None else {"hint": hint}), **more}
+
+
+def of_error(error: Exception) -> dict[str, Json]:
+    """What the caller is told of an error. Of errors on the side of the data and of unknown ones nothing is told."""
+    match error:
+        case Refused():
+            return problem(error.kind, error.detail, error.hint)
+        case ParameterError():
+            said = {"parameter": error.parameter, "must": error.must, "came": error.came}
+            return problem("parameter", _first(error), error.hint, **said)
+        case BudgetError():
+            return problem("budget", _first(error), error.hint)
+        case LedgerError():
+            return problem("unavailable", UNAVAILABLE)
+        case _:
+            return problem("unexpected", "The gateway made a mistake, which its log has. Nothing is told of it here.")
+
+
+def _first(error: DpselectError) -> str:
+    """What it says without its hint."""
+    return str(error).partition("\nhint: ")[0]

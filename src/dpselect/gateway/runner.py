@@ -1,0 +1,237 @@
+"""Workers: each takes a question, runs it, and is free again when the answer has left, never before.
+
+So the time at which the next question begins tells nothing about how long the one before it took.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dpselect.errors import BudgetError, LedgerError, ParameterError
+from dpselect.gateway.books import Books
+from dpselect.gateway.jobs import Job, State
+from dpselect.gateway.log import Log
+from dpselect.gateway.metrics import Metrics
+from dpselect.gateway.problems import FAILED, LOST, of_error, problem
+from dpselect.gateway.store import Jobs
+from dpselect.gateway.turn import Turn
+from dpselect.ledger import Account
+from dpselect.ledger.entry import Entry, hash_of
+from dpselect.release.formatting import Json
+from dpselect.release.release import Release
+
+LOOK = 0.25  # seconds between two looks for questions of other processes
+RECOVER = 10.0  # seconds between two looks for servers that died
+PAUSE = 2.0  # seconds for which a store that fails is left alone
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of running a question: the release, and the number of the settle that holds it."""
+
+    release: Release
+    settle: int
+
+
+Run = Callable[[Job, Turn, Callable[[str], None], Callable[[int], None]], Done]
+
+
+class Runner:
+    """The threads that run questions."""
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        books: Books,
+        run: Run,
+        log: Log,
+        metrics: Metrics,
+        changed: Callable[[str], None],
+        *,
+        workers: int,
+    ) -> None:
+        self._jobs, self._books, self._run, self._log, self._metrics = jobs, books, run, log, metrics
+        self._changed = changed
+        self._wake = threading.Condition()
+        self._ending = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._work, name=f"question-{place}", daemon=True) for place in range(workers)
+        ]
+        self._watch = threading.Thread(target=self._recover, name="recover", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        for thread in (*self._threads, self._watch):
+            thread.start()
+
+    def wake(self) -> None:
+        """There is a new question."""
+        with self._wake:
+            self._wake.notify()
+
+    def stop(self, patience: float) -> None:
+        """Take no more questions, and wait so long for those that run."""
+        with self._wake:
+            self._ending.set()
+            self._wake.notify_all()
+        until = time.monotonic() + patience
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+
+    # ---- questions ------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while not self._ending.is_set():
+            try:
+                job = self._jobs.claim()
+            except LedgerError as error:
+                self._log.failed("the table of questions cannot be used", error)
+                self._ending.wait(PAUSE)
+                continue
+            if job is None:
+                with self._wake:
+                    if not self._ending.is_set():
+                        self._wake.wait(LOOK)
+                continue
+            try:
+                self.one(job)
+            except Exception as error:
+                self._log.failed("a question was left open", error, job=job.id)
+
+    def one(self, job: Job) -> None:
+        """Run one question to its end."""
+        turn = Turn(job.tick)
+        changes = self._ended(job, turn)
+        if turn.read:
+            changes["ready_at"] = (job.started_at or time.time()) + turn.due()
+        changes["problem"] = changes.get("problem")
+        self._put(job, changes)
+        if turn.read:
+            turn.wait()
+            slipped = turn.ticks.bit_length() - 1
+            self._metrics.count("dpselect_slips_total", by=slipped)
+        self._changed(job.id)
+        state = changes["state"]
+        self._metrics.count("dpselect_questions_total", f'state="{state}"')
+        # How long it took is not in the log: its ticks are, which everybody sees.
+        self._log("question", job=job.id, data=job.data, analyst=job.analyst, state=str(state), ticks=turn.ticks)
+
+    def _ended(self, job: Job, turn: Turn) -> dict[str, Any]:
+        """What became of it. Whatever fails after rows may have been read has one text."""
+
+        def asking(question: str) -> None:
+            self._jobs.change(job, question=question)
+
+        def held(hold: int) -> None:
+            self._jobs.change(job, hold=hold)
+
+        try:
+            done = self._run(job, turn, asking, held)
+            place = self._jobs.put_answer(job, done.settle)
+            return {"state": State.ANSWERED, "answer": place.id, "cost": cost_of(done.release)}
+        except (ParameterError, BudgetError) as error:
+            if not turn.read:
+                return {"state": State.REFUSED, "problem": of_error(error), "cost": NOTHING}
+            self._log.failed("a question failed", error, job=job.id)
+        except Exception as error:
+            self._log.failed("a question failed", error, job=job.id)
+        if turn.read:
+            return self._after_failure(job.id)
+        return {"state": State.FAILED, "problem": problem("failed", FAILED), "cost": NOTHING}
+
+    def _after_failure(self, number: str) -> dict[str, Any]:
+        """What the ledger holds of a question that failed once rows may have been read."""
+        failed = {"state": State.FAILED, "problem": problem("failed", FAILED), "cost": None}
+        try:
+            job = self._jobs.find(number)
+            outcome = None if job is None or job.hold is None else self._books.ledger.outcome(job.hold)
+            if job is None or outcome is None:
+                return failed
+            if outcome.settle is not None:  # it was settled after all, and only the word of it got lost
+                return self._settled(job, outcome.settle)
+            return {**failed, "cost": self._spent(outcome.held.entry)}
+        except LedgerError:
+            return failed
+
+    def _put(self, job: Job, changes: dict[str, Any]) -> None:
+        """Write it down, however often that takes: the ledger has the answer, and only the word of it is missing."""
+        while True:
+            try:
+                self._jobs.change(job, **changes)
+            except LedgerError as error:
+                self._log.failed("the end of a question cannot be written", error, job=job.id)
+                if self._ending.is_set():
+                    return
+                self._ending.wait(PAUSE)
+            else:
+                return
+
+    # ---- questions of servers that died ---------------------------------------------------------------------
+
+    def _recover(self) -> None:
+        while not self._ending.is_set():
+            try:
+                self.recover()
+            except Exception as error:
+                self._log.failed("questions of a dead server were left open", error)
+            self._ending.wait(RECOVER)
+
+    def recover(self) -> None:
+        """End, or run again, what dead servers left: again only if it is certain that no row was read."""
+        for job in self._jobs.dead():
+            changes = self._recovered(job)
+            if self._jobs.change(job, only=[State.RUNNING], **changes) is not None:
+                self._log("recovered", job=job.id, state=str(changes["state"]))
+                self._changed(job.id)
+                self.wake()
+
+    def _recovered(self, job: Job) -> dict[str, Any]:
+        again = {"state": State.QUEUED, "server": None, "started_at": None, "hold": None}
+        ledger = self._books.ledger
+        if job.hold is None:
+            for one in ledger.pending():
+                account = Account(dataset=job.data, analyst=job.analyst)
+                question = hash_of(one.entry.question or "")
+                if one.entry.account == account and question == job.question and not one.may_have_read:
+                    ledger.give_back(one)
+            return again
+        outcome = ledger.outcome(job.hold)
+        if outcome is None or outcome.given_back:
+            return again
+        if outcome.settle is not None:
+            return self._settled(job, outcome.settle)
+        if outcome.held.may_have_read:
+            cost = self._spent(outcome.held.entry)
+            return {"state": State.LOST, "problem": problem("lost", LOST), "cost": cost}
+        ledger.give_back(outcome.held)
+        return again
+
+    def _settled(self, job: Job, settle: Entry) -> dict[str, Any]:
+        place = self._jobs.put_answer(job, settle.number)
+        return {"state": State.ANSWERED, "answer": place.id, "cost": self._spent(settle), "problem": None}
+
+    def _spent(self, entry: Entry) -> dict[str, Json]:
+        share = self._books.share_of(entry)
+        return cost(share, f"{100 * share:.2g} % of the budget of {entry.account.analyst}")
+
+
+def cost(share: float, sentence: str, *, repeated: bool = False) -> dict[str, Json]:
+    """What a question cost, where more is not known."""
+    return {"share": share, "left": None, "questions_left": None, "repeated": repeated, "sentence": sentence}
+
+
+NOTHING = cost(0.0, "nothing was charged")
+
+
+def cost_of(release: Release) -> dict[str, Json]:
+    """What a question cost, as its receipt has it."""
+    receipt = release.charged
+    if receipt is None:
+        return NOTHING
+    found = receipt.to_dict()
+    names = ("share", "left", "questions_left", "repeated")
+    return {**{name: found.get(name) for name in names}, "sentence": receipt.sentence}

@@ -1,0 +1,82 @@
+"""A server of our own around the application: uvicorn, with limits on what a slow or greedy caller can hold."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from dpselect.errors import OutputError
+from dpselect.gateway.settings.values import ServerSettings
+from dpselect.gateway.web.guards import App
+
+HEADERS = 32 * 1024  # bytes of a request's head
+FIRST = 10.0  # seconds in which a caller's request must have come
+IDLE = 15  # seconds for which a connection is kept
+CALLERS = 1000  # connections at once
+LEAVING = 25  # seconds in which open requests may end
+
+
+def listen(server: ServerSettings) -> socket.socket:
+    """The address, taken; so that whoever is told of it finds it open."""
+    family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((server.host, server.port))
+        found.listen(1024)
+    except OSError as error:
+        found.close()
+        where = f"{server.host}:{server.port}"
+        raise OutputError(f"nobody can listen at {where}: {error.strerror}", "name another port with --port") from None
+    return found
+
+
+def serve(app: App, listening: socket.socket, started: Callable[[], None]) -> None:
+    """Until Ctrl-C or SIGTERM; what runs then ends first."""
+    import uvicorn
+
+    class Told(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                started()
+
+    config = uvicorn.Config(
+        app,
+        http=_protocol(),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        proxy_headers=False,  # who is believed is a matter of the settings
+        h11_max_incomplete_event_size=HEADERS,
+        limit_concurrency=CALLERS,
+        timeout_keep_alive=IDLE,
+        timeout_graceful_shutdown=LEAVING,
+    )
+    Told(config).run(sockets=[listening])
+
+
+def _protocol() -> Any:
+    """HTTP that waits only so long for the head of a request."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Impatient(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._late = self.loop.call_later(FIRST, self._look)
+
+        def _look(self) -> None:
+            """A caller whose first request has not come by now is sent away."""
+            if getattr(self, "cycle", None) is None and not self.transport.is_closing():
+                self.transport.close()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._late.cancel()
+            super().connection_lost(exc)
+
+    return Impatient

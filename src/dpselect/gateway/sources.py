@@ -1,0 +1,148 @@
+"""Where the rows of a data set lie now: at its source, or in a prepared copy that is kept fresh."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpselect.draws.entropy import fresh_key
+from dpselect.engines.identity import source_of
+from dpselect.errors import DpselectError
+from dpselect.gateway.log import Log
+from dpselect.gateway.problems import Refused
+from dpselect.gateway.settings.values import DataSettings, Key, Settings
+
+BRIEF = 0.1  # seconds for which a file is taken to be as it was
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the rows are, and a text that is another one once they are others; None where nobody can tell."""
+
+    place: Any
+    prepared: bool
+    state: str | None
+
+
+class Sources:
+    """The sources of all data sets."""
+
+    def __init__(self, settings: Settings, log: Log) -> None:
+        self._settings, self._log = settings, log
+        self._lock = threading.Lock()
+        self._seen: dict[str, tuple[float, Source]] = {}
+        self._ending = threading.Event()
+
+    def of(self, data: DataSettings) -> Source:
+        """Where to read now. Refused while the first copy is being prepared."""
+        with self._lock:
+            at, found = self._seen.get(data.name, (0.0, None))
+        if found is not None and time.monotonic() - at < BRIEF:
+            return found
+        found = self._found(data)
+        with self._lock:
+            self._seen[data.name] = (time.monotonic(), found)
+        return found
+
+    def _found(self, data: DataSettings) -> Source:
+        from dpselect.engines.sources.files import is_prepared, prepared_folder
+
+        place: Any = list(data.source) if isinstance(data.source, tuple) else data.source
+        if data.prepare:
+            place = str(self._copy(data.name))
+            if not is_prepared(place):
+                raise Refused(
+                    "unavailable", f"The data {data.name} are being prepared. Try again in a while.", after=30
+                )
+        named, pinned = source_of(place)
+        state = json.dumps(named) if pinned else None
+        if data.snapshot is not None:
+            state = json.dumps([named, data.snapshot])
+        return Source(place, data.prepare or prepared_folder(place) is not None, state)
+
+    def _copy(self, name: str) -> Path:
+        """A folder by the data's name, in characters that every file system takes."""
+        plain = "".join(one if one.isascii() and (one.isalnum() or one in "-_") else f"%{ord(one):x}" for one in name)
+        return self._settings.server.folder / "prepared" / plain
+
+    # ---- copies -------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Prepare what is to be prepared, now and whenever its source has changed."""
+        wanted = [data for data in self._settings.data.values() if data.prepare]
+        if wanted:
+            threading.Thread(target=self._keep_fresh, args=(wanted,), name="prepare", daemon=True).start()
+
+    def stop(self) -> None:
+        """Begin no more copies."""
+        self._ending.set()
+
+    def _keep_fresh(self, wanted: list[DataSettings]) -> None:
+        next_look = {data.name: 0.0 for data in wanted}
+        while not self._ending.is_set():
+            for data in wanted:
+                if time.monotonic() >= next_look[data.name]:
+                    self._refresh(data)
+                    next_look[data.name] = time.monotonic() + 60 * data.refresh
+            self._ending.wait(1.0)
+
+    def _refresh(self, data: DataSettings) -> None:
+        """Prepare a copy anew where the source is not what the last one was made from."""
+        try:
+            if self.refresh(data):
+                self._log("prepared", data=data.name)
+        except DpselectError as error:
+            self._log.failed("data could not be prepared", error, data=data.name)
+        except Exception as error:
+            self._log.failed("data could not be prepared", error, data=data.name)
+
+    def refresh(self, data: DataSettings) -> bool:
+        """Was a copy made?"""
+        from dpselect.engines.prepared.reading import current
+        from dpselect.engines.sources.files import is_prepared
+        from dpselect.preparation import prepare
+
+        place: Any = list(data.source) if isinstance(data.source, tuple) else data.source
+        folder = self._copy(data.name)
+        found, _ = source_of(place)
+        if is_prepared(str(folder)):
+            made = [one["source"] for one in current(str(folder)).sources]
+            if made == [found]:
+                return False
+        folder.parent.mkdir(mode=0o700, exist_ok=True)
+        prepare(place, to=folder, **columns(data))
+        return True
+
+
+def columns(data: DataSettings) -> dict[str, Any]:
+    """What a prepared copy must keep for all questions that the owner allows."""
+    first, *others = data.items
+    kept = [name for key in others for name in _names(key)]
+    kept += [*data.groups, *data.filters]
+    known = {*_names(data.user), *_names(first)}
+    weights = list(dict.fromkeys([*data.weights, *data.values]))
+    keep = [name for name in dict.fromkeys(kept) if name not in known and name != data.time]
+    given: dict[str, Any] = {"user": _plain(data.user), "item": _plain(first), "keep": keep}
+    given["weight"] = [name for name in weights if name not in keep and name not in known]
+    if data.table is not None:
+        given["table"] = data.table
+    if data.period is not None:
+        given |= {"time": data.time, "period": data.period, "timezone": data.timezone}
+    return given
+
+
+def _names(key: Key | None) -> tuple[str, ...]:
+    return () if key is None else key if isinstance(key, tuple) else (key,)
+
+
+def _plain(key: Key | None) -> Any:
+    return list(key) if isinstance(key, tuple) else key
+
+
+def unpinned() -> str:
+    """In the place of the state of rows that nobody can tell: no two questions are the same."""
+    return fresh_key().hex()

@@ -1,0 +1,320 @@
+"""Where questions and the places of their answers are kept: a SQLite file of the gateway's own, or PostgreSQL.
+
+The ledger is the truth about what was paid and answered. What is kept here is who asked what, how far it came, and
+under which address an answer of the ledger can be read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpselect.draws.entropy import fresh_key
+from dpselect.errors import LedgerError
+from dpselect.gateway.jobs import COLUMNS, MICRO, Job, State, cells, job_of, row_of
+from dpselect.ledger.port import Cell, Dialect, Row, Store
+from dpselect.ledger.postgres_store import open_postgres
+from dpselect.ledger.sqlite_store import create_sqlite, open_sqlite
+
+_SCHEMA = "dpselect_gateway"
+_TABLES = (
+    """CREATE TABLE IF NOT EXISTS job (
+        id TEXT PRIMARY KEY, analyst TEXT NOT NULL, data TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL,
+        state TEXT NOT NULL, asked_at {whole} NOT NULL, tick {whole} NOT NULL, again TEXT, fresh {whole} NOT NULL,
+        started_at {whole}, ready_at {whole}, hold {whole}, answer TEXT, cost TEXT, problem TEXT, server TEXT,
+        question TEXT
+    )""",
+    "CREATE UNIQUE INDEX IF NOT EXISTS job_again ON job (analyst, again) WHERE again IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS job_asked ON job (analyst, asked_at)",
+    "CREATE INDEX IF NOT EXISTS job_key ON job (key, analyst)",
+    "CREATE INDEX IF NOT EXISTS job_open ON job (state) WHERE state IN ('approval', 'queued', 'running')",
+    """CREATE TABLE IF NOT EXISTS answer (
+        id TEXT PRIMARY KEY, data TEXT NOT NULL, key TEXT NOT NULL, settle {whole} NOT NULL UNIQUE, body TEXT NOT NULL,
+        asked_at {whole} NOT NULL, by TEXT NOT NULL
+    )""",
+    "CREATE INDEX IF NOT EXISTS answer_key ON answer (key)",
+    "CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS meta (id {whole} PRIMARY KEY)",
+    "INSERT INTO meta (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
+)
+_WHOLE = {Dialect.SQLITE: "INTEGER", Dialect.POSTGRES: "BIGINT"}
+_ANSWER = "id, data, key, settle, body, asked_at, by"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Under which address an answer of the ledger can be read, and what it answers."""
+
+    id: str
+    data: str
+    key: str
+    settle: int
+    body: dict[str, Any]
+    asked_at: float
+    by: str
+
+
+class Jobs:
+    """The table of jobs and that of answers. Usable from several threads; reopened where the database went away."""
+
+    def __init__(self, place: Path | str) -> None:
+        self._place = place
+        self._lock = threading.RLock()
+        self.server = fresh_key().hex()
+        self._store: Store = self._opened()
+
+    def _opened(self) -> Store:
+        store = _of_postgres(self._place) if isinstance(self._place, str) else _of_file(self._place)
+        try:
+            if store.dialect is Dialect.POSTGRES:
+                store.run("SELECT pg_advisory_lock(?)", (_number(self.server),))
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @contextlib.contextmanager
+    def _using(self, *, writing: bool = False) -> Iterator[Store]:
+        """The store, in a transaction where something is written. After a failure it is opened anew next time."""
+        with self._lock:
+            if not self._store.alive:
+                self._store = self._opened()
+            if writing:
+                with self._store.transaction(durable=False):
+                    yield self._store
+            else:
+                yield self._store
+
+    def close(self) -> None:
+        """Give the file or the connection back."""
+        with self._lock:
+            self._store.close()
+
+    # ---- settings -------------------------------------------------------------------------------------------
+
+    @property
+    def secret(self) -> bytes:
+        """A secret of this gateway, made once."""
+        with self._using(writing=True) as store:
+            store.run(
+                "INSERT INTO setting (name, value) VALUES ('secret', ?) ON CONFLICT (name) DO NOTHING",
+                (fresh_key(32).hex(),),
+            )
+            return bytes.fromhex(str(store.run("SELECT value FROM setting WHERE name = 'secret'")[0][0]))
+
+    def once(self, name: str) -> bool:
+        """Is this the first time that anybody says so? What was said stays."""
+        with self._using(writing=True) as store:
+            if store.run("SELECT value FROM setting WHERE name = ?", (name,)):
+                return False
+            store.run("INSERT INTO setting (name, value) VALUES (?, '')", (name,))
+            return True
+
+    # ---- jobs -----------------------------------------------------------------------------------------------
+
+    def add(self, job: Job) -> None:
+        """A new one."""
+        places = ", ".join("?" * len(COLUMNS.split(", ")))
+        with self._using(writing=True) as store:
+            store.run(f"INSERT INTO job ({COLUMNS}) VALUES ({places})", row_of(job))
+
+    def find(self, number: str) -> Job | None:
+        """The job of this id."""
+        return self._one("WHERE id = ?", (number,))
+
+    def sent(self, analyst: str, again: str) -> Job | None:
+        """The job that came with this key of the caller's."""
+        return self._one("WHERE analyst = ? AND again = ?", (analyst, again))
+
+    def same(self, analyst: str, key: str) -> Job | None:
+        """The last job of the same question by the same person that was not asked to be fresh."""
+        return self._one("WHERE analyst = ? AND key = ? AND fresh = 0 ORDER BY asked_at DESC LIMIT 1", (analyst, key))
+
+    def of(self, analyst: str, before: float | None, limit: int) -> list[Job]:
+        """Those of a person, newest first."""
+        when = "AND asked_at < ?" if before is not None else ""
+        values: list[Cell] = [analyst, *([round(before * MICRO)] if before is not None else [])]
+        return self._all(f"WHERE analyst = ? {when} ORDER BY asked_at DESC LIMIT {int(limit)}", values)
+
+    def in_state(self, *states: State) -> list[Job]:
+        """All in these states, oldest first."""
+        places = ", ".join("?" * len(states))
+        return self._all(f"WHERE state IN ({places}) ORDER BY asked_at", [str(one) for one in states])
+
+    def waiting(self, analyst: str) -> tuple[int, int]:
+        """How many questions wait: of all, and of one person."""
+        with self._using() as store:
+            rows = store.run(
+                "SELECT count(*), sum(CASE WHEN analyst = ? THEN 1 ELSE 0 END) FROM job WHERE state = 'queued'",
+                (analyst,),
+            )
+        (of_all, own) = rows[0]
+        return int(str(of_all)), int(str(own or 0))
+
+    def change(self, job: Job, *, only: Sequence[State] = (), **changes: Any) -> Job | None:
+        """The job after the changes; None where it is not in one of the states `only` any more."""
+        after, found = cells(job, changes)
+        given = ", ".join(f"{name} = ?" for name in found)
+        where, values = "id = ?", [*found.values(), job.id]
+        if only:
+            where += f" AND state IN ({', '.join('?' * len(only))})"
+            values += [str(one) for one in only]
+        with self._using(writing=True) as store:
+            if only and not store.run(f"SELECT id FROM job WHERE {where}", values[len(found) :]):
+                return None
+            store.run(f"UPDATE job SET {given} WHERE {where}", values)
+        return after
+
+    def claim(self) -> Job | None:
+        """The next question to run: of whoever has fewest at work, the oldest; never one that is being answered."""
+        with self._using() as store:
+            if not store.run("SELECT id FROM job WHERE state = 'queued' LIMIT 1"):
+                return None
+        with self._using(writing=True) as store:
+            running = [(str(a), str(k)) for a, k in store.run("SELECT analyst, key FROM job WHERE state = 'running'")]
+            queued = store.run("SELECT id, analyst, key FROM job WHERE state = 'queued' ORDER BY asked_at LIMIT 1000")
+            at_work, keys = [who for who, _ in running], {key for _, key in running}
+            free = [(at_work.count(str(who)), place, str(id_)) for place, (id_, who, key) in enumerate(queued)
+                    if str(key) not in keys]  # fmt: skip
+            if not free:
+                return None
+            chosen = job_of(store.run(f"SELECT {COLUMNS} FROM job WHERE id = ?", (min(free)[2],))[0])
+            after, found = cells(chosen, {"state": State.RUNNING, "started_at": time.time(), "server": self.server})
+            given = ", ".join(f"{name} = ?" for name in found)
+            store.run(f"UPDATE job SET {given} WHERE id = ?", [*found.values(), chosen.id])
+            return after
+
+    def dead(self) -> list[Job]:
+        """Jobs that run on no living server."""
+        running = self.in_state(State.RUNNING)
+        others = {job.server for job in running if job.server is not None} - {self.server}
+        gone = {one for one in others if self._is_gone(one)}
+        return [job for job in running if job.server is None or job.server in gone]
+
+    def _is_gone(self, server: str) -> bool:
+        """A file serves one process, so every other is gone; a living one holds its lock in PostgreSQL."""
+        with self._using() as store:
+            if store.dialect is Dialect.SQLITE:
+                return True
+            got = store.run("SELECT pg_try_advisory_lock(?)", (_number(server),)) == [(True,)]
+            if got:
+                store.run("SELECT pg_advisory_unlock(?)", (_number(server),))
+            return got
+
+    def _one(self, rest: str, values: Sequence[Cell]) -> Job | None:
+        found = self._all(rest, values)
+        return found[0] if found else None
+
+    def _all(self, rest: str, values: Sequence[Cell]) -> list[Job]:
+        with self._using() as store:
+            return [job_of(row) for row in store.run(f"SELECT {COLUMNS} FROM job {rest}", values)]
+
+    # ---- answers --------------------------------------------------------------------------------------------
+
+    def put_answer(self, job: Job, settle: int) -> Place:
+        """The address of what was settled; the same one for all who asked."""
+        row: list[Cell] = [
+            fresh_key().hex(),
+            job.data,
+            job.key,
+            settle,
+            json.dumps(job.body),
+            round(job.asked_at * 1e6),
+        ]
+        with self._using(writing=True) as store:
+            store.run(
+                f"INSERT INTO answer ({_ANSWER}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (settle) DO NOTHING",
+                [*row, job.analyst],
+            )
+            return _place(store.run(f"SELECT {_ANSWER} FROM answer WHERE settle = ?", (settle,))[0])
+
+    def place(self, number: str) -> Place | None:
+        """Which answer an address means."""
+        with self._using() as store:
+            rows = store.run(f"SELECT {_ANSWER} FROM answer WHERE id = ?", (number,))
+        return _place(rows[0]) if rows else None
+
+    def answer_to(self, key: str) -> Place | None:
+        """The latest answer to a question about data in one state."""
+        with self._using() as store:
+            rows = store.run(f"SELECT {_ANSWER} FROM answer WHERE key = ? ORDER BY settle DESC LIMIT 1", (key,))
+        return _place(rows[0]) if rows else None
+
+    def answers(self, data: Sequence[str], limit: int) -> list[Place]:
+        """Those of some data sets, newest first."""
+        if not data:
+            return []
+        places = ", ".join("?" * len(data))
+        with self._using() as store:
+            rows = store.run(
+                f"SELECT {_ANSWER} FROM answer WHERE data IN ({places}) ORDER BY asked_at DESC LIMIT {int(limit)}",
+                list(data),
+            )
+        return [_place(row) for row in rows]
+
+
+def _place(row: Row) -> Place:
+    number, data, key, settle, body, asked_at, by = row
+    return Place(str(number), str(data), str(key), int(str(settle)), json.loads(str(body)),
+                 int(str(asked_at)) / MICRO, str(by))  # fmt: skip
+
+
+def _number(server: str) -> int:
+    """A lock of PostgreSQL has 64 bits."""
+    return int.from_bytes(bytes.fromhex(server)[:8], "big", signed=True)
+
+
+def _of_file(path: Path) -> Store:
+    store = open_sqlite(path) if path.exists() and path.stat().st_size else _new_file(path)
+    _make(store)
+    return store
+
+
+def _new_file(path: Path) -> Store:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)  # an empty one, of a process that died while it made it
+    store = create_sqlite(path)
+    store.run("PRAGMA journal_mode=WAL")
+    return store
+
+
+def _of_postgres(address: str) -> Store:
+    store = open_postgres(address)
+    try:
+        with store_lock(store):
+            store.run(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
+            store.run(f"SET search_path = {_SCHEMA}, pg_temp")
+            _make(store)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+@contextlib.contextmanager
+def store_lock(store: Store) -> Iterator[None]:
+    """One process at a time makes the tables."""
+    store.run("SELECT pg_advisory_lock(?)", (_number(_SCHEMA.encode().hex()),))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(LedgerError):
+            store.run("SELECT pg_advisory_unlock(?)", (_number(_SCHEMA.encode().hex()),))
+
+
+def _make(store: Store) -> None:
+    """The tables, where they are not there yet."""
+    for statement in _TABLES[:-1]:
+        store.run(statement.replace("{whole}", _WHOLE[store.dialect]))
+    if not store.run("SELECT id FROM meta"):
+        begin = "BEGIN IMMEDIATE" if store.dialect is Dialect.SQLITE else "BEGIN"
+        store.run(begin)
+        store.run(_TABLES[-1])
+        store.run("COMMIT")

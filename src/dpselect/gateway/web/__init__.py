@@ -1,0 +1,1 @@
+"""HTTP: which address does what, for whom, and within which limits."""

@@ -1,0 +1,57 @@
+"""An answer in every form: as its JSON, a table, a picture, a page."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dpselect.gateway.gateway import Answer
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of an answer: its media type, and how it is written."""
+
+    media: str
+    write: Callable[[Answer], bytes]
+    download: bool = False
+
+
+def _json(answer: Answer) -> bytes:
+    return answer.release.to_json().encode("utf-8", "backslashreplace")
+
+
+def _csv(answer: Answer) -> bytes:
+    return answer.release.to_csv().encode("utf-8", "backslashreplace")
+
+
+def _parquet(answer: Answer) -> bytes:
+    from dpselect.release import saving
+
+    return saving.parquet_bytes(answer.release.to_columns())
+
+
+def _svg(answer: Answer) -> bytes:
+    from dpselect.gateway import pictures
+
+    drawn: str = pictures.picture(answer.release, alone=True)
+    return drawn.encode("utf-8", "backslashreplace")
+
+
+def _html(answer: Answer) -> bytes:
+    """The release as a notebook shows it, on a page of its own."""
+    title = html.escape(f"An answer about {answer.data}")
+    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+    head += '<meta name="viewport" content="width=device-width,initial-scale=1">'
+    body = f"<main><h1>{title}</h1>{answer.release._repr_html_()}</main></html>"
+    return (head + body).encode("utf-8", "xmlcharrefreplace")
+
+
+FORMS = {
+    "json": Form("application/json", _json),
+    "csv": Form("text/csv; charset=utf-8", _csv, download=True),
+    "parquet": Form("application/vnd.apache.parquet", _parquet, download=True),
+    "svg": Form("image/svg+xml", _svg),
+    "html": Form("text/html; charset=utf-8", _html),
+}

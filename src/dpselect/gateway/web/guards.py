@@ -1,0 +1,180 @@
+"""What every request passes before anything is done: limits, and where it came from; and what every answer says.
+
+Plain ASGI, so that a body is cut off while it arrives, and not when it is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+
+from dpselect.gateway.problems import KINDS, problem
+from dpselect.gateway.settings.values import ServerSettings
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+SLOWEST = 10.0  # seconds that a body may take to arrive
+SAFE = ("GET", "HEAD", "OPTIONS")
+BURST = 4.0  # seconds of a rate that may come at once
+MOST_CALLERS = 10_000
+
+
+class Guards:
+    """Around the whole application."""
+
+    def __init__(self, app: App, server: ServerSettings) -> None:
+        self._app, self._server = app, server
+        self._hosts = _hosts(server)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        answer = _with_headers(send, scope["path"])
+        wrong = self._wrong(scope, headers)
+        if wrong is not None:
+            await refuse(answer, *wrong)
+            return
+        try:
+            body = await asyncio.wait_for(self._body(scope, receive), SLOWEST)
+        except TimeoutError:
+            await refuse(answer, "malformed", "The request took too long to arrive.")
+            return
+        if body is None:
+            await refuse(answer, "too-large", f"A request may have at most {self._server.body:,} bytes.")
+            return
+        await self._app(scope, _once(body, receive), answer)
+
+    def _wrong(self, scope: Scope, headers: Headers) -> tuple[str, str] | None:
+        host = headers.get("host", "")
+        if self._hosts is not None and host.lower() not in self._hosts:
+            return "host", "The request was meant for another server."
+        length = headers.get("content-length")
+        if length is not None and (not length.isascii() or not length.isdigit() or len(length) > 15):
+            return "malformed", "The length of the request is no number."
+        if length is not None and int(length) > self._server.body:
+            return "too-large", f"A request may have at most {self._server.body:,} bytes."
+        if scope["method"] not in SAFE and not _same_site(headers, host):
+            return "cross-site", "The request came from another site. Nothing was done."
+        return None
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+        """All of it, or None where it is too large."""
+        if scope["method"] in ("GET", "HEAD"):
+            return b""
+        found = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return bytes(found)
+            found += message.get("body", b"")
+            if len(found) > self._server.body:
+                return None
+            if not message.get("more_body", False):
+                return bytes(found)
+
+
+def _same_site(headers: Headers, host: str) -> bool:
+    """A browser says where a request comes from; what says nothing is no browser, and has no cookie of one."""
+    if "authorization" in headers:  # which a page of another site cannot add
+        return True
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site is not None:
+        return site in ("same-origin", "none")
+    if origin is not None:
+        return urlsplit(origin).netloc.lower() == host.lower()
+    return "cookie" not in headers
+
+
+def _hosts(server: ServerSettings) -> set[str] | None:
+    """The names under which this server may be asked; any where it listens to the world without a name."""
+    if server.url is not None:
+        named = {urlsplit(server.url).netloc.lower()}
+    elif server.host in ("127.0.0.1", "localhost", "::1"):
+        named = set()
+    else:
+        return None
+    return named | {f"{name}:{server.port}" for name in ("127.0.0.1", "localhost", "[::1]")}
+
+
+def _with_headers(send: Send, path: str) -> Send:
+    """Every answer says what a browser may do with it, and none but a stylesheet is kept by one."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+            if not path.startswith("/static/"):
+                headers["Cache-Control"] = "no-store"
+        await send(message)
+
+    return sending
+
+
+def _once(body: bytes, receive: Receive) -> Receive:
+    """The body that was read already; then whatever else comes, such as that the caller has gone."""
+    given = False
+
+    async def receiving() -> Message:
+        nonlocal given
+        if not given:
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return receiving
+
+
+async def refuse(send: Send, kind: str, detail: str) -> None:
+    """A problem, without any handler."""
+    body = json.dumps(problem(kind, detail)).encode()
+    headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": KINDS[kind].status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+class Rates:
+    """How many requests somebody may send: a number a second, and a few seconds of it at once."""
+
+    def __init__(self, rate: int) -> None:
+        self._rate = rate
+        self._lock = threading.Lock()
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def allow(self, whose: str) -> bool:
+        """One more request."""
+        now = time.monotonic()
+        with self._lock:
+            left, at = self._left.pop(whose, (self._rate * BURST, now))
+            left = min(self._rate * BURST, left + (now - at) * self._rate)
+            self._left[whose] = (max(0.0, left - 1), now)
+            if len(self._left) > MOST_CALLERS:
+                self._left.popitem(last=False)
+            return left >= 1

@@ -1,0 +1,58 @@
+"""Whose a request is: by a token, a cookie, a proxy that is trusted, or an identity provider."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+
+from dpselect.gateway.people import People
+from dpselect.gateway.settings.values import Person, Proxy, ServerSettings
+
+if TYPE_CHECKING:
+    from dpselect.gateway.settings.values import Oidc
+
+COOKIE = "dpselect"
+
+
+class Identity:
+    """Finds out who sends a request."""
+
+    def __init__(self, people: People, server: ServerSettings) -> None:
+        self._people, self._server = people, server
+
+    def of(self, request: Request) -> Person | None:
+        """The person, or nobody. A token that is wrong is nobody, whatever else the request has."""
+        given = request.headers.get("authorization")
+        if given is not None:
+            scheme, _, token = given.partition(" ")
+            if scheme.lower() != "bearer":
+                return None
+            token = token.strip()
+            found = self._people.of_token(token)
+            if found is None and self._server.oidc is not None:
+                found = self._of_provider(token, self._server.oidc)
+            return found
+        if self._server.proxy is not None and (subject := _said_by(request, self._server.proxy)) is not None:
+            return self._people.of_subject(subject)
+        cookie = request.cookies.get(COOKIE)
+        return None if cookie is None else self._people.of_session(cookie)
+
+    def _of_provider(self, token: str, oidc: Oidc) -> Person | None:
+        from dpselect.gateway.oidc import subject_of
+
+        subject = subject_of(token, oidc)
+        return None if subject is None else self._people.of_subject(subject)
+
+
+def _said_by(request: Request, proxy: Proxy) -> str | None:
+    """Whom a proxy names, where the request really comes from it."""
+    if request.client is None:
+        return None
+    try:
+        address = ipaddress.ip_address(request.client.host)
+        trusted = any(address in ipaddress.ip_network(one, strict=False) for one in proxy.addresses)
+    except ValueError:
+        return None
+    return request.headers.get(proxy.header) if trusted else None
