@@ -56,7 +56,7 @@ def test_no_word_of_a_job_steers_a_terminal(state: str, remote: dps.Remote, gate
 
 
 def test_no_release_steers_a_terminal(remote: dps.Remote, gateway: SmallGateway) -> None:
-    release = remote.data().top_k(2, epsilon=5, counts=True, measures="mean(age, 0, 90)")
+    release = remote.data().top_k(2, epsilon=5, counts=True)
     found = evil(release.to_dict())
     for item in found["items"]:
         item["item"] += EVIL

@@ -104,7 +104,7 @@ def _ended(wire: Wire, job: Job, progress: Progress | None) -> Job:
     hold = LONG if progress is None else SHORT
     while job.state not in FINAL:
         if job.state == "approval":
-            hint = f"once that is done, ask the same again, or Remote.wait({job.id!r})"
+            hint = f"once that is done, Remote.wait({job.id!r}) has the answer"
             raise GatewayError("somebody else must agree to this question first", hint, kind="approval")
         if progress is not None:
             progress(None)

@@ -9,6 +9,7 @@ import socket
 import ssl
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -49,9 +50,7 @@ class _Kept:
 
     def __init__(self, connection: http.client.HTTPConnection) -> None:
         self.connection, self.home = connection, here()
-
-    def __del__(self) -> None:
-        self.connection.close()
+        weakref.finalize(self, connection.close)
 
 
 class Wire:
