@@ -79,7 +79,11 @@ def test_the_token_may_be_in_a_file(
 @pytest.mark.parametrize(
     ("change", "status", "said"),
     [
-        (lambda _: problem("sign-in", detail="the token is not known"), 9, "dpselect: the token is not known\nhint: "),
+        (
+            lambda _: problem("sign-in", detail="the token is not known"),
+            9,
+            "dpselect: the gateway does not know this token\nhint: ",
+        ),
         (lambda _: problem("budget", detail="it costs 40 %"), 5, "dpselect: it costs 40 %\n"),
         (
             lambda _: problem("parameter", parameter="item", must="be known", came="'x'"),

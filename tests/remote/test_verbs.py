@@ -178,6 +178,7 @@ def test_plans_prices_and_what_was_asked(remote: dps.Remote, gateway: SmallGatew
         lambda: remote.price("top_k", data=3, epsilon=1),
         lambda: remote.question("../../etc"),
         lambda: remote.answer("a?b"),
+        lambda: remote.cancel("q1/approve"),
     ):
         with pytest.raises(dps.ParameterError):
             ask()

@@ -154,6 +154,7 @@ def test_a_question_without_an_answer_is_an_error(
             "it costs 40 %\nhint: ask for",
         ),
         ("sign-in", {}, dps.GatewayError, "does not know this token\nhint: token="),
+        ("sign-in", {"detail": "it ended yesterday"}, dps.GatewayError, "does not know this token\nhint: token="),
         ("role", {"detail": "auditors do not ask"}, dps.GatewayError, "auditors do not ask"),
         ("not-found", {"detail": "no such data"}, dps.GatewayError, "no such data"),
         (

@@ -47,8 +47,7 @@ def error_of(problem: Mapping[str, Any]) -> DpselectError:
         case "failed":
             return DataError(said, hint)
         case "sign-in":
-            said = plainly(problem.get("detail")) or "the gateway does not know this token"
-            return GatewayError(said, hint or SIGN_IN, kind=kind)
+            return GatewayError("the gateway does not know this token", hint or SIGN_IN, kind=kind)
         case _:
             return GatewayError(said, hint, kind=kind)
 

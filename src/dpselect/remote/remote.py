@@ -116,6 +116,11 @@ class Remote:
         called("progress", progress)
         return answer_of(self._wire, identifier("question", question), progress)
 
+    def cancel(self, question: str) -> dict[str, Json]:
+        """Take a question back, by its id. GatewayError where rows may have been read: then it is paid."""
+        path = f"/v1/questions/{identifier('question', question)}"
+        return _object(self._wire.delete(path, patience=self._wire.patience))
+
     def answers(self) -> list[dict[str, Json]]:
         """The answers about data that one may ask, also those that others have paid for."""
         return _rows(self._wire.get("/v1/answers"), "answers")
