@@ -17,7 +17,7 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 ROOMS = (
     "first_use", "errors", "processes", "temporary", "parameters", "keys", "methods", "reals", "privacy", "domain",
     "periods", "draws", "accounting", "aggregates", "texts", "mechanisms", "engines", "release", "ledger", "checking",
-    "queries", "dataset", "forecast", "inspection", "preparation", "dpselect", "demo",
+    "queries", "dataset", "forecast", "remote", "inspection", "preparation", "dpselect", "demo",
     "gateway", "command", "__main__",
 )  # fmt: skip
 # Rooms that never import some earlier ones. Checking recomputes what planned an answer, so it has numerics of its own.
