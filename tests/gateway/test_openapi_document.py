@@ -22,6 +22,7 @@ from tests.reference.test_queries import QUERIES
 
 DOCUMENT = document()
 SCHEMAS = DOCUMENT["components"]["schemas"]
+TAKEN = [one for one in QUERIES if "ngrams" not in one.to_dict() and one.price.neighbors is dps.Neighbors.ADD_REMOVE]
 
 
 def objects(of: Any) -> Iterator[dict[str, Any]]:
@@ -60,11 +61,12 @@ def test_operations_have_names_of_their_own() -> None:
 def test_a_question_has_every_parameter_and_nothing_that_is_unknown(verb: str) -> None:
     name = next(one for one in SCHEMAS if one.lower() == verb.replace("_", "") + "question")
     beside = {"verb", "data", "item", "where", "during", "share", "fresh"}
-    assert set(SCHEMAS[name]["properties"]) == {*kind(verb).parameters(), *beside}
+    of_texts = {"shares", "ngrams", "tokenizer", "lower"}  # no data of a gateway are texts
+    assert set(SCHEMAS[name]["properties"]) == {*kind(verb).parameters(), *beside} - of_texts
     assert SCHEMAS[name]["additionalProperties"] is False
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=lambda query: json.dumps(query.to_dict()))
+@pytest.mark.parametrize("query", TAKEN, ids=lambda query: json.dumps(query.to_dict()))
 def test_a_question_is_a_body(query: dps.Query) -> None:
     body = {**query.to_dict(), "data": "listening", "where": "country = 'Brazil'", "during": ["2026-11"], "fresh": True}
     validator("Question").validate(body)
