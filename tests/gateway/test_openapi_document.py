@@ -12,9 +12,11 @@ from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
 import dpselect as dps
 from dpselect.gateway.problems import KINDS, problem
+from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.examples import EXAMPLES
 from dpselect.gateway.web.openapi import document
 from dpselect.gateway.web.operations import OPERATIONS
+from dpselect.gateway.web.routes import ROUTES
 from dpselect.queries.query import VERBS, kind
 from tests.gateway.described import validator
 from tests.reference.test_check import NAMES, RELEASES
@@ -52,6 +54,14 @@ def test_every_schema_is_used() -> None:
 def test_operations_have_names_of_their_own() -> None:
     assert len({one.name for one in OPERATIONS}) == len(OPERATIONS)
     assert len({(one.method, one.path) for one in OPERATIONS}) == len(OPERATIONS)
+
+
+def test_every_route_is_described_and_nothing_else() -> None:
+    routes = {(route.method, route.path) for route in ROUTES}
+    forms = {("GET", f"/v1/answers/{{id}}.{name}") for name in FORMS}
+    assert {(one.method, one.path) for one in OPERATIONS} == routes | forms
+    said = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
+    assert said == routes | forms
 
 
 # ---- requests -------------------------------------------------------------------------------------------------
