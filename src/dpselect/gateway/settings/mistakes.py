@@ -64,7 +64,7 @@ class Page:
     def error(self, file: str, text: str) -> SettingsError:
         """All of them, with the lines of what is wrong, or of the table that it is in."""
         known: dict[Steps, int] = {}
-        with contextlib.suppress(RecursionError):
+        with contextlib.suppress(RecursionError, ValueError, IndexError):  # a later TOML may take more than `lines`
             known = lines(text)
         return SettingsError(file, [Mistake(said, _line(known, steps), hint) for steps, said, hint in self.found])
 
