@@ -15,7 +15,8 @@ from dpselect.draws.entropy import fresh_key
 from dpselect.gateway.pages import asking, errors, forms, snippets
 from dpselect.gateway.pages.conditions import Condition
 from dpselect.gateway.pages.rendering import one, origin, page, see
-from dpselect.gateway.problems import problem
+from dpselect.gateway.problems import Refused, problem
+from dpselect.gateway.web.api import parsed
 from dpselect.gateway.web.desk import thinking
 
 Forecast = Mapping[str, Any]
@@ -88,8 +89,8 @@ async def ask(request: Request) -> Response:
     fields = await forms.posted(request)
     back = f"/ask?{urlencode(forms.from_text(one(fields, 'form')), doseq=True)}"
     try:
-        body = json.loads(one(fields, "question"))
-    except ValueError:
+        body = parsed(one(fields, "question").encode("utf-8", "surrogatepass"))
+    except Refused:
         return errors.of_details(request, problem("malformed", "The form did not hold a question."), back)
     try:
         job = await thinking(request, gateway.ask, person, body, one(fields, "key") or None)
