@@ -164,7 +164,7 @@ def left(points: Sequence[tuple[str, float]]) -> Drawing:
         f"H{_n(side + place * step)}V{y(part)}" for place, (_, part) in enumerate(points)
     )
     shapes += f'<path class="path" d="{path}H{WIDTH}" fill="none" stroke="{BAR}" stroke-width="2.5"/>'
-    first, last = points[0][0][:10], points[-1][0][:10]
+    first, last = (point[0][:16].replace("T", " ") for point in (points[0], points[-1]))
     shapes += text(side, TOP + high + 20, first) + text(WIDTH, TOP + high + 20, last, "end")
     finding = f"From {first} to {last} what is left went from {points[0][1]:.0%} to {points[-1][1]:.0%}."
     return Drawing("What is left of the budget", finding, shapes, TOP + high + 28)
