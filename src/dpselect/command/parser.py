@@ -22,6 +22,8 @@ COMMANDS = {
     "check": "does the promise of a release follow from what it says, and did a ledger pay for it?",
     "plan": "what to expect at each budget, before anything is spent",
     "prepare": "put the rows of a source in order once, so that many questions are answered quickly",
+    "serve": "a gateway over HTTP: many people ask under one promise, with pages to ask on",
+    "gateway": "settings of a gateway: checked, an example, and tokens for people",
     "inspect": "what is wrong with a source, for its owner only: not private",
 }
 

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
         path = folder / demo.SETTINGS
     from dpselect.gateway.settings.reading import read
 
-    _serve(args, _with(read(path), args), tokens)
+    _serve(args, _with(read(path), args), tokens, path)
 
 
 def _check_parts() -> None:
@@ -83,13 +83,13 @@ def _with(settings: Settings, args: argparse.Namespace) -> Settings:
     return replace(settings, server=server)
 
 
-def _serve(args: argparse.Namespace, settings: Settings, tokens: dict[str, str]) -> None:
+def _serve(args: argparse.Namespace, settings: Settings, tokens: dict[str, str], path: Path) -> None:
     from dpselect.gateway.gateway import Gateway
     from dpselect.gateway.serving import listen, serve
     from dpselect.gateway.web.app import application
 
     listening = listen(settings.server)
-    gateway = Gateway(settings)
+    gateway = Gateway(settings, file=path)
     server = settings.server
     host = f"[{server.host}]" if ":" in server.host else server.host
     url = server.url or f"http://{host}:{server.port}"

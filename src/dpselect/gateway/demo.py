@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dpselect.demo import ARTISTS, COUNTRIES, write_listening_events
 from dpselect.errors import OutputError, ParameterError
-from dpselect.gateway.people import digest_of, new_token
+from dpselect.gateway.settings.tokens import digest, fresh_token
 
 USERS = 20_000
 PEOPLE = ("owner", "analyst", "auditor")
@@ -25,9 +25,9 @@ def make(folder: Path, users: int = USERS) -> dict[str, str]:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_listening_events(folder / ROWS, users)
-        made = {name: new_token() for name in PEOPLE}
+        made = {name: fresh_token() for name in PEOPLE}
         _private(tokens, json.dumps(made, indent=2) + "\n")
-        _private(settings, text(users, {name: digest_of(token) for name, token in made.items()}))
+        _private(settings, text(users, {name: digest(token) for name, token in made.items()}))
     except OSError as error:
         raise OutputError(f"the demo cannot be made in {folder}: {error.strerror}") from None
     return made

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from dpselect.draws.entropy import fresh_key
@@ -19,8 +20,10 @@ from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, State, moment
 from dpselect.gateway.log import Log
 from dpselect.gateway.metrics import Metrics
+from dpselect.gateway.only_one import OnlyOne
 from dpselect.gateway.people import People
 from dpselect.gateway.problems import REJECTED, Refused, problem
+from dpselect.gateway.renewal import Renewal
 from dpselect.gateway.runner import Done, Runner, cost
 from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
 from dpselect.gateway.sources import Sources, unpinned
@@ -80,10 +83,13 @@ class Answer:
 class Gateway:
     """Everything behind the routes. Usable from many threads."""
 
-    def __init__(self, settings: Settings, log: Log | None = None) -> None:
+    def __init__(self, settings: Settings, log: Log | None = None, file: Path | None = None) -> None:
+        """`file` is where the settings come from: people are read again when it is written."""
         self.settings, self.log, self.metrics = settings, log or Log(), Metrics()
         server = settings.server
         server.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._alone = OnlyOne(server.folder) if server.jobs is None else None
+        self._renewal = None if file is None else Renewal(file, self._renewed, self.log)
         self._books = Books(server.ledger)
         for sentence in self._books.begin(settings):
             self.log("begun", said=sentence)
@@ -109,12 +115,23 @@ class Gateway:
 
     def stop(self) -> None:
         """Let running questions end, and give everything back."""
+        if self._renewal is not None:
+            self._renewal.stop()
         self._sources.stop()
         self._runner.stop(PATIENCE)
         self._ending.set()
         self._teller.join()
         self._jobs.close()
         self._books.close()
+        if self._alone is not None:
+            self._alone.close()
+
+    def _renewed(self, settings: Settings) -> None:
+        """Other people, about the same data."""
+        self.settings = replace(self.settings, people=settings.people)
+        self._people.replace(settings.people)
+        for sentence in self._books.begin(self.settings):
+            self.log("begun", said=sentence)
 
     @property
     def people_who_sign_in(self) -> People:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import datetime
-import hashlib
 import hmac
 import threading
 import time
@@ -17,9 +16,9 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from dpselect.draws.entropy import fresh_key
+from dpselect.gateway.settings.tokens import digest
 from dpselect.gateway.settings.values import Person
 
-TOKEN_BYTES = 32
 SESSION = 12 * 3600.0  # seconds
 CODE = 3600.0
 LONGEST = 1000  # characters of what a caller may send
@@ -31,16 +30,6 @@ class Once(Protocol):
     def once(self, name: str) -> bool:
         """Is this the first time that anybody says so?"""
         ...
-
-
-def new_token() -> str:
-    """A token: 32 random bytes as text."""
-    return base64.urlsafe_b64encode(fresh_key(TOKEN_BYTES)).decode().rstrip("=")
-
-
-def digest_of(token: str) -> str:
-    """What is kept of a token."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class People:
@@ -65,9 +54,9 @@ class People:
         """Whose token it is."""
         if not 0 < len(token) <= LONGEST:
             return None
-        digest = digest_of(token)
-        person = self._by_digest.get(digest)  # by a digest, whose beginning tells nothing of a token
-        if person is None or not hmac.compare_digest(person.token or "", digest):
+        kept = digest(token)
+        person = self._by_digest.get(kept)  # by a digest, whose beginning tells nothing of a token
+        if person is None or not hmac.compare_digest(person.token or "", kept):
             return None
         return _still(person)
 
@@ -92,7 +81,7 @@ class People:
     def of_code(self, value: str) -> Person | None:
         """Whose link it is; it is used up."""
         person = self._read("code", value)
-        return person if person is not None and self._used.once(f"code {digest_of(value)}") else None
+        return person if person is not None and self._used.once(f"code {digest(value)}") else None
 
     def _signed(self, purpose: str, person: Person, until: float) -> str:
         said = f"{int(until)}.{fresh_key(8).hex()}.{person.name}".encode()

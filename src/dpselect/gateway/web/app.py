@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -29,12 +30,12 @@ from dpselect.release.formatting import Json
 SIGN_IN = "Send a token: Authorization: Bearer TOKEN."
 
 
-def application(settings: Settings, gateway: Gateway | None = None) -> App:
+def application(settings: Settings, gateway: Gateway | None = None, *, file: Path | None = None) -> App:
     """The whole of it, for any ASGI server. Without a gateway it makes one when it starts."""
 
     @contextlib.asynccontextmanager
     async def living(app: Starlette) -> AsyncIterator[None]:
-        found = Gateway(settings) if gateway is None else gateway
+        found = Gateway(settings, file=file) if gateway is None else gateway
         app.state.gateway, app.state.bell = found, Bell(found)
         app.state.identity = Identity(found.people_who_sign_in, settings.server)
         found.start()
@@ -51,7 +52,7 @@ def application(settings: Settings, gateway: Gateway | None = None) -> App:
         lifespan=living,
         exception_handlers={HTTPException: _unknown},
     )
-    app.state.document = document()
+    app.state.document = document(settings)
     return Guards(app, settings.server)
 
 
