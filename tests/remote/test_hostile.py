@@ -228,3 +228,13 @@ def test_a_message_is_no_longer_than_one_reads(remote: dps.Remote, gateway: Smal
     with pytest.raises(dps.BudgetError) as found:
         remote.data().top_k(epsilon=1)
     assert len(str(found.value)) < 1300
+
+
+def test_a_deep_reply_is_shown_or_refused(remote: dps.Remote, gateway: SmallGateway) -> None:
+    deep = 100
+    gateway.before = lambda _: Response(200, b'{"a":' * deep + b"1" + b"}" * deep, JSON)
+    assert list(remote.me()) == ["a"]
+    for deep in (101, 700, 5_000):
+        with pytest.raises(dps.GatewayError) as found:
+            remote.me()
+        assert found.value.kind == "reply"

@@ -68,9 +68,19 @@ def test_a_gateway_that_went_away_is_waited_for_no_longer_than_was_said(gateway:
         dps.GatewayError, match=r"closed the connection\nhint: the question goes on: Remote.wait\('q1'\)"
     ):
         remote.data().top_k(1, epsilon=5)
-    assert [one.path for one in gateway.seen] == ["/v1/questions", "/v1/questions/q1?wait=25"]
+    assert [one.path for one in gateway.seen] == ["/v1/questions", *["/v1/questions/q1?wait=25"] * 2]  # old, and new
     gateway.before = lambda _: None
     assert len(remote.wait("q1")) == 1
+    remote.close()
+
+
+def test_a_connection_that_was_closed_while_nobody_used_it_is_made_anew(gateway: SmallGateway) -> None:
+    remote = dps.connect(gateway.url, token=TOKEN, patience=0)
+    remote.me()
+    closed = [LOST]
+    gateway.before = lambda _: closed.pop() if closed else None
+    assert remote.me()["name"] == "ann"
+    assert (len(gateway.seen), gateway.connections) == (3, 2)
     remote.close()
 
 

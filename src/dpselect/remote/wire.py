@@ -39,10 +39,13 @@ class Reply:
 
 
 class _LostError(Exception):
-    """No whole reply came. `begun` says whether there was a connection, on which something may have arrived."""
+    """No whole reply came. `begun` says whether there was a connection, on which something may have arrived.
 
-    def __init__(self, why: str, *, begun: bool) -> None:
-        self.why, self.begun = why, begun
+    `old` says that it stood before, so that the gateway may have closed it since, as one that nobody used.
+    """
+
+    def __init__(self, why: str, *, begun: bool, old: bool = False) -> None:
+        self.why, self.begun, self.old = why, begun, old
         super().__init__(why)
 
 
@@ -95,11 +98,14 @@ class Wire:
         content = None if body is None else json.dumps(body, allow_nan=False).encode()
         headers |= {} if body is None else {"Content-Type": JSON}
         end = time.monotonic() + (self.patience if patience is None else patience)
-        pause = FIRST
+        pause, stale = FIRST, False
         while True:
             try:
                 reply = self._once(method, self.address.path + path, content, headers)
             except _LostError as lost:
+                if lost.old and not stale:
+                    stale = True
+                    continue
                 last: GatewayError = GatewayError(f"{self.address} {lost.why}")
                 wanted = pause if self._heard or lost.begun else None
             else:
@@ -120,7 +126,8 @@ class Wire:
         self._mine.kept = None
 
     def _once(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Reply:
-        connection = self._connection()
+        kept = self._kept()
+        connection = self._made() if kept is None else kept
         try:
             connection.request(method, path, content, headers)
             answer = connection.getresponse()
@@ -128,10 +135,10 @@ class Wire:
             if len(body) > MOST:
                 raise GatewayError(f"{self.address} sent more than {MOST >> 20} MB, which is no answer", kind="reply")
             if answer.length:
-                raise _LostError("closed the connection in the middle of its reply", begun=True)
+                raise http.client.IncompleteRead(b"")
         except (OSError, http.client.IncompleteRead) as error:
             self.close()
-            raise _LostError(_why(error), begun=True) from None
+            raise _LostError(_why(error), begun=True, old=kept is not None) from None
         except http.client.HTTPException:
             self.close()
             raise GatewayError(f"{self.address} answers something that is no HTTP", WRONG, kind="reply") from None
@@ -141,11 +148,15 @@ class Wire:
         sort = (answer.getheader("Content-Type") or "").partition(";")[0].strip().lower()
         return Reply(answer.status, sort, body, _seconds(answer.getheader("Retry-After")))
 
-    def _connection(self) -> http.client.HTTPConnection:
-        """This thread's connection, which stands."""
+    def _kept(self) -> http.client.HTTPConnection | None:
+        """This thread's connection, if one stands."""
         kept: _Kept | None = getattr(self._mine, "kept", None)
         if kept is not None and kept.connection.sock is not None and kept.home == here():  # no parent's
             return kept.connection
+        return None
+
+    def _made(self) -> http.client.HTTPConnection:
+        """A new one, which stands."""
         host, port = self.address.host, self.address.port
         if self.address.safe:
             made: http.client.HTTPConnection = http.client.HTTPSConnection(
