@@ -37,6 +37,8 @@ NEVER = (
     "dpselect.engines.duckdb.frame_scan",
     "dpselect.engines.duckdb.relation_scan",
     "dpselect.engines.duckdb.lines",
+    "dpselect.queries.words",
+    "dpselect.queries.schemas",
     "dpselect.queries.union",
     "dpselect.queries.quantile",
     "dpselect.forecast",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpselect.gateway.gateway import Answer
+from dpselect.gateway.pages.words import asked
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def _parquet(answer: Answer) -> bytes:
 def _svg(answer: Answer) -> bytes:
     from dpselect.gateway import pictures
 
-    drawn: str = pictures.picture(answer.release, alone=True)
+    drawn = pictures.file(answer.release, asked(answer.question))
     return drawn.encode("utf-8", "backslashreplace")
 
 

@@ -15,6 +15,9 @@ from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 
 from dpselect.gateway.gateway import Gateway
+from dpselect.gateway.pages import routes as page_routes
+from dpselect.gateway.pages.errors import of_details
+from dpselect.gateway.pages.rendering import sign_in_first
 from dpselect.gateway.problems import Refused, of_error, problem
 from dpselect.gateway.settings.values import Settings
 from dpselect.gateway.web.api import written
@@ -45,21 +48,22 @@ def application(settings: Settings, gateway: Gateway | None = None, *, file: Pat
 
     routes = all_routes()
     app = Starlette(
-        routes=[*_mounted(routes, Rates(settings.server.rate)), *_files()],
+        routes=_mounted(routes, Rates(settings.server.rate)),
         lifespan=living,
         exception_handlers={HTTPException: _unknown},
     )
-    app.state.document = document()
+    app.state.document = document(settings)
     return Guards(app, settings.server)
 
 
 def all_routes() -> Sequence[Route]:
     """Those of the API and those of the pages."""
-    return ROUTES
-
-
-def _files() -> list[BaseRoute]:
-    return []
+    pages = [
+        Route(method, path, handler, frozenset() if roles == "anyone" else frozenset(roles), page=True)
+        for path, methods, handler, roles in page_routes()
+        for method in methods
+    ]
+    return [*ROUTES, *pages]
 
 
 def _mounted(routes: Sequence[Route], rates: Rates) -> list[BaseRoute]:
@@ -110,16 +114,28 @@ def _told(request: Request, route: Route, error: Exception) -> Response:
         headers["WWW-Authenticate"] = "Bearer"
     if details["status"] == 503:
         headers.setdefault("Retry-After", "5")
-    return _problem(details, headers)
+    return _page(request, details, headers) if route.page else _problem(details, headers)
 
 
 async def _unknown(request: Request, error: Exception) -> Response:
-    """An address or a method that is not there."""
+    """An address or a method that is not there. A browser is told so on a page."""
     status = error.status_code if isinstance(error, HTTPException) else 404
+    if status != 405 and not request.url.path.startswith("/v1/") and "text/html" in request.headers.get("accept", ""):
+        request.state.person = request.app.state.identity.of(request)
+        return _page(request, problem("not-found", ""), {})
     if status == 405:
         headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
         return _problem(problem("method", f"This address does not take {request.method}."), headers)
     return _problem(problem("not-found", "There is nothing at this address."), {})
+
+
+def _page(request: Request, details: Mapping[str, Json], headers: Mapping[str, str]) -> Response:
+    """The same for a person, who is sent to sign in where that is all that is missing."""
+    if details["status"] == 401:
+        return sign_in_first(request)
+    found = of_details(request, details)
+    found.headers.update(headers)
+    return found
 
 
 def _problem(details: Mapping[str, Json], headers: dict[str, str]) -> Response:

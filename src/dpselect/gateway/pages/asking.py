@@ -1,0 +1,204 @@
+"""From the menus of the ask page to a question, and back: every choice is one that the owner declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+from dpselect.gateway.pages import conditions
+from dpselect.gateway.pages.conditions import Condition
+from dpselect.gateway.pages.wishes import WISHES, Wish, fitting, known
+
+Fields = Mapping[str, Sequence[str]]
+USERS = "users"
+SHARE, WITHIN, EPSILON = "share", "within", "epsilon"
+PERCENT = Decimal(2)  # of the budget, before anybody has chosen
+LEAST, MOST, STEP = Decimal("0.5"), Decimal(20), Decimal("0.5")  # of the slider
+DELTAS = 1000  # questions that a promise's delta should be enough for
+MEASURES = {"mean": "the mean", "sum": "the sum"}
+NEARNESS = {"top_k": "within", "quantile": "within", "union": "users_for"}
+
+
+@dataclass(frozen=True)
+class Form:
+    """Everything that the menus say, each with a value that it may have."""
+
+    data: Mapping[str, Any]
+    wish: Wish
+    wishes: Sequence[Wish]
+    item: str  # the name of its choice: columns joined
+    items: Mapping[str, Any]
+    k: int
+    by: str
+    score: str
+    also: str
+    numbers: bool
+    during: str
+    conditions: Sequence[Condition]
+    price: str
+    percent: Decimal
+    within: str
+    epsilon: str
+    delta: str
+    fresh: bool = False
+    others: Sequence[Mapping[str, Any]] = field(default_factory=tuple)  # the data sets one can choose from
+
+    @property
+    def nearness(self) -> str | None:
+        """What takes the place of an epsilon where somebody says how near the answer shall be."""
+        return NEARNESS.get(self.wish.verb) if self.score == USERS else None
+
+    @property
+    def grouped(self) -> bool:
+        """Is it asked in every group?"""
+        return bool(self.by) and self.wish.groups
+
+    @property
+    def slider(self) -> tuple[Decimal, Decimal, Decimal]:
+        """The least, the most and the step of the slider; a percentage that was typed elsewhere is among them."""
+        fits = LEAST <= self.percent <= MOST and self.percent % STEP == 0
+        return (LEAST, MOST, STEP) if fits else (min(self.percent, Decimal("0.1")), Decimal(100), Decimal("0.1"))
+
+    @property
+    def also_menu(self) -> dict[str, str]:
+        """Measures that may come with the items."""
+        return {
+            f"{kind}:{column}": f"{said} of {column}"
+            for column in self.data["values"]
+            for kind, said in MEASURES.items()
+        }
+
+    @property
+    def measurable(self) -> bool:
+        """May measures come with the items?"""
+        plain = not self.grouped and self.score == USERS and self.price != WITHIN
+        return self.wish.verb == "top_k" and bool(self.data["values"]) and plain
+
+    @property
+    def where(self) -> str | None:
+        """The filter."""
+        return conditions.where(self.conditions)
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The question as the gateway takes it."""
+        return {"data": self.data["name"], "verb": self.wish.verb, **dict(self._parameters()), **dict(self._price())}
+
+    def _parameters(self) -> Iterator[tuple[str, Any]]:
+        item = self.items[self.item]
+        yield "item", item
+        yield from self.wish.parameters.items()
+        if self.wish.verb == "top_k":
+            yield "k", self.k
+        if self.wish.numbers and self.numbers:
+            yield "counts", True
+        if self.wish.of_values:
+            bounds = self.data["values"][self.item]
+            yield "bounds", [bounds["low"], bounds["high"]]
+            if bounds.get("step") is not None:
+                yield "step", bounds["step"]
+        if self.wish.known:
+            yield "domain", list(self.data["domains"][self.item])
+        if self.grouped:
+            yield "by", [self.by]
+        if self.wish.verb == "top_k" and self.score != USERS:
+            weight = self.data["weights"][self.score]
+            yield from (("by_weight", self.score), ("at_most", weight["at_most"]))
+            if weight.get("unit") is not None:
+                yield "weight_unit", weight["unit"]
+        if self.measurable and self.also:
+            kind, _, column = self.also.partition(":")
+            bounds = self.data["values"][column]
+            yield "measures", [f"{kind}({conditions.name(column)}, {bounds['low']}, {bounds['high']})"]
+        if self.where:
+            yield "where", self.where
+        if self.during:
+            yield "during", self.during
+
+    def _price(self) -> Iterator[tuple[str, Any]]:
+        if self.price == WITHIN and self.nearness:
+            yield self.nearness, whole(self.within) or 0
+        elif self.price == EPSILON:
+            yield "epsilon", self.epsilon
+        else:
+            yield "share", f"{self.percent.normalize():f}%"  # its delta is the same share
+        if self.price != SHARE and (self.wish.verb in ("top_k", "union") or self.grouped):
+            yield "delta", self.delta
+        if self.fresh:
+            yield "fresh", True
+
+
+def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
+    """What the menus say; whatever does not fit the data is at its first choice. There is at least one data set."""
+    data = chosen(_one(fields, "data"), {one["name"]: one for one in described})
+    wishes = fitting(data) or list(WISHES[:1])
+    wish = chosen(_one(fields, "wish"), {one.name: one for one in wishes})
+    items = _items(data, wish)
+    item = _one(fields, "item") if _one(fields, "item") in items else next(iter(items))
+    price = _one(fields, "price")
+    return Form(
+        data=data,
+        wish=wish,
+        wishes=wishes,
+        item=item,
+        items=items,
+        k=min(max(1, whole(_one(fields, "k")) or 10), data["max_k"]),
+        by=_among(fields, "by", data["groups"]),
+        score=_among(fields, "score", data["weights"]) or USERS,
+        also=_among(fields, "also", [f"{kind}:{column}" for column in data["values"] for kind in MEASURES]),
+        numbers=_one(fields, "numbers") != "no",
+        during=_among(fields, "during", data["periods"]) or next(iter(data["periods"]), ""),
+        conditions=conditions.rows(fields, data["filters"]),
+        price=price if price in (WITHIN, EPSILON) else SHARE,
+        percent=_percent(_one(fields, "share")),
+        within=_one(fields, "within"),
+        epsilon=_one(fields, "epsilon") or "0.1",
+        delta=_one(fields, "delta") or _delta(data["promise"]["delta"]),
+        fresh=_one(fields, "fresh") == "yes",
+        others=described,
+    )
+
+
+def _items(data: Mapping[str, Any], wish: Wish) -> dict[str, Any]:
+    """What the second menu offers, by the name of each choice."""
+    if wish.of_values:
+        return {column: column for column in data["values"]}
+    fit = [item for item in data["items"] if not wish.known or known(data, item)]
+    return {item if isinstance(item, str) else " + ".join(item): item for item in fit}
+
+
+def chosen(name: str, among: Mapping[str, Any]) -> Any:
+    """The one of this name, or the first."""
+    return among[name] if name in among else next(iter(among.values()))
+
+
+def _one(fields: Fields, name: str) -> str:
+    return fields[name][-1].strip() if fields.get(name) else ""
+
+
+def _among(fields: Fields, name: str, among: Any) -> str:
+    said = _one(fields, name)
+    return said if said in among else ""
+
+
+def whole(text: str) -> int | None:
+    """A whole number that somebody typed, also with separators."""
+    digits = text.replace(",", "").replace(" ", "")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
+
+
+def _percent(text: str) -> Decimal:
+    try:
+        said = Decimal(text.removesuffix("%").strip())
+    except InvalidOperation:
+        return PERCENT
+    return min(said, Decimal(100)) if said.is_finite() and said >= Decimal("0.01") else PERCENT
+
+
+def _delta(promised: object) -> str:
+    """A small part of what is promised, in one digit."""
+    part = Fraction(str(promised)) / DELTAS
+    return f"{float(part):.0e}" if part else "0"

@@ -1,0 +1,78 @@
+"""The auditor's pages: is the record whole, and what does it say of each data set?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dpselect.gateway.pages import errors, numbers
+from dpselect.gateway.pages.budget import over_time
+from dpselect.gateway.pages.rendering import page
+from dpselect.gateway.pages.tables import Cell
+
+Heads = tuple[tuple[str, bool], ...]
+Rows = list[list[Cell]]
+TABLES = (
+    ("What is used", "periods", ("period", "used", "reserved", "epsilon", "delta")),
+    ("Who may ask", "analysts", ("analyst", "period", "granted_epsilon", "granted_delta", "left")),
+    ("What was promised and granted", "changes", ("when", "what", "epsilon", "delta")),
+    ("What was asked", "questions", ("when", "analyst", "question", "periods", "state", "share", "repeats")),
+)
+PARTS = {"used": True, "reserved": True, "share": True, "left": False}  # rounded up?
+NUMBERS = frozenset(("epsilon", "delta", "granted_epsilon", "granted_delta", "repeats", *PARTS))
+
+
+async def show(request: Request) -> Response:
+    """Verify the record, against a head that was noted earlier where one is given."""
+    gateway, person = request.state.gateway, request.state.person
+    head = request.query_params.get("head", "").strip()
+    asked = "head" in request.query_params
+    try:
+        found = await run_in_threadpool(gateway.verification, person, head or None) if asked else None
+        names = (await run_in_threadpool(gateway.me, person))["data"]
+    except errors.TOLD as error:
+        return errors.of_details(request, errors.told(error))
+    return page(request, "auditor.html", found=found, head=head, names=names, twin="/v1/verification")
+
+
+async def record(request: Request) -> Response:
+    """All that the ledger says of one data set."""
+    gateway, person, data = request.state.gateway, request.state.person, request.path_params["data"]
+    try:
+        found = await run_in_threadpool(gateway.record, person, data)
+    except errors.TOLD as error:
+        return errors.of_details(request, errors.told(error), "/record")
+    return page(
+        request,
+        "record.html",
+        record=found,
+        picture=over_time(found["used"], "record"),
+        tables=list(_tables(found)),
+        twin=f"/v1/record/{data}",
+    )
+
+
+def _tables(record: Mapping[str, Any]) -> Iterator[tuple[str, Heads, Rows]]:
+    """Each table without columns in which nothing stands."""
+    for title, name, columns in TABLES:
+        rows: Sequence[Mapping[str, Any]] = record[name]
+        kept = [one for one in columns if any(row[one] not in (None, "", []) for row in rows)]
+        heads = tuple((one.replace("_", " "), one in NUMBERS) for one in kept)
+        yield title, heads, [[_cell(one, row[one], at) for at, one in enumerate(kept)] for row in rows]
+
+
+def _cell(name: str, value: object, place: int) -> Cell:
+    head = place == 0
+    if value is None:
+        return Cell("", head=head)
+    if name in PARTS:
+        return Cell(numbers.percent(value, up=PARTS[name]), number=True, head=head)
+    if name == "when":
+        return Cell(numbers.moment(value), head=head)
+    if isinstance(value, list):
+        return Cell(numbers.listed(list(map(str, value))), head=head)
+    return Cell(numbers.number(value), number=name in NUMBERS, head=head)

@@ -1,0 +1,86 @@
+"""Numbers, times and lists as a person reads them: 1,685 and 1.8 % and 22 November 2026, 12:00."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+from dpselect.parameters import rounded_down, rounded_up
+from dpselect.release import formatting
+
+SPACE = "\N{NO-BREAK SPACE}"
+SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+
+
+def percent(part: object, *, up: bool = False) -> str:
+    """A part of a budget in two digits or three: what is taken is rounded up, what is left down."""
+    if not isinstance(part, (int, float, Fraction)) or isinstance(part, bool):
+        return "unknown"
+    exact = Fraction(repr(part)) if isinstance(part, float) else Fraction(part)
+    hundredths = exact * 100
+    digits = 1 if abs(hundredths) < 10 else 0
+    scale = 10**digits
+    if 0 < abs(hundredths) < Fraction(1, 10):  # two digits of a very small part
+        rounded = float((rounded_up if up else rounded_down)(hundredths))
+        return f"{rounded:.2g}{SPACE}%"
+    whole = -(-hundredths * scale // 1) if up else hundredths * scale // 1
+    return f"{Decimal(int(whole)) / scale:,}".removesuffix(".0") + f"{SPACE}%"
+
+
+def number(value: object) -> str:
+    """With thousands separators."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction, Decimal)):
+        return formatting.text(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{float(value):,.6g}"
+
+
+def amount(epsilon: object, delta: object) -> str:
+    """An (epsilon, delta) in words that can be read aloud."""
+    return f"epsilon {_decimal(epsilon)}" + (f", delta {_decimal(delta)}" if _decimal(delta) != "0" else "")
+
+
+def _decimal(value: object) -> str:
+    try:
+        return formatting.price(Fraction(str(value)))
+    except (ValueError, ZeroDivisionError):
+        return formatting.text(value)
+
+
+def count(how_many: int, one: str, more: str | None = None) -> str:
+    """One user, 2,000 users; small numbers as words."""
+    said = SMALL[how_many] if 0 <= how_many < len(SMALL) else f"{how_many:,}"
+    return f"{said} {one if how_many == 1 else more or one + 's'}"
+
+
+def listed(parts: Sequence[str], word: str = "and") -> str:
+    """A, B and C."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} {word} {parts[-1]}"
+
+
+def moment(text: object) -> str:
+    """A time in ISO form for a person, in the zone that it says itself."""
+    try:
+        at = datetime.datetime.fromisoformat(str(text))
+    except ValueError:
+        return formatting.text(text)
+    zone = "" if at.tzinfo is None else " UTC" if not at.utcoffset() else f" {at:%z}"
+    return f"{at.day}{SPACE}{MONTHS[at.month - 1]} {at.year}, {at:%H:%M:%S}{zone}"
+
+
+def period(name: object) -> str:
+    """A period for a person: October 2026 for 2026-10; other names say what they are."""
+    said = str(name)
+    year, _, month = said.partition("-")
+    if len(year) == 4 and len(month) == 2 and month.isdigit() and 1 <= int(month) <= 12:
+        return f"{MONTHS[int(month) - 1]} {year}"
+    return said

@@ -1,0 +1,78 @@
+// Comfort only: every page works without this file.
+"use strict";
+
+// A form whose menus change what the page shows: fetch the page of the new menus, keep the focus where it is.
+let waiting = null;
+let latest = 0;
+
+async function update(form) {
+  const turn = ++latest;
+  const address = form.action + "?" + new URLSearchParams(new FormData(form));
+  const ask = document.getElementById("ask");
+  if (ask) ask.disabled = true;
+  try {
+    const answer = await fetch(address, { headers: { Accept: "text/html" } });
+    if (turn !== latest) return;
+    if (!answer.ok || answer.redirected) { location.assign(address); return; }
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (turn !== latest) return;
+    const focused = document.activeElement && document.activeElement.id;
+    const open = [...document.querySelectorAll("details[open][id]")].map((one) => one.id);
+    replace("#question", page);
+    replace("#expect", page);
+    open.forEach((id) => { const one = document.getElementById(id); if (one) one.open = true; });
+    if (focused && document.getElementById(focused)) document.getElementById(focused).focus();
+    history.replaceState(null, "", address);
+  } catch {
+    form.submit();
+  }
+}
+
+function replace(which, page) {
+  const old = document.querySelector(which), fresh = page.querySelector(which);
+  if (old && fresh) old.replaceWith(document.importNode(fresh, true));
+}
+
+document.addEventListener("input", (event) => {
+  const field = event.target, shown = document.getElementById(field.dataset.shown);
+  if (shown) shown.textContent = field.value;
+  const choice = document.getElementById(field.dataset.chooses);
+  if (choice) choice.checked = true;
+  const ask = field.closest("[data-live]") && document.getElementById("ask");
+  if (ask) ask.disabled = true;
+});
+
+document.addEventListener("change", (event) => {
+  const form = event.target.closest("[data-live]");
+  if (!form) return;
+  clearTimeout(waiting);
+  waiting = setTimeout(update, 150, form);
+});
+
+document.addEventListener("submit", (event) => {
+  if (event.target.matches("[data-live]")) { event.preventDefault(); update(event.target); }
+});
+
+// A question that runs: look again as soon as its state is another.
+const state = document.querySelector("[data-events]");
+if (state && window.EventSource) {
+  const events = new EventSource(state.dataset.events);
+  events.addEventListener("state", (event) => {
+    if (JSON.parse(event.data).state !== state.dataset.state) { events.close(); location.reload(); }
+  });
+  let failures = 0;
+  events.onerror = () => {
+    if (++failures > 3) { events.close(); setTimeout(() => location.reload(), 5000); }
+  };
+}
+
+for (const button of document.querySelectorAll("[data-copies]")) {
+  if (!navigator.clipboard) continue;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const field = document.getElementById(button.dataset.copies);
+    field.select();
+    await navigator.clipboard.writeText(field.value);
+    button.textContent = "Copied";
+  });
+}

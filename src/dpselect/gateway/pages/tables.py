@@ -1,0 +1,94 @@
+"""The table of an answer: a head for each column, and cells as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpselect.gateway.pages import numbers, words
+from dpselect.release import formatting
+
+if TYPE_CHECKING:
+    from dpselect.release.release import Release
+
+MOST_ROWS = 200
+BETWEEN = f"95{numbers.SPACE}% between"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell."""
+
+    said: str
+    number: bool = False
+    head: bool = False  # does it name its row?
+
+
+@dataclass(frozen=True)
+class Table:
+    """Heads, each with whether it is of numbers, and the first rows; `rest` says how many more there are."""
+
+    heads: tuple[tuple[str, bool], ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    rest: int
+
+
+def of(release: Release, body: Mapping[str, Any]) -> Table:
+    """The same columns as the data frame, each interval in one."""
+    columns = release.to_columns()
+    ends = {"low", "high"} & set(columns)
+    sure = [name for name in columns if name.endswith((" low", " high"))]
+    kept = [name for name in columns if name not in ends and name not in sure]
+    heads = {name: _head(name, release, body) for name in kept}
+    found: dict[str, list[Cell]] = {}
+    naming = _naming(kept)
+    for name in kept:
+        found[heads[name]] = [_cell(name, value, head=name == naming) for value in columns[name]]
+        low, high = ("low", "high") if name in ("count", "sum") and ends else (f"{name} low", f"{name} high")
+        if low in columns and high in columns:
+            head = BETWEEN if name in ("count", "sum") else f"{heads[name]}, {BETWEEN}"
+            pairs = zip(columns[low], columns[high], strict=True)
+            found[head] = [Cell(_between(*pair), number=True) for pair in pairs]
+    lines = tuple(zip(*found.values(), strict=True)) if found else ()
+    right = [any(cell.number for cell in cells) for cells in found.values()]
+    return Table(
+        tuple((name, side) for name, side in zip(found, right, strict=True)),
+        lines[:MOST_ROWS],
+        max(0, len(lines) - MOST_ROWS),
+    )
+
+
+def _naming(names: list[str]) -> str:
+    """The column that names a row: its item, or its quantile."""
+    return next((name for name in reversed(names) if name not in NUMBERS), names[0]) if "q" not in names else "q"
+
+
+NUMBERS = ("rank", "count", "sum", "value", "group_users", "q")
+
+
+def _head(name: str, release: Release, body: Mapping[str, Any]) -> str:
+    item = body.get("item")
+    if name == "item" and isinstance(item, str):
+        return formatting.text(item)
+    known = {"count": "users", "rank": "place", "group_users": "users of the group", "q": "which"}
+    if name == "sum" and release.weight is not None:
+        return formatting.text(release.weight)
+    if name == "value" and isinstance(item, str):
+        return formatting.text(item)
+    return known.get(name, formatting.text(name))
+
+
+def _cell(name: str, value: object, *, head: bool) -> Cell:
+    if name == "q":
+        return Cell(words.quantile(value), head=head)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and name != "rank"
+    if number and name != "item":
+        return Cell(numbers.number(value), number=True, head=head)
+    return Cell("" if value is None else formatting.text(value), head=head)
+
+
+def _between(low: object, high: object) -> str:
+    if low is None or high is None:
+        return ""
+    return f"{numbers.number(low)} and {numbers.number(high)}"

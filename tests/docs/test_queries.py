@@ -1,0 +1,37 @@
+"""The tables of docs/queries.md are those of the code, and every parameter has a line."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpselect.queries.query import VERBS, kind
+from dpselect.queries.words import WORDS, plain, table
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "docs" / "queries.md").read_text("utf-8")
+
+
+def tabled(page: str, verb: str) -> list[str]:
+    """The lines of the table in the section of a verb."""
+    section = page.partition(f"\n## {verb}\n")[2].partition("\n## ")[0]
+    return [line for line in section.splitlines() if line.startswith("|")]
+
+
+def test_every_parameter_has_a_line_and_nothing_else_has() -> None:
+    assert list(WORDS) == list(VERBS)
+    for verb in VERBS:
+        assert sorted(WORDS[verb]) == sorted(kind(verb).parameters()), verb
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_page_has_the_table(verb: str) -> None:
+    assert tabled(PAGE, verb) == table(verb)
+
+
+def test_another_line_would_be_noticed() -> None:
+    assert tabled(PAGE.replace("of the grid of answers", "of the grid"), "quantile") != table("quantile")
+
+
+def test_links_are_for_the_page_alone() -> None:
+    assert not [words for of_verb in WORDS.values() for words in of_verb.values() if "](" in plain(words)]
+    assert plain("[a](b.md#c) and [`d`](e)") == "a and `d`"

@@ -1,0 +1,133 @@
+"""The document is OpenAPI 3.1, agrees with itself, and describes what questions, releases and forecasts really are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
+
+import dpselect as dps
+from dpselect.gateway.problems import KINDS, problem
+from dpselect.gateway.web.examples import EXAMPLES
+from dpselect.gateway.web.openapi import document
+from dpselect.gateway.web.operations import OPERATIONS
+from dpselect.queries.query import VERBS, kind
+from tests.gateway.described import validator
+from tests.reference.test_check import NAMES, RELEASES
+from tests.reference.test_queries import QUERIES
+
+DOCUMENT = document()
+SCHEMAS = DOCUMENT["components"]["schemas"]
+
+
+def objects(of: Any) -> Iterator[dict[str, Any]]:
+    """Every object in it, at any depth."""
+    if isinstance(of, dict):
+        yield of
+    for one in of.values() if isinstance(of, dict) else of if isinstance(of, list) else ():
+        yield from objects(one)
+
+
+def test_it_is_openapi() -> None:
+    assert [error.message for error in OPENAPI_31_VALIDATOR.iter_errors(DOCUMENT)] == []
+    assert list(OPENAPI_31_VALIDATOR.iter_errors({**DOCUMENT, "paths": []}))
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_a_schema(name: str) -> None:
+    jsonschema_rs.meta.validate(SCHEMAS[name])
+    validator(name)  # every name that it refers to is there
+
+
+def test_every_schema_is_used() -> None:
+    used = {one["$ref"].rpartition("/")[2] for one in objects(DOCUMENT) if isinstance(one.get("$ref"), str)}
+    assert used == set(SCHEMAS)
+
+
+def test_operations_have_names_of_their_own() -> None:
+    assert len({one.name for one in OPERATIONS}) == len(OPERATIONS)
+    assert len({(one.method, one.path) for one in OPERATIONS}) == len(OPERATIONS)
+
+
+# ---- requests -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_question_has_every_parameter_and_nothing_that_is_unknown(verb: str) -> None:
+    name = next(one for one in SCHEMAS if one.lower() == verb.replace("_", "") + "question")
+    beside = {"verb", "data", "item", "where", "during", "share", "fresh"}
+    assert set(SCHEMAS[name]["properties"]) == {*kind(verb).parameters(), *beside}
+    assert SCHEMAS[name]["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: json.dumps(query.to_dict()))
+def test_a_question_is_a_body(query: dps.Query) -> None:
+    body = {**query.to_dict(), "data": "listening", "where": "country = 'Brazil'", "during": ["2026-11"], "fresh": True}
+    validator("Question").validate(body)
+    assert not validator("Question").is_valid({**body, "frehs": True})
+    assert not validator("Question").is_valid({**body, "verb": "count"})
+
+
+@pytest.mark.parametrize("share", ["1%", "0.5 %", 0.01, "1/100", "100%"])
+def test_a_share_is_taken(share: object) -> None:
+    validator("Question").validate({"verb": "top_k", "share": share})
+
+
+@pytest.mark.parametrize("share", [0, 1, True, "all", "%", [1]])
+def test_what_is_no_share_is_not(share: object) -> None:
+    assert not validator("Question").is_valid({"verb": "top_k", "share": share})
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_are_what_they_are_examples_of(name: str) -> None:
+    takes = next(one.takes for one in OPERATIONS if one.name == name)
+    for example in EXAMPLES[name].values():
+        validator(str(takes)).validate(example["value"])
+
+
+# ---- answers --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_release_of_every_sort_is_described(name: str) -> None:
+    release, _ = RELEASES[name]
+    validator("Release").validate(json.loads(release.to_json()))
+
+
+def test_a_release_with_another_field_would_be_noticed() -> None:
+    found = json.loads(RELEASES["measures"][0].to_json())
+    for wrong in ({"rows": 3}, {"kind": "list"}, {"items": [{**found["items"][0], "users": 5}]}, {"privacy": {}}):
+        assert not validator("Release").is_valid({**found, **wrong})
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"question": "top_k", "k": 3, "noisy_counts": True, "within": 50, "users": 300, "items": 20},
+        {"question": "top_k", "k": 3, "groups": [300, 20], "epsilon": 1, "items": 20},
+        {"question": "union", "max_items_per_user": 3, "epsilon": [1, 3], "users": 300, "items": 20},
+    ],
+    ids=str,
+)
+def test_a_forecast_is_described(asked: dict[str, Any]) -> None:
+    found = dps.plan(**asked, items_per_user=3)
+    validator("Forecast").validate(json.loads(found.to_json()))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_problem_of_every_kind_is_described(name: str) -> None:
+    validator("Problem").validate(problem(name, "It is so.", "do so", parameter="k", must="be 1", came="0"))
+
+
+def test_what_a_refusal_must_carry() -> None:
+    for path in DOCUMENT["paths"].values():
+        for operation in path.values():
+            for status, response in operation["responses"].items():
+                assert ("Retry-After" in response.get("headers", {})) == (status in ("429", "503"))
+                refused = int(status) >= 400
+                assert ("application/problem+json" in response["content"]) == refused
+            assert ("401" in operation["responses"]) == (operation.get("security") != [])

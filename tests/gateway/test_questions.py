@@ -1,0 +1,217 @@
+"""Questions over HTTP: taken, run in turns, answered; answered again for nothing; refused with one clear sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpselect as dps
+from dpselect.checking.finding import Verdict
+from tests.gateway.served import Served, serving
+
+TOP: dict[str, Any] = {"verb": "top_k", "data": "plays", "k": 3, "epsilon": "1/4", "counts": True}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        TOP,
+        {"verb": "top_k", "k": 2, "epsilon": 0.25, "by": ["country"], "users": True},
+        {"verb": "top_k", "k": 2, "epsilon": 0.25, "by_weight": "minutes"},
+        {"verb": "top_k", "k": 2, "epsilon": 0.25, "measures": ["users", "mean(minutes, 0, 100)"]},
+        {"verb": "top_k", "item": ["country", "artist"], "k": 2, "epsilon": 0.25},
+        {"verb": "union", "epsilon": 0.25, "max_items_per_user": 3},
+        {"verb": "choose", "item": "country", "epsilon": 0.1},
+        {"verb": "histogram", "item": "country", "epsilon": 0.1},
+        {"verb": "quantile", "epsilon": 0.1, "q": [0.25, 0.75]},
+        {"verb": "top_k", "share": "1%"},
+        {"verb": "top_k", "within": 200, "k": 2},
+        {"verb": "top_k", "epsilon": 0.2, "where": "country = 'Germany' AND minutes > 3"},
+    ],
+)
+def test_every_sort_of_question_is_answered(served: Served, body: dict[str, Any], tmp_path: Path) -> None:
+    job = served.ann.ask({"data": "plays", **body})
+    assert job["state"] == "answered", job
+    file = tmp_path / "answer.json"
+    file.write_text(served.ann.get(job["answer"]).text)
+    assert dps.check(file).verdict is not Verdict.FAILS
+    assert 0 < job["cost"]["share"] < 1
+
+
+def test_the_answer_has_every_form(served: Served) -> None:
+    address = served.ann.ask(TOP)["answer"]
+    for form, start in (("json", b"{"), ("csv", b"rank"), ("parquet", b"PAR1"), ("html", b"<!doctype html>")):
+        found = served.ann.get(f"{address}.{form}")
+        assert (found.status_code, found.content[: len(start)]) == (200, start), form
+    assert served.ann.get(f"{address}.xls").status_code == 404
+
+
+def test_asked_again_it_is_the_same_job_and_for_others_free(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        first, again, other = served.ann.ask(TOP), served.ann.ask(TOP), served.bob.ask(TOP)
+        assert again == first
+        assert other["answer"] == first["answer"]
+        assert (other["cost"]["share"], other["cost"]["repeated"]) == (0, True)
+        fresh = served.ann.ask({**TOP, "fresh": True})
+        assert fresh["answer"] != first["answer"]
+        by_name = {row["analyst"]: row["left"] for row in served.olga.get("/v1/budget").json()["budgets"]}
+        assert by_name["ann"] < by_name["bob"]
+    with serving(tmp_path) as served:  # after a restart too
+        assert served.ann.ask(TOP)["cost"]["share"] > 0
+        assert served.bob.ask({**TOP, "k": 3})["answer"] == first["answer"]
+        record = served.cleo.get("/v1/record/plays").json()
+    states = [one["state"] for one in record["questions"]]
+    assert states == ["answered", "answered"]
+    assert sum(one["repeats"] for one in record["questions"]) == 1
+
+
+def test_two_people_who_ask_at_once_run_it_once(tmp_path: Path) -> None:
+    with serving(tmp_path, tick="0.5") as served:
+        numbers = [one.post("/v1/questions", TOP).json()["id"] for one in (served.ann, served.bob, served.ann)]
+        assert numbers[0] == numbers[2]
+        mine, theirs = served.ann.ended(numbers[0]), served.bob.ended(numbers[1])
+        assert mine["answer"] == theirs["answer"]
+        assert sorted(job["cost"]["repeated"] for job in (mine, theirs)) == [False, True]
+
+
+def test_a_key_makes_one_question_of_a_request_that_is_sent_twice(served: Served) -> None:
+    body = {**TOP, "k": 4, "fresh": True}
+    one, two = (served.ann.ask(body, Idempotency_Key="once") for _ in range(2))
+    assert one == two
+    other = served.ann.post("/v1/questions", {**TOP, "k": 5}, Idempotency_Key="once")
+    assert (other.status_code, other.json()["type"]) == (409, "/problems/key")
+    assert served.bob.ask({**TOP, "k": 5}, Idempotency_Key="once")["state"] == "answered"
+
+
+def test_what_does_not_fit_the_budget_is_refused_and_costs_nothing(served: Served) -> None:
+    before = served.ann.get("/v1/budget").json()
+    told = served.ann.post("/v1/questions", {**TOP, "epsilon": 50})
+    assert (told.status_code, told.json()["type"]) == (409, "/problems/budget")
+    assert "the quota of 'ann' on 'plays'" in told.json()["detail"]
+    assert served.ann.get("/v1/budget").json() == before
+
+
+def test_price_and_forecast_read_nothing_and_are_kept(served: Served) -> None:
+    body = {**TOP, "k": 7}
+    price = served.ann.post("/v1/price", body).json()
+    planned = served.ann.post("/v1/plan", body).json()
+    assert planned["price"] == price
+    assert (price["fits"], price["free"]) == (True, False)
+    assert [row["asked"] for row in planned["rows"]] == [False, True, False]
+    job = served.ann.ask(body)
+    assert job["cost"]["share"] <= price["share"]
+    assert served.ann.post("/v1/price", body).json()["free"] is True
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "parameter"),
+    [
+        ({**TOP, "k": 51}, 422, "k"),
+        ({**TOP, "k": "many"}, 422, "k"),
+        ({**TOP, "item": "user"}, 422, "item"),
+        ({**TOP, "item": "minutes"}, 422, "item"),
+        ({**TOP, "data": "other"}, 422, "data"),
+        ({**TOP, "by": ["artist"]}, 422, "by"),
+        ({**TOP, "by_weight": "user", "at_most": 1}, 422, "by_weight"),
+        ({**TOP, "measures": ["mean(user, 0, 1)"]}, 422, "measures"),
+        ({**TOP, "where": "artist = 'x'"}, 422, "where"),
+        ({**TOP, "where": "country = 'Japan'"}, 422, "where"),
+        ({**TOP, "where": "country || '' = 'Germany'"}, 422, "where"),
+        ({**TOP, "where": "country = country"}, 422, "where"),
+        ({**TOP, "where": "lower(country) = 'japan'"}, 422, "where"),
+        ({**TOP, "where": "CASE WHEN country = 'Germany' THEN minutes > 1 ELSE TRUE END"}, 422, "where"),
+        ({**TOP, "where": '"user" = 1'}, 422, "where"),
+        ({**TOP, "wehre": "x"}, 422, "body"),
+        ({**TOP, "during": "2026-10"}, 422, "during"),
+        ({**TOP, "epsilon": "1e999999999"}, 422, "epsilon"),
+        ({**TOP, "epsilon_per_pick": 1}, 422, "body"),
+        ({**TOP, "fresh": "yes"}, 422, "fresh"),
+        ({"verb": "drop"}, 422, "verb"),
+        ([], 422, "body"),
+        ({"verb": "histogram", "data": "plays", "epsilon": 1, "domain": {"start": 0, "stop": 10**12}}, 422, "domain"),
+    ],
+)
+def test_a_wrong_question_is_refused_before_anything(served: Served, body: object, status: int, parameter: str) -> None:
+    entries = served.cleo.get("/v1/verification").json()["entries"]
+    for address in ("/v1/questions", "/v1/price", "/v1/plan"):
+        told = served.ann.post(address, body)
+        assert (told.status_code, told.json().get("parameter")) == (status, parameter), told.text
+        assert told.headers["content-type"] == "application/problem+json"
+    assert served.cleo.get("/v1/verification").json()["entries"] == entries
+
+
+def test_what_is_no_json_is_refused(served: Served) -> None:
+    headers = {"Authorization": served.ann._headers["Authorization"], "Content-Type": "application/json"}
+    for content, status in (
+        (b"{", 400), (b"\xff\xfe", 400), (b'{"k": NaN}', 400), (b'{"k": 1, "k": 2}', 400), (b'"\\ud800"', 400),
+        (b"[" * 100_000, 400), (b'{"verb": "top_k", "k": 1' + b"0" * 5000 + b"}", 400), (b" " * (1 << 20) + b"{}", 413),
+    ):  # fmt: skip
+        told = served.http.post("/v1/questions", content=content, headers=headers)
+        assert told.status_code == status, (content[:30], told.text)
+    told = served.http.post("/v1/questions", content=b"{}", headers={**headers, "Content-Type": "text/plain"})
+    assert told.status_code == 415
+
+
+def test_a_question_that_waits_is_taken_back_and_another_is_not(tmp_path: Path) -> None:
+    with serving(tmp_path, tick="0.6", server="") as served:
+        numbers = [served.ann.post("/v1/questions", {**TOP, "k": k}).json()["id"] for k in range(1, 6)]
+        told = served.ann.send("DELETE", f"/v1/questions/{numbers[-1]}")
+        assert (told.status_code, told.json()["state"]) == (200, "cancelled")
+        assert served.bob.send("DELETE", f"/v1/questions/{numbers[-2]}").status_code == 404
+        assert served.ann.ended(numbers[0])["state"] == "answered"
+        assert served.ann.send("DELETE", f"/v1/questions/{numbers[0]}").json()["type"] == "/problems/state"
+        states = [served.ann.ended(number)["state"] for number in numbers]
+    assert states == ["answered"] * 4 + ["cancelled"]
+
+
+def test_only_so_many_wait(tmp_path: Path) -> None:
+    with serving(tmp_path, tick="2", server="waiting_each = 2\nwaiting = 2") as served:
+        told = [served.ann.post("/v1/questions", {**TOP, "k": k}) for k in range(1, 9)]
+        told += [served.bob.post("/v1/questions", {**TOP, "k": 9})]
+        refused = [one for one in told if one.status_code != 202]
+        assert {one.json()["type"] for one in refused} == {"/problems/too-many", "/problems/busy"}
+        assert all(int(one.headers["retry-after"]) > 0 for one in refused)
+
+
+def test_somebody_else_agrees_first(tmp_path: Path) -> None:
+    with serving(tmp_path, data="approve = true") as served:
+        one, two = (served.ann.post("/v1/questions", {**TOP, "k": k}).json() for k in (1, 2))
+        assert one["state"] == "approval"
+        assert {job["id"] for job in served.olga.get("/v1/questions").json()["questions"]} == {one["id"], two["id"]}
+        assert served.ann.post(f"/v1/questions/{one['id']}/approve", None).status_code == 403
+        assert served.olga.post(f"/v1/questions/{one['id']}/approve", None).status_code == 200
+        assert served.olga.post(f"/v1/questions/{two['id']}/reject", None).json()["state"] == "rejected"
+        assert served.olga.post(f"/v1/questions/{two['id']}/approve", None).status_code == 409
+        assert served.ann.ended(one["id"])["state"] == "answered"
+        assert served.ann.ended(two["id"])["problem"]["type"] == "/problems/rejected"
+
+
+def test_whatever_fails_on_the_side_of_the_data_has_one_text(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        (tmp_path / "plays.parquet").write_bytes(b"no parquet")
+        job = served.ann.ask(TOP)
+        assert job["state"] == "failed"
+        assert job["problem"]["type"] == "/problems/failed"
+        assert "plays" not in json.dumps(job["problem"])
+        assert job["cost"]["share"] == 0
+        assert "DataError" in served.log.getvalue()
+
+
+def test_an_owner_grants_and_nobody_else(served: Served) -> None:
+    more = {"data": "plays", "analyst": "bob", "epsilon": 1, "delta": "1e-6"}
+    assert served.ann.post("/v1/grants", more).status_code == 403
+    assert served.olga.post("/v1/grants", more).json()["granted"]["epsilon"] == 3
+    assert served.olga.post("/v1/grants", {**more, "analyst": "eve"}).json()["parameter"] == "analyst"
+    assert served.olga.post("/v1/grants", {**more, "epsilon": "much"}).json()["parameter"] == "epsilon"
+
+
+def test_the_log_holds_no_item_and_no_literal(served: Served) -> None:
+    served.ann.ask({**TOP, "where": "minutes > 31.25"})
+    said = served.log.getvalue()
+    assert '"what":"question"' in said
+    assert "artist 1" not in said
+    assert "31.25" not in said
+    assert "Germany" not in said
