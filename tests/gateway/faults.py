@@ -6,6 +6,7 @@ Tests call them with small counts, `benchmarks/gateway_faults.py` with large one
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import sys
 import time
@@ -22,19 +23,28 @@ from tests.gateway.processes import Server, World, make, running
 QUESTIONS = "questions.sqlite"
 
 
-def killed(folder: Path, times: int, seed: int, longest: float = 4) -> Counter[str]:
+def killed(folder: Path, times: int, seed: int) -> Counter[str]:
     """Killed at random moments, also while it starts; ledger and questions in SQLite."""
     world = make(folder)
     rng, server = random.Random(seed), Server(world.settings())
     with running(server):
         with Hammer(world, [server], seed) as hammer:
             for _ in range(times):
-                time.sleep(rng.random() * longest)
+                time.sleep(rng.random())
                 server.kill()
-                server.start(ready=False)
+                start(server, rng)
         hammer.finish(world, server)
         server.stop()
     return _checked(world, hammer)
+
+
+def start(server: Server, rng: random.Random) -> None:
+    """Start it again; now and then it dies while it starts."""
+    while rng.random() < 0.2:
+        server.start(ready=False)
+        time.sleep(rng.random())
+        server.kill()
+    server.start()
 
 
 def killed_on_postgres(folder: Path, times: int, seed: int, *, ledger: str, jobs: str) -> Counter[str]:
@@ -44,10 +54,10 @@ def killed_on_postgres(folder: Path, times: int, seed: int, *, ledger: str, jobs
     with running(servers[0]), running(servers[1]):
         with Hammer(world, servers, seed) as hammer:
             for _ in range(times):
-                time.sleep(0.5 + 2 * rng.random())
+                time.sleep(rng.random())
                 victim = rng.choice(servers)
                 victim.kill()
-                victim.start(ready=False)
+                start(victim, rng)
         for server in servers:
             hammer.finish(world, server)
             server.stop()
@@ -80,10 +90,10 @@ def killed_beside_another(folder: Path, times: int, seed: int) -> Counter[str]:
             Hammer(world, servers[1:], seed + 1) as second,
         ):
             for _ in range(times):
-                time.sleep(0.3 + 2 * rng.random())
+                time.sleep(rng.random())
                 victim = rng.choice(servers)
                 victim.kill()
-                victim.start(ready=False)
+                start(victim, rng)
         for hammer, server in zip((first, second), servers, strict=True):
             hammer.finish(world, server)
             server.stop()
@@ -138,7 +148,10 @@ def clock_moved(folder: Path, times: int, seed: int) -> Counter[str]:
     (hook / "sitecustomize.py").write_text(SHIFTED, "utf-8")
     shift.write_text("0", "utf-8")
     rng = random.Random(seed)
-    server = Server(world.settings(), {"PYTHONPATH": str(hook), "SHIFT": str(shift)})
+    server = Server(
+        world.settings(),
+        {"PYTHONPATH": f"{hook}{os.pathsep}{os.environ.get('PYTHONPATH', '')}", "SHIFT": str(shift)},
+    )
     with running(server):
         with Hammer(world, [server], seed) as hammer:
             for _ in range(times):
