@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,8 @@ class Place:
 
 Reader = Callable[[Place], Any]
 """Makes a value of what stands in the file. ParameterError for one mistake, ToldError after several."""
+
+Check = Callable[[Place, dict[str, Any]], None]
 
 
 def attempt(place: Place, read: Reader) -> Any:
@@ -81,14 +83,16 @@ def required(kind: Any) -> frozenset[str]:
     )
 
 
-def made(
-    kind: Any, readers: Mapping[str, Reader], check: Callable[[Place, dict[str, Any]], None] | None = None
-) -> Reader:
-    """Reads a table into a dataclass. `check` sees what could be read, and writes down what does not go together."""
+def made(kind: Any, readers: Mapping[str, Reader], check: Check | None = None, optional: Iterable[str] = ()) -> Reader:
+    """Reads a table into a dataclass. `check` sees what could be read, and writes down what does not go together.
+
+    It also fills in what is `optional` and has no value of its own.
+    """
+    needed = (required(kind) & set(readers)) - set(optional)
 
     def read(place: Place) -> Any:
         before = len(place.page.found)
-        found = fields(place, readers, required(kind) & set(readers))
+        found = fields(place, readers, needed)
         place.page.tables[place.steps] = found
         if check is not None:
             check(place, found)

@@ -53,7 +53,7 @@ def read_text(text: str, base: Path, file: str = NAME) -> Settings:
     tables = _tables(text, file)
     found = fields(Place(tables, (), page), _READERS, frozenset(_READERS))
     for name, what in (("data", "data set"), ("people", "person")):
-        if found.get(name) == {}:
+        if tables.get(name) == {}:
             page.add((name,), f"must have at least one {what}")
     _check_people(page, tables)
     _check_places(page)
@@ -113,6 +113,7 @@ def _check_places(page: Page) -> None:
         if steps[:1] != ("data",) or len(steps) != len(("data", "NAME")) or "source" not in data:
             continue
         sources = (data["source"],) if isinstance(data["source"], str) else data["source"]
+        roots = [source.partition("**")[0].rstrip(os.sep) for source in sources]
         for field, path in written.items():
-            if any(path == source or path.startswith(source.rstrip(os.sep) + os.sep) for source in sources):
+            if any(path == root or path.startswith(root + os.sep) for root in roots):
                 page.add(("server", field), f"must not lie in the source of {steps[1]}")
