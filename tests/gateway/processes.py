@@ -34,8 +34,10 @@ rate = 100000
 waiting = 100000
 waiting_each = 10000
 
-[data.plays]
-source = "plays.parquet"
+"""
+DATA = """
+[data.{name}]
+source = "{name}.parquet"
 user = "user"
 items = ["artist"]
 promise = {{ epsilon = {promise}, delta = "1e-3" }}
@@ -73,9 +75,11 @@ def make(
     servers: tuple[str, ...] = ("state",),
     promise: float = 3,
     quota: float = 1,
+    data: tuple[str, ...] = ("plays",),
 ) -> World:
-    """Everything that a server needs. The last analyst may ask a few questions only."""
-    write_rows(folder / "plays.parquet")
+    """Everything that a server needs, but for other data than plays. The last of several analysts may ask little."""
+    if "plays" in data:
+        write_rows(folder / "plays.parquet")
     names = [f"ann{number}" for number in range(analysts)]
     tokens = {name: f"{name}-{'x' * 40}" for name in [*names, "olga"]}
     people = ""
@@ -90,23 +94,31 @@ def make(
             folder=server,
             jobs=f'jobs = "{jobs}"' if jobs else "",
             workers=workers,
-            tick=tick,
-            promise=promise,
         )
+        text += "".join(DATA.format(name=name, tick=tick, promise=promise) for name in data)
         (folder / f"{server}.toml").write_text(text + people, "utf-8")
     return World(folder, tokens)
 
 
-def write_rows(path: Path) -> None:
-    """A small table: user number u plays the artists that divide u + 1, and artist 0."""
+def write_rows(path: Path, users: int = USERS, *, more: int = 0) -> None:
+    """A small table: user u plays the artists that divide u + 1, and artist 0; and perhaps one more, who plays a lot."""
     import duckdb
 
     rows = (
-        f"SELECT 'u' || u AS \"user\", 'a' || i AS artist FROM range({USERS}) AS t (u), range({ARTISTS}) AS s (i) "
-        "WHERE i = 0 OR (u + 1) % i = 0"
+        f"SELECT 'u' || u AS \"user\", 'a' || i AS artist FROM range({users}) AS t (u), range({ARTISTS}) AS s (i) "
+        f"WHERE i = 0 OR (u + 1) % i = 0 UNION ALL SELECT 'more', 'a' || i FROM range({more}) AS t (i)"
     )
     with duckdb.connect() as connection:
         connection.execute(f"COPY ({rows}) TO '{path.as_posix()}' (FORMAT parquet)")
+
+
+def write_broken_rows(path: Path) -> None:
+    """A table whose schema can be read, and whose rows cannot, past a point."""
+    write_rows(path, 50 * USERS)
+    raw = bytearray(path.read_bytes())
+    middle = len(raw) // 2
+    raw[middle : middle + 2000] = bytes(2000)
+    path.write_bytes(raw)
 
 
 @dataclass

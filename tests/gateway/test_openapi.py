@@ -51,6 +51,7 @@ NAMES: dict[str, list[Any]] = {
     "during": ["2026-10", ["2026-10", "2026-11"], "2019-01", "2026-13"],
     "by": ["country", ["country"], "day"],
     "by_weight": ["minutes", "day"],
+    "epsilon": ["1/10", 0.5, 2, "1e-80", 0.001, 500],
 }
 
 
@@ -67,6 +68,8 @@ def described() -> dict[str, Any]:
     for name in bodies:
         properties = drawn[name].get("properties", {})
         properties |= {one: {"enum": NAMES[one]} for one in NAMES.keys() & properties.keys()}
+        if "epsilon" in properties:
+            drawn[name]["required"] = [*{*drawn[name]["required"], "data", "epsilon"}]
         schemas[f"Drawn{name}"] = drawn[name]
     for one in OPERATIONS:
         if one.takes is not None:

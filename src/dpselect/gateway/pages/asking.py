@@ -18,6 +18,7 @@ SHARE, WITHIN, EPSILON = "share", "within", "epsilon"
 PERCENT = Decimal(2)  # of the budget, before anybody has chosen
 LEAST, MOST, STEP = Decimal("0.5"), Decimal(20), Decimal("0.5")  # of the slider
 DELTAS = 1000  # questions that a promise's delta should be enough for
+MOST_LISTED = 1000  # items of a domain that a question repeats
 MEASURES = {"mean": "the mean", "sum": "the sum"}
 NEARNESS = {"top_k": "within", "quantile": "within", "union": "users_for"}
 
@@ -78,6 +79,13 @@ class Form:
         return self.wish.verb == "top_k" and bool(self.data["values"]) and plain
 
     @property
+    def missing(self) -> str | None:
+        """What must be said before there is a question."""
+        if self.price == WITHIN and self.nearness and not whole(self.within):
+            return "Say how many users: a whole number from 1 on."
+        return None
+
+    @property
     def where(self) -> str | None:
         """The filter."""
         return conditions.where(self.conditions)
@@ -97,22 +105,23 @@ class Form:
             yield "counts", True
         if self.wish.of_values:
             bounds = self.data["values"][self.item]
-            yield "bounds", [bounds["low"], bounds["high"]]
-            if bounds.get("step") is not None:
-                yield "step", bounds["step"]
-        if self.wish.known:
+            yield "bounds", [plain(bounds["low"]), plain(bounds["high"])]
+            if bounds["step"] is not None:
+                yield "step", plain(bounds["step"])
+        if self.wish.known and len(self.data["domains"][self.item]) <= MOST_LISTED:  # the gateway knows longer ones
             yield "domain", list(self.data["domains"][self.item])
         if self.grouped:
             yield "by", [self.by]
         if self.wish.verb == "top_k" and self.score != USERS:
             weight = self.data["weights"][self.score]
-            yield from (("by_weight", self.score), ("at_most", weight["at_most"]))
-            if weight.get("unit") is not None:
-                yield "weight_unit", weight["unit"]
+            yield from (("by_weight", self.score), ("at_most", plain(weight["at_most"])))
+            if weight["unit"] is not None:
+                yield "weight_unit", plain(weight["unit"])
         if self.measurable and self.also:
             kind, _, column = self.also.partition(":")
             bounds = self.data["values"][column]
-            yield "measures", [f"{kind}({conditions.name(column)}, {bounds['low']}, {bounds['high']})"]
+            ends = plain(bounds["low"]), plain(bounds["high"])
+            yield "measures", [f"{kind}({conditions.name(column)}, {ends[0]}, {ends[1]})"]
         if self.where:
             yield "where", self.where
         if self.during:
@@ -182,6 +191,11 @@ def _one(fields: Fields, name: str) -> str:
 def _among(fields: Fields, name: str, among: Any) -> str:
     said = _one(fields, name)
     return said if said in among else ""
+
+
+def plain(number: Any) -> Any:
+    """A whole number without a point."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def whole(text: str) -> int | None:
