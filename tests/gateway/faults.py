@@ -1,4 +1,4 @@
-"""What may happen to a server under load, as functions that check at the end that nothing was lost and nothing paid twice.
+"""What may happen to a server under load: functions that check in the end that nothing was lost or paid twice.
 
 Tests call them with small counts, `benchmarks/gateway_faults.py` with large ones.
 """

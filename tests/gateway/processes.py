@@ -101,7 +101,7 @@ def make(
 
 
 def write_rows(path: Path, users: int = USERS, *, more: int = 0) -> None:
-    """A small table: user u plays the artists that divide u + 1, and artist 0; and perhaps one more, who plays a lot."""
+    """A small table: user u plays the artists that divide u + 1, and artist 0; and perhaps one more, of many plays."""
     import duckdb
 
     rows = (
@@ -141,7 +141,7 @@ class Server:
                 [sys.executable, "-c", "from dpselect.command.main import process; process()",
                  "serve", str(self.settings), "--quiet"],
                 stdout=subprocess.PIPE, stderr=log, text=True, cwd=self.settings.parent,
-                env={**os.environ, **self.environment}, preexec_fn=self.before,
+                env={**os.environ, **self.environment}, preexec_fn=self.before,  # noqa: PLW1509 - it sets a limit, and takes no lock
             )  # fmt: skip
         reader = threading.Thread(target=self._read, args=(self.process,), daemon=True)
         reader.start()

@@ -63,8 +63,10 @@ class Asked:
     def body(self) -> dict[str, Json]:
         """The same question as a body: what it was asked with, in one form."""
         beside: dict[str, Json] = {"data": self.settings.name, "item": _plain(self.item)}
-        beside |= {} if self.where is None else {"where": self.where}
-        beside |= {} if self.during is None else {"during": list(self.during)}
+        if self.where is not None:
+            beside["where"] = self.where
+        if self.during is not None:
+            beside["during"] = [*self.during]
         return {**beside, **self.query.to_dict()}
 
     @cached_property

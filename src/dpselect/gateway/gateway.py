@@ -228,7 +228,7 @@ class Gateway:
             return self._sent(sent, question)
         if not question.fresh:
             found = self._same(person, key)
-            if found is not None and again is None:
+            if found is not None and (again is None or not found.over):
                 return found.to_dict(time.time())
         job = Job(
             id=fresh_key().hex(),
@@ -369,7 +369,8 @@ class Gateway:
         while not ending:
             ending = self._ending.wait(0.2)
             with self._told_lock:
-                told, self._told = self._told, []
+                told = self._told.copy()
+                self._told.clear()
             if told:
                 try:
                     self._books.ledger.told([(who, self._question_of(settle), settle) for who, _, settle in told])
