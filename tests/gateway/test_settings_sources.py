@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from pathlib import Path
 
 import polars
@@ -20,6 +21,8 @@ ROWS = {
     "plan": ["free", "paid"],
     "minutes": [1.5, 2.0],
     "born": [1990, 2001],
+    "new": [True, False],
+    "seen": [datetime.datetime(2026, 1, 1), datetime.datetime(2026, 2, 1)],
     "at": [datetime.date(2026, 1, 1), datetime.date(2026, 2, 1)],
 }
 TEXT = """
@@ -32,7 +35,12 @@ user = "user"
 items = ["artist", ["country", "artist"], "plan"]
 groups = ["country", "plan"]
 promise = { epsilon = 3, delta = 0 }
-filters = { country = ["O'Hara", "Brazil"], born = [1990, 1.5], at = [2026-01-01], minutes = "any" }
+filters.country = ["O'Hara", "Brazil"]
+filters.new = [true]
+filters.seen = [2026-01-01T10:00:00.5]
+filters.born = [1990, 1.5]
+filters.at = [2026-01-01]
+filters.minutes = "any"
 weights = { minutes = { at_most = 60 } }
 values = { minutes = { low = 0, high = 60 }, born = { low = 1900, high = 2020 } }
 domains = { artist = ["a"], country = ["Brazil"] }
@@ -55,7 +63,7 @@ WRONG = {
         "[data.plays] items: item must be a column",
     ),
     "no group": ('"country", "plan"]', '"country", "plam"]', "[data.plays] groups: by must be a column of the source"),
-    "no filter": ("{ country = [", "{ conutry = [", "[data.plays] filters.conutry: "),
+    "no filter": ("filters.country", "filters.conutry", "[data.plays] filters.conutry: "),
     "a filter of another kind": ("born = [1990, 1.5]", 'born = ["1990"]', "[data.plays] filters.born: "),
     "no weight": ("{ minutes = { at", "{ minuts = { at", "[data.plays] weights.minuts: "),
     "a weight of texts": ("{ minutes = { at", "{ plan = { at", "[data.plays] weights.plan: "),
@@ -74,6 +82,11 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def few(text: str) -> str:
+    """The same without the columns of which more than the name is declared."""
+    return "\n".join(one for one in text.splitlines() if not re.match("filters|weights|values|domains", one))
+
+
 def test_all_is_well(base: Path) -> None:
     assert check_sources(read_text(TEXT, base)) == []
 
@@ -87,8 +100,13 @@ def test_what_is_wrong_is_said_once(base: Path, before: str, after: str, expecte
 
 
 def test_all_columns_are_told_at_once(base: Path) -> None:
-    text = TEXT.replace('"plan"]', '"plam"]').replace("{ country = [", "{ conutry = [")
+    text = TEXT.replace('"plan"]', '"plam"]').replace("filters.country", "filters.conutry")
     assert len(check_sources(read_text(text, base))) == 3
+
+
+def test_a_group_that_is_in_all_items(base: Path) -> None:
+    text = TEXT.replace('"artist", ["country", "artist"], "plan"', '["country", "artist"]')
+    assert check_sources(read_text(few(text), base)) == []
 
 
 def test_items_in_one_text(base: Path) -> None:
@@ -100,16 +118,20 @@ def test_items_in_one_text(base: Path) -> None:
 def test_prepared_data_and_databases(base: Path) -> None:
     import duckdb
 
-    columns = {"user": "user", "item": "artist", "keep": ["country", "plan", "at", "born"], "weight": "minutes"}
+    columns = {
+        "user": "user",
+        "item": "artist",
+        "keep": ["country", "plan", "at", "born", "new", "seen"],
+        "weight": "minutes",
+    }
     prepare(base / "plays.parquet", to=base / "ready", **columns, time="at", period="month")
     with duckdb.connect(base / "rows.duckdb") as connection:
         connection.execute(f"CREATE TABLE plays AS FROM '{base / 'plays.parquet'}'")
-    for source in ('"ready"', '"rows.duckdb"\ntable = "plays"'):
-        text = TEXT.replace('"plays.parquet"', source)
-        text = text.replace('user = "user"\n', "") if "ready" in source else text
+    ready = TEXT.replace('"plays.parquet"', '"ready"').replace('user = "user"\n', "")
+    table = few(TEXT.replace('"plays.parquet"', '"rows.duckdb"\ntable = "plays"'))
+    for text in (ready, table):
         assert check_sources(read_text(text, base)) == []
-        few = "\n".join(line for line in text.splitlines() if " = { " not in line or "promise" in line)
-        (found,) = check_sources(read_text(few.replace('"country", "plan"]', '"country", "plam"]'), base))
+        (found,) = check_sources(read_text(few(text).replace('"country", "plan"]', '"country", "plam"]'), base))
         assert "plam" in found
     (found,) = check_sources(read_text(TEXT.replace('"plays.parquet"', '"rows.duckdb"\ntable = "playz"'), base))
     assert found.startswith("[data.plays] table must be")

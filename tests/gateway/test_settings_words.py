@@ -201,6 +201,7 @@ def test_rights_of_the_file(tmp_path: Path) -> None:
         (0o644, plain, []),
         (0o644, with_password, ["holds a password"]),
         (0o640, in_query, ["holds a password"]),
+        (0o644, read_text(ALL_WELL.replace('"ledger.sqlite"', '"postgresql://[u:canary"'), BASE), []),
         (0o664, plain, ["may be written by other users"]),
         (0o602, plain, ["may be written by other users"]),
     ):

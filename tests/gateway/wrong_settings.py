@@ -51,6 +51,7 @@ OF_SERVER = {  # lines put below [server]
         "proxy.addresses = ['::1',\n'localhost', #!\n]",
         "proxy.addresses must be an IP address or a network",
     ),
+    "proxy by number": ("proxy.addresses = ['::1', 1] #!", "proxy.addresses must be an IP address or a network, such"),
     "proxy by its middle": (
         "proxy.addresses = ['10.0.0.1/8'] #!",
         "proxy.addresses must be a network by its first address|did you mean 10.0.0.0/8?",

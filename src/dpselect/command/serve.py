@@ -89,8 +89,9 @@ def _serve(args: argparse.Namespace, settings: Settings, tokens: dict[str, str],
     from dpselect.gateway.web.app import application
 
     listening = listen(settings.server)
+    server = replace(settings.server, port=listening.getsockname()[1])  # which the system chose where it was 0
+    settings = replace(settings, server=server)
     gateway = Gateway(settings, file=path)
-    server = settings.server
     host = f"[{server.host}]" if ":" in server.host else server.host
     url = server.url or f"http://{host}:{server.port}"
 

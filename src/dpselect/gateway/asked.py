@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpselect import parameters
@@ -17,6 +17,7 @@ from dpselect.gateway.settings.values import DataSettings, Key
 from dpselect.keys import said
 from dpselect.ledger.sharing import Shares
 from dpselect.parameters import Number, near
+from dpselect.privacy import Neighbors
 from dpselect.queries.at_price import ACCURACIES, at_share
 from dpselect.queries.query import Query, kind
 from dpselect.release.formatting import Json
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
 
 BESIDE = ("data", "item", "where", "during", "share", "fresh")
 """What a body holds beside the parameters of its query."""
+KEPT, LONGEST_KEPT = 1_000, 10_000  # queries that are kept at hand, and the characters of each
+OF_TEXTS = ("shares", "ngrams", "tokenizer", "lower")
+"""Parameters of questions about the words of texts, which no data of a gateway are."""
 MOST_ITEMS = 10**6
-"""Items of a domain that a question may list or count up."""
+"""Items of a domain that a question may list or count up, and those with most users that it may look at."""
 
 
 class Paying(Protocol):
@@ -63,7 +67,7 @@ class Asked:
         beside |= {} if self.during is None else {"during": list(self.during)}
         return {**beside, **self.query.to_dict()}
 
-    @property
+    @cached_property
     def key(self) -> str:
         """By what two askings are the same, of data in one state: what was asked, and what the settings add to it."""
         data = self.settings
@@ -108,6 +112,9 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     if unknown is not None:
         known = [*kind(verb).parameters(), *BESIDE]
         raise ParameterError("body", f"hold parameters of {verb}", came(unknown), near(unknown, known))
+    for name in OF_TEXTS:
+        if given.get(name) is not None:
+            raise ParameterError(name, "be left out where items are no words of texts", came(given[name]))
     if where is not None:
         if not isinstance(where, str):
             raise ParameterError("where", "be a text, a condition on one row", came(where))
@@ -188,6 +195,9 @@ def _check_sizes(given: Mapping[str, Any], settings: DataSettings) -> None:
     k = given.get("k")
     if isinstance(k, int) and k > settings.max_k:
         raise ParameterError("k", f"be at most {settings.max_k} for these data", k)
+    k_bar = given.get("k_bar")
+    if isinstance(k_bar, int) and k_bar > MOST_ITEMS:
+        raise ParameterError("k_bar", f"be at most {MOST_ITEMS:,}", k_bar)
     domain = given.get("domain")
     if isinstance(domain, Mapping):
         start, stop = domain.get("start"), domain.get("stop")
@@ -204,15 +214,29 @@ def _priced(verb: str, given: dict[str, Any], share: object, paying: Callable[[]
             price = paying().price(verb, 1 if near else given.get("epsilon"), None, needed=True)
             if price.get("delta") is not None:
                 given["delta"] = str(price["delta"])
-        return Query.from_dict(given)
+        return _query(given)
 
     def made(price: dict[str, Any]) -> Query:
-        return Query.from_dict(given | {name: str(value) for name, value in price.items() if value is not None})
+        return _query(given | {name: str(value) for name, value in price.items() if value is not None})
 
     wanted: Any = share
     epsilon, delta = given.pop("epsilon", None), given.pop("delta", None)
     near_enough = next((name for name in ACCURACIES if given.get(name) is not None), None)
     return at_share(made, paying(), wanted, epsilon=epsilon, delta=delta, near=near_enough, needed=needed)
+
+
+def _query(given: dict[str, Any]) -> Query:
+    """The query of these parameters; its calibration is the same for everybody who asks it, of whichever rows."""
+    try:
+        text = json.dumps(given, sort_keys=True)
+    except (TypeError, ValueError):
+        return Query.from_dict(given)
+    return _query_of(text) if len(text) <= LONGEST_KEPT else Query.from_dict(given)
+
+
+@lru_cache(maxsize=KEPT)
+def _query_of(text: str) -> Query:
+    return Query.from_dict(json.loads(text))
 
 
 def _needs_delta(verb: str, given: Mapping[str, Any]) -> bool:
@@ -228,6 +252,8 @@ def _needs_delta(verb: str, given: Mapping[str, Any]) -> bool:
 
 def _check(query: Query, settings: DataSettings) -> None:
     """What only the owner can open: columns of groups, of weights and of values, and how many items a domain has."""
+    if query.price.neighbors is not Neighbors.ADD_REMOVE:
+        raise ParameterError("neighbors", "be add-remove where a budget pays", came(str(query.price.neighbors)))
     by = getattr(query, "by", None) or ()
     for name in by:
         _opened("by", name, settings.groups)

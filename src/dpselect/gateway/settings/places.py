@@ -62,7 +62,8 @@ def entries(place: Place) -> Mapping[str, object]:
 
 def fields(place: Place, readers: Mapping[str, Reader], required: frozenset[str]) -> dict[str, Any]:
     """What could be read of a table whose names are known; the rest is written down."""
-    table, found = entries(place), {}
+    table = entries(place)
+    found: dict[str, Any] = {}
     for name, value in table.items():
         if name not in readers:
             place.refuse("is not known here", name, hint=near(name, sorted(readers)))

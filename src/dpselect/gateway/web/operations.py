@@ -84,7 +84,9 @@ def _form(name: str) -> Operation:
         summary=f"An answer {FORMS_IN_WORDS[name]}",
         returns=ref("Release") if media == JSON else TEXT if media.startswith("text/") else {},
         media=media,
-        refused=("not-found",),
+        refused=("not-found", "parameter")
+        if name == "svg"
+        else ("not-found",),  # there is nothing to draw without numbers
     )
 
 
