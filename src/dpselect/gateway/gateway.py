@@ -401,6 +401,7 @@ class Gateway:
         """One's own questions, newest first, after the one of that number; for the owner those that wait for them."""
         now, before = time.time(), None if after is None else self._job(person, after).asked_at
         found = self._jobs.of(person.name, before, max(1, min(limit, 500)))
+        found = [job for job in found if job.data in self._open_to(person)]
         if person.role is Role.OWNER:
             found += [job for job in self._jobs.in_state(State.APPROVAL) if job.data in self._open_to(person)]
         return [job.to_dict(now) for job in found]
