@@ -217,7 +217,7 @@ def used_by(number: int) -> float:
 
 def run(args: argparse.Namespace, source: Path, places: Places | None) -> None:
     """One server, all phases, and the check."""
-    rows = []
+    rows: list[list[str]] = []
     with tempfile.TemporaryDirectory(prefix="load-") as name:
         server = Server(make(Path(name), source, args.analysts, args.workers, places))
         server.start()

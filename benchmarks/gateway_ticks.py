@@ -103,7 +103,8 @@ def chance(one: Sequence[float], other: Sequence[float]) -> float:
     scaled = (size + 0.12 + 0.11 / size) * distance(one, other)
     if scaled < 0.2:
         return 1.0
-    return min(1.0, 2 * sum((-1) ** (place - 1) * math.exp(-2 * (place * scaled) ** 2) for place in range(1, 101)))
+    terms = (math.exp(-2 * (place * scaled) ** 2) * (1 if place % 2 else -1) for place in range(1, 101))
+    return min(1.0, 2 * sum(terms))
 
 
 def smallest_seen(times: Sequence[float]) -> float:

@@ -198,8 +198,8 @@ def _check_holds(entries: Sequence[Entry], jobs: dict[str, Job]) -> None:
             assert job.state in (State.ANSWERED, State.LOST), job
         elif job.hold in read:
             assert job.state in (State.LOST, State.FAILED), job
-            assert job.cost is not None
-            assert job.cost["share"] > 0, job
+            assert job.cost is not None, job
+            assert float(str(job.cost["share"])) > 0, job
         if job.state is State.LOST:
             assert job.hold in read
 

@@ -51,7 +51,7 @@ def test_success_and_failure_leave_on_one_grid(tmp_path: Path, workers: int) -> 
         jobs = ended(found, ["plays", "broken", "plays", "broken"])
         cost = [job.cost for job in jobs]
     assert [job.state for job in jobs] == [State.ANSWERED, State.FAILED] * 2
-    assert all(one is not None and one["share"] > 0 for one in cost)
+    assert all(one is not None and float(str(one["share"])) > 0 for one in cost)
     for job in jobs:
         assert job.started_at is not None
         assert job.ready_at is not None
