@@ -21,7 +21,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from measure import cache, seconds, table, verdict
 from prepared import COUNTS, K_BAR, rows_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from tests import postgres
+from tests.gateway.faults import Places, databases
 from tests.gateway.processes import Server
 
 EPSILON, DELTA = "1/100", "1e-9"
@@ -80,11 +79,11 @@ def prepared(rows: int) -> Path:
     return folder
 
 
-def make(folder: Path, source: Path, analysts: int, workers: int, places: tuple[str, str] | None) -> Path:
+def make(folder: Path, source: Path, analysts: int, workers: int, places: Places | None) -> Path:
     """The settings."""
     from dpselect.gateway.settings.tokens import digest
 
-    ledger, jobs = places or ("ledger.sqlite", None)
+    ledger, jobs = (places.ledger, places.jobs) if places else ("ledger.sqlite", None)
     text = SETTINGS.format(
         ledger=ledger, jobs=f'jobs = "{jobs}"' if jobs else "", workers=workers, source=source.as_posix()
     )
@@ -132,7 +131,7 @@ class Analyst:
         length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
         return int(head[9:12]), await reader.readexactly(int(length))
 
-    async def ask(self, number: int) -> dict[str, float | bool]:
+    async def ask(self, number: int, *, new: bool = False) -> dict[str, float | bool]:
         """A question, until its answer is read; how long that took, and until it was taken."""
         async with self._free:
             began = time.perf_counter()
@@ -146,7 +145,7 @@ class Analyst:
             status, content = await self.call("GET", job["answer"])
             assert status == 200, (status, content)
             found = {"took": time.perf_counter() - began, "taken": taken, "slips": job["slips"]}
-            return {**found, "first": not job["cost"]["repeated"]}
+            return {**found, "first": new}
 
 
 async def load(port: int, analysts: int, questions: int, pace: float) -> None:
@@ -160,7 +159,7 @@ async def load(port: int, analysts: int, questions: int, pace: float) -> None:
         found.append(await rng.choice(people).ask(rng.choice(answered)))
 
     async def new(number: int) -> None:
-        found.append(await rng.choice(people).ask(number))
+        found.append(await rng.choice(people).ask(number, new=True))
         answered.append(number)
         await asyncio.gather(*(again() for _ in range(9)))
 
@@ -181,7 +180,7 @@ async def load(port: int, analysts: int, questions: int, pace: float) -> None:
         await asyncio.gather(*running)
 
     async def first(person: Analyst, number: int) -> None:
-        found.append(await person.ask(number))
+        found.append(await person.ask(number, new=True))
 
     async def repeats(person: Analyst) -> None:
         for _ in range(questions // analysts):
@@ -216,9 +215,9 @@ def used_by(number: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def run(args: argparse.Namespace, source: Path, places: tuple[str, str] | None) -> None:
+def run(args: argparse.Namespace, source: Path, places: Places | None) -> None:
     """One server, all phases, and the check."""
-    rows = []
+    rows: list[list[str]] = []
     with tempfile.TemporaryDirectory(prefix="load-") as name:
         server = Server(make(Path(name), source, args.analysts, args.workers, places))
         server.start()
@@ -241,7 +240,7 @@ def run(args: argparse.Namespace, source: Path, places: tuple[str, str] | None) 
         finally:
             server.stop()
         table(["phase", "questions", "a second", "p50", "p99", "slips", "CPU of the server, each"], rows)
-        check(places[0] if places else str(Path(name) / "ledger.sqlite"), args)
+        check(places.ledger if places else str(Path(name) / "ledger.sqlite"), args)
 
 
 def _rows(phase: dict[str, Any], cpu: float) -> Iterator[list[str]]:
@@ -300,18 +299,6 @@ def plain(source: Path, runs: int) -> None:
                 cpus.append(processor() - before)
         rows.append([name, seconds(statistics.median(walls)), seconds(statistics.median(cpus))])
     table(["plain DuckDB on the rows, alone", "clock", "CPU"], rows)
-
-
-@contextmanager
-def databases() -> Iterator[tuple[str, str]]:
-    """A PostgreSQL server of our own that waits for its disk, with one database for each of the two."""
-    import psycopg
-
-    with postgres.server() as address:
-        with psycopg.connect(address.format(name="postgres"), autocommit=True) as connection:
-            for name in ("ledger", "jobs"):
-                connection.execute(f"CREATE DATABASE {name}".encode())
-        yield address.format(name="ledger"), address.format(name="jobs")
 
 
 def main() -> None:

@@ -62,8 +62,8 @@ def main() -> None:
 
 
 def _on_postgres(run: Callable[..., Counter[str]], folder: Path, times: int, seed: int) -> Counter[str]:
-    with faults.databases() as (ledger, jobs):
-        return run(folder, times, seed, ledger=ledger, jobs=jobs)
+    with faults.databases() as places:
+        return run(folder, times, seed, places)
 
 
 if __name__ == "__main__":

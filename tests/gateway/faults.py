@@ -1,4 +1,4 @@
-"""What may happen to a server under load: functions that check in the end that nothing was lost or paid twice.
+"""What may happen to a server under load, as functions that check in the end that nothing was lost or paid twice.
 
 Tests call them with small counts, `benchmarks/gateway_faults.py` with large ones.
 """
@@ -6,21 +6,23 @@ Tests call them with small counts, `benchmarks/gateway_faults.py` with large one
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import random
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from dpselect.gateway.store import Jobs
 from dpselect.ledger import Ledger
 from tests import postgres
 from tests.gateway.hammering import Hammer, check_books
-from tests.gateway.processes import Server, World, make, running
+from tests.gateway.processes import PATIENCE, Server, World, make, running
 
 QUESTIONS = "questions.sqlite"
+_numbers = itertools.count(1)
 
 
 def killed(folder: Path, times: int, seed: int) -> Counter[str]:
@@ -30,7 +32,7 @@ def killed(folder: Path, times: int, seed: int) -> Counter[str]:
     with running(server):
         with Hammer(world, [server], seed) as hammer:
             for _ in range(times):
-                time.sleep(rng.random())
+                time.sleep(3 * rng.random())
                 server.kill()
                 start(server, rng)
         hammer.finish(world, server)
@@ -47,37 +49,45 @@ def start(server: Server, rng: random.Random) -> None:
     server.start()
 
 
-def killed_on_postgres(folder: Path, times: int, seed: int, *, ledger: str, jobs: str) -> Counter[str]:
+@dataclass(frozen=True)
+class Places:
+    """Addresses of a ledger and of a table of questions in PostgreSQL."""
+
+    ledger: str
+    jobs: str
+
+
+def killed_on_postgres(folder: Path, times: int, seed: int, places: Places) -> Counter[str]:
     """Two servers on one ledger and one table of questions in PostgreSQL; one of the two is killed, again and again."""
-    world = make(folder, ledger=ledger, jobs=jobs, servers=("one", "two"))
+    world = make(folder, ledger=places.ledger, jobs=places.jobs, servers=("one", "two"))
     rng, servers = random.Random(seed), [Server(world.settings("one")), Server(world.settings("two"))]
     with running(servers[0]), running(servers[1]):
         with Hammer(world, servers, seed) as hammer:
             for _ in range(times):
-                time.sleep(rng.random())
+                time.sleep(3 * rng.random())
                 victim = rng.choice(servers)
                 victim.kill()
                 start(victim, rng)
         for server in servers:
             hammer.finish(world, server)
             server.stop()
-    return _checked(world, hammer, ledger=ledger, jobs=jobs)
+    return _checked(world, hammer, places)
 
 
-def database_restarted(folder: Path, times: int, seed: int, *, ledger: str, jobs: str) -> Counter[str]:
+def database_restarted(folder: Path, times: int, seed: int, places: Places) -> Counter[str]:
     """PostgreSQL crashes under two servers, and comes back."""
-    world = make(folder, ledger=ledger, jobs=jobs, servers=("one", "two"))
+    world = make(folder, ledger=places.ledger, jobs=places.jobs, servers=("one", "two"))
     rng, servers = random.Random(seed), [Server(world.settings("one")), Server(world.settings("two"))]
     with running(servers[0]), running(servers[1]):
         with Hammer(world, servers, seed) as hammer:
             for _ in range(times):
                 time.sleep(1 + 2 * rng.random())
-                postgres.restart(jobs)
+                postgres.restart(places.jobs)
             time.sleep(1)
         for server in servers:
             hammer.finish(world, server)
             server.stop()
-    return _checked(world, hammer, ledger=ledger, jobs=jobs)
+    return _checked(world, hammer, places)
 
 
 def killed_beside_another(folder: Path, times: int, seed: int) -> Counter[str]:
@@ -90,7 +100,7 @@ def killed_beside_another(folder: Path, times: int, seed: int) -> Counter[str]:
             Hammer(world, servers[1:], seed + 1) as second,
         ):
             for _ in range(times):
-                time.sleep(rng.random())
+                time.sleep(3 * rng.random())
                 victim = rng.choice(servers)
                 victim.kill()
                 start(victim, rng)
@@ -154,36 +164,41 @@ def clock_moved(folder: Path, times: int, seed: int) -> Counter[str]:
     )
     with running(server):
         with Hammer(world, [server], seed) as hammer:
-            for _ in range(times):
-                time.sleep(0.3 * rng.random())
+            end, moved = time.monotonic() + PATIENCE, 0
+            while moved < times or len(hammer.days) < 2:
+                assert time.monotonic() < end + times, "the clock was never moved"
                 by = rng.choice([0.1, 0.3, 1, 3600, 10 * 86400]) * rng.choice([-1, 1])
                 (folder / "next").write_text(str(by), "utf-8")
                 (folder / "next").replace(shift)
+                moved += 1
+                time.sleep(0.3 * rng.random())
         hammer.finish(world, server)
         server.stop()
     states = _checked(world, hammer)
-    asked = [job["asked_at"][:10] for seen in hammer.seen.values() for job in seen.jobs.values()]
-    assert len(set(asked)) > 1, "the clock was never moved"
     assert set(states) <= {"answered", "refused", "cancelled"}
     return states
 
 
-def _checked(world: World, hammer: Hammer, *, ledger: str | None = None, jobs: str | None = None) -> Counter[str]:
-    table = Jobs(jobs or world.folder / "state" / QUESTIONS)
-    with contextlib.closing(table), Ledger(ledger or world.folder / "ledger.sqlite") as opened:
-        return check_books(opened, [table], [hammer])
+def _checked(world: World, hammer: Hammer, places: Places | None = None) -> Counter[str]:
+    table = Jobs(world.folder / "state" / QUESTIONS if places is None else places.jobs)
+    record = world.folder / "ledger.sqlite" if places is None else places.ledger
+    with contextlib.closing(table), Ledger(record) as ledger:
+        return check_books(ledger, [table], [hammer])
 
 
 @contextlib.contextmanager
-def databases() -> Iterator[tuple[str, str]]:
-    """A PostgreSQL server with one database for the ledger and one for the questions."""
+def databases() -> Iterator[Places]:
+    """A PostgreSQL server of our own."""
+    with postgres.server() as address:
+        yield new_databases(address)
+
+
+def new_databases(address: str) -> Places:
+    """One database of this server for the ledger, and one for the questions."""
     import psycopg
 
-    with postgres.server() as address:
-        with psycopg.connect(address.format(name="postgres"), autocommit=True) as connection:
-            for name in ("ledger", "jobs"):
-                connection.execute(f"CREATE DATABASE {name}".encode())
-        yield address.format(name="ledger"), address.format(name="jobs")
-
-
-HERE = sys.platform != "win32"
+    names = [f"{what}_{next(_numbers)}" for what in ("ledger", "jobs")]
+    with psycopg.connect(address.format(name="postgres"), autocommit=True) as connection:
+        for name in names:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+    return Places(*(address.format(name=name) for name in names))

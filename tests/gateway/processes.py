@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,7 +101,7 @@ def make(
 
 
 def write_rows(path: Path, users: int = USERS, *, more: int = 0) -> None:
-    """A small table: user u plays the artists that divide u + 1, and artist 0; and perhaps one more, of many plays."""
+    """A small table: user u plays the artists that divide u + 1, and artist 0; perhaps one user more plays a lot."""
     import duckdb
 
     rows = (
@@ -127,7 +127,6 @@ class Server:
 
     settings: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    before: Callable[[], None] | None = None  # in the child, before it runs
     address: tuple[str, int] | None = None
     process: subprocess.Popen[str] | None = None
     output: Path | None = None
@@ -141,7 +140,7 @@ class Server:
                 [sys.executable, "-c", "from dpselect.command.main import process; process()",
                  "serve", str(self.settings), "--quiet"],
                 stdout=subprocess.PIPE, stderr=log, text=True, cwd=self.settings.parent,
-                env={**os.environ, **self.environment}, preexec_fn=self.before,  # noqa: PLW1509 - it sets a limit, and takes no lock
+                env={**os.environ, **self.environment},
             )  # fmt: skip
         reader = threading.Thread(target=self._read, args=(self.process,), daemon=True)
         reader.start()
