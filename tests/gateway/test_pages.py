@@ -381,7 +381,7 @@ def test_a_quota_is_drawn_over_time(ann: Browser) -> None:
         answered(ann, f"wish=top&k={k}&share=1")
     drawn = ann.get("/budget").pictures()[0]
     assert drawn.findtext(f"{SVG}title") == "What is left of the budget"
-    assert re.search(r"what is left went from [0-9]+% to [0-9]+%", drawn.findtext(f"{SVG}desc") or "")
+    assert re.search(r"what is left went from [0-9]+.% to [0-9]+.%", drawn.findtext(f"{SVG}desc") or "")
 
 
 def test_the_auditor_verifies_and_reads_the_record(client: TestClient) -> None:
