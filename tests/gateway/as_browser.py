@@ -12,6 +12,7 @@ import html5lib
 import httpx2
 
 ORIGIN = "http://127.0.0.1:8080"
+SVG = "{http://www.w3.org/2000/svg}"
 ADDRESSES = ("href", "src", "action", "formaction")
 
 
@@ -82,6 +83,10 @@ class Browser:
     def choices(self, number: str) -> list[str]:
         """The values of a menu."""
         return [one.get("value") or "" for one in self.one(number).iter("option")]
+
+    def pictures(self) -> list[Element]:
+        """All pictures that are drawn in the page."""
+        return list(self.page.iter(f"{SVG}svg"))
 
     def rows(self, number: str) -> list[list[str]]:
         """The cells of a table's body."""

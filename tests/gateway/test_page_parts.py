@@ -192,4 +192,4 @@ def test_values_stand_on_the_scale_of_the_bounds() -> None:
     places = [float(one.partition('"')[0]) for one in drawn.shapes.split('cx="')[1:]]
     scale = (pictures.WIDTH - 12) / 120
     assert places == [pytest.approx(6 + value * scale, abs=0.06) for value in (30, 40)]
-    assert drawn.finding == "30, 40."
+    assert drawn.finding == "Quantiles 0.25, 0.75. 30, 40."

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import html5lib
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -19,7 +20,7 @@ from dpselect.gateway.log import Log
 from dpselect.gateway.settings.reading import read_text
 from dpselect.gateway.settings.tokens import digest
 from dpselect.gateway.web.app import application
-from tests.gateway.as_browser import ORIGIN, Browser
+from tests.gateway.as_browser import ORIGIN, SVG, Browser
 
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "=1+1", "a\u202eb & 'c'")
 TOKENS = {name: f"a-token-of-{name}-{'x' * 30}" for name in ("olga", "ann", "bob", "cleo")}
@@ -308,8 +309,9 @@ def test_labels_are_text_and_nothing_else(ann: Browser) -> None:
     labels = {row[1] for row in ann.rows("answer")}
     shown = {label.replace("\u202e", "\\u202e") for label in HOSTILE}
     assert labels == shown | {"Ritoha"}  # each has 100 users, at an epsilon of dozens
-    pictured = {"".join(one.itertext()) for one in ann.one("picture-0").iter("text")} if ann.has("picture-0") else set()
-    assert not pictured
+    (drawn,) = ann.pictures()
+    names = {"".join(one.itertext()).partition("  ")[2] for one in drawn.iter(f"{SVG}text")}
+    assert names - {""} == labels
     assert html.escape(HOSTILE[0]) in ann.text
     assert HOSTILE[0] not in ann.text
     assert not list(ann.page.iter("img"))
@@ -326,6 +328,8 @@ def test_a_shared_address_is_for_all_who_may_use_the_data(ann: Browser, client: 
     for link in [one.get("href") for one in ann.page.iter("a") if one.get("download") is not None]:
         found = client.get(str(link), headers={"Authorization": f"Bearer {TOKENS['ann']}"})
         assert (found.status_code, len(found.content) > 100) == (200, True), link
+        if str(link).endswith(".html"):
+            html5lib.HTMLParser(strict=True).parse(found.text)
 
 
 def test_answers_of_other_data_are_not_there(client: TestClient, ann: Browser, olga: Browser) -> None:
@@ -370,6 +374,14 @@ def test_an_analyst_sees_their_own_budget_and_an_owner_grants(client: TestClient
     olga.submit("/owner/grants", data="plays", analyst="bob", epsilon="much")
     assert olga.status == 422
     assert "epsilon 1.5, delta 1e-07" in bob.get("/budget").said
+
+
+def test_a_quota_is_drawn_over_time(ann: Browser) -> None:
+    for k in (8, 9):
+        answered(ann, f"wish=top&k={k}&share=1")
+    drawn = ann.get("/budget").pictures()[0]
+    assert drawn.findtext(f"{SVG}title") == "What is left of the budget"
+    assert re.search(r"what is left went from [0-9]+.% to [0-9]+.%", drawn.findtext(f"{SVG}desc") or "")
 
 
 def test_the_auditor_verifies_and_reads_the_record(client: TestClient) -> None:

@@ -46,8 +46,8 @@ def environment() -> Environment:
         things=words.things,
         columns=words.key,
     )
-    shared: dict[str, Any] = {"count": numbers.count, "amount": numbers.amount, "static": static}
-    found.globals |= shared | {"STATES": words.STATES, "FINAL": words.FINAL}
+    everywhere: dict[str, Any] = found.globals
+    everywhere.update(count=numbers.count, amount=numbers.amount, STATES=words.STATES, FINAL=words.FINAL, static=static)
     return found
 
 
