@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         BudgetError,
         DataError,
         DpselectError,
+        GatewayError,
         LedgerError,
         OutputError,
         ParameterError,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from dpselect.queries.quantile import median, quantile
     from dpselect.queries.query import Query
     from dpselect.release.release import Item, Receipt, Release, Statement
+    from dpselect.remote.dataset import RemoteDataset
+    from dpselect.remote.remote import Remote, connect
     from dpselect.texts.text import Text
 
     __version__: str
@@ -48,6 +51,7 @@ _HOMES = {
     "DataError": "dpselect.errors",
     "Dataset": "dpselect.dataset",
     "DpselectError": "dpselect.errors",
+    "GatewayError": "dpselect.errors",
     "Inspection": "dpselect.inspection",
     "Item": "dpselect.release.release",
     "Ledger": "dpselect.ledger",
@@ -63,6 +67,8 @@ _HOMES = {
     "Query": "dpselect.queries.query",
     "Receipt": "dpselect.release.release",
     "Release": "dpselect.release.release",
+    "Remote": "dpselect.remote.remote",
+    "RemoteDataset": "dpselect.remote.dataset",
     "Size": "dpselect.domain",
     "Span": "dpselect.domain",
     "Statement": "dpselect.release.release",
@@ -72,6 +78,7 @@ _HOMES = {
     "Warehouse": "dpselect.engines.warehouse.source",
     "check": "dpselect.checking.check",
     "choose": "dpselect.queries.choose",
+    "connect": "dpselect.remote.remote",
     "inspect": "dpselect.inspection",
     "median": "dpselect.queries.quantile",
     "plan": "dpselect.forecast",
@@ -89,6 +96,7 @@ __all__ = [
     "Dataset",
     "DpselectError",
     "Forecast",
+    "GatewayError",
     "Inspection",
     "Item",
     "Ledger",
@@ -103,6 +111,8 @@ __all__ = [
     "Query",
     "Receipt",
     "Release",
+    "Remote",
+    "RemoteDataset",
     "Size",
     "Span",
     "Statement",
@@ -114,6 +124,7 @@ __all__ = [
     "accounting",
     "check",
     "choose",
+    "connect",
     "inspect",
     "mechanisms",
     "median",

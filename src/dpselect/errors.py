@@ -134,5 +134,16 @@ class LedgerError(DpselectError):
     """A ledger cannot be read or written, or is not what it was when it was written."""
 
 
+class GatewayError(DpselectError):
+    """A gateway gives no answer: it is not reached, does not let us in, or what was asked of it came to nothing.
+
+    `kind` says which in a word, for programs: "connection", "sign-in", "state", "busy" (docs/connect.md has all).
+    """
+
+    def __init__(self, message: str, hint: str | None = None, *, kind: str = "connection") -> None:
+        self.kind = kind
+        super().__init__(message, hint)
+
+
 class LedgerWarning(UserWarning):
     """A ledger lies where others can read or replace it."""

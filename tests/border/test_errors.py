@@ -22,6 +22,7 @@ ERRORS = (
     dps.LedgerError("the ledger cannot be opened", "make one"),
     dps.OutputError("-o must name a file"),
     dps.OutputError("the file cannot be written", "is there room?"),
+    dps.GatewayError("the gateway does not know this token", "make one", kind="sign-in"),
     dps.DpselectError("base"),
 )
 

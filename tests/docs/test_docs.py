@@ -6,6 +6,8 @@ import doctest
 import importlib
 import pkgutil
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,7 +21,21 @@ from tests.conftest import ROOT
 PAGES = sorted([*ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md", *(ROOT / "docs").rglob("*.md")])
 MODULES = sorted(m.name for m in pkgutil.walk_packages(dpselect.__path__, "dpselect.") if "__main__" not in m.name)
 MECHANISMS = [name for name in mechanisms.__all__ if name not in ("Mechanism", "SetUnion")]
+GATEWAY = "http://127.0.0.1:8080"  # what pages call the gateway that they ask
 SECTIONS = ["Guarantee:", "Neighbors:", "Sensitivity:", "Exactness:", "Cost:", "Source:", "Example:"]
+
+
+@contextmanager
+def gateway_for(blocks: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a gateway with the demonstration's data, where some block asks one."""
+    if not any(GATEWAY in block for block in blocks):
+        yield GATEWAY
+        return
+    from tests.remote import demo_gateway
+
+    with demo_gateway.serving(folder / "demo") as served:
+        monkeypatch.setenv("DPSELECT_TOKEN", served.tokens["analyst"])
+        yield served.url
 
 
 def relative(page: Path) -> str:
@@ -31,8 +47,11 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, relative(page), "exec"), namespace)
+    with gateway_for(blocks, tmp_path, monkeypatch) as url:
+        for block in blocks:
+            exec(compile(block.replace(GATEWAY, url), relative(page), "exec"), namespace)
+        if "remote" in namespace:
+            namespace["remote"].close()
 
 
 def test_docstring_examples_run():
@@ -134,6 +153,7 @@ def test_there_are_commands_to_document():
         "check",
         "plan",
         "prepare",
+        "gateway",
     }
 
 

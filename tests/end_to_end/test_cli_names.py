@@ -11,6 +11,9 @@ import pytest
 import dpselect as dps
 from dpselect.command.parser import Parser, parser
 from dpselect.demo import write_listening_events
+from dpselect.gateway.settings.example import example
+from dpselect.gateway.settings.reading import read
+from dpselect.gateway.settings.tokens import fresh_token
 from dpselect.ledger.report import report
 
 # Whose parameters the options of a command are.
@@ -26,6 +29,9 @@ PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
     "check": (dps.check,),
     "prepare": (dps.prepare,),
     "inspect": (dps.inspect,),
+    "gateway check": (read,),
+    "gateway token": (fresh_token,),
+    "gateway example": (example,),
     "ledger init": (dps.Ledger.create,),
     "ledger data": (dps.Ledger.data,),
     "ledger grant": (dps.Account, dps.Ledger.grant),
@@ -58,6 +64,8 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "--label": ({"choose"}, "scores are a mapping in Python: these are its keys"),
     "--score": ({"choose"}, "and these its values"),
     "--keep": ({"demo"}, "path: without one the data are not kept"),
+    "--sources": ({"gateway check"}, "the function check_sources"),
+    "--name": ({"gateway token"}, "only words around the token"),
     "--give-back": ({"ledger pending"}, "the method give_back"),
 }
 

@@ -31,9 +31,11 @@ from dpselect.gateway.web.app import application
 PROMISE = Amount(Fraction(1000), Fraction(1, 1000))
 QUOTA = Amount(Fraction(100), Fraction(1, 10**4))
 TICK = Fraction(1, 20)
+URL = "http://127.0.0.1:8080"
 ROWS = """
 SELECT 'u' || (i % 400) AS "user", 'a' || (i * i % 17) AS artist,
-       ['Brazil', 'Germany', 'Japan'][1 + i % 400 % 3] AS country, i % 90 AS minutes, DATE '2026-10-20' + (i % 30) AS day
+       ['Brazil', 'Germany', 'Japan'][1 + i % 400 % 3] AS country, i % 90 AS minutes,
+       DATE '2026-10-20' + (i % 30)::INT AS day
 FROM range(4000) t(i)
 """
 LONG_AGO = datetime.date(2020, 1, 1)
@@ -50,6 +52,14 @@ class Small:
     def headers(self, name: str | None) -> dict[str, str]:
         """What a request of somebody says; of nobody it says nothing."""
         return {} if name is None else {"Authorization": f"Bearer {self.tokens[name]}"}
+
+    def ended(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        """The question of somebody, when it has ended."""
+        taken = self.client.post("/v1/questions", json=body, headers=self.headers(name))
+        assert taken.status_code == 202, taken.text
+        where = f"{taken.headers['Location']}?wait=30"
+        found: dict[str, Any] = self.client.get(where, headers=self.headers(name)).json()
+        return found
 
 
 def settings(folder: Path, tokens: dict[str, str], **server: Any) -> Settings:
@@ -106,5 +116,5 @@ def running(folder: Path, **server: Any) -> Iterator[Small]:
     declared = settings(folder, tokens, **server)
     gateway = Gateway(declared)
     gateway.people_who_sign_in.replace({name: one for name, one in declared.people.items() if name != "rex"})
-    with TestClient(application(declared, gateway)) as client:  # which starts it, and stops it
+    with TestClient(application(declared, gateway), URL) as client:  # which starts it, and stops it
         yield Small(gateway, client, tokens)

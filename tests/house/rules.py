@@ -17,7 +17,8 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 ROOMS = (
     "first_use", "errors", "processes", "temporary", "parameters", "keys", "methods", "reals", "privacy", "domain",
     "periods", "draws", "accounting", "aggregates", "texts", "mechanisms", "engines", "release", "ledger", "checking",
-    "queries", "dataset", "forecast", "inspection", "preparation", "dpselect", "demo", "command", "__main__",
+    "queries", "dataset", "forecast", "remote", "inspection", "preparation", "dpselect", "demo",
+    "gateway", "command", "__main__",
 )  # fmt: skip
 # Rooms that never import some earlier ones. Checking recomputes what planned an answer, so it has numerics of its own.
 APART = {
@@ -34,6 +35,7 @@ WHY_APART = {
 TESTING_SEES_UP_TO = "mechanisms"
 
 AT_RUN_TIME = "(a name computed at run time)"
+GATEWAY_ONLY = {"starlette", "uvicorn", "jinja2", "anyio", "joserfc"}
 LAZY = {"pandas", "polars", "pyarrow", "matplotlib", "narwhals", "numba", "psycopg", "pyspark"}
 RANDOMNESS = {
     "random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom", "ssl.RAND_bytes",
@@ -181,11 +183,12 @@ def reason(room: str, other: str) -> str:
 
 
 def stray_engines(found: list[Import], path: str) -> Iterator[tuple[int, str]]:
-    """DuckDB outside its own folder, psycopg and PySpark outside what speaks to them."""
+    """DuckDB outside its own folder, psycopg, PySpark and web frameworks outside what speaks to them."""
     folder, _, file = path.rpartition("/")
     duckdb_home = folder == "engines/duckdb"
     psycopg_home = folder == "engines/postgres" or (folder == "ledger" and file.startswith("postgres_"))
     spark_home = folder == "engines/spark"
+    gateway_home = room_of(path) == "gateway"
     for one in found:
         if one.within("duckdb") and not duckdb_home:
             yield one.line, "duckdb belongs in engines/duckdb/; ask the engine instead"
@@ -193,6 +196,8 @@ def stray_engines(found: list[Import], path: str) -> Iterator[tuple[int, str]]:
             yield one.line, "psycopg belongs in engines/postgres/ and ledger/postgres_*.py"
         if (one.within("pyspark") or one.within("py4j")) and not spark_home:
             yield one.line, "pyspark belongs in engines/spark/"
+        if one.name.partition(".")[0] in GATEWAY_ONLY and not gateway_home:
+            yield one.line, "web frameworks belong in gateway/"
 
 
 def eager_packages(found: list[Import]) -> Iterator[tuple[int, str]]:

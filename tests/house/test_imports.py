@@ -92,6 +92,7 @@ REFUSED = {
         "pyspark belongs in engines/spark/",
     ),
     "pyspark's own door to Java": ("engines/sql/engine.py", "def f():\n    import py4j.protocol", "pyspark belongs in"),
+    "a web framework elsewhere": ("command/serve.py", "def f():\n    import uvicorn", "belong in gateway/"),
     "eager pyspark": ("engines/spark/source.py", "from pyspark.sql import SparkSession", "pyspark is optional"),
     "eager psycopg": ("engines/postgres/connection.py", "import psycopg", "psycopg is optional"),
     "eager pandas": ("dataset.py", "import pandas as pd", "pandas is optional"),
@@ -145,6 +146,7 @@ ALLOWED = {
     "psycopg in its engine": ("engines/postgres/connection.py", "def f():\n    import psycopg"),
     "psycopg in its ledger": ("ledger/postgres_store.py", "def f():\n    from psycopg.conninfo import make_conninfo"),
     "pyspark in its engine": ("engines/spark/source.py", "def f():\n    from pyspark.sql import SparkSession"),
+    "a web framework at home": ("gateway/web/app.py", "from starlette.applications import Starlette"),
     "lazy pandas": ("dataset.py", "def f():\n    import pandas as pd"),
     "pandas for types": ("dataset.py", "import typing\nif typing.TYPE_CHECKING:\n    import pandas as pd"),
     "randomness behind its door": (

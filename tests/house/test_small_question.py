@@ -44,6 +44,7 @@ NEVER = (
     "dpselect.forecast",
     "dpselect.release.plots",
     "dpselect.texts",
+    *("dpselect.remote", "dpselect.command.from_gateway", "http.client", "ssl"),
     *("concurrent", "difflib", "logging"),
     *("pandas", "polars", "pyarrow", "psycopg", "pyspark", "matplotlib", "narwhals", "numba"),
 )

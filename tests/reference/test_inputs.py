@@ -11,6 +11,7 @@ import polars
 import pyarrow
 import pytest
 
+import dpselect as dps
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError
@@ -279,3 +280,11 @@ def test_columns_of_which_a_package_makes_no_array():
     ):
         with pytest.raises(ParameterError, match="scores must be finite numbers"):
             exact(missing)
+
+
+def test_the_largest_k_bar_is_answered_and_a_larger_one_is_refused_before_rows_are_read() -> None:
+    """One more item is looked at, and that is a number of rows too."""
+    data = dps.Dataset({"user": [*range(90)], "item": ["a", "b", "c"] * 30}, user="user", item="item")
+    assert data.top_k(2, epsilon=30, k_bar=2**53 - 1).privacy.parameters["k_bar"] == 2**53 - 1
+    with pytest.raises(dps.ParameterError, match="k_bar must be a whole number from 1 to 9007199254740991"):
+        dps.Query.from_dict({"verb": "top_k", "k": 2, "epsilon": 30, "k_bar": 2**53})

@@ -18,13 +18,18 @@ if TYPE_CHECKING:
     from dpselect.ledger import Account
     from dpselect.queries.query import Query
     from dpselect.release.release import Release
+    from dpselect.remote.dataset import RemoteDataset
     from dpselect.texts.text import Text
 
 Ask = Callable[[Callable[[float | None], None]], "Release"]
 
 
-def dataset_of(args: argparse.Namespace, text: Text | None = None) -> Dataset:
+def dataset_of(args: argparse.Namespace, text: Text | None = None) -> Dataset | RemoteDataset:
     """The rows that a command means, and its items: a column, or a text."""
+    if args.gateway is not None:
+        from dpselect.command import from_gateway
+
+        return from_gateway.dataset_of(args)
     from dpselect.dataset import Dataset
 
     return Dataset(
@@ -180,6 +185,10 @@ def answer(
     from dpselect.engines.sources.files import find
     from dpselect.engines.spark.source import is_spark
 
+    if args.gateway is not None or args.token_file is not None:
+        from dpselect.command import from_gateway
+
+        from_gateway.check(args)
     output = getattr(args, "output", None)
     path = None if output is None else Path(output)
     form = format_of(getattr(args, "format", None), path, SETS_BY_EXTENSION if of_a_set else BY_EXTENSION)
@@ -188,7 +197,7 @@ def answer(
     if form == "lines" and args.counts:
         raise ParameterError("--counts", "be left out where the answer is lines of items", "--counts", "csv has both")
     source = source_of(args)
-    here = path is not None and not is_postgres(source) and not is_spark(source)
+    here = path is not None and args.gateway is None and not is_postgres(source) and not is_spark(source)
     place = destination(path, find(args.files).paths if here else ())
     try:
         if before is not None:

@@ -43,12 +43,13 @@ def options(command: shared.Group) -> None:
     command.add_argument("--delta", help="with --by alone: the small probability that the promise fails (default 1e-6)")
     shared.groups(command, "the option")
     shared.budget(command)
+    shared.gateway(command)
     shared.result(command)
 
 
 def run(args: argparse.Namespace) -> None:
     """Ask which of the two it was asked, and write the answer."""
-    by_score = _by_score(args)
+    by_score = args.gateway is None and _by_score(args)
 
     def ask(progress: Callable[[float | None], None]) -> Release:
         if by_score:

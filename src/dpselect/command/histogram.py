@@ -32,6 +32,7 @@ def options(command: shared.Group) -> None:
         "--delta", default="0", help="spent only where it makes the noise smaller: of users of many items (default 0)"
     )
     shared.budget(command)
+    shared.gateway(command)
     shared.result(command)
 
 

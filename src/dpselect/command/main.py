@@ -1,8 +1,8 @@
 """The command `dpselect`: the result on standard output, all else on standard error, and a status that says why.
 
 Exit status: 0 done, 1 unexpected, 2 a parameter is wrong, 3 the data cannot be read, 4 the output cannot be
-written, 5 the budget does not suffice, 6 the ledger cannot be used, 130 interrupted. `check` has two more: 7 a promise
-does not follow, 8 it cannot be recomputed.
+written, 5 the budget does not suffice, 6 the ledger cannot be used, 9 a gateway gives no answer, 130 interrupted.
+`check` has two more: 7 a promise does not follow, 8 it cannot be recomputed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from dpselect.command.parser import parser
 from dpselect.errors import (
     BudgetError,
     DataError,
+    DpselectError,
+    GatewayError,
     LedgerError,
     LedgerWarning,
     OutputError,
@@ -65,14 +67,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(5, str(error))
     except LedgerError as error:
         return _fail(6, str(error))
+    except GatewayError as error:
+        return _fail(9, str(error))
     except BrokenPipeError:
         _drop_standard_output()
         return 4  # the reader has gone, so nobody needs a message
     except OutputError as error:
         _drop_standard_output()
         return _fail(4, str(error))
-    except KeyboardInterrupt:
-        return _fail(130, "interrupted")
+    except KeyboardInterrupt as stopped:
+        told = f": {stopped}" if str(stopped) else ""  # what became of a question that a gateway works on
+        return _fail(130, f"interrupted{told}")
+    except DpselectError as error:  # of settings, whose room is imported only where they are read
+        return _fail(2, str(error))
     except Exception as error:
         return _unexpected(error)
 

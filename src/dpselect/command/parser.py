@@ -23,6 +23,7 @@ COMMANDS = {
     "plan": "what to expect at each budget, before anything is spent",
     "prepare": "put the rows of a source in order once, so that many questions are answered quickly",
     "serve": "a gateway over HTTP: many people ask under one promise, with pages to ask on",
+    "gateway": "settings of a gateway: checked, an example, and tokens for people",
     "inspect": "what is wrong with a source, for its owner only: not private",
 }
 

@@ -53,6 +53,7 @@ def options(command: shared.Group) -> None:
     command.add_argument("--delta", help=shared.DELTA.partition(" (")[0] + usual)
     shared.groups(command, "the quantiles")
     shared.budget(command)
+    shared.gateway(command)
     shared.result(command)
 
 

@@ -21,8 +21,8 @@ TERMS = """
 epsilon: what anybody can learn about one person from the answer; smaller is more private and less accurate.
 delta: the small probability with which that promise may fail; keep it far below 1 / number of users.
 exit status: 0 done (also when fewer than k items could be told), 2 a parameter is wrong, 3 the data cannot be
-read, 4 the output cannot be written, 5 the budget does not suffice, 6 the ledger cannot be used, 130 interrupted, 1
-anything else.
+read, 4 the output cannot be written, 5 the budget does not suffice, 6 the ledger cannot be used, 9 a gateway gives no
+answer, 130 interrupted, 1 anything else.
 """
 
 
@@ -159,6 +159,15 @@ def budget(command: Group) -> None:
     group.add_argument("--data", default="default", metavar="NAME", help="what the ledger calls these data")
     group.add_argument("--snapshot", metavar="TEXT", help="names the state of the data, to know a question again")
     group.add_argument("--fresh", action="store_true", help="pay again for a question that was answered before")
+
+
+def gateway(command: Group) -> None:
+    """Who keeps the data, where they are not here."""
+    group = command.add_argument_group("or asked of a gateway: FILE is then the name of data that it keeps")
+    group.add_argument(
+        "--gateway", metavar="URL", help="its address; DPSELECT_TOKEN holds the token that says who asks"
+    )
+    group.add_argument("--token-file", metavar="FILE", help="or this file does")
 
 
 def quiet(command: Group) -> None:

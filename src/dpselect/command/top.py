@@ -70,6 +70,7 @@ def options(command: shared.Group) -> None:
     groups = shared.groups(command, "the k items")
     groups.add_argument("--users", action="store_true", help="release a noisy number of users of each group shown too")
     shared.budget(command)
+    shared.gateway(command)
     shared.result(command)
 
 

@@ -85,12 +85,14 @@ def options(command: shared.Group) -> None:
         "whose users do not look at each other's contributions",
     )
     shared.budget(command)
+    shared.gateway(command)
     shared.result(command, (*shared.FORMS, "lines"))
 
 
 def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer, which may be lines: a set loses nothing by that."""
-    most, popular, text = most_items(args.most), listed(args), text_of(args)
+    most, popular = most_items(args.most), listed(args)
+    text = text_of(args) if args.gateway is None else None
 
     given: dict[str, Any] = {"max_items_per_user": most, "method": args.method, "counts": args.counts}
     given |= {"shares": None if args.shares is None else args.shares.split(","), "popular": popular}

@@ -17,6 +17,7 @@ from dpselect.gateway.settings.values import DataSettings, Key
 from dpselect.keys import said
 from dpselect.ledger.sharing import Shares
 from dpselect.parameters import Number, near
+from dpselect.privacy import Neighbors
 from dpselect.queries.at_price import ACCURACIES, at_share
 from dpselect.queries.query import Query, kind
 from dpselect.release.formatting import Json
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
 BESIDE = ("data", "item", "where", "during", "share", "fresh")
 """What a body holds beside the parameters of its query."""
+OF_TEXTS = ("shares", "ngrams", "tokenizer", "lower")
+"""Parameters of questions about the words of texts, which no data of a gateway are."""
 MOST_ITEMS = 10**6
-"""Items of a domain that a question may list or count up."""
+"""Items of a domain that a question may list or count up, and those with most users that it may look at."""
 
 
 class Paying(Protocol):
@@ -106,6 +109,9 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     if unknown is not None:
         known = [*kind(verb).parameters(), *BESIDE]
         raise ParameterError("body", f"hold parameters of {verb}", came(unknown), near(unknown, known))
+    for name in OF_TEXTS:
+        if given.get(name) is not None:
+            raise ParameterError(name, "be left out where items are no words of texts", came(given[name]))
     if where is not None:
         if not isinstance(where, str):
             raise ParameterError("where", "be a text, a condition on one row", came(where))
@@ -186,6 +192,9 @@ def _check_sizes(given: Mapping[str, Any], settings: DataSettings) -> None:
     k = given.get("k")
     if isinstance(k, int) and k > settings.max_k:
         raise ParameterError("k", f"be at most {settings.max_k} for these data", k)
+    k_bar = given.get("k_bar")
+    if isinstance(k_bar, int) and k_bar > MOST_ITEMS:
+        raise ParameterError("k_bar", f"be at most {MOST_ITEMS:,}", k_bar)
     domain = given.get("domain")
     if isinstance(domain, Mapping):
         start, stop = domain.get("start"), domain.get("stop")
@@ -226,6 +235,8 @@ def _needs_delta(verb: str, given: Mapping[str, Any]) -> bool:
 
 def _check(query: Query, settings: DataSettings) -> None:
     """What only the owner can open: columns of groups, of weights and of values, and how many items a domain has."""
+    if query.price.neighbors is not Neighbors.ADD_REMOVE:
+        raise ParameterError("neighbors", "be add-remove where a budget pays", came(str(query.price.neighbors)))
     by = getattr(query, "by", None) or ()
     for name in by:
         _opened("by", name, settings.groups)

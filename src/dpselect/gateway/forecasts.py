@@ -104,10 +104,11 @@ def _at(query: Query, part: Fraction) -> Query | None:
     """The same question at another price; none where that is too small or too large for it."""
     if part == 1:
         return query
-    epsilon = _rounded(query.ceiling.epsilon * part)
+    epsilon, delta = (_rounded(number * part) for number in (query.ceiling.epsilon, query.ceiling.delta))
     given = {name: value for name, value in query.to_dict().items() if name not in ("within", "users_for")}
+    less = {"delta": str(delta)} if part < 1 and given.get("delta") not in (None, "0") else {}
     try:
-        return Query.from_dict({**given, "epsilon": str(epsilon)})
+        return Query.from_dict({**given, "epsilon": str(epsilon), **less})
     except ParameterError:
         return None
 

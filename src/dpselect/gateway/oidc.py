@@ -23,7 +23,7 @@ def subject_of(token: str, oidc: Oidc) -> str | None:
     try:
         decoded = jwt.decode(token, _keys(oidc.jwks, oidc.jwks.stat().st_mtime_ns), algorithms=ALGORITHMS)
         rules = jwt.JWTClaimsRegistry(
-            iss={"essential": True, "value": oidc.issuer},
+            iss={"essential": True, "values": [oidc.issuer, f"{oidc.issuer}/"]},
             aud={"essential": True, "value": oidc.audience},
             exp={"essential": True},
         )

@@ -117,4 +117,8 @@ def _text(said: bytes) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    """Of one text alone: a code that could be spelled in two ways could be used twice."""
+    said = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    if _text(said) != text:
+        raise ValueError
+    return said

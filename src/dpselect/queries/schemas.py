@@ -70,6 +70,7 @@ OF_TYPES: dict[str, Schema] = {
 }
 STATED: dict[tuple[str, str], Schema] = {
     ("top_k", "domain"): {"anyOf": [*DOMAIN["anyOf"], NULL]},
+    ("top_k", "k_bar"): {**WHOLE, "type": ["integer", "null"], "maximum": MOST - 1},  # one more is looked at
     ("top_k", "groups"): {"anyOf": [ITEMS, NULL]},
     ("top_k", "exclude"): {"anyOf": [ITEMS, NULL]},
     ("top_k", "measures"): {"anyOf": [{"type": "string"}, TEXTS, NULL]},

@@ -15,7 +15,9 @@ from dpselect.draws.entropy import fresh_key
 from dpselect.gateway.pages import asking, errors, forms, snippets
 from dpselect.gateway.pages.conditions import Condition
 from dpselect.gateway.pages.rendering import one, origin, page, see
-from dpselect.gateway.problems import problem
+from dpselect.gateway.problems import Refused, problem
+from dpselect.gateway.web.api import parsed
+from dpselect.gateway.web.desk import thinking
 
 Forecast = Mapping[str, Any]
 
@@ -28,7 +30,7 @@ async def show(request: Request) -> Response:
         return page(request, "no_data.html")
     fields = forms.from_text(request.url.query)
     form = asking.form(fields, described)
-    forecast, wrong = await _forecast(gateway, person, form.body)
+    forecast, wrong = await _forecast(request, form.body)
     rows = [*form.conditions]
     if form.data["filters"] and (not rows or all(row.complete for row in rows)):
         rows.append(Condition("", "is", ""))
@@ -53,10 +55,10 @@ async def show(request: Request) -> Response:
     )
 
 
-async def _forecast(gateway: Any, person: Any, body: Mapping[str, Any]) -> tuple[Forecast | None, Any]:
+async def _forecast(request: Request, body: Mapping[str, Any]) -> tuple[Forecast | None, Any]:
     """What to expect, or what must be changed first."""
     try:
-        return await run_in_threadpool(gateway.forecast, person, dict(body)), None
+        return await thinking(request, request.state.gateway.forecast, request.state.person, dict(body)), None
     except errors.TOLD as error:
         return None, errors.told(error)
 
@@ -87,11 +89,11 @@ async def ask(request: Request) -> Response:
     fields = await forms.posted(request)
     back = f"/ask?{urlencode(forms.from_text(one(fields, 'form')), doseq=True)}"
     try:
-        body = json.loads(one(fields, "question"))
-    except ValueError:
+        body = parsed(one(fields, "question").encode("utf-8", "surrogatepass"))
+    except Refused:
         return errors.of_details(request, problem("malformed", "The form did not hold a question."), back)
     try:
-        job = await run_in_threadpool(gateway.ask, person, body, one(fields, "key") or None)
+        job = await thinking(request, gateway.ask, person, body, one(fields, "key") or None)
     except errors.TOLD as error:
         return errors.of_details(request, errors.told(error), back)
     return see(f"/questions/{job['id']}")

@@ -13,6 +13,7 @@ from dpselect.errors import ParameterError
 from dpselect.gateway.pages import errors, forms
 from dpselect.gateway.pages.rendering import one, page, see
 from dpselect.gateway.problems import problem
+from dpselect.gateway.web.desk import thinking
 
 
 async def show(request: Request) -> Response:
@@ -25,7 +26,7 @@ async def show(request: Request) -> Response:
         jobs = await run_in_threadpool(gateway.jobs, person)
     except errors.TOLD as error:
         return errors.of_details(request, errors.told(error))
-    waiting = [(job, await _prospect(gateway, person, job)) for job in jobs if job["state"] == "approval"]
+    waiting = [(job, await _prospect(request, job)) for job in jobs if job["state"] == "approval"]
     return page(
         request,
         "owner.html",
@@ -37,10 +38,11 @@ async def show(request: Request) -> Response:
     )
 
 
-async def _prospect(gateway: Any, person: Any, job: Mapping[str, Any]) -> Mapping[str, Any] | None:
+async def _prospect(request: Request, job: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Price and forecast of a question that waits."""
     try:
-        found: Mapping[str, Any] = await run_in_threadpool(gateway.forecast, person, dict(job["question"]))
+        gateway, person = request.state.gateway, request.state.person
+        found: Mapping[str, Any] = await thinking(request, gateway.forecast, person, dict(job["question"]))
     except errors.TOLD:
         return None
     return found

@@ -254,4 +254,4 @@ def _check_periods(place: Place, given: dict[str, Any]) -> None:
             place.refuse(f"must name one {given['period']}", "since")
 
 
-READ: Reader = made(DataSettings, READERS, _together)
+READ: Reader = made(DataSettings, READERS, _together, optional=["user"])

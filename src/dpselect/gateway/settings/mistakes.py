@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import re
 from collections.abc import Sequence
@@ -56,16 +57,15 @@ class Page:
         """Write down a mistake; the text says what is wrong of what is named by the way."""
         section = steps[: _SECTIONS.get(str(steps[0]), 1) if steps else 0]
         rest = [str(step) for step in steps[len(section) :] if isinstance(step, str)]
-        heading = f"[{_dotted(section)}] " if section else ""
-        named = f"{_dotted(rest)} " if rest else ""
+        heading = f"[{dotted(section)}] " if section else ""
+        named = f"{dotted(rest)} " if rest else ""
         self.found.append((steps, f"{heading}{named}{text}", hint))
 
     def error(self, file: str, text: str) -> SettingsError:
         """All of them, with the lines of what is wrong, or of the table that it is in."""
-        try:
+        known: dict[Steps, int] = {}
+        with contextlib.suppress(RecursionError, ValueError, IndexError):  # a later TOML may take more than `lines`
             known = lines(text)
-        except RecursionError:
-            known = {}
         return SettingsError(file, [Mistake(said, _line(known, steps), hint) for steps, said, hint in self.found])
 
 
@@ -73,7 +73,8 @@ def _line(known: dict[Steps, int], steps: Steps) -> int | None:
     return next((known[steps[:size]] for size in range(len(steps), 0, -1) if steps[:size] in known), None)
 
 
-def _dotted(steps: Sequence[str | int]) -> str:
+def dotted(steps: Sequence[str | int]) -> str:
+    """Names as they stand in a heading; strange ones with escapes."""
     names = (str(step) for step in steps)
     return ".".join(name if _BARE.fullmatch(name) else secretless(cut(ascii(name))) for name in names)
 

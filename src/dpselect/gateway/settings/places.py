@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,8 @@ class Place:
 Reader = Callable[[Place], Any]
 """Makes a value of what stands in the file. ParameterError for one mistake, ToldError after several."""
 
+Check = Callable[[Place, dict[str, Any]], None]
+
 
 def attempt(place: Place, read: Reader) -> Any:
     """What is read, or MISSING after its mistakes were written down."""
@@ -60,7 +62,8 @@ def entries(place: Place) -> Mapping[str, object]:
 
 def fields(place: Place, readers: Mapping[str, Reader], required: frozenset[str]) -> dict[str, Any]:
     """What could be read of a table whose names are known; the rest is written down."""
-    table, found = entries(place), {}
+    table = entries(place)
+    found: dict[str, Any] = {}
     for name, value in table.items():
         if name not in readers:
             place.refuse("is not known here", name, hint=near(name, sorted(readers)))
@@ -81,14 +84,16 @@ def required(kind: Any) -> frozenset[str]:
     )
 
 
-def made(
-    kind: Any, readers: Mapping[str, Reader], check: Callable[[Place, dict[str, Any]], None] | None = None
-) -> Reader:
-    """Reads a table into a dataclass. `check` sees what could be read, and writes down what does not go together."""
+def made(kind: Any, readers: Mapping[str, Reader], check: Check | None = None, optional: Iterable[str] = ()) -> Reader:
+    """Reads a table into a dataclass. `check` sees what could be read, and writes down what does not go together.
+
+    It also fills in what is `optional` and has no value of its own.
+    """
+    needed = (required(kind) & set(readers)) - set(optional)
 
     def read(place: Place) -> Any:
         before = len(place.page.found)
-        found = fields(place, readers, required(kind) & set(readers))
+        found = fields(place, readers, needed)
         place.page.tables[place.steps] = found
         if check is not None:
             check(place, found)

@@ -12,7 +12,7 @@ from typing import Any
 from unicodedata import normalize
 
 from dpselect.gateway.settings import data_sets, leaves, persons, server
-from dpselect.gateway.settings.mistakes import Mistake, Page, SettingsError, secretless, shown
+from dpselect.gateway.settings.mistakes import Mistake, Page, SettingsError, dotted, secretless, shown
 from dpselect.gateway.settings.places import Place, Reader, by_name, fields
 from dpselect.gateway.settings.values import Settings
 from dpselect.parameters import near
@@ -53,7 +53,7 @@ def read_text(text: str, base: Path, file: str = NAME) -> Settings:
     tables = _tables(text, file)
     found = fields(Place(tables, (), page), _READERS, frozenset(_READERS))
     for name, what in (("data", "data set"), ("people", "person")):
-        if found.get(name) == {}:
+        if tables.get(name) == {}:
             page.add((name,), f"must have at least one {what}")
     _check_people(page, tables)
     _check_places(page)
@@ -91,7 +91,7 @@ def _check_people(page: Page, tables: Mapping[str, Any]) -> None:
     """The data of a person are there, and nobody signs in as two."""
     data = tables.get("data")
     known = [normalize("NFC", name) for name in data] if isinstance(data, dict) else None
-    seen: dict[tuple[str, str], object] = {}
+    seen: dict[tuple[str, str], str | int] = {}
     for steps, person in page.tables.items():
         if steps[:1] != ("people",) or len(steps) != len(("people", "NAME")):
             continue
@@ -102,7 +102,7 @@ def _check_people(page: Page, tables: Mapping[str, Any]) -> None:
             value = person.get(field)
             other = None if value is None else seen.setdefault((field, value), steps[1])
             if other is not None and other != steps[1]:
-                page.add((*steps, field), f"must be another than that of {other}")
+                page.add((*steps, field), f"must be another than that of {dotted([other])}")
 
 
 def _check_places(page: Page) -> None:
@@ -113,6 +113,7 @@ def _check_places(page: Page) -> None:
         if steps[:1] != ("data",) or len(steps) != len(("data", "NAME")) or "source" not in data:
             continue
         sources = (data["source"],) if isinstance(data["source"], str) else data["source"]
+        roots = [source.partition("**")[0].rstrip(os.sep) for source in sources]
         for field, path in written.items():
-            if any(path == source or path.startswith(source.rstrip(os.sep) + os.sep) for source in sources):
-                page.add(("server", field), f"must not lie in the source of {steps[1]}")
+            if any(path == root or path.startswith(root + os.sep) for root in roots):
+                page.add(("server", field), f"must not lie in the source of {dotted(steps[1:])}")

@@ -10,11 +10,12 @@ from typing import Any
 from dpselect.aggregates.totals import Totals
 from dpselect.dataset import Dataset
 from dpselect.domain import Listed
-from dpselect.errors import DpselectError
+from dpselect.errors import DpselectError, ParameterError
 from dpselect.gateway.settings.values import DataSettings, Key, Scalar, Settings, Weight
 from dpselect.keys import names
 from dpselect.periods import between
 
+_OF_ALL = ("source", "table", "user", "time")  # what is wrong with these is wrong whatever is asked
 _SOME_DAY = datetime.date(2000, 1, 1)  # any will do: only the column is looked at
 
 
@@ -58,7 +59,8 @@ class _Source:
         try:
             attempt(*given)
         except DpselectError as error:
-            return [f"[data.{self.data.name}] {what}: {error}"]
+            whole = isinstance(error, ParameterError) and error.parameter in _OF_ALL
+            return [f"[data.{self.data.name}] {error}" if whole else f"[data.{self.data.name}] {what}: {error}"]
         return []
 
     # ---- attempts: an engine that is opened looks at columns and their types -----------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import AsyncIterator
@@ -10,16 +11,19 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool as threaded
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from dpselect.errors import ParameterError, came
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import Person
 from dpselect.gateway.web.answers import FORMS
+from dpselect.gateway.web.desk import desk_of, thinking
 from dpselect.gateway.web.waiting import LONGEST, Bell, ended, is_final
 from dpselect.release.formatting import Json
 
 DEEPEST = 50  # lists and objects inside each other
+SHORT = 1 << 14  # bytes of a body that is read at once
 
 
 def gateway_of(request: Request) -> Gateway:
@@ -47,13 +51,15 @@ async def body_of(request: Request) -> tuple[Json, bytes]:
     if kind != "application/json":
         raise Refused("content", "The body must be JSON: say Content-Type: application/json.")
     raw = await request.body()
-    return parsed(raw), raw
+    return parsed(raw) if len(raw) <= SHORT else await thinking(request, parsed, raw), raw
 
 
 def parsed(raw: bytes) -> Json:
     """JSON as it is defined: no NaN, no name twice, no half of a pair."""
     try:
-        found: Json = json.loads(raw.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refuse)
+        found: Json = json.loads(
+            raw.decode("utf-8"), object_pairs_hook=_once, parse_float=_finite, parse_constant=_refuse
+        )
         json.dumps(found, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError):
         raise Refused("malformed", "The body is no JSON that can be read.") from None
@@ -67,6 +73,14 @@ def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     if len(found) != len(pairs):
         raise ValueError("a name twice")
     return found
+
+
+def _finite(text: str) -> float:
+    """A number that a float can hold: 1e999 would be read as infinity."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(text)
+    return number
 
 
 def _refuse(name: str) -> Json:
@@ -113,13 +127,13 @@ async def data(request: Request) -> Response:
 async def plan(request: Request) -> Response:
     """A forecast and the price."""
     body, _ = await body_of(request)
-    return written(await threaded(gateway_of(request).forecast, person_of(request), body))
+    return written(await thinking(request, gateway_of(request).forecast, person_of(request), body))
 
 
 async def price(request: Request) -> Response:
     """The price alone."""
     body, _ = await body_of(request)
-    return written(await threaded(gateway_of(request).price, person_of(request), body))
+    return written(await thinking(request, gateway_of(request).price, person_of(request), body))
 
 
 # ---- questions ----------------------------------------------------------------------------------------------
@@ -132,7 +146,7 @@ async def ask(request: Request) -> Response:
     job = gateway.at_hand(person, await request.body()) if again is None else None
     if job is None:
         body, raw = await body_of(request)
-        job = await threaded(gateway.ask, person, body, again, raw=raw)
+        job = await thinking(request, gateway.ask, person, body, again, raw=raw)
     return written(job, 202, {"Location": f"/v1/questions/{job['id']}"})
 
 
@@ -147,8 +161,11 @@ async def question(request: Request) -> Response:
     """How far a question has come; with `wait`, when it has ended, after so many seconds at most."""
     gateway, person, number = gateway_of(request), person_of(request), str(request.path_params["id"])
     wait = _number(request, "wait", 0, 0, math.floor(LONGEST))
+    if not wait:
+        return written(await threaded(gateway.job, person, number))
     bell: Bell = request.app.state.bell
-    return written(await ended(bell, number, lambda: threaded(gateway.job, person, number), wait))
+    with desk_of(request).holding(person.name):
+        return written(await ended(bell, number, lambda: threaded(gateway.job, person, number), wait))
 
 
 async def cancel(request: Request) -> Response:
@@ -156,11 +173,26 @@ async def cancel(request: Request) -> Response:
     return written(await threaded(gateway_of(request).cancel, person_of(request), str(request.path_params["id"])))
 
 
+class Held(StreamingResponse):
+    """Events, until they end or the caller has gone; then the connection counts no more."""
+
+    def __init__(self, told: AsyncIterator[str], held: contextlib.ExitStack) -> None:
+        super().__init__(told, media_type="text/event-stream")
+        self._held = held
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The whole of it."""
+        with self._held:
+            await super().__call__(scope, receive, send)
+
+
 async def events(request: Request) -> Response:
     """Every change of a question, as server-sent events."""
     gateway, person, number = gateway_of(request), person_of(request), str(request.path_params["id"])
     bell: Bell = request.app.state.bell
     first = await threaded(gateway.job, person, number)
+    held = contextlib.ExitStack()
+    held.enter_context(desk_of(request).holding(person.name))
 
     async def told() -> AsyncIterator[str]:
         job, last = first, None
@@ -172,7 +204,7 @@ async def events(request: Request) -> Response:
             last = job
             job = await ended(bell, number, lambda: threaded(gateway.job, person, number), LONGEST / 2)
 
-    return StreamingResponse(told(), media_type="text/event-stream")
+    return Held(told(), held)
 
 
 async def approve(request: Request) -> Response:

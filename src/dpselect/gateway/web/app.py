@@ -21,6 +21,7 @@ from dpselect.gateway.pages.rendering import sign_in_first
 from dpselect.gateway.problems import Refused, of_error, problem
 from dpselect.gateway.settings.values import Settings
 from dpselect.gateway.web.api import written
+from dpselect.gateway.web.desk import Desk
 from dpselect.gateway.web.guards import App, Guards, Rates
 from dpselect.gateway.web.identity import Identity
 from dpselect.gateway.web.routes import ROUTES, Route
@@ -36,7 +37,7 @@ def application(settings: Settings, gateway: Gateway | None = None, *, file: Pat
     @contextlib.asynccontextmanager
     async def living(app: Starlette) -> AsyncIterator[None]:
         found = Gateway(settings, file=file) if gateway is None else gateway
-        app.state.gateway, app.state.bell = found, Bell(found)
+        app.state.gateway, app.state.bell, app.state.desk = found, Bell(found), Desk()
         app.state.identity = Identity(found.people_who_sign_in, settings.server)
         found.start()
         try:

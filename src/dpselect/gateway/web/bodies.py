@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dpselect.gateway.asked import OF_TEXTS
+from dpselect.privacy import Neighbors
 from dpselect.queries.query import VERBS
 from dpselect.queries.schemas import COLUMNS, DECIMAL, ITEM, NUMBER, TEXTS, parameters
 
@@ -71,7 +73,10 @@ def component(verb: str) -> str:
 
 def question(verb: str) -> Schema:
     """A question of one verb. Only the verb must be there: bounds and domains the owner may have declared."""
-    properties = {"verb": {"const": verb}, **{name: _shared(one) for name, one in parameters(verb).items()}, **BESIDE}
+    own = {name: _shared(one) for name, one in parameters(verb).items() if name not in OF_TEXTS}
+    if "neighbors" in own:
+        own["neighbors"] = {**own["neighbors"], "enum": [str(Neighbors.ADD_REMOVE)]}  # a budget is about these
+    properties = {"verb": {"const": verb}, **own, **BESIDE}
     return {
         "type": "object",
         "title": TITLES[verb],

@@ -84,8 +84,7 @@ def _in_path(path: str) -> list[dict[str, Any]]:
 
 
 def _success(one: Operation) -> dict[str, Any]:
-    content = {one.returns: {"schema": TEXT}} if isinstance(one.returns, str) else {JSON: {"schema": one.returns}}
-    found: dict[str, Any] = {"description": one.summary, "content": content}
+    found: dict[str, Any] = {"description": one.summary, "content": {one.media: {"schema": one.returns}}}
     if one.status == 202:
         found["headers"] = {"Location": {"description": "where the question is", "schema": TEXT, "required": True}}
     return found

@@ -8,10 +8,11 @@ from typing import Any
 
 from dpselect.gateway.settings.values import Role
 from dpselect.gateway.web.answers import FORMS
-from dpselect.gateway.web.replies import TEXT, Schema, listed, of, ref
+from dpselect.gateway.web.replies import EVENT, TEXT, Schema, listed, of, ref
 from dpselect.gateway.web.routes import ROUTES
 
-JSON, PROBLEM, PLAIN = "application/json", "application/problem+json", "text/plain"
+JSON, PROBLEM = "application/json", "application/problem+json"
+PLAIN, EVENTS = "text/plain", "text/event-stream"
 _ROLES = {(route.method, route.path): route.roles for route in ROUTES}
 
 GUARDS = ("malformed", "too-large", "host", "too-many", "unexpected")  # whatever is asked for
@@ -21,7 +22,7 @@ READ = ("content", "parameter")
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One method of one address. `returns` is the schema of JSON, or the type of content that is none."""
+    """One method of one address. `returns` is the schema of what comes back, by which type of content."""
 
     method: str
     path: str
@@ -31,7 +32,8 @@ class Operation:
     takes: str | None = None  # the schema of the body
     given: tuple[Mapping[str, Any], ...] = ()  # parameters of the query and of the header
     status: int = 200
-    returns: Schema | str = field(default_factory=dict)
+    returns: Schema = field(default_factory=dict)
+    media: str = JSON
     refused: tuple[str, ...] = ()  # kinds of problems beside those that all have
 
     @property
@@ -61,7 +63,7 @@ AGAIN = {
     "in": "header",
     "required": False,
     "description": "a text of your own: a request that is sent twice with it is one question",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
 }
 FORMS_IN_WORDS = {
     "json": "as JSON",
@@ -80,8 +82,11 @@ def _form(name: str) -> Operation:
         name=f"answer_{name}",
         tag="answers",
         summary=f"An answer {FORMS_IN_WORDS[name]}",
-        returns=ref("Release") if media == JSON else media,
-        refused=("not-found",),
+        returns=ref("Release") if media == JSON else TEXT if media.startswith("text/") else {},
+        media=media,
+        refused=("not-found", "parameter")
+        if name == "svg"
+        else ("not-found",),  # there is nothing to draw without numbers
     )
 
 
@@ -137,7 +142,8 @@ OPERATIONS: tuple[Operation, ...] = (
         name="metrics",
         tag="server",
         summary="Counters for monitoring",
-        returns=PLAIN,
+        returns=TEXT,
+        media=PLAIN,
     ),
     Operation(
         method="GET",
@@ -187,7 +193,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Your questions, newest first; an owner also sees those that wait for approval",
         "Job",
         given=(AFTER, LIMIT),
-        refused=("parameter",),
+        refused=("not-found", "parameter"),
     ),
     Operation(
         method="GET",
@@ -214,7 +220,8 @@ OPERATIONS: tuple[Operation, ...] = (
         name="events",
         tag="questions",
         summary="Every change of state, as server-sent events, up to the last",
-        returns="text/event-stream",
+        returns=EVENT,
+        media=EVENTS,
         refused=("not-found",),
     ),
     _decision("approve", "Agree to a question"),
@@ -246,7 +253,7 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Grant an analyst a quota",
         takes="Grant",
         returns=ref("Granted"),
-        refused=READ,
+        refused=(*READ, "not-found"),
     ),
     _listing("/v1/people", "people", "people", "Who may sign in", "Person"),
     Operation(

@@ -300,6 +300,10 @@ RECORD = of(
         "verification": ref("Verification"),
     }
 )
+EVENT: Schema = {
+    **of({"event": {"const": "state"}, "data": {**TEXT, "contentMediaType": "application/json"}}),
+    "description": "one event; its data is a question, as JSON",
+}
 
 REPLIES: dict[str, Schema] = {
     "Job": JOB,

@@ -18,7 +18,7 @@ from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input, Picks
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.top_k.top_rows import TopRows, top_rows
-from dpselect.parameters import Number
+from dpselect.parameters import MOST, Number
 from dpselect.privacy import Neighbors, Plan, Privacy
 
 
@@ -139,7 +139,7 @@ def default_k_bar(k: int) -> int:
 
 def parse_k_bar(k: int, k_bar: int | None) -> int:
     """The number given, or the default."""
-    found = default_k_bar(k) if k_bar is None else parameters.whole("k_bar", k_bar, least=1)
+    found = default_k_bar(k) if k_bar is None else parameters.whole("k_bar", k_bar, least=1, most=MOST - 1)
     if found < k:
         raise ParameterError("k_bar", f"be at least k = {k}", found, "raise k_bar or lower k")
     return found

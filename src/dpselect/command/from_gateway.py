@@ -1,0 +1,89 @@
+"""Asking a gateway: the words of a command that it has a use for, and a refusal of the others by name."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from dpselect.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpselect.remote.dataset import RemoteDataset
+
+LONGEST = 4096  # bytes of a file with a token
+OWNERS = "the owner of the gateway says so"
+HERE = "a gateway reads no file of yours: list the items"
+NOT_TEXT = "a gateway counts items, not the words of a text"
+SCORES = "scores of your own stay here"
+# What the gateway has no use for: the option, its value where it was not given, and why.
+REFUSED = {
+    "user": ("--user", None, OWNERS),
+    "table": ("--table", None, OWNERS),
+    "newlines_in_values": ("--newlines-in-values", False, OWNERS),
+    "split": ("--split", None, OWNERS),
+    "time": ("--time", None, OWNERS),
+    "period": ("--period", None, OWNERS),
+    "timezone": ("--timezone", "UTC", OWNERS),
+    "budget": ("--budget", None, "the gateway keeps the budget"),
+    "analyst": ("--analyst", None, "the token says who asks"),
+    "data": ("--data", "default", "the name of the data stands in the place of FILE"),
+    "snapshot": ("--snapshot", None, OWNERS),
+    "domain_from": ("--domain-from", None, HERE),
+    "exclude_from": ("--exclude-from", None, HERE),
+    "text": ("--text", None, NOT_TEXT),
+    "ngrams": ("--ngrams", None, NOT_TEXT),
+    "tokenizer": ("--tokenizer", None, NOT_TEXT),
+    "lower": ("--no-lower", True, NOT_TEXT),
+    "shares": ("--shares", None, NOT_TEXT),
+    "label": ("--label", None, SCORES),
+    "score": ("--score", None, SCORES),
+    "sensitivity": ("--sensitivity", None, SCORES),
+    "monotonic": ("--monotonic", False, SCORES),
+}
+
+
+def check(args: argparse.Namespace) -> None:
+    """Refuse what says something that only data here can be told."""
+    if args.gateway is None:
+        raise ParameterError("--gateway", "be given with --token-file", "nothing")
+    for name, (option, usual, why) in REFUSED.items():
+        if getattr(args, name, usual) != usual:
+            raise ParameterError(option, "be left out with --gateway", "a value", why)
+    if len(args.files) != 1:
+        raise ParameterError("FILE", "be the name of data, with --gateway", f"{len(args.files)} of them")
+
+
+def dataset_of(args: argparse.Namespace) -> RemoteDataset:
+    """The data of that name behind the gateway."""
+    from dpselect.remote.remote import connect
+
+    token = None if args.token_file is None else _token(args.token_file)
+    try:
+        remote = connect(args.gateway, token=token)
+    except ParameterError as error:
+        if error.parameter == "url":
+            hint = "https://, or http:// of this computer"
+            raise ParameterError("--gateway", error.must, error.came, hint) from None
+        hint = "DPSELECT_TOKEN holds it, or the file that --token-file names; the owner of the gateway makes one"
+        raise ParameterError(error.parameter, error.must, error.came, hint) from None
+    return remote.data(
+        args.files[0],
+        item=args.item,
+        where=args.where,
+        during=None if args.during is None else [name.strip() for name in args.during.split(",")],
+        max_items_per_user=getattr(args, "max_items_per_user", None),
+    )
+
+
+def _token(path: str) -> str:
+    """What a file holds, which nobody else needs to see."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(LONGEST).decode("ascii").strip()
+    except OSError as error:
+        why = error.strerror or "it cannot be read"
+        came = f"{os.path.basename(path)}: {why}"
+        raise ParameterError("--token-file", "be a file that can be read", came) from None
+    except UnicodeDecodeError:
+        raise ParameterError("--token-file", "hold a token", "something else") from None

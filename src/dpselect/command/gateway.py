@@ -1,0 +1,98 @@
+"""`dpselect gateway`: what an owner needs before a gateway starts. Nothing here listens to the network."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from dpselect.command import shared
+
+if TYPE_CHECKING:
+    from dpselect.gateway.settings.values import Settings
+
+EXAMPLES = """
+examples:
+  dpselect gateway example
+      A whole file of settings with a comment at every key: the start of your own gateway.toml.
+  dpselect gateway check gateway.toml
+      Every mistake with its line; without one, what is declared in words, and what may not be meant.
+  dpselect gateway check gateway.toml --sources
+      And do the sources have these columns? Their schemas are looked at, and no row is read.
+  dpselect gateway token --name ann
+      A new token for ann, shown once, and the line for the file, which cannot be turned back into the token.
+
+exit status: 0 done, 2 the settings have mistakes, or a source does not fit them, 130 interrupted, 1 anything else.
+"""
+
+
+def options(command: argparse.ArgumentParser) -> None:
+    """Its actions, and what each understands."""
+    actions = command.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
+    check = shared.add(actions, "check", "name every mistake in a file of settings, or say what it declares")
+    check.add_argument("file", metavar="FILE", help="the settings, in TOML")
+    check.add_argument("--sources", action="store_true", help="look at the schemas of the sources too; no row is read")
+    token = shared.add(actions, "token", "make a token, and the line of the settings that lets it in")
+    token.add_argument("--name", metavar="NAME", help="who it is for")
+    shared.add(actions, "example", "print a whole file of settings, with a comment at every key")
+
+
+def run(args: argparse.Namespace) -> None:
+    """One action."""
+    actions: dict[str, Callable[[argparse.Namespace], None]] = {"check": check, "token": token, "example": example}
+    actions[args.action](args)
+
+
+def check(args: argparse.Namespace) -> None:
+    """What is declared; SettingsError where something is wrong with it."""
+    from dpselect.gateway.settings.cautions import warnings
+    from dpselect.gateway.settings.reading import read
+    from dpselect.gateway.settings.said import said
+
+    settings = read(args.file)
+    found = said(settings)
+    cautions = warnings(settings, args.file)
+    found += ["", "mind", *(f"  {one}" for one in cautions)] if cautions else []
+    sys.stdout.write("\n".join(found) + "\n")
+    if args.sources:
+        _check_sources(args.file, settings)
+
+
+def _check_sources(file: str, settings: Settings) -> None:
+    from dpselect.gateway.settings.mistakes import Mistake, SettingsError
+    from dpselect.gateway.settings.sources import check_sources
+
+    wrong = check_sources(settings)
+    if wrong:
+        raise SettingsError(file, [Mistake(one) for one in wrong])
+    sys.stdout.write("\nevery source has the columns that are declared\n")
+
+
+def token(args: argparse.Namespace) -> None:
+    """A token, which is kept nowhere, and its digest, which the settings keep."""
+    from dpselect.gateway.settings.tokens import digest, fresh_token
+    from dpselect.ledger.account import clean_name
+
+    name = None if args.name is None else clean_name("--name", args.name)
+    made = fresh_token()
+    whom = "the person" if name is None else name
+    sys.stderr.write(f"the first line is the token, shown once: give it to {whom}\n")
+    sys.stderr.write(f"the second goes into the settings, below [people.{_key(name)}]\n")
+    sys.stdout.write(f'{made}\ntoken = "sha256:{digest(made)}"\n')
+
+
+def _key(name: str | None) -> str:
+    """A name as TOML writes it in a heading."""
+    import re
+
+    if name is None:
+        return "NAME"
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def example(args: argparse.Namespace) -> None:  # noqa: ARG001 - each action takes what was typed
+    """A file of settings."""
+    from dpselect.gateway.settings.example import example as text
+
+    sys.stdout.write(text())

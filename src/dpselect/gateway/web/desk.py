@@ -1,0 +1,69 @@
+"""What one person may keep busy: threads that compute, and connections that wait. The rest is for everybody else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TypeVar
+from weakref import WeakValueDictionary
+
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import Request
+
+from dpselect.gateway.problems import Refused
+
+THREADS = 8  # that read and price questions: a price may take seconds
+EACH = 2  # of them for one person
+LINE = 100  # requests of one person that wait for a thread
+HELD = 50  # connections on which one person waits for questions to end
+V = TypeVar("V")
+
+
+class Desk:
+    """Takes requests that take long, a few of each person at once, away from the threads that answer all others."""
+
+    def __init__(self) -> None:
+        self._threads = CapacityLimiter(THREADS)
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._line, self._held = Counter[str](), Counter[str]()
+
+    async def run(self, name: str, call: Callable[..., V], *given: object, **more: object) -> V:
+        """The same, in a thread, in its turn."""
+        with _one_of(self._line, name, LINE, "requests"):
+            turn = self._turns.get(name) or asyncio.Semaphore(EACH)
+            self._turns[name] = turn
+            async with turn:
+                return await to_thread.run_sync(partial(call, *given, **more), limiter=self._threads)
+
+    @contextlib.contextmanager
+    def holding(self, name: str) -> Iterator[None]:
+        """A connection that stays open until something happens."""
+        with _one_of(self._held, name, HELD, "connections"):
+            yield
+
+
+@contextlib.contextmanager
+def _one_of(counts: Counter[str], name: str, most: int, what: str) -> Iterator[None]:
+    if counts[name] >= most:
+        raise Refused("too-many", f"{most} {what} of yours wait already, which is the most.", after=1)
+    counts[name] += 1
+    try:
+        yield
+    finally:
+        counts[name] -= 1
+        if not counts[name]:
+            del counts[name]
+
+
+def desk_of(request: Request) -> Desk:
+    """That of the application."""
+    found: Desk = request.app.state.desk
+    return found
+
+
+async def thinking(request: Request, call: Callable[..., V], *given: object, **more: object) -> V:
+    """What takes a processor for long, for whoever is signed in."""
+    return await desk_of(request).run(request.state.person.name, call, *given, **more)

@@ -1,0 +1,68 @@
+"""Where a gateway is: an https:// address, or an http:// one that does not leave this computer."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+from dpselect.errors import ParameterError, came
+
+_MUST = "be the address of a gateway"
+_HINT = "for example https://gateway.example.org"
+_HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
+_PATH = re.compile(r"[A-Za-z0-9._~/-]*")
+
+
+@dataclass(frozen=True)
+class Address:
+    """The address of a gateway, checked. `path` is what stands before the paths of requests."""
+
+    safe: bool  # does TLS protect what is sent?
+    host: str
+    port: int | None
+    path: str
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port is None else f":{self.port}"
+        return f"http{'s' if self.safe else ''}://{host}{port}{self.path}"
+
+
+def address_of(url: object, *, insecure: bool = False) -> Address:
+    """The address that a text means. A token must not travel in the open, unless somebody says so.
+
+    >>> print(address_of("https://gateway.example.org/"), address_of("http://127.0.0.1:8080"))
+    https://gateway.example.org http://127.0.0.1:8080
+    """
+    if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url:
+        raise ParameterError("url", _MUST, came(url), _HINT)
+    try:
+        parts, port = urlsplit(url), urlsplit(url).port
+    except ValueError:
+        raise ParameterError("url", _MUST, url, _HINT) from None
+    _check(url, parts)
+    host, safe = parts.hostname or "", parts.scheme == "https"
+    if not safe and not insecure and not _is_here(host):
+        hint = "insecure=True sends it all the same, where the network is trusted"
+        raise ParameterError("url", "begin with https://, or anybody on the way could read the token", came(url), hint)
+    return Address(safe, host, port, parts.path.rstrip("/"))
+
+
+def _check(url: str, parts: SplitResult) -> None:
+    if parts.username is not None or parts.password is not None:  # which must not be shown
+        raise ParameterError("url", "hold no name and no password", "one that does", "token= says who asks")
+    sound = parts.scheme in ("http", "https") and _HOST.fullmatch(parts.hostname or "")
+    if not sound or parts.query or parts.fragment or not _PATH.fullmatch(parts.path):
+        raise ParameterError("url", _MUST, came(url), _HINT)
+
+
+def _is_here(host: str) -> bool:
+    """Does it never leave this computer?"""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,58 @@
+"""Problems that a gateway tells of, as our own errors. Its words are shown, and steer no terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from dpselect.errors import BudgetError, DataError, DpselectError, GatewayError, ParameterError
+from dpselect.release.formatting import text
+
+LONGEST = 600  # characters of what a gateway says
+SIGN_IN = "token=, DPSELECT_TOKEN or --token-file FILE says who asks; the owner of the gateway makes tokens"
+
+
+def plainly(said: object) -> str:
+    r"""What a gateway says, with escapes for what would steer a terminal; nothing where it is no text.
+
+    >>> print(plainly("all is \x1b[2Jwell"))
+    all is \x1b[2Jwell
+    """
+    if not isinstance(said, str):
+        return ""
+    return text(said if len(said) <= LONGEST else f"{said[:LONGEST]}...")
+
+
+def tidied(found: Any) -> Any:
+    """The same JSON, with all its texts so."""
+    if isinstance(found, dict):
+        return {text(name): tidied(value) for name, value in found.items()}
+    if isinstance(found, list):
+        return [tidied(value) for value in found]
+    return text(found) if isinstance(found, str) else found
+
+
+def error_of(problem: Mapping[str, Any]) -> DpselectError:
+    """The error of a problem: the same one as where the data are here, and a GatewayError for all that is elsewhere."""
+    kind = kind_of(problem)
+    said = plainly(problem.get("detail")) or plainly(problem.get("title")) or "the gateway says no more"
+    hint = plainly(problem.get("hint")) or None
+    match kind:
+        case "parameter" if "parameter" in problem:
+            name, must, came = (plainly(problem.get(one)) for one in ("parameter", "must", "came"))
+            return ParameterError(name or "query", must or "be another", came or "something else", hint)
+        case "budget":
+            return BudgetError(said, hint)
+        case "failed":
+            return DataError(said, hint)
+        case "sign-in":
+            return GatewayError("the gateway does not know this token", hint or SIGN_IN, kind=kind)
+        case _:
+            return GatewayError(said, hint, kind=kind)
+
+
+def kind_of(problem: Mapping[str, Any]) -> str:
+    """The last part of its type."""
+    found = re.fullmatch(r".{0,200}/problems/([a-z-]{1,40})", str(problem.get("type")))
+    return found[1] if found else "unknown"

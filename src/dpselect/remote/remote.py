@@ -1,0 +1,162 @@
+"""Remote: a gateway by its address, for whoever has a token."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpselect.errors import GatewayError, ParameterError, came
+from dpselect.parameters import Progress, called, not_negative
+from dpselect.queries.query import VERBS, Query
+from dpselect.release.formatting import Json
+from dpselect.remote.address import address_of
+from dpselect.remote.body import Body, body_of, body_of_verb, checked
+from dpselect.remote.dataset import RemoteDataset
+from dpselect.remote.problems import tidied
+from dpselect.remote.waiting import answer_of, identifier, released
+from dpselect.remote.wire import Wire
+
+if TYPE_CHECKING:
+    from dpselect.release.release import Release
+
+PATIENCE = 60.0  # seconds
+LONGEST = 4096  # characters of a token
+TOKEN = "DPSELECT_TOKEN"
+
+
+def connect(url: str, *, token: str | None = None, insecure: bool = False, patience: float = PATIENCE) -> Remote:
+    """A gateway from afar; nothing is sent before something is asked.
+
+    `token` says who asks, and is taken from DPSELECT_TOKEN where it is left out. It is sent to this address alone, and
+    over http:// only where that does not leave this computer, unless `insecure=True`. For `patience` seconds a lost
+    connection is made anew, and a gateway with too much to do is waited for; nothing is asked, or paid, twice by that.
+    """
+    if not isinstance(insecure, bool):
+        raise ParameterError("insecure", "be True or False", came(insecure))
+    address = address_of(url, insecure=insecure)
+    return Remote(Wire(address, _token(token), float(not_negative("patience", patience))))
+
+
+def _token(given: object) -> str:
+    """A token, of which no message shows anything."""
+    hint = f"the owner of the gateway makes one; {TOKEN} is read where token= is left out"
+    found = os.environ.get(TOKEN) if given is None else given
+    if found is None or found == "":
+        raise ParameterError("token", "be given", "nothing", hint)
+    if not isinstance(found, str) or len(found) > LONGEST:
+        raise ParameterError("token", "be the text that the gateway gave", "something else", hint)
+    token = found.strip()
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise ParameterError("token", "be the text that the gateway gave", "something else", hint)
+    return token
+
+
+class Remote:
+    """A gateway: what it keeps, and what was asked of it. `connect` makes it.
+
+    What comes back as dicts is documented in docs/connect.md. Its words are the gateway's, with escapes for what would
+    steer a terminal. Threads may share it.
+    """
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    def __repr__(self) -> str:
+        return f"Remote({str(self._wire.address)!r})"
+
+    def data(
+        self,
+        name: str | None = None,
+        *,
+        item: str | Sequence[str] | None = None,
+        where: str | None = None,
+        during: str | Sequence[str] | None = None,
+        max_items_per_user: int | None = None,
+    ) -> RemoteDataset:
+        """Data that the gateway keeps, to be asked as a `Dataset` is. The name may be left out where there is one."""
+        return RemoteDataset(
+            self._wire, name, item=item, where=where, during=during, max_items_per_user=max_items_per_user
+        )
+
+    def me(self) -> dict[str, Json]:
+        """Who asks, as the gateway knows them: name, role, and the names of data."""
+        return _object(self._wire.get("/v1/me"))
+
+    def described(self) -> list[dict[str, Json]]:
+        """The data that may be asked, with all that their owner declared."""
+        return _rows(self._wire.get("/v1/data"), "data")
+
+    def plan(self, asked: Query | str, *, data: RemoteDataset | str | None = None, **given: Any) -> dict[str, Json]:
+        """What would come back, how sure it would be and what it would cost. It is free, and reads no data.
+
+        `asked` is a query, or a verb whose parameters follow: `plan("top_k", data="listening", k=5, epsilon=0.5)`.
+        `data` is a name, or a RemoteDataset, which also says the item and the filter.
+        """
+        return _object(self._wire.post("/v1/plan", _body(self._about(data), asked, given)))
+
+    def price(self, asked: Query | str, *, data: RemoteDataset | str | None = None, **given: Any) -> dict[str, Json]:
+        """What it would cost, as `plan` says it, without a forecast: that takes no time."""
+        return _object(self._wire.post("/v1/price", _body(self._about(data), asked, given)))
+
+    def budget(self) -> list[dict[str, Json]]:
+        """What is promised about each data set, and what is left of it and of one's own part."""
+        return _rows(self._wire.get("/v1/budget"), "budgets")
+
+    def questions(self) -> list[dict[str, Json]]:
+        """The questions that were asked last, newest first."""
+        return _rows(self._wire.get("/v1/questions"), "questions")
+
+    def question(self, question: str) -> dict[str, Json]:
+        """How it stands with a question, by its id."""
+        return _object(self._wire.get(f"/v1/questions/{identifier('question', question)}"))
+
+    def wait(self, question: str, *, progress: Progress | None = None) -> Release:
+        """The answer to a question that was asked before, by its id, once it is there."""
+        called("progress", progress)
+        return answer_of(self._wire, identifier("question", question), progress)
+
+    def cancel(self, question: str) -> dict[str, Json]:
+        """Take a question back, by its id. GatewayError where rows may have been read: then it is paid."""
+        path = f"/v1/questions/{identifier('question', question)}"
+        return _object(self._wire.delete(path, patience=self._wire.patience))
+
+    def answers(self) -> list[dict[str, Json]]:
+        """The answers about data that one may ask, also those that others have paid for."""
+        return _rows(self._wire.get("/v1/answers"), "answers")
+
+    def answer(self, answer: str) -> Release:
+        """An answer by its id: it costs nothing."""
+        return released(self._wire, identifier("answer", answer))
+
+    def close(self) -> None:
+        """Close this thread's connection; the next request makes another."""
+        self._wire.close()
+
+    def _about(self, data: object) -> RemoteDataset:
+        if isinstance(data, RemoteDataset):
+            return data
+        if data is None or isinstance(data, str):
+            return RemoteDataset(self._wire, data)
+        raise ParameterError("data", "be a name, or what Remote.data(...) makes", came(data))
+
+
+def _body(rows: RemoteDataset, asked: object, given: dict[str, Any]) -> Body:
+    if isinstance(asked, Query):
+        if given:
+            raise ParameterError(next(iter(given)), "be left out where a query is given", "something")
+        return body_of(asked, rows)
+    share = given.pop("share", None)
+    return body_of_verb(checked(asked, given, list(VERBS)), given, rows, share=share)
+
+
+def _object(found: Any) -> dict[str, Json]:
+    tidy: dict[str, Json] = tidied(found)
+    return tidy
+
+
+def _rows(found: Any, name: str) -> list[dict[str, Json]]:
+    rows = found.get(name)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise GatewayError("the reply is not one of a gateway", "is the address right?", kind="reply")
+    return [_object(row) for row in rows]

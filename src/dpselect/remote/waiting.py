@@ -1,0 +1,190 @@
+"""One question from afar: asked once, waited for, its answer read. What the gateway sends is checked first."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dpselect.draws import fresh_key
+from dpselect.errors import BudgetError, DpselectError, GatewayError, ParameterError, came
+from dpselect.parameters import Progress
+from dpselect.release.accuracy import Accuracy
+from dpselect.release.release import Receipt, Release
+from dpselect.remote.body import Body
+from dpselect.remote.problems import error_of, plainly, tidied
+from dpselect.remote.wire import Wire
+
+LONG, SHORT = 25, 1  # seconds that the gateway holds a question back; the shorter where somebody watches
+LEAST = 0.2  # seconds between two looks, should it not hold it back
+FAREWELL = 5.0  # seconds for a last word after Ctrl-C
+RUNNING = ("approval", "queued", "running")
+FINAL = ("answered", "refused", "failed", "lost", "cancelled", "rejected")
+_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_REPLY = "the gateway's reply is not one that this version knows"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A question that a gateway works on. Its id and state are what they must be, all else is as it came."""
+
+    id: str
+    state: str
+    found: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, found: Any) -> Job:
+        """What the gateway says of a question."""
+        name, state = (found.get("id"), found.get("state")) if isinstance(found, dict) else (None, None)
+        if (
+            not isinstance(name, str)
+            or not _ID.fullmatch(name)
+            or not isinstance(state, str)
+            or state not in (*RUNNING, *FINAL)
+        ):
+            raise GatewayError(_REPLY, kind="reply")
+        return cls(name, state, found)
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return f"/v1/questions/{self.id}"
+
+
+def identifier(name: str, given: object) -> str:
+    """The id of a question or an answer, which becomes part of a path."""
+    if not isinstance(given, str) or not _ID.fullmatch(given):
+        raise ParameterError(name, "be an id that the gateway gave", came(given))
+    return given
+
+
+def answer(wire: Wire, body: Body, progress: Progress | None) -> Release:
+    """The answer to a question. A key of its own sees to it that what is sent twice is asked once."""
+    key = fresh_key().hex()
+    return _watched(wire, lambda: Job.of(wire.post("/v1/questions", body, key=key)), progress)
+
+
+def answer_of(wire: Wire, name: str, progress: Progress | None) -> Release:
+    """The answer to a question that was asked before; Ctrl-C leaves it alone."""
+    return _read(wire, _ended(wire, _looked(wire, f"/v1/questions/{name}"), progress))
+
+
+def released(wire: Wire, name: str) -> Release:
+    """An answer by its id."""
+    reply = wire.reply("GET", f"/v1/answers/{name}")
+    try:
+        text = reply.body.decode("utf-8")
+        if not text.startswith("{"):  # any other text would be taken for the path of a file
+            raise ValueError
+        return _plain(Release.from_json(text))
+    except ValueError:  # of which a ParameterError is one
+        raise GatewayError("the answer is none that this version can read", kind="reply") from None
+
+
+def _watched(wire: Wire, ask: Callable[[], Job], progress: Progress | None) -> Release:
+    """Whoever gives up waiting takes the question back, where it can be."""
+    job = None
+    try:
+        job = ask()
+        job = _ended(wire, job, progress)
+        return _read(wire, job)
+    except DpselectError:
+        raise
+    except BaseException as error:
+        told = _taken_back(wire, job)
+        if isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt(told) from None
+        raise
+
+
+def _ended(wire: Wire, job: Job, progress: Progress | None) -> Job:
+    """The question once it has come to an end."""
+    hold = LONG if progress is None else SHORT
+    while job.state not in FINAL:
+        if job.state == "approval":
+            hint = f"once that is done, Remote.wait({job.id!r}) has the answer"
+            raise GatewayError("somebody else must agree to this question first", hint, kind="approval")
+        if progress is not None:
+            progress(None)
+        begun = time.monotonic()
+        job = _looked(wire, f"{job.path}?wait={hold}")
+        if job.state not in FINAL:
+            time.sleep(max(0.0, LEAST - (time.monotonic() - begun)))
+    return job
+
+
+def _looked(wire: Wire, path: str) -> Job:
+    return Job.of(wire.get(path))
+
+
+def _read(wire: Wire, job: Job) -> Release:
+    """The release of a question that was answered; else the error that says why there is none."""
+    if job.state == "answered":
+        where = re.fullmatch(r"/v1/answers/([A-Za-z0-9_-]{1,100})", str(job.found.get("answer")))
+        if where is None:
+            raise GatewayError(_REPLY, kind="reply")
+        return replace(released(wire, where[1]), charged=_receipt(job.found.get("cost")))
+    problem = job.found.get("problem")
+    if isinstance(problem, dict):
+        raise error_of({"type": f"/problems/{job.state}", **problem})
+    if job.state == "refused":
+        raise BudgetError("the question was refused; nothing was charged")
+    said = {
+        "failed": "the question could not be answered",
+        "lost": "the gateway stopped while it ran: there is no answer, and what it may have told was charged",
+        "cancelled": "the question was cancelled",
+        "rejected": "somebody decided that this question is not to be asked; nothing was charged",
+    }
+    raise error_of({"type": f"/problems/{job.state}", "detail": said[job.state]})
+
+
+def _taken_back(wire: Wire, job: Job | None) -> str:
+    """What became of a question that nobody waits for any more."""
+    if job is None:
+        return "the question may have been asked; the same question again is answered once, and paid once"
+    again = f"the same asked again is not paid again, nor is Remote.wait({job.id!r})"
+    if job.state in FINAL:
+        return f"the question is done; {again}"
+    try:
+        left = Job.of(wire.delete(job.path, patience=FAREWELL))
+    except GatewayError as error:
+        if error.kind == "state":
+            return f"the question goes on and is charged, since rows may have been read; {again}"
+        return f"the gateway could not be told: the question may go on; {again}"
+    except DpselectError:
+        return f"the gateway could not be told: the question may go on; {again}"
+    return "the question was cancelled; nothing was charged" if left.state == "cancelled" else f"too late; {again}"
+
+
+# ---- what a gateway says is shown as text -----------------------------------------------------------------
+
+
+def _receipt(cost: object) -> Receipt | None:
+    """What it cost, as the gateway says."""
+    if not isinstance(cost, dict):
+        return None
+    kinds = (bool, int, float, str)
+    numbers = {plainly(name): value for name, value in cost.items() if isinstance(value, kinds) and name != "sentence"}
+    return Receipt(plainly(cost.get("sentence")) or "the gateway does not say", tidied(numbers))
+
+
+def _plain(release: Release) -> Release:
+    """The same release; no sentence of it steers a terminal. Its items never did: every form of them is escaped."""
+    said, how = release.privacy, release.accuracy
+    privacy = replace(
+        said,
+        mechanism=plainly(said.mechanism),
+        bound=plainly(said.bound),
+        unit=plainly(said.unit),
+        sentences=_lines(said.sentences),
+    )
+    charged = release.charged
+    if charged is not None:
+        charged = replace(charged, sentence=plainly(charged.sentence))
+    return replace(release, privacy=privacy, accuracy=Accuracy(_lines(how.sentences), how.numbers), charged=charged)
+
+
+def _lines(sentences: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(tidied(list(sentences)))

@@ -1,0 +1,226 @@
+"""Requests to a gateway, over one connection for each thread. What is lost is sent again, what is busy waited for."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+import ssl
+import threading
+import time
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpselect.errors import GatewayError
+from dpselect.processes import here
+from dpselect.remote.address import Address
+from dpselect.remote.problems import error_of, kind_of, plainly
+
+MOST = 64 << 20  # bytes of a reply
+REACH = 10.0  # seconds in which a connection must stand
+SILENCE = 90.0  # seconds without a byte; a gateway holds a question back for 30 at most
+FIRST, LONGEST = 0.1, 5.0  # seconds between two attempts
+BUSY = (429, 503)
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back, as it came: nothing in it is to be trusted."""
+
+    status: int
+    sort: str
+    body: bytes
+    pause: float | None  # seconds after which to try again
+
+
+class _LostError(Exception):
+    """No whole reply came. `begun` says whether there was a connection, on which something may have arrived."""
+
+    def __init__(self, why: str, *, begun: bool) -> None:
+        self.why, self.begun = why, begun
+        super().__init__(why)
+
+
+class _Kept:
+    """A connection that stands, of one thread of one process; it is closed when nobody keeps it any more."""
+
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self.connection, self.home = connection, here()
+        weakref.finalize(self, connection.close)
+
+
+class Wire:
+    """The way to one gateway, for one token. Threads share it; a forked child makes connections of its own.
+
+    A request is sent again where its reply was lost, so each must be one that may arrive twice: a question is asked
+    under a key, by which the gateway knows it again. `patience` is for how many seconds that goes on, and for how long
+    a gateway that has too much to do is waited for. No redirection is followed: the token is for this address alone.
+    """
+
+    def __init__(self, address: Address, token: str, patience: float) -> None:
+        self.address, self.patience = address, patience
+        self._token = token
+        self._mine = threading.local()
+        self._heard = False
+
+    def get(self, path: str) -> Any:
+        """The JSON at a path."""
+        return _json(self.reply("GET", path))
+
+    def post(self, path: str, body: Mapping[str, Any], *, key: str | None = None) -> Any:
+        """The JSON that answers a body."""
+        return _json(self.reply("POST", path, body, key=key))
+
+    def delete(self, path: str, *, patience: float) -> Any:
+        """The JSON that is left of what was taken away."""
+        return _json(self.reply("DELETE", path, patience=patience))
+
+    def reply(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        patience: float | None = None,
+    ) -> Reply:
+        """The reply to a request, which is a good one: an error of ours is raised for any other."""
+        headers = {"Authorization": f"Bearer {self._token}", "Accept": JSON}
+        headers |= {} if key is None else {"Idempotency-Key": key}
+        content = None if body is None else json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+        headers |= {} if body is None else {"Content-Type": JSON}
+        end = time.monotonic() + (self.patience if patience is None else patience)
+        pause = FIRST
+        while True:
+            try:
+                reply = self._once(method, self.address.path + path, content, headers)
+            except _LostError as lost:
+                last: GatewayError = GatewayError(f"{self.address} {lost.why}")
+                wanted = pause if self._heard or lost.begun else None
+            else:
+                self._heard = True
+                if reply.status not in BUSY:
+                    break
+                last, wanted = _busy(reply), max(pause, reply.pause or 0)
+            if wanted is None or time.monotonic() + wanted > end:
+                raise last
+            time.sleep(wanted)
+            pause = min(2 * pause, LONGEST)
+        if reply.status >= 300:
+            raise _refusal(reply, self.address)
+        return reply
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        self._mine.kept = None
+
+    def _once(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Reply:
+        connection = self._connection()
+        try:
+            connection.request(method, path, content, headers)
+            answer = connection.getresponse()
+            body = answer.read(MOST + 1)
+            if len(body) > MOST:
+                raise GatewayError(f"{self.address} sent more than {MOST >> 20} MB, which is no answer", kind="reply")
+            if answer.length:
+                raise _LostError("closed the connection in the middle of its reply", begun=True)
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            raise _LostError(_why(error), begun=True) from None
+        except BaseException:
+            self.close()  # half a reply, of which the next request would read the rest
+            raise
+        sort = (answer.getheader("Content-Type") or "").partition(";")[0].strip().lower()
+        return Reply(answer.status, sort, body, _seconds(answer.getheader("Retry-After")))
+
+    def _connection(self) -> http.client.HTTPConnection:
+        """This thread's connection, which stands."""
+        kept: _Kept | None = getattr(self._mine, "kept", None)
+        if kept is not None and kept.connection.sock is not None and kept.home == here():  # no parent's
+            return kept.connection
+        host, port = self.address.host, self.address.port
+        if self.address.safe:
+            made: http.client.HTTPConnection = http.client.HTTPSConnection(
+                host, port, timeout=REACH, context=ssl.create_default_context()
+            )
+        else:
+            made = http.client.HTTPConnection(host, port, timeout=REACH)
+        try:
+            made.connect()
+        except ssl.SSLCertVerificationError as error:
+            hint = "SSL_CERT_FILE=FILE names the certificates of an authority of your own"
+            why = plainly(error.verify_message)
+            raise GatewayError(f"the certificate of {self.address} is not valid: {why}", hint) from None
+        except ssl.SSLError:
+            raise GatewayError(f"{self.address} does not speak TLS", "is it the right port?") from None
+        except OSError as error:
+            raise _LostError(_why(error), begun=False) from None
+        made.sock.settimeout(SILENCE)
+        self._mine.kept = _Kept(made)
+        return made
+
+
+def _why(error: Exception) -> str:
+    """What became of a connection, in words of ours."""
+    match error:
+        case socket.gaierror():
+            return "is not known: no such host"
+        case TimeoutError():
+            return "does not answer"
+        case ConnectionRefusedError():
+            return "is not there: nothing listens at that address"
+        case http.client.HTTPException() if not isinstance(error, ConnectionError):
+            return "answered something that is no HTTP"
+        case _:
+            return "closed the connection" if isinstance(error, ConnectionError) else "cannot be reached"
+
+
+def _seconds(text: str | None) -> float | None:
+    return float(text) if text is not None and re.fullmatch("[0-9]{1,6}", text) else None
+
+
+def _json(reply: Reply) -> Any:
+    found = parsed(reply.body) if reply.sort == JSON else None
+    if not isinstance(found, dict):
+        raise GatewayError("the reply is not one of a gateway", "is the address right?", kind="reply")
+    return found
+
+
+def parsed(body: bytes) -> Any:
+    """JSON as the standard has it; None where it is none."""
+    try:
+        return json.loads(body.decode("utf-8"), parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(name)
+
+
+def _busy(reply: Reply) -> GatewayError:
+    found = _problem(reply)
+    said = plainly(found.get("detail")) or "the gateway has too much to do"
+    when = "later" if reply.pause is None else f"in {reply.pause:.0f} seconds"
+    return GatewayError(said, f"try again {when}", kind=kind_of(found) if found else "busy")
+
+
+def _refusal(reply: Reply, address: Address) -> Exception:
+    found = _problem(reply)
+    if found:
+        return error_of(found)
+    if reply.status == 401:
+        return error_of({"type": "/problems/sign-in"})
+    if reply.status < 400:
+        hint = "a token is sent to the address that was given, and to no other: give the new one"
+        return GatewayError(f"{address} redirects to another address", hint, kind="reply")
+    return GatewayError(f"{address} answers with status {reply.status}", "is the address right?", kind="reply")
+
+
+def _problem(reply: Reply) -> dict[str, Any]:
+    found = parsed(reply.body) if reply.sort == "application/problem+json" else None
+    return found if isinstance(found, dict) else {}

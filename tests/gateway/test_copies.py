@@ -1,0 +1,68 @@
+"""Prepared copies that are kept fresh, and data with periods."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests.gateway.served import Served, rows, serving
+
+COUNT = {"verb": "histogram", "data": "plays", "item": "country", "epsilon": 10}
+
+
+def test_a_prepared_copy_answers_and_is_made_anew_when_the_source_changes(tmp_path: Path) -> None:
+    with serving(tmp_path, data="prepare = true\nrefresh = 1", tick="0.2") as served:
+        _until_prepared(served)
+        first = _counts(served)
+        assert abs(first["Germany"] - 100) < 20
+        assert served.ann.post("/v1/price", COUNT).json()["free"] is True
+        more = rows()
+        twice = {name: [*column, *column] for name, column in more.items()}
+        twice["user"] = [*more["user"], *(user + 1000 for user in more["user"])]
+        pq.write_table(pa.table(twice), tmp_path / "plays.parquet")
+        data = served.gateway.settings.data["plays"]
+        assert served.gateway._sources.refresh(data) is True
+        assert served.gateway._sources.refresh(data) is False
+        time.sleep(0.2)
+        assert served.ann.post("/v1/price", COUNT).json()["free"] is False
+        assert abs(_counts(served)["Germany"] - 200) < 20
+        by = served.ann.ask({"verb": "top_k", "data": "plays", "k": 1, "epsilon": 1, "by": ["country"],
+                             "where": "country = 'Germany'", "by_weight": "minutes"})  # fmt: skip
+        assert by["state"] == "answered"
+
+
+def test_each_period_has_a_budget_of_its_own(tmp_path: Path) -> None:
+    found = rows()
+    found["day"] = [datetime.date(2026, 9 + user % 2, 1 + user % 28) for user in found["user"]]
+    pq.write_table(pa.table(found), tmp_path / "plays.parquet")
+    with serving(tmp_path, data='time = "day"\nperiod = "month"\nsince = "2026-08"') as served:
+        described = next(one for one in served.ann.get("/v1/data").json()["data"] if one["name"] == "plays")
+        assert described["periods"][-1] == "2026-08"
+        assert "month" in described["unit"]
+        told = served.ann.post("/v1/questions", COUNT)
+        assert (told.status_code, told.json()["parameter"]) == (422, "during")
+        one = served.ann.ask({**COUNT, "epsilon": 1, "during": "2026-09"})
+        assert one["state"] == "answered", one
+        price = served.ann.post("/v1/price", {**COUNT, "epsilon": 1, "during": "2026-10"}).json()
+        assert price["left"] == 1
+        assert served.ann.post("/v1/price", {**COUNT, "epsilon": 1, "during": ["2026-09"]}).json()["free"] is True
+        both = served.ann.ask({**COUNT, "epsilon": "1/2", "during": "2026-09..2026-10"})
+        assert both["state"] == "answered"
+        left = {row["period"]: row["left"] for row in served.ann.get("/v1/budget").json()["budgets"]}
+        assert left["2026-09"] < left["2026-10"] < 1
+
+
+def _counts(served: Served) -> dict[str, int]:
+    release = served.ann.get(served.ann.ask(COUNT)["answer"]).json()
+    return {row["item"]: row["count"] for row in release["items"]}
+
+
+def _until_prepared(served: Served) -> None:
+    until = time.monotonic() + 60
+    while served.ann.post("/v1/price", COUNT).status_code == 503:
+        assert time.monotonic() < until
+        time.sleep(0.1)

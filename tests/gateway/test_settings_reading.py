@@ -1,0 +1,353 @@
+"""Settings as their owner writes them: what is read, and that every mistake is named with its line."""
+
+from __future__ import annotations
+
+import datetime
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpselect.gateway.settings.example import example
+from dpselect.gateway.settings.mistakes import Mistake, SettingsError
+from dpselect.gateway.settings.reading import MOST, read, read_text
+from dpselect.gateway.settings.values import (
+    Amount,
+    Bounds,
+    DataSettings,
+    Oidc,
+    Person,
+    Proxy,
+    Role,
+    ServerSettings,
+    Settings,
+    Sizes,
+    Weight,
+)
+from tests.gateway.wrong_settings import DIGEST, FEWEST, OF_DATA, OF_PERSON, OF_SERVER, REPLACED
+from tests.house.pace import examples
+
+BASE = Path("/there") if Path("/there").is_absolute() else Path.cwd()
+
+
+def mistakes(text: str) -> list[tuple[int | None, str, str | None]]:
+    """What is wrong with a text: lines, sentences and hints."""
+    with pytest.raises(SettingsError) as caught:
+        read_text(text, BASE)
+    return [(one.line, one.text, one.hint) for one in caught.value.mistakes]
+
+
+# ---- what is read -------------------------------------------------------------------------------------------
+
+
+def test_the_fewest() -> None:
+    data = DataSettings(
+        name="plays",
+        source=str(BASE / "plays.parquet"),
+        user="user",
+        items=("artist",),
+        promise=Amount(Fraction(3), Fraction(1, 10**5)),
+    )
+    found = read_text(FEWEST, BASE)
+    assert found == Settings(
+        server=ServerSettings(ledger=str(BASE / "ledger.sqlite"), folder=BASE / "state"),
+        data={"plays": data},
+        people={"ann": Person(name="ann", role=Role.ANALYST, token=DIGEST)},
+    )
+    assert type(found.people["ann"].role) is Role
+
+
+WHOLE = f"""
+[server]
+ledger = "postgresql://gate:pa%20ss@db.example.org/ledger"
+folder = "../state"
+jobs = "postgres://gate@db/jobs"
+host = "::1"
+port = 0
+url = "https://ask.example.org:8443/dp/"
+workers = 3
+waiting = 7
+waiting_each = 7
+rate = 1
+body = 1024
+proxy = {{ addresses = ["10.0.0.0/8", "fd00::1"], header = "X-User" }}
+[server.oidc]
+issuer = "https://login.example.org/"
+audience = "gate"
+jwks = "keys/jwks.json"
+claim = "email"
+
+[data."Listening events"]
+title = "Plays"
+about = '''
+
+Every play.
+Two lines.
+'''
+source = ["a.csv", "sub/b.csv"]
+user = ["user", "day"]
+items = ["artist", ["country", "artist"], ["genre"]]
+promise.epsilon = 0.30
+promise.delta = 1e-6
+unit = "one user on one day"
+keep = "20%"
+groups = ["country", "device"]
+max_k = 50
+max_items_per_user = 4
+tick = 0.5
+approve = true
+prepare = true
+refresh = 5
+time = "at"
+period = "month"
+timezone = "Europe/Berlin"
+since = "2026-01"
+[data."Listening events".filters]
+country = ["Germany", 1, true, 2.50, 2027-12-31, 2027-12-31T10:00:00]
+minutes = "any"
+[data."Listening events".weights]
+minutes = {{ at_most = 60.5, unit = "1/2" }}
+[data."Listening events".values]
+minutes = {{ low = -0.5, high = 600, step = 0.1 }}
+[data."Listening events".domains]
+country = ["Germany"]
+[data."Listening events".sizes]
+users = 1_000
+items = 7
+
+[data.base]
+source = "postgresql://reader:secret@db/rows"
+table = "public.rows"
+user = "u"
+items = ["i"]
+promise = {{ epsilon = 1, delta = 0 }}
+snapshot = "of Monday"
+split = " "
+
+[people."Ann Mu\u0308ller"]
+role = "owner"
+data = ["base", "Listening events"]
+quota = {{ epsilon = "1/3", delta = 0 }}
+token = "sha256:{"AB" * 32}"
+until = 2027-12-31
+subject = "ann@example.org"
+"""
+
+
+def test_everything() -> None:
+    found = read_text(WHOLE, BASE / "settings")
+    here = BASE / "settings"
+    assert found.server == ServerSettings(
+        ledger="postgresql://gate:pa%20ss@db.example.org/ledger",
+        folder=BASE / "state",
+        jobs="postgres://gate@db/jobs",
+        host="::1",
+        port=0,
+        url="https://ask.example.org:8443/dp",
+        workers=3,
+        waiting=7,
+        waiting_each=7,
+        rate=1,
+        body=1024,
+        proxy=Proxy(("10.0.0.0/8", "fd00::1"), "X-User"),
+        oidc=Oidc("https://login.example.org/".rstrip("/"), "gate", here / "keys" / "jwks.json", "email"),
+    )
+    assert found.data["Listening events"] == DataSettings(
+        name="Listening events",
+        source=(str(here / "a.csv"), str(here / "sub" / "b.csv")),
+        user=("user", "day"),
+        items=("artist", ("country", "artist"), "genre"),
+        promise=Amount(Fraction(3, 10), Fraction(1, 10**6)),
+        title="Plays",
+        about="Every play.\nTwo lines.",
+        unit="one user on one day",
+        keep=Fraction(1, 5),
+        groups=("country", "device"),
+        filters={
+            "country": (
+                *("Germany", 1, True, Decimal("2.50")),
+                *(datetime.date(2027, 12, 31), datetime.datetime(2027, 12, 31, 10)),
+            ),
+            "minutes": None,
+        },
+        weights={"minutes": Weight(Fraction(121, 2), Fraction(1, 2))},
+        values={"minutes": Bounds(Fraction(-1, 2), Fraction(600), Fraction(1, 10))},
+        domains={"country": ("Germany",)},
+        sizes=Sizes(users=1000, items=7, items_per_user=Fraction(7, 2)),
+        time="at",
+        period="month",
+        timezone="Europe/Berlin",
+        since="2026-01",
+        max_k=50,
+        max_items_per_user=4,
+        tick=Fraction(1, 2),
+        approve=True,
+        prepare=True,
+        refresh=5,
+    )
+    base = found.data["base"]
+    assert (base.source, base.table) == ("postgresql://reader:secret@db/rows", "public.rows")
+    assert (base.promise.delta, base.snapshot, base.split) == (0, "of Monday", " ")
+    name = "Ann M\u00fcller"
+    assert found.people == {
+        name: Person(
+            name=name,
+            role=Role.OWNER,
+            data=("base", "Listening events"),
+            quota=Amount(Fraction(1, 3), Fraction(0)),
+            token="ab" * 32,
+            until=datetime.date(2027, 12, 31),
+            subject="ann@example.org",
+        )
+    }
+    types = [type(value) for value in found.data["Listening events"].filters["country"] or ()]
+    assert types == [str, int, bool, Decimal, datetime.date, datetime.datetime]
+
+
+def test_few_waiting_questions_are_also_the_most_of_one_person() -> None:
+    server = read_text(FEWEST.replace("[server]", "[server]\nwaiting = 5"), BASE).server
+    assert (server.waiting, server.waiting_each) == (5, 5)
+
+
+def test_a_file_and_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "gateway.toml"
+    path.write_text("\ufeff" + FEWEST, "utf-8")
+    monkeypatch.chdir(tmp_path.parent)
+    assert read(path) == read(Path(tmp_path.name, path.name)) == read_text(FEWEST, tmp_path)
+
+
+def test_prepared_data_need_no_user(tmp_path: Path) -> None:
+    text = FEWEST.replace('user = "user"\n', "").replace("plays.parquet", "rows")
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "rows" / "prepared.dpselect").touch()
+    assert read_text(text, tmp_path).data["plays"].user is None
+    assert [line for line, _, _ in mistakes(text)] == [5]
+
+
+# ---- what is wrong: the line with the sign `#!` is named, or the first one where there is none ---------------
+
+CASES = {
+    **{name: ("[server]\n", f"[server]\n{new}\n", f"[server] {said}") for name, (new, said) in OF_SERVER.items()},
+    **{name: ("promise", f"{new}\npromise", f"[data.plays] {said}") for name, (new, said) in OF_DATA.items()},
+    **{name: ("role", f"{new}\nrole", f"[people.ann] {said}") for name, (new, said) in OF_PERSON.items()},
+    **REPLACED,
+}
+
+
+def where(text: str) -> int | None:
+    """The line with the sign."""
+    return next((at for at, line in enumerate(text.splitlines(), 1) if line.endswith("#!")), None)
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), CASES.values(), ids=CASES.keys())
+def test_each_mistake_has_its_line(before: str, after: str, expected: str) -> None:
+    assert FEWEST.count(before) == 1
+    text = FEWEST.replace(before, after)
+    line = where(text)
+    found = mistakes(text)
+    told = "\n".join(f"{said}|{hint}" for _, said, hint in found)
+    for part in expected.split("|"):
+        assert part in told
+    if line is not None:
+        assert [one for one, _, _ in found] == [line]
+    assert "canary" not in told
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    text = FEWEST.replace("epsilon = 3", "epsilon = -1").replace('"analyst"', '"analist"\ndata = ["play"]')
+    text = text.replace("folder", "foldr").replace('["artist"]', '["artist",\n "user"]')
+    with pytest.raises(SettingsError) as caught:
+        read_text(text, BASE, "here/gateway.toml")
+    assert str(caught.value) == (
+        "6 mistakes in here/gateway.toml\n"
+        "here/gateway.toml:1: [server] must have folder\n"
+        "here/gateway.toml:3: [server] foldr is not known here\n  hint: did you mean folder or ledger?\n"
+        "here/gateway.toml:9: [data.plays] items must not hold 'user', which says who a user is\n"
+        "here/gateway.toml:10: [data.plays] promise.epsilon must be above 0, got -1\n"
+        "here/gateway.toml:13: [people.ann] role must be one of owner, analyst, auditor, got 'analist'\n"
+        "  hint: did you mean analyst?\n"
+        "here/gateway.toml:14: [people.ann] data must name data sets, got 'play'\n  hint: did you mean plays?"
+    )
+    assert pickle.loads(pickle.dumps(caught.value)).mistakes == caught.value.mistakes
+
+
+# ---- what is no TOML, or no file -----------------------------------------------------------------------------
+
+NO_TOML = {
+    "a syntax error": ("[server]\nledger = \n", 2, "is no TOML: "),
+    "a key twice": ("[server]\nport = 1\nport = 2\n", 3, "is no TOML: "),
+    "an open text": ('[server]\nurl = """canary\n\n', 4, "is no TOML: "),
+    "no such day": ("[server]\n\nuntil = 2027-02-30\n", 3, "is no TOML: "),
+    "too deep": ("x = " + "[" * 100_000, None, "is nested too deeply"),
+    "too many digits": ("x = " + "1" * 10_000, None, "holds what no setting can be"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "line", "said"), NO_TOML.values(), ids=NO_TOML.keys())
+def test_what_is_no_toml(text: str, line: int | None, said: str) -> None:
+    (found,) = mistakes(text)
+    assert found[0] == line
+    assert found[1].startswith(said)
+    assert "canary" not in found[1]
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    binary, long = tmp_path / "binary.toml", tmp_path / "long.toml"
+    binary.write_bytes(b"[server]\n\nledger = '\xff'\n")
+    long.write_bytes(b"#" * (MOST + 1))
+    for path, said in (
+        (tmp_path / "none.toml", "none.toml: cannot be read: "),
+        (tmp_path, ": cannot be read: "),
+        ("a\0b", ": cannot be read: "),
+        (binary, "binary.toml:3: must be text in UTF-8"),
+        (long, "long.toml: must have at most "),
+    ):
+        with pytest.raises(SettingsError) as caught:
+            read(path)
+        assert said in str(caught.value)
+
+
+# ---- whatever is written, settings come of it or one error ---------------------------------------------------
+
+
+def settings_or_mistakes(text: str) -> Settings | tuple[Mistake, ...]:
+    """What comes of a text; any other error is one."""
+    try:
+        return read_text(text, BASE)
+    except SettingsError as error:
+        return error.mistakes
+
+
+ODD = """
+    1 -1 0 true nan inf 1e400 "" "any" "\\u0000" [] [1,'a'] [[]] {} {a=1} 2027-12-31 2027-12-31T10:00:00Z 10:00:00
+    "postgresql://h/d" "spark:x" "a://b" ["user"] "user" "/" "." "~" [{}] 9223372036854775808 "\\U0001F600"
+    '1/3' "2026-01"
+""".split()
+HOW = st.sampled_from(["drop", "odd", "uncomment", "twice"])
+
+
+@given(st.lists(st.tuples(st.integers(0, 200), HOW, st.sampled_from(ODD)), min_size=1, max_size=6))
+@examples(400)
+def test_the_example_changed_at_random(changes: list[tuple[int, str, str]]) -> None:
+    written = example().splitlines()
+    for place, what, odd in changes:
+        at = place % len(written)
+        line = written[at]
+        name = line.lstrip("# ").partition("=")[0].rstrip()
+        written[at] = {
+            "drop": "",
+            "odd": f"{name} = {odd}" if "=" in line else line,
+            "uncomment": line.lstrip("# ") if "=" in line else line,
+            "twice": f"{line}\n{line}",
+        }[what]
+    assert settings_or_mistakes("\n".join(written))
+
+
+@given(st.text(alphabet="[]{}=.,\"'#\n\\ ab1é", max_size=60), st.integers(0, len(FEWEST)))
+@examples(400)
+def test_characters_put_in_at_random(characters: str, at: int) -> None:
+    assert settings_or_mistakes(FEWEST[:at] + characters + FEWEST[at:])

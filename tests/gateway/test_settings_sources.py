@@ -1,0 +1,137 @@
+"""Sources are held against what the settings say of them, by their schemas alone."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from pathlib import Path
+
+import polars
+import pytest
+
+from dpselect import prepare
+from dpselect.gateway.settings.reading import read_text
+from dpselect.gateway.settings.sources import check_sources
+
+ROWS = {
+    "user": ["u1", "u2"],
+    "artist": ["a", "b"],
+    "tags": ["x y", "z"],
+    "country": ["canary", "Brazil"],
+    "plan": ["free", "paid"],
+    "minutes": [1.5, 2.0],
+    "born": [1990, 2001],
+    "new": [True, False],
+    "seen": [datetime.datetime(2026, 1, 1), datetime.datetime(2026, 2, 1)],
+    "at": [datetime.date(2026, 1, 1), datetime.date(2026, 2, 1)],
+}
+TEXT = """
+[server]
+ledger = "ledger.sqlite"
+folder = "state"
+[data.plays]
+source = "plays.parquet"
+user = "user"
+items = ["artist", ["country", "artist"], "plan"]
+groups = ["country", "plan"]
+promise = { epsilon = 3, delta = 0 }
+filters.country = ["O'Hara", "Brazil"]
+filters.new = [true]
+filters.seen = [2026-01-01T10:00:00.5]
+filters.born = [1990, 1.5]
+filters.at = [2026-01-01]
+filters.minutes = "any"
+weights = { minutes = { at_most = 60 } }
+values = { minutes = { low = 0, high = 60 }, born = { low = 1900, high = 2020 } }
+domains = { artist = ["a"], country = ["Brazil"] }
+time = "at"
+period = "month"
+[people.ann]
+role = "owner"
+"""
+WRONG = {
+    "no file": ('"plays.parquet"', '"plais.parquet"', "[data.plays] source must be a file that exists"),
+    "no user": ('"user"', '"usr"', "[data.plays] user must be a column of the source, got 'usr'"),
+    "no item": (
+        '"artist"], "plan"]',
+        '"artist"], "plam"]',
+        "[data.plays] items: item must be a column of the source, got 'plam'",
+    ),
+    "no part of an item": (
+        '["country", "artist"]',
+        '["contry", "artist"]',
+        "[data.plays] items: item must be a column",
+    ),
+    "no group": ('"country", "plan"]', '"country", "plam"]', "[data.plays] groups: by must be a column of the source"),
+    "no filter": ("filters.country", "filters.conutry", "[data.plays] filters.conutry: "),
+    "a filter of another kind": ("born = [1990, 1.5]", 'born = ["1990"]', "[data.plays] filters.born: "),
+    "no weight": ("{ minutes = { at", "{ minuts = { at", "[data.plays] weights.minuts: "),
+    "a weight of texts": ("{ minutes = { at", "{ plan = { at", "[data.plays] weights.plan: "),
+    "a value of texts": ("born = { low", "plan = { low", "[data.plays] values.plan: "),
+    "a domain of another kind": ('artist = ["a"]', "artist = [1]", "[data.plays] domains.artist: "),
+    "no time": ('time = "at"', 'time = "att"', "[data.plays] time must be a column of the source"),
+    "a time of texts": ('time = "at"', 'time = "minutes"', "[data.plays] time "),
+}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the rows."""
+    folder = tmp_path_factory.mktemp("sources")
+    polars.DataFrame(ROWS).write_parquet(folder / "plays.parquet")
+    return folder
+
+
+def few(text: str) -> str:
+    """The same without the columns of which more than the name is declared."""
+    return "\n".join(one for one in text.splitlines() if not re.match("filters|weights|values|domains", one))
+
+
+def test_all_is_well(base: Path) -> None:
+    assert check_sources(read_text(TEXT, base)) == []
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), WRONG.values(), ids=WRONG.keys())
+def test_what_is_wrong_is_said_once(base: Path, before: str, after: str, expected: str) -> None:
+    assert TEXT.count(before) == 1
+    (found,) = check_sources(read_text(TEXT.replace(before, after), base))
+    assert found.startswith(expected)
+    assert "canary" not in found
+
+
+def test_all_columns_are_told_at_once(base: Path) -> None:
+    text = TEXT.replace('"plan"]', '"plam"]').replace("filters.country", "filters.conutry")
+    assert len(check_sources(read_text(text, base))) == 3
+
+
+def test_a_group_that_is_in_all_items(base: Path) -> None:
+    text = TEXT.replace('"artist", ["country", "artist"], "plan"', '["country", "artist"]')
+    assert check_sources(read_text(few(text), base)) == []
+
+
+def test_items_in_one_text(base: Path) -> None:
+    text = TEXT.replace('"artist", ["country", "artist"], "plan"', '"tags", "artist"') + ""
+    text = text.replace("groups =", 'split = " "\ngroups =')
+    assert check_sources(read_text(text, base)) == []
+
+
+def test_prepared_data_and_databases(base: Path) -> None:
+    import duckdb
+
+    columns = {
+        "user": "user",
+        "item": "artist",
+        "keep": ["country", "plan", "at", "born", "new", "seen"],
+        "weight": "minutes",
+    }
+    prepare(base / "plays.parquet", to=base / "ready", **columns, time="at", period="month")
+    with duckdb.connect(base / "rows.duckdb") as connection:
+        connection.execute(f"CREATE TABLE plays AS FROM '{base / 'plays.parquet'}'")
+    ready = TEXT.replace('"plays.parquet"', '"ready"').replace('user = "user"\n', "")
+    table = few(TEXT.replace('"plays.parquet"', '"rows.duckdb"\ntable = "plays"'))
+    for text in (ready, table):
+        assert check_sources(read_text(text, base)) == []
+        (found,) = check_sources(read_text(few(text).replace('"country", "plan"]', '"country", "plam"]'), base))
+        assert "plam" in found
+    (found,) = check_sources(read_text(TEXT.replace('"plays.parquet"', '"rows.duckdb"\ntable = "playz"'), base))
+    assert found.startswith("[data.plays] table must be")

@@ -1,0 +1,221 @@
+"""The example, the page of the settings, what is said of them, and what may not be meant."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpselect.gateway.settings import data_sets, persons, server
+from dpselect.gateway.settings.cautions import warnings
+from dpselect.gateway.settings.example import example
+from dpselect.gateway.settings.reading import read_text
+from dpselect.gateway.settings.said import said
+from dpselect.gateway.settings.tokens import digest, fresh_token
+from dpselect.gateway.settings.values import (
+    Amount,
+    Bounds,
+    DataSettings,
+    Oidc,
+    Person,
+    Proxy,
+    ServerSettings,
+    Sizes,
+    Weight,
+)
+from tests.conftest import ROOT
+from tests.gateway.test_settings_reading import BASE, WHOLE
+from tests.gateway.wrong_settings import FEWEST
+
+PAGE = (ROOT / "docs" / "gateway-settings.md").read_text("utf-8")
+TABLES: dict[str, Any] = {
+    "## `[server]`": ServerSettings,
+    "### `proxy`": Proxy,
+    "### `oidc`": Oidc,
+    "## `[data.NAME]`": DataSettings,
+    "### `promise`, `quota`": Amount,
+    "### `weights`": Weight,
+    "### `values`": Bounds,
+    "### `sizes`": Sizes,
+    "## `[people.NAME]`": Person,
+}
+
+
+# ---- the page and the example say what there is -------------------------------------------------------------
+
+
+def on_page(page: str, heading: str) -> dict[str, str]:
+    """The keys of a table of the page, and what each is unless given."""
+    table = page.partition(f"\n{heading}\n")[2].partition("\n#")[0]
+    return dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", table, re.MULTILINE))
+
+
+def in_code(kind: Any) -> dict[str, str]:
+    """The same of a dataclass."""
+    return {one.name: unless_given(one) for one in dataclasses.fields(kind) if one.name != "name"}
+
+
+def unless_given(one: dataclasses.Field[Any]) -> str:
+    value = one.default
+    if one.name == "user":
+        return "none"  # prepared data say it
+    if value is dataclasses.MISSING:
+        return "required" if one.default_factory is dataclasses.MISSING else "none"
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, Sizes):
+        return "below"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f'`"{value}"`' if isinstance(value, str) else f"`{float(value):.15g}`"
+
+
+@pytest.mark.parametrize(("heading", "kind"), TABLES.items(), ids=TABLES)
+def test_the_page_has_every_key(heading: str, kind: Any) -> None:
+    assert on_page(PAGE, heading) == in_code(kind)
+
+
+def test_a_key_that_the_page_lacks_would_be_noticed() -> None:
+    for kind in (Sizes, ServerSettings):
+        heading = next(one for one, other in TABLES.items() if other is kind)
+        for name, value in in_code(kind).items():
+            for changed in (f"| `{name}s` | {value} |", f"| `{name}` | `7` |"):
+                assert on_page(PAGE.replace(f"| `{name}` | {value} |", changed), heading) != in_code(kind)
+
+
+@pytest.mark.parametrize(
+    ("readers", "kind"),
+    [(server.READERS, ServerSettings), (data_sets.READERS, DataSettings), (persons.READERS, Person)],
+)
+def test_every_field_is_read_and_is_in_the_example(readers: dict[str, Any], kind: Any) -> None:
+    assert set(readers) == set(in_code(kind))
+    for name in readers:
+        assert re.search(rf"^(# )?{name} = |^\[data\.listening\.{name}\]", example(), re.MULTILINE), name
+
+
+def test_the_example_has_no_mistakes_with_or_without_what_is_behind_a_sign() -> None:
+    settings = read_text(example(), BASE)
+    assert [one.role.value for one in settings.people.values()] == ["owner", "analyst", "auditor"]
+    without_defaults = re.sub(r"^# (table|snapshot|refresh|split) = .*\n", "", example(), flags=re.MULTILINE)
+    whole = read_text(re.sub(r"^# (\w+ = )", r"\1", without_defaults, flags=re.MULTILINE), BASE)
+    assert whole.data["listening"].period == "month"
+    for kind, behind, bare in (
+        (ServerSettings, whole.server, settings.server),
+        (DataSettings, whole.data["listening"], settings.data["listening"]),
+    ):
+        for one in dataclasses.fields(kind):
+            default = one.default
+            if isinstance(default, (bool, int, Fraction)):
+                assert getattr(behind, one.name) == getattr(bare, one.name) or one.name == "keep", one.name
+
+
+# ---- what is said of them -----------------------------------------------------------------------------------
+
+
+def test_what_is_declared_is_said_without_passwords() -> None:
+    text = "\n".join(said(read_text(WHOLE, BASE)))
+    for part in (
+        "data Listening events: Plays",
+        "2 files",
+        "epsilon 0.3, delta 1e-06 for one user on one day; 20 % of it is kept from analysts",
+        "artist, (country, artist), genre",
+        "country (6), minutes (any)",
+        "minutes (at most 60.5)",
+        "minutes (-0.5 to 600)",
+        "each month by at, Europe/Berlin from 2026-01 on",
+        "0.5 s after the question, once an owner agrees; at most 50 items",
+        "a copy, looked after every 5 minutes",
+        "a PostgreSQL database, table public.rows",
+        "owner of base, Listening events, quota epsilon 0.333333333333333, delta 0 in each; signs in by token",
+        "https://ask.example.org:8443/dp",
+        "X-User is believed from 10.0.0.0/8, fd00::1",
+        "email of tokens by https://login.example.org for gate",
+    ):
+        assert part in text
+    assert "secret" not in text
+    assert "pa%20ss" not in text
+    assert "a.csv" in "\n".join(said(read_text(WHOLE.replace('["a.csv", "sub/b.csv"]', '"a.csv"'), BASE)))
+
+
+# ---- what may not be meant ----------------------------------------------------------------------------------
+
+OWNER = '[people.olga]\nrole = "owner"\ntoken = "sha256:' + "c" * 64 + '"\n'
+ALL_WELL = FEWEST + OWNER
+DATABASE = ('"plays.parquet"', '"postgresql://reader:canary@db/rows"\ntable = "t"')
+MIND: dict[str, tuple[str, str, str]] = {
+    "a database": (*DATABASE, "every question to plays is paid anew"),
+    "no owner": (OWNER, "", "nobody is an owner"),
+    "no token": (f'token = "sha256:{"a" * 64}"', "", "ann cannot sign in: they have no token"),
+    "a subject of nobody": (f'token = "sha256:{"a" * 64}"', 'subject = "x"', "no proxy or oidc"),
+    "the example's token": ("a" * 64, "0" * 63 + "2", "ann cannot sign in: their token is the example's"),
+    "a quota of an owner": ('"owner"', '"owner"\nquota = { epsilon = 1, delta = 0 }', "the quota of olga has no use"),
+    "all may reach it": ("folder", 'host = "0.0.0.0"\nfolder', "host = '0.0.0.0' can be reached"),
+    "in the clear": ("folder", 'url = "http://ask.example.org"\nfolder', "url begins with http://"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), MIND.values(), ids=MIND.keys())
+def test_what_may_not_be_meant_is_said(before: str, after: str, expected: str) -> None:
+    assert ALL_WELL.count(before) == 1
+    found = warnings(read_text(ALL_WELL.replace(before, after), BASE))
+    assert len(found) == 1
+    assert expected in found[0]
+    assert "canary" not in found[0]
+
+
+def test_an_owner_must_be_there_to_agree() -> None:
+    text = ALL_WELL.replace('"1e-5" }\n', '"1e-5" }\napprove = true\n')
+    assert warnings(read_text(text, BASE)) == []
+    (found,) = warnings(read_text(text.replace('"owner"', '"auditor"') + "", BASE))[:1]
+    assert found == "no question to plays can run: approve = true, and it has no owner among the people"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("\n", "\n"),
+        ('"plays.parquet"', '"postgresql://db/rows"\ntable = "t"\nsnapshot = "x"'),
+        ("folder", 'host = "0.0.0.0"\nurl = "https://ask.example.org"\nfolder'),
+        ("folder", 'url = "http://localhost:8080"\nfolder'),
+        (f'token = "sha256:{"a" * 64}"', 'subject = "x"\n[server.proxy]\naddresses = ["::1"]'),
+    ],
+)
+def test_what_is_well_is_not_spoken_of(before: str, after: str) -> None:
+    assert warnings(read_text(ALL_WELL.replace(before, after, 1 if before != "\n" else -1), BASE)) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights are kept otherwise")
+def test_rights_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "gateway.toml"
+    path.write_text(ALL_WELL)
+    with_password = read_text(ALL_WELL.replace('"ledger.sqlite"', '"postgresql://u:canary@db/ledger"'), BASE)
+    in_query = read_text(ALL_WELL.replace('"ledger.sqlite"', '"postgresql://db/ledger?password=canary"'), BASE)
+    plain = read_text(ALL_WELL.replace('"ledger.sqlite"', '"postgresql://u@db/ledger"'), BASE)
+    for mode, settings, said_of_it in (
+        (0o600, with_password, []),
+        (0o644, plain, []),
+        (0o644, with_password, ["holds a password"]),
+        (0o640, in_query, ["holds a password"]),
+        (0o644, read_text(ALL_WELL.replace('"ledger.sqlite"', '"postgresql://[u:canary"'), BASE), []),
+        (0o664, plain, ["may be written by other users"]),
+        (0o602, plain, ["may be written by other users"]),
+    ):
+        path.chmod(mode)
+        found = warnings(settings, path)
+        assert len(found) == len(said_of_it)
+        assert all(part in one and "canary" not in one for part, one in zip(said_of_it, found, strict=True))
+
+
+# ---- tokens -------------------------------------------------------------------------------------------------
+
+
+def test_tokens() -> None:
+    made = {fresh_token() for _ in range(20)}
+    assert len(made) == 20
+    assert all(re.fullmatch("[A-Za-z0-9_-]{43}", one) for one in made)
+    assert digest("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

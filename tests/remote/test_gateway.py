@@ -1,0 +1,275 @@
+"""A real gateway, as a process of its own: what Python and the command ask of it, also while it dies."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import dpselect as dps
+from dpselect.command.main import main
+from tests.remote import demo_gateway, small_gateway
+from tests.remote.demo_gateway import Served
+from tests.remote.small_gateway import LOST, Request, Response
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with demo_gateway.serving(tmp_path_factory.mktemp("gateway") / "demo") as found:
+        yield found
+
+
+@pytest.fixture
+def remote(served: Served) -> Iterator[dps.Remote]:
+    found = dps.connect(served.url, token=served.tokens["analyst"])
+    yield found
+    found.close()
+
+
+COUNTRIES = ["Germany", "Brazil", "Iceland"]
+ASKED: dict[str, Callable[[dps.RemoteDataset], dps.Release]] = {
+    "top_k": lambda data: data.top_k(3, epsilon="0.1", counts=True),
+    "by group": lambda data: data.top_k(2, epsilon="0.1", by="country", groups=["Germany", "Brazil"]),
+    "by weight": lambda data: data.top_k(2, epsilon="0.1", by_weight="minutes", at_most=60),
+    "declared weight": lambda data: data.top_k(2, epsilon="0.1", by_weight="minutes"),
+    "measures": lambda data: data.top_k(2, epsilon="0.1", domain=["a", "b"], measures="mean(minutes, 0, 240)"),
+    "share": lambda data: data.top_k(2, share="0.5%"),
+    "within": lambda data: data.top_k(1, domain=["a", "b", "c"], within=300),
+    "union": lambda data: data.union(epsilon="0.1"),
+    "users for": lambda data: data.union(users_for=900, max_items_per_user=1, method="truncated-geometric"),
+}
+OF_COUNTRIES: dict[str, Callable[[dps.RemoteDataset], dps.Release]] = {
+    "choose": lambda data: data.choose(domain=COUNTRIES, epsilon="0.1"),
+    "declared domain": lambda data: data.choose(domain=None, epsilon="0.1"),
+    "histogram": lambda data: data.histogram(domain=COUNTRIES, epsilon="0.1"),
+}
+OF_MINUTES: dict[str, Callable[[dps.RemoteDataset], dps.Release]] = {
+    "quantile": lambda data: data.quantile([0.25, 0.75], bounds=(0, 240), step=1, epsilon="0.1"),
+    "declared bounds": lambda data: data.median(bounds=None, epsilon="0.1"),  # type: ignore[arg-type]
+    "median by group": lambda data: data.median(bounds=(0, 240), step=1, epsilon="0.1", by="country", groups=COUNTRIES),
+}
+EVERY = [
+    (item, name)
+    for item, asked in (("artist", ASKED), ("country", OF_COUNTRIES), ("minutes", OF_MINUTES))
+    for name in asked
+]
+
+
+@pytest.mark.parametrize(("item", "name"), EVERY, ids=[name for _, name in EVERY])
+def test_every_verb_is_answered_and_the_same_again_is_free(item: str, name: str, remote: dps.Remote) -> None:
+    ask = {**ASKED, **OF_COUNTRIES, **OF_MINUTES}[name]
+    data = remote.data("listening", item=item)
+    first, again = ask(data), ask(data)
+    assert first.secure
+    assert first.charged is not None
+    assert again.charged is not None
+    assert (first.charged.numbers["repeated"], again.charged.numbers["repeated"]) == (False, True)
+    assert 0 < first.charged.numbers["share"] < 0.1  # type: ignore[operator]
+    assert (again.items, again.privacy, again.accuracy) == (first.items, first.privacy, first.accuracy)
+    assert dps.Release.from_json(first.to_json()) == first
+
+
+def test_plan_price_and_answer_agree(remote: dps.Remote) -> None:
+    data = remote.data("listening", item="artist", where="minutes > 3")
+    price = remote.price("top_k", data=data, k=4, epsilon="0.15")
+    plan = remote.plan("top_k", data=data, k=4, epsilon="0.15")
+    assert (price["fits"], price["free"]) == (True, False)
+    assert plan["price"] == price
+    assert plan["sentences"]
+    release = data.top_k(4, epsilon="0.15")
+    assert release.charged is not None
+    assert release.charged.numbers["share"] <= price["share"]  # type: ignore[operator]
+    assert remote.price("top_k", data=data, k=4, epsilon="0.15")["free"] is True
+    assert remote.price(dps.Query.from_dict({"verb": "top_k", "k": 5, "epsilon": "0.15"}), data=data)["free"] is False
+    newest = remote.questions()[0]
+    assert newest["question"]["where"] == "minutes > 3"  # type: ignore[index, call-overload]
+    assert remote.question(str(newest["id"])) == newest
+    assert remote.wait(str(newest["id"])) == release
+    names = [one["id"] for one in remote.answers() if one["question"] == newest["question"]]
+    assert [remote.answer(str(name)).items for name in names] == [release.items]
+    with pytest.raises(dps.GatewayError, match="no longer be taken back") as found:
+        remote.cancel(str(newest["id"]))
+    assert found.value.kind == "state"
+
+
+def test_a_fresh_answer_is_paid_again(remote: dps.Remote) -> None:
+    data = remote.data("listening", item="country")
+    left = [remote.budget()[0]["left"]]
+    for _ in range(2):
+        data.choose(domain=COUNTRIES, epsilon="0.05", fresh=True)
+        left.append(remote.budget()[0]["left"])
+    assert left[0] > left[1] > left[2]  # type: ignore[operator]
+
+
+WRONG: dict[str, tuple[Callable[[dps.Remote], object], type[Exception], str]] = {
+    "data": (lambda r: r.data("nothing").top_k(epsilon=1), dps.ParameterError, "data must be the name of data"),
+    "item": (lambda r: r.data(item="user").top_k(epsilon=1), dps.ParameterError, "item must be one of the columns"),
+    "filter": (lambda r: r.data(where="user = 1").top_k(epsilon=1), dps.ParameterError, "where must use columns"),
+    "list": (
+        lambda r: r.data(where="country = 'X'").top_k(epsilon=1),
+        dps.ParameterError,
+        "where must compare country",
+    ),
+    "group": (lambda r: r.data().top_k(epsilon=1, by="minutes"), dps.ParameterError, "by must name columns"),
+    "during": (lambda r: r.data(during="2026-10").top_k(epsilon=1), dps.ParameterError, "during must be left out"),
+    "k": (lambda r: r.data().top_k(2000, epsilon=1), dps.ParameterError, "k must be at most 1000"),
+    "budget": (lambda r: r.data().top_k(epsilon=9), dps.BudgetError, "more than all of the quota"),
+    "id": (lambda r: r.question("abc"), dps.GatewayError, "no question of yours"),
+    "answer": (lambda r: r.answer("abc"), dps.GatewayError, "no answer of that number"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_the_owner_did_not_open_is_refused_and_costs_nothing(case: str, remote: dps.Remote) -> None:
+    ask, kind, said = WRONG[case]
+    before = remote.budget()
+    with pytest.raises(kind, match=said):
+        ask(remote)
+    assert remote.budget() == before
+
+
+def test_who_may_not_ask_is_told_so(served: Served) -> None:
+    for token, kind in (
+        ("dps_" + "b" * 40, "sign-in"),
+        (served.tokens["auditor"], "role"),
+        (served.tokens["owner"], "role"),
+    ):
+        remote = dps.connect(served.url, token=token)
+        with pytest.raises(dps.GatewayError) as found:
+            remote.data().top_k(epsilon=1)
+        remote.close()
+        assert found.value.kind == kind
+
+
+def test_the_command_asks_it(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DPSELECT_TOKEN", served.tokens["analyst"])
+    file = tmp_path / "median.json"
+    words = [
+        "quantile",
+        "listening",
+        "--gateway",
+        served.url,
+        "--item",
+        "minutes",
+        "--bounds",
+        "0",
+        "240",
+        "--step",
+        "1",
+    ]
+    assert main([*words, "--epsilon", "0.1", "--by", "country", "--groups", "Germany,Poland", "-o", str(file)]) == 0
+    assert len(dps.Release.from_json(file)) == 2
+    assert main(["top", "listening", "--gateway", served.url, "--epsilon", "9"]) == 5
+    assert "more than all of the quota" in capsys.readouterr().err
+    monkeypatch.setenv("DPSELECT_TOKEN", "dps_" + "b" * 40)
+    assert main(["top", "listening", "--gateway", served.url, "--epsilon", "9"]) == 9
+
+
+# ---- lost replies and dead servers ------------------------------------------------------------------------
+
+
+def forwarded(request: Request, url: str) -> Response:
+    """The reply of the gateway at another address, or a lost connection where there is none."""
+    place = urlsplit(url)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
+    headers = {name: value for name, value in request.headers.items() if name not in ("host", "content-length")}
+    try:
+        content = None if request.body is None else json.dumps(request.body)
+        connection.request(request.method, request.path, content, headers)
+        reply = connection.getresponse()
+        return Response(reply.status, reply.read(), {"Content-Type": reply.headers["Content-Type"]})
+    except (OSError, http.client.HTTPException):
+        return LOST
+    finally:
+        connection.close()
+
+
+def test_a_question_whose_reply_is_lost_is_asked_and_paid_once(served: Served, remote: dps.Remote) -> None:
+    lost: list[str] = []
+
+    def reply(request: Request) -> Response:
+        found = forwarded(request, served.url)
+        if request.path not in lost:  # of each path the first reply, with every question among them
+            lost.append(request.path)
+            return LOST
+        return found
+
+    before = len(remote.questions())
+    with small_gateway.serving(reply) as url:
+        far = dps.connect(url, token=served.tokens["analyst"])
+        first = far.data("listening", item="country").choose(domain=COUNTRIES, epsilon="0.07", fresh=True)
+        far.close()
+    assert first.charged is not None
+    assert first.charged.numbers["repeated"] is False
+    assert len(remote.questions()) == before + 1
+    assert lost[0] == "/v1/questions"
+
+
+def test_an_answer_is_waited_for_while_the_gateway_is_started_again(tmp_path: Path) -> None:
+    backend: list[str] = []
+    folder, change = tmp_path / "demo", "tick = 2"
+    with small_gateway.serving(lambda request: forwarded(request, backend[-1])) as url:
+        outcome: list[object] = []
+        with demo_gateway.serving(folder, change=change) as first:
+            backend.append(first.url)
+            remote = dps.connect(url, token=first.tokens["analyst"])
+
+            def ask() -> None:
+                try:
+                    outcome.append(remote.data(item="country").choose(domain=COUNTRIES, epsilon="0.1"))
+                except dps.DpselectError as error:
+                    outcome.append(error)
+                remote.close()
+
+            asking = threading.Thread(target=ask)
+            asking.start()
+            end = time.monotonic() + 60
+            while not remote.questions() and time.monotonic() < end:
+                time.sleep(0.02)
+            remote.close()
+            first.process.kill()
+        with demo_gateway.serving(folder, change=change) as second:
+            backend.append(second.url)
+            asking.join(60)
+            again = dps.connect(url, token=second.tokens["analyst"])
+            states = [one["state"] for one in again.questions()]
+            again.close()
+    (found,) = outcome
+    assert isinstance(found, dps.Release) or (isinstance(found, dps.GatewayError) and found.kind == "lost")
+    assert states == ["answered" if isinstance(found, dps.Release) else "lost"]
+
+
+# ---- a second pair of eyes --------------------------------------------------------------------------------
+
+
+def test_a_question_that_somebody_must_agree_to(tmp_path: Path) -> None:
+    with demo_gateway.serving(tmp_path / "demo", change="tick = 0.1\napprove = true") as served:
+        remote = dps.connect(served.url, token=served.tokens["analyst"])
+        data = remote.data(item="country")
+        numbers = []
+        for epsilon in ("0.1", "0.2", "0.3"):
+            with pytest.raises(dps.GatewayError, match="somebody else must agree") as found:
+                data.choose(domain=COUNTRIES, epsilon=epsilon)
+            assert found.value.kind == "approval"
+            numbers.append(str(remote.questions()[0]["id"]))
+            assert numbers[-1] in str(found.value)
+        owner = dps.connect(served.url, token=served.tokens["owner"])
+        owner._wire.post(f"/v1/questions/{numbers[0]}/approve", {})
+        assert remote.wait(numbers[0]).labels[0] in COUNTRIES
+        owner._wire.post(f"/v1/questions/{numbers[1]}/reject", {})
+        with pytest.raises(dps.GatewayError) as found:
+            remote.wait(numbers[1])
+        assert found.value.kind == "rejected"
+        assert remote.cancel(numbers[2])["state"] == "cancelled"
+        with pytest.raises(dps.GatewayError, match="cancelled"):
+            remote.wait(numbers[2])
+        owner.close()
+        remote.close()
