@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -34,10 +33,7 @@ QUESTION = "item=artist&k=10&share=20"
 @contextlib.contextmanager
 def gateway(folder: Path) -> Iterator[dict[str, str]]:
     """The demonstration; the sign-in links by the names of the people."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "dpselect", "serve", "--demo", "--folder", folder, "--port", str(port)]
+    command = [sys.executable, "-m", "dpselect", "serve", "--demo", "--folder", folder, "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
@@ -123,11 +119,14 @@ def main() -> None:
     chromium = shutil.which("chromium")
     if chromium is None:
         raise SystemExit("chromium is not there")
-    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
-        with gateway(Path(scratch, "demo")) as links:
-            browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-            pictures(browser, links, folder)
-            browser.close()
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        sync_playwright() as playwright,
+        gateway(Path(scratch, "demo")) as links,
+    ):
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        pictures(browser, links, folder)
+        browser.close()
 
 
 if __name__ == "__main__":

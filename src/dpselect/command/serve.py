@@ -77,9 +77,10 @@ def _check_parts() -> None:
 def _with(settings: Settings, args: argparse.Namespace) -> Settings:
     """The settings with the address that the command names."""
     server = settings.server
-    if args.port is not None and not 0 < args.port < 65536:
-        raise ParameterError("--port", "be from 1 to 65535", args.port)
-    server = replace(server, host=args.host or server.host, port=args.port or server.port)
+    port = server.port if args.port is None else args.port
+    if not 0 <= port < 65536:
+        raise ParameterError("--port", "be from 0 (any that is free) to 65535", port)
+    server = replace(server, host=args.host or server.host, port=port)
     return replace(settings, server=server)
 
 
@@ -89,6 +90,7 @@ def _serve(args: argparse.Namespace, settings: Settings, tokens: dict[str, str],
     from dpselect.gateway.web.app import application
 
     listening = listen(settings.server)
+    settings = replace(settings, server=replace(settings.server, port=listening.getsockname()[1]))
     gateway = Gateway(settings, file=path)
     server = settings.server
     host = f"[{server.host}]" if ":" in server.host else server.host

@@ -68,8 +68,10 @@ class Asked:
 
     @property
     def key(self) -> str:
-        """By what two askings are the same, of data in one state."""
-        text = json.dumps(self.body, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        """By what two askings are the same, of data in one state: what was asked, and what the settings add to it."""
+        data = self.settings
+        rows = [data.user, data.table, data.split, data.time, data.period, data.timezone]
+        text = json.dumps([self.body, rows], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def dataset(self, source: object, *, prepared: bool = False, budget: Budget | None = None) -> Dataset:

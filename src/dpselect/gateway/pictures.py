@@ -19,7 +19,7 @@ from dpselect.release.table import width
 if TYPE_CHECKING:
     from dpselect.release.release import Release
 
-WIDTH, PANEL, ROW, TOP = 460, 300, 36, 8
+WIDTH, WIDE, ROW, TOP = 330, 460, 36, 8  # on a page, which may be a telephone; in a file
 BAR, INK, LINE, PAPER = "#3d76ad", "#1b1f24", "#c3cbd3", "#ffffff"
 LETTER = 7.2  # units that a letter takes at most, about
 MOST_BARS, MOST_PANELS, MOST_IN_PANEL = 50, 24, 10
@@ -50,21 +50,21 @@ class Drawing:
 # ---- what is drawn ----------------------------------------------------------------------------------------
 
 
-def drawings(release: Release) -> list[Drawing]:
+def drawings(release: Release, wide: int = WIDTH) -> list[Drawing]:
     """The pictures of an answer: one, or one for each group; none where it holds no numbers."""
     if not release.items:
         return []
     if release.kind is Kind.VALUES:
-        return [of_values(release)]
+        return [of_values(release, wide)]
     if not release.counted:
         return []
     unit = "users" if release.weight is None else formatting.text(release.weight)
     found = [Bar(formatting.text(one.item), one.count or 0, one.low, one.high) for one in release.items]
     if release.groups is None:
-        return [bars(found[:MOST_BARS], "", unit, ranked=release.ranked, among=len(found))]
+        return [bars(found[:MOST_BARS], "", unit, ranked=release.ranked, among=len(found), wide=wide)]
     panels = release.groups.panels(release.items, found)
     return [
-        bars(of_group[:MOST_IN_PANEL], name, unit, ranked=release.ranked, among=len(of_group), wide=PANEL)
+        bars(of_group[:MOST_IN_PANEL], name, unit, ranked=release.ranked, among=len(of_group), wide=wide)
         for name, of_group in list(panels.items())[:MOST_PANELS]
     ]
 
@@ -101,7 +101,7 @@ def _bar(bar: Bar, rank: str, top: float, most: Number, wide: int) -> str:
     return found
 
 
-def of_values(release: Release) -> Drawing:
+def of_values(release: Release, wide: int = WIDTH) -> Drawing:
     """Quantiles as dots on one line, or on a line for each group, all on one scale."""
     values = [_number(item.item) for item in release.items]
     panels: Mapping[str, Sequence[float]] = (
@@ -109,22 +109,22 @@ def of_values(release: Release) -> Drawing:
     )
     drawn = dict(list(panels.items())[:MOST_BARS])
     low, high = _ends(release, values)
-    scale = (WIDTH - 12) / ((high - low) or 1)
+    scale = (wide - 12) / ((high - low) or 1)
     shapes, top = "", TOP
     for name, of_group in drawn.items():
-        shapes += _dots(name, of_group, top, lambda value: 6 + (value - low) * scale)
+        shapes += _dots(name, of_group, top, wide, lambda value: 6 + (value - low) * scale)
         top += ROW
-    shapes += text(0, top + 14, f"{low:,g}") + text(WIDTH, top + 14, f"{high:,g}", "end")
+    shapes += text(0, top + 14, f"{low:,g}") + text(wide, top + 14, f"{high:,g}", "end")
     said = "; ".join(f"{name}{': ' if name else ''}{_listed(of_group)}" for name, of_group in drawn.items())
     more = f"; the first {len(drawn):,} of {len(panels):,} groups are drawn" if len(drawn) < len(panels) else ""
-    return Drawing("Values", f"{said}{more}.", shapes, top + 22)
+    return Drawing("Values", f"{said}{more}.", shapes, top + 22, wide)
 
 
-def _dots(name: str, values: Sequence[float], top: int, at: Callable[[float], float]) -> str:
+def _dots(name: str, values: Sequence[float], top: int, wide: int, at: Callable[[float], float]) -> str:
     said = _listed(values)
-    room = int((WIDTH - LETTER * len(said) - 12) / LETTER)
-    found = text(0, top + 13, shortened(name, room)) + text(WIDTH, top + 13, said, "end")
-    found += f'<path class="rule" d="M0 {top + 24}H{WIDTH}" stroke="{LINE}" stroke-width="1.5"/>'
+    room = int((wide - LETTER * len(said) - 12) / LETTER)
+    found = text(0, top + 13, shortened(name, room)) + text(wide, top + 13, said, "end")
+    found += f'<path class="rule" d="M0 {top + 24}H{wide}" stroke="{LINE}" stroke-width="1.5"/>'
     for value in values:
         place = _n(at(value))
         found += f'<circle class="bar" cx="{place}" cy="{top + 24}" r="5" fill="{BAR}"/>'
@@ -164,7 +164,7 @@ def left(points: Sequence[tuple[str, float]]) -> Drawing:
         f"H{_n(side + place * step)}V{y(part)}" for place, (_, part) in enumerate(points)
     )
     shapes += f'<path class="path" d="{path}H{WIDTH}" fill="none" stroke="{BAR}" stroke-width="2.5"/>'
-    first, last = points[0][0][:10], points[-1][0][:10]
+    first, last = (point[0][:16].replace("T", " ") for point in (points[0], points[-1]))
     shapes += text(side, TOP + high + 20, first) + text(WIDTH, TOP + high + 20, last, "end")
     finding = f"From {first} to {last} what is left went from {points[0][1]:.0%} to {points[-1][1]:.0%}."
     return Drawing("What is left of the budget", finding, shapes, TOP + high + 28)
@@ -181,7 +181,7 @@ def inline(drawing: Drawing, name: str) -> str:
 
 def file(release: Release, title: str) -> str:
     """All pictures of an answer as one file. ParameterError where it holds no numbers."""
-    found = drawings(release)
+    found = drawings(release, WIDE)
     if not found:
         hint = "ask for numbers, or take the answer as a table"
         raise ParameterError("format", "be csv, json, parquet or html for an answer without numbers", "svg", hint)

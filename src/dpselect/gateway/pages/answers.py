@@ -15,6 +15,8 @@ from dpselect.gateway.pages import errors, snippets, tables, words
 from dpselect.gateway.pages.rendering import origin, page
 from dpselect.gateway.settings.values import Role
 
+MOST_BESIDE = 4  # columns of a table that has a picture at its side
+MOST = 50  # rows of a list
 FORMS = {"csv": "CSV", "parquet": "Parquet", "json": "JSON", "svg": "SVG", "html": "one HTML file"}
 
 
@@ -27,7 +29,7 @@ async def show(request: Request) -> Response:
         return errors.of_details(request, errors.told(error))
     job = await _job(gateway, person, request.query_params.get("question"), number)
     release, body, url = answer.release, answer.question, origin(request, gateway)
-    drawn = pictures.drawings(release)
+    drawn, table = pictures.drawings(release), tables.of(release, body)
     return page(
         request,
         "answer.html",
@@ -40,7 +42,8 @@ async def show(request: Request) -> Response:
         promise=words.promise(release),
         job=job,
         pictures=[(one, Markup(pictures.inline(one, f"picture-{at}"))) for at, one in enumerate(drawn)],
-        table=tables.of(release, body),
+        table=table,
+        beside=len(drawn) == 1 and len(table.heads) <= MOST_BESIDE,
         forms={name: said for name, said in FORMS.items() if drawn or name != "svg"},
         python=snippets.python(url, body),
         python_answer=snippets.python_answer(url, number),
@@ -73,6 +76,3 @@ async def history(request: Request) -> Response:
         return errors.of_details(request, errors.told(error))
     more = jobs[-1]["id"] if person.role is Role.ANALYST and len(jobs) == MOST else None
     return page(request, "history.html", asks=asks, jobs=jobs, answers=found[:MOST], more=more, twin="/v1/questions")
-
-
-MOST = 50

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.gateway.pages import asking, errors, forms, snippets
+from dpselect.gateway.pages.asking import Form
 from dpselect.gateway.pages.conditions import Condition
 from dpselect.gateway.pages.rendering import one, origin, page, see
 from dpselect.gateway.problems import Refused, problem
@@ -30,7 +31,7 @@ async def show(request: Request) -> Response:
         return page(request, "no_data.html")
     fields = forms.from_text(request.url.query)
     form = asking.form(fields, described)
-    forecast, wrong = await _forecast(request, form.body)
+    forecast, wrong = await _forecast(request, form)
     rows = [*form.conditions]
     if form.data["filters"] and (not rows or all(row.complete for row in rows)):
         rows.append(Condition("", "is", ""))
@@ -45,7 +46,6 @@ async def show(request: Request) -> Response:
         table=_table(forecast),
         rows_expected=_rows(forecast),
         problem=wrong,
-        help=None if wrong is None else errors.help_for(wrong),
         question=json.dumps(form.body, ensure_ascii=False),
         key=fresh_key().hex(),
         query=urlencode(fields, doseq=True),
@@ -55,12 +55,14 @@ async def show(request: Request) -> Response:
     )
 
 
-async def _forecast(request: Request, body: Mapping[str, Any]) -> tuple[Forecast | None, Any]:
+async def _forecast(request: Request, form: Form) -> tuple[Forecast | None, Any]:
     """What to expect, or what must be changed first."""
+    if form.missing:
+        return None, {"detail": form.missing, "hint": ""}
     try:
-        return await thinking(request, request.state.gateway.forecast, request.state.person, dict(body)), None
+        return await thinking(request, request.state.gateway.forecast, request.state.person, form.body), None
     except errors.TOLD as error:
-        return None, errors.told(error)
+        return None, {"hint": "", **errors.told(error)}
 
 
 COLUMNS = {

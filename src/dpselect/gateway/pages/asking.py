@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -78,6 +78,13 @@ class Form:
         return self.wish.verb == "top_k" and bool(self.data["values"]) and plain
 
     @property
+    def missing(self) -> str | None:
+        """What must be said before there is a question."""
+        if self.price == WITHIN and self.nearness and not whole(self.within):
+            return "Say how many users: a whole number from 1 on."
+        return None
+
+    @property
     def where(self) -> str | None:
         """The filter."""
         return conditions.where(self.conditions)
@@ -88,6 +95,7 @@ class Form:
         return {"data": self.data["name"], "verb": self.wish.verb, **dict(self._parameters()), **dict(self._price())}
 
     def _parameters(self) -> Iterator[tuple[str, Any]]:
+        """Bounds, domains and the most that a user gives are the owner's, and the gateway knows them."""
         item = self.items[self.item]
         yield "item", item
         yield from self.wish.parameters.items()
@@ -95,24 +103,15 @@ class Form:
             yield "k", self.k
         if self.wish.numbers and self.numbers:
             yield "counts", True
-        if self.wish.of_values:
-            bounds = self.data["values"][self.item]
-            yield "bounds", [bounds["low"], bounds["high"]]
-            if bounds.get("step") is not None:
-                yield "step", bounds["step"]
-        if self.wish.known:
-            yield "domain", list(self.data["domains"][self.item])
         if self.grouped:
             yield "by", [self.by]
         if self.wish.verb == "top_k" and self.score != USERS:
-            weight = self.data["weights"][self.score]
-            yield from (("by_weight", self.score), ("at_most", weight["at_most"]))
-            if weight.get("unit") is not None:
-                yield "weight_unit", weight["unit"]
+            yield "by_weight", self.score
         if self.measurable and self.also:
             kind, _, column = self.also.partition(":")
             bounds = self.data["values"][column]
-            yield "measures", [f"{kind}({conditions.name(column)}, {bounds['low']}, {bounds['high']})"]
+            ends = plain(bounds["low"]), plain(bounds["high"])
+            yield "measures", [f"{kind}({conditions.name(column)}, {ends[0]}, {ends[1]})"]
         if self.where:
             yield "where", self.where
         if self.during:
@@ -139,7 +138,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
     items = _items(data, wish)
     item = _one(fields, "item") if _one(fields, "item") in items else next(iter(items))
     price = _one(fields, "price")
-    return Form(
+    found = Form(
         data=data,
         wish=wish,
         wishes=wishes,
@@ -160,6 +159,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
         fresh=_one(fields, "fresh") == "yes",
         others=described,
     )
+    return replace(found, price=SHARE) if price == WITHIN and found.nearness is None else found
 
 
 def _items(data: Mapping[str, Any], wish: Wish) -> dict[str, Any]:
@@ -182,6 +182,11 @@ def _one(fields: Fields, name: str) -> str:
 def _among(fields: Fields, name: str, among: Any) -> str:
     said = _one(fields, name)
     return said if said in among else ""
+
+
+def plain(number: Any) -> Any:
+    """A whole number without a point."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def whole(text: str) -> int | None:

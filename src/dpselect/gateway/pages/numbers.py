@@ -44,10 +44,11 @@ def number(value: object) -> str:
 
 def amount(epsilon: object, delta: object) -> str:
     """An (epsilon, delta) in words that can be read aloud."""
-    return f"epsilon {_decimal(epsilon)}" + (f", delta {_decimal(delta)}" if _decimal(delta) != "0" else "")
+    return f"epsilon {decimal(epsilon)}" + (f", delta {decimal(delta)}" if decimal(delta) != "0" else "")
 
 
-def _decimal(value: object) -> str:
+def decimal(value: object) -> str:
+    """An exact number, such as "1/2", in a few digits."""
     try:
         return formatting.price(Fraction(str(value)))
     except (ValueError, ZeroDivisionError):
@@ -67,14 +68,15 @@ def listed(parts: Sequence[str], word: str = "and") -> str:
     return f"{', '.join(parts[:-1])} {word} {parts[-1]}"
 
 
-def moment(text: object) -> str:
+def moment(text: object, *, seconds: bool = False) -> str:
     """A time in ISO form for a person, in the zone that it says itself."""
     try:
         at = datetime.datetime.fromisoformat(str(text))
     except ValueError:
         return formatting.text(text)
     zone = "" if at.tzinfo is None else " UTC" if not at.utcoffset() else f" {at:%z}"
-    return f"{at.day}{SPACE}{MONTHS[at.month - 1]} {at.year}, {at:%H:%M:%S}{zone}"
+    clock = f"{at:%H:%M:%S}" if seconds else f"{at:%H:%M}"
+    return f"{at.day}{SPACE}{MONTHS[at.month - 1]} {at.year}, {clock}{zone}"
 
 
 def period(name: object) -> str:

@@ -39,6 +39,7 @@ def environment() -> Environment:
         number=numbers.number,
         percent=numbers.percent,
         moment=numbers.moment,
+        price=words.price,
         period=numbers.period,
         listed=numbers.listed,
         asked=words.asked,

@@ -28,7 +28,7 @@ STATES = {
     "queued": "waits for its turn",
     "running": "is being answered",
     "answered": "answered",
-    "refused": "refused: the budget did not suffice",
+    "refused": "refused",
     "failed": "failed",
     "lost": "lost when the server stopped",
     "cancelled": "cancelled",
@@ -86,6 +86,14 @@ def asked(body: Mapping[str, Any]) -> str:
     return said[:1].upper() + said[1:]
 
 
+def price(body: Mapping[str, Any]) -> str:
+    """At which price, or how near, it was asked."""
+    near = body.get("within") or body.get("users_for")
+    if near:
+        return f"within {near:,} users" if body.get("within") else f"found at {near:,} users"
+    return f"epsilon {numbers.decimal(body.get('epsilon', 'unknown'))}"
+
+
 def _what(body: Mapping[str, Any]) -> str:
     item, verb = body.get("item") or "item", body.get("verb")
     if verb == "top_k":
@@ -121,7 +129,7 @@ def came_back(release: Release, body: Mapping[str, Any]) -> list[str]:
         return [f"Nothing came back: none of the {what} has enough {users} to tell.", hint]
     found = numbers.count(len(release), "place" if release.ranked else "item")
     if body.get("verb") == "choose":
-        return [f"It is {formatting.text(release.items[0].item)}."]
+        return [f"The answer is {formatting.text(release.items[0].item)}."]
     if body.get("verb") == "histogram":
         return [f"The numbers of all {len(release):,} {what} came back."]
     if release.ended is not Ended.FULL and wanted is not None:
@@ -159,8 +167,9 @@ def order(release: Release) -> str | None:
     for above, below in _neighbours(release):
         if above.count is not None and below.count is not None and above.count < below.count:
             what = "number of users" if release.weight is None else f"sum of {formatting.text(release.weight)}"
+            group = f"In {', '.join(map(formatting.text, above.group))}: place" if above.group else "Place"
             return (
-                f"Place {below.rank}, {formatting.text(below.item)}, shows a larger {what} than place {above.rank}, "
+                f"{group} {below.rank}, {formatting.text(below.item)}, shows a larger {what} than place {above.rank}, "
                 f"{formatting.text(above.item)}. That is no mistake: places and numbers were drawn apart, each with "
                 "noise of its own, and these two are so near that the noise decides."
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,6 @@ from dpselect.gateway import demo
 
 PEOPLE = demo.PEOPLE
 PATIENCE = 120  # seconds in which a server starts
-TAKEN = 4  # the status of a server whose address another process has
 HOSTILE = (
     '<img src=x onerror="document.title=1">',
     "</script><script>document.title=2</script>",
@@ -108,22 +106,16 @@ def hostile() -> dict[str, list[object]]:
 
 def started(folder: Path) -> tuple[subprocess.Popen[str], str, str]:
     """The process, once it listens; its address; and what it said."""
-    for _ in range(20):  # another process may take the port before this one does
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        command = [sys.executable, "-m", "dpselect", "serve", "--demo", "--folder", folder, "--port", str(port)]
-        with tempfile.TemporaryFile("w+") as words:
-            process = subprocess.Popen(command, stderr=words, text=True)
-            until = time.monotonic() + PATIENCE
-            while process.poll() is None and time.monotonic() < until:
-                words.seek(0)
-                said = words.read()
-                if "tokens for programs" in said:
-                    return process, f"http://127.0.0.1:{port}", said
-                time.sleep(0.05)
-            process.kill()
-            if process.wait() != TAKEN:
-                words.seek(0)
-                raise AssertionError(f"the gateway did not start: {words.read()}")
-    raise AssertionError("no port was free")
+    command = [sys.executable, "-m", "dpselect", "serve", "--demo", "--folder", folder, "--port", "0"]
+    with tempfile.TemporaryFile("w+") as words:
+        process = subprocess.Popen(command, stderr=words, text=True)
+        until = time.monotonic() + PATIENCE
+        while process.poll() is None and time.monotonic() < until:
+            words.seek(0)
+            said = words.read()
+            if "tokens for programs" in said:
+                return process, re.search(r"serves (\S+);", said).group(1), said
+            time.sleep(0.05)
+        process.kill()
+        words.seek(0)
+        raise AssertionError(f"the gateway did not start: {words.read()}")
