@@ -46,9 +46,8 @@ def environment() -> Environment:
         things=words.things,
         columns=words.key,
     )
-    found.globals.update(
-        count=numbers.count, amount=numbers.amount, STATES=words.STATES, FINAL=words.FINAL, static=static
-    )
+    shared: dict[str, Any] = {"count": numbers.count, "amount": numbers.amount, "static": static}
+    found.globals |= shared | {"STATES": words.STATES, "FINAL": words.FINAL}
     return found
 
 

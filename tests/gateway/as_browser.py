@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from xml.etree.ElementTree import Element
 
 import html5lib
-from starlette.testclient import TestClient
+import httpx2
 
 ORIGIN = "http://127.0.0.1:8080"
 ADDRESSES = ("href", "src", "action", "formaction")
@@ -18,8 +18,8 @@ ADDRESSES = ("href", "src", "action", "formaction")
 class Browser:
     """One person's. `page` is the tree of the last page, `status` its status, `path` where it is."""
 
-    def __init__(self, client: TestClient) -> None:
-        self._client, self._cookies = client, dict[str, str]()
+    def __init__(self, client: httpx2.Client, origin: str = ORIGIN) -> None:
+        self._client, self._origin, self._cookies = client, origin, dict[str, str]()
         self.page, self.text, self.status, self.path = Element("html"), "", 0, "/"
 
     def get(self, path: str) -> Browser:
@@ -47,7 +47,7 @@ class Browser:
     def _sent(self, method: str, path: str, body: str | None = None) -> Browser:
         headers = {"Accept": "text/html", "Cookie": "; ".join(f"{n}={v}" for n, v in self._cookies.items())}
         if body is not None:
-            headers |= {"Content-Type": "application/x-www-form-urlencoded", "Origin": ORIGIN}
+            headers |= {"Content-Type": "application/x-www-form-urlencoded", "Origin": self._origin}
         found: Any = self._client.request(method, path, headers=headers, content=body, follow_redirects=False)
         for line in found.headers.get_list("set-cookie"):
             name, _, value = line.partition(";")[0].partition("=")
@@ -121,7 +121,7 @@ def check(page: Element) -> None:
             assert set(attributes.get(name, "").split()) <= set(numbers), f"{one.tag} is named by nothing"
         if one.tag in ("input", "select") and attributes.get("type") not in ("hidden", "radio", "checkbox"):
             assert attributes.get("aria-label") or attributes.get("id") in labels, f"{attributes} has no label"
-    scripts = [one for one in page.iter("script")]
+    scripts = list(page.iter("script"))
     assert [(one.text, urlsplit(one.get("src") or "").path) for one in scripts] == [(None, "/static/script.js")]
     assert len([*page.iter("h1")]) == len([*page.iter("main")]) == 1
 
