@@ -99,7 +99,7 @@ class Runner:
                 continue
             try:
                 self.one(job)
-            except Exception as error:
+            except BaseException as error:  # a worker stays, whatever an engine does
                 self._log.failed("a question was left open", error, job=job.id)
 
     def one(self, job: Job) -> None:
