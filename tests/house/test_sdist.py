@@ -1,8 +1,9 @@
-"""The source distribution holds all that tests, documents and rebuilds the package, and no leavings."""
+"""The source distribution holds all that tests, documents and rebuilds the package, and no leavings; the wheel runs."""
 
 from __future__ import annotations
 
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,12 @@ def test_the_sdist_holds_tests_docs_changelog_and_pins(tmp_path: Path, monkeypat
     wanted = root.union(*map(files, WHOLE))
     assert sorted(wanted - held) == []
     assert sorted(name for name in held if LEAVINGS & set(name.split("/"))) == []
+
+
+def test_the_wheel_holds_every_file_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that are no Python: templates, style, examples."""
+    monkeypatch.chdir(ROOT)
+    with zipfile.ZipFile(tmp_path / buildapi.build_wheel(str(tmp_path))) as archive:
+        held = set(archive.namelist())
+    assert sorted({name.removeprefix("src/") for name in files("src")} - held) == []
+    assert "dpselect/gateway/pages/templates/frame.html" in held

@@ -19,6 +19,6 @@ def gateway() -> Iterator[SmallGateway]:
 
 @pytest.fixture
 def remote(gateway: SmallGateway) -> Iterator[dps.Remote]:
-    found = dps.connect(gateway.url, token=TOKEN, patience=5)
+    found = dps.connect(gateway.url, token=TOKEN)
     yield found
     found.close()

@@ -68,6 +68,8 @@ class SmallGateway:
         self.asked: dict[str, str] = {}  # ids by key
         self.looks = 0  # after how many looks a question is answered
         self.url = ""
+        self.connections = 0
+        self.lock = threading.Lock()
 
     def __call__(self, request: Request) -> Response:
         self.seen.append(request)
@@ -101,8 +103,10 @@ class SmallGateway:
 
     def ask(self, request: Request) -> Response:
         key = request.headers["idempotency-key"]
-        if key not in self.asked:
-            self.asked[key] = name = f"q{len(self.asked) + 1}"
+        with self.lock:
+            new = key not in self.asked
+            name = self.asked.setdefault(key, f"q{len(self.asked) + 1}")
+        if new:
             self.jobs[name] = {"id": name, "state": "queued", "answer": None, "cost": None, "problem": None}
             body = dict(request.body)
             beside = {one: body.pop(one, None) for one in ("data", "item", "where", "during", "share", "fresh")}
@@ -141,6 +145,12 @@ def serving(reply: Reply, certificate: Path | None = None) -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+
+        def setup(self) -> None:
+            super().setup()
+            if isinstance(reply, SmallGateway):
+                with reply.lock:
+                    reply.connections += 1
 
         def answer(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)

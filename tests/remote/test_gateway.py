@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -169,6 +170,9 @@ def test_the_command_asks_it(
     assert len(dps.Release.from_json(file)) == 2
     assert main(["top", "listening", "--gateway", served.url, "--epsilon", "9"]) == 5
     assert "more than all of the quota" in capsys.readouterr().err
+    words = ["union", "listening", "--gateway", served.url, "--users-for", "800", "--max-items-per-user", "1"]
+    assert main([*words, "--method", "truncated-geometric", "--format", "lines"]) == 0
+    assert re.search(r"^dpselect: with epsilon [0-9.e-]+ the question costs up to ", capsys.readouterr().err)
     monkeypatch.setenv("DPSELECT_TOKEN", "dps_" + "b" * 40)
     assert main(["top", "listening", "--gateway", served.url, "--epsilon", "9"]) == 9
 

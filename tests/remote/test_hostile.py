@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -190,11 +193,34 @@ def test_a_reply_has_a_bound(remote: dps.Remote, gateway: SmallGateway, monkeypa
     assert len(gateway.seen) == 1  # and it is not asked for again
 
 
-def test_an_endless_head_is_no_reply(gateway: SmallGateway) -> None:
-    remote = dps.connect(gateway.url, token=TOKEN, patience=0)
+def test_an_endless_head_is_no_reply(remote: dps.Remote, gateway: SmallGateway) -> None:
     gateway.before = lambda _: Response(200, b"{}", {"X-Long": "a" * 70_000})
-    with pytest.raises(dps.GatewayError, match="is no HTTP"):
+    with pytest.raises(dps.GatewayError, match="is no HTTP") as found:
         remote.me()
+    assert found.value.kind == "reply"
+    assert len(gateway.seen) == 1
+
+
+@pytest.mark.parametrize("told", ["Transfer-Encoding: chunked", "X: y"])
+def test_an_endless_reply_is_cut(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "MOST", 1 << 20)
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        caller, _ = listening.accept()
+        with caller, contextlib.suppress(OSError):
+            caller.recv(1 << 16)
+            caller.sendall(f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{told}\r\n\r\n".encode())
+            while True:
+                caller.sendall(b"1000\r\n" + b" " * 0x1000 + b"\r\n")
+
+    serving = threading.Thread(target=serve)
+    serving.start()
+    remote = dps.connect(f"http://127.0.0.1:{listening.getsockname()[1]}", token=TOKEN)
+    with pytest.raises(dps.GatewayError, match="sent more than 1 MB"):
+        remote.me()
+    serving.join()
+    listening.close()
 
 
 def test_a_message_is_no_longer_than_one_reads(remote: dps.Remote, gateway: SmallGateway) -> None:
@@ -202,3 +228,13 @@ def test_a_message_is_no_longer_than_one_reads(remote: dps.Remote, gateway: Smal
     with pytest.raises(dps.BudgetError) as found:
         remote.data().top_k(epsilon=1)
     assert len(str(found.value)) < 1300
+
+
+def test_a_deep_reply_is_shown_or_refused(remote: dps.Remote, gateway: SmallGateway) -> None:
+    replies = [Response(200, b'{"a":' * deep + b"1" + b"}" * deep, JSON) for deep in (5_000, 700, 101, 100)]
+    gateway.before = lambda _: replies.pop()
+    assert list(remote.me()) == ["a"]
+    while replies:
+        with pytest.raises(dps.GatewayError) as found:
+            remote.me()
+        assert found.value.kind == "reply"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -53,12 +57,31 @@ def test_a_gateway_that_is_not_there_is_said_at_once() -> None:
 
 
 def test_a_gateway_that_went_away_is_waited_for_no_longer_than_was_said(gateway: SmallGateway) -> None:
-    remote = dps.connect(gateway.url, token=TOKEN, patience=0.5)
+    remote = dps.connect(gateway.url, token=TOKEN, patience=0)
+    gateway.looks = 2
+
+    def before(request: Request) -> Response | None:
+        return LOST if "wait=" in request.path else None
+
+    gateway.before = before
+    with pytest.raises(
+        dps.GatewayError, match=r"closed the connection\nhint: the question goes on: Remote.wait\('q1'\)"
+    ):
+        remote.data().top_k(1, epsilon=5)
+    assert [one.path for one in gateway.seen] == ["/v1/questions", *["/v1/questions/q1?wait=25"] * 2]  # old, and new
+    gateway.before = lambda _: None
+    assert len(remote.wait("q1")) == 1
+    remote.close()
+
+
+def test_a_connection_that_was_closed_while_nobody_used_it_is_made_anew(gateway: SmallGateway) -> None:
+    remote = dps.connect(gateway.url, token=TOKEN, patience=0)
     remote.me()
-    gateway.before = lambda _: LOST
-    with pytest.raises(dps.GatewayError, match="closed the connection"):
-        remote.me()
-    assert len(gateway.seen) > 2  # it was tried more than once
+    closed = [LOST]
+    gateway.before = lambda _: closed.pop() if closed else None
+    assert remote.me()["name"] == "ann"
+    assert (len(gateway.seen), gateway.connections) == (3, 2)
+    remote.close()
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -101,6 +124,26 @@ def test_threads_have_connections_of_their_own(remote: dps.Remote) -> None:
     for one in each:
         one.join()
     assert [len(release) for release in found] == [1] * 8
+
+
+FORKS = """
+import os, sys
+import dpselect as dps
+remote = dps.connect(sys.argv[1], token=sys.argv[2], patience=0)
+remote.me()
+child = os.fork()
+if child == 0:
+    os._exit(0 if all(remote.me()["name"] == "ann" for _ in range(3)) else 1)
+fine = all(remote.me()["name"] == "ann" for _ in range(3))
+print(fine, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_makes_a_connection_of_its_own(gateway: SmallGateway) -> None:
+    words = [sys.executable, "-c", FORKS, gateway.url, TOKEN]
+    assert subprocess.run(words, check=True, capture_output=True, text=True).stdout == "True 0\n"
+    assert gateway.connections == 2
 
 
 # ---- what comes of a question -----------------------------------------------------------------------------
@@ -313,9 +356,6 @@ def test_the_token_may_be_in_the_environment_and_is_shown_nowhere(
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One that signs itself, made by OpenSSL for a minute's use."""
-    import shutil
-    import subprocess
-
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("no openssl here")

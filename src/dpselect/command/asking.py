@@ -158,6 +158,11 @@ def _ends(text: str) -> tuple[int, int]:
 
 def tell_price(args: argparse.Namespace, kind: type[Query], *, needed: bool = False, **given: Any) -> None:
     """Say what the accuracy that was asked for costs; `needed` says that the question needs a delta."""
+    if args.gateway is not None:
+        from dpselect.command import from_gateway
+
+        tell(args, f"dpselect: {from_gateway.price_of(args, kind.verb, given)}")
+        return
     from dpselect.queries.at_price import at_price
 
     paying = payment(args).get("budget")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpselect.errors import ParameterError
 
@@ -74,6 +74,16 @@ def dataset_of(args: argparse.Namespace) -> RemoteDataset:
         during=None if args.during is None else [name.strip() for name in args.during.split(",")],
         max_items_per_user=getattr(args, "max_items_per_user", None),
     )
+
+
+def price_of(args: argparse.Namespace, verb: str, given: dict[str, Any]) -> str:
+    """What the gateway says that a question costs."""
+    from dpselect.remote.remote import Remote
+
+    data = dataset_of(args)
+    named = {name: value for name, value in {**given, "delta": args.delta}.items() if value is not None}
+    found = Remote(data.wire).price(verb, data=data, **named)
+    return f"with epsilon {found.get('epsilon')} the question {found.get('sentence')}"
 
 
 def _token(path: str) -> str:

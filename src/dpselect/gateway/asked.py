@@ -63,14 +63,18 @@ class Asked:
     def body(self) -> dict[str, Json]:
         """The same question as a body: what it was asked with, in one form."""
         beside: dict[str, Json] = {"data": self.settings.name, "item": _plain(self.item)}
-        beside |= {} if self.where is None else {"where": self.where}
-        beside |= {} if self.during is None else {"during": list(self.during)}
+        if self.where is not None:
+            beside["where"] = self.where
+        if self.during is not None:
+            beside["during"] = [*self.during]
         return {**beside, **self.query.to_dict()}
 
     @cached_property
     def key(self) -> str:
-        """By what two askings are the same, of data in one state."""
-        text = json.dumps(self.body, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        """By what two askings are the same, of data in one state: what was asked, and what the settings add to it."""
+        data = self.settings
+        rows = [data.user, data.table, data.split, data.time, data.period, data.timezone]
+        text = json.dumps([self.body, rows], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def dataset(self, source: object, *, prepared: bool = False, budget: Budget | None = None) -> Dataset:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 import time
 from collections import OrderedDict
@@ -40,6 +41,7 @@ from dpselect.release.release import Release
 
 REPEATED = "nothing: this is the stored answer to the same question"
 REMEMBERED = 10_000  # questions and answers that are kept at hand
+SHORT = 1 << 14  # bytes of one that is: longer ones would fill the memory
 LONGEST_KEY = 200  # characters of an idempotency key
 PATIENCE = 20.0  # seconds that running questions are given when the gateway stops
 NO_DATA = "There is no such data set, or it is not open to you."
@@ -226,7 +228,7 @@ class Gateway:
             return self._sent(sent, question)
         if not question.fresh:
             found = self._same(person, key)
-            if found is not None and again is None:
+            if found is not None and (again is None or not found.over):
                 return found.to_dict(time.time())
         job = Job(
             id=fresh_key().hex(),
@@ -265,7 +267,8 @@ class Gateway:
         found = self._asked.get(name)
         if found is None:
             found = self.asked(person, body)
-            self._asked.put(name, found)
+            if _is_short(found.body):
+                self._asked.put(name, found)
         return found
 
     def at_hand(self, person: Person, raw: bytes) -> dict[str, Json] | None:
@@ -293,7 +296,7 @@ class Gateway:
         found = self._jobs.same(person.name, key)
         if found is None or (found.over and found.state is not State.ANSWERED):
             return None
-        if found.seen(time.time()):
+        if found.seen(time.time()) and _is_short(found.body):
             self._ended.put((person.name, key), found)
         return found
 
@@ -304,7 +307,8 @@ class Gateway:
             place = self._jobs.answer_to(job.key)
             if place is None:
                 return None
-            self._places.put(job.key, place)
+            if _is_short(place.body):
+                self._places.put(job.key, place)
         account = Account(dataset=job.data, analyst=job.analyst)
         with self._told_lock:
             self._told.append((account, job.key, place.settle))
@@ -365,7 +369,8 @@ class Gateway:
         while not ending:
             ending = self._ending.wait(0.2)
             with self._told_lock:
-                told, self._told = self._told, []
+                told = self._told.copy()
+                self._told.clear()
             if told:
                 try:
                     self._books.ledger.told([(who, self._question_of(settle), settle) for who, _, settle in told])
@@ -396,6 +401,7 @@ class Gateway:
         """One's own questions, newest first, after the one of that number; for the owner those that wait for them."""
         now, before = time.time(), None if after is None else self._job(person, after).asked_at
         found = self._jobs.of(person.name, before, max(1, min(limit, 500)))
+        found = [job for job in found if job.data in self._open_to(person)]
         if person.role is Role.OWNER:
             found += [job for job in self._jobs.in_state(State.APPROVAL) if job.data in self._open_to(person)]
         return [job.to_dict(now) for job in found]
@@ -436,7 +442,8 @@ class Gateway:
             if place is None or entry is None or entry.release is None:
                 raise Refused("not-found", "There is no answer of that number.")
             found = Answer(number, restored(entry.release), place.data, place.body, moment(place.asked_at), place.by)
-            self._answers.put(number, found)
+            if len(entry.release) <= SHORT:
+                self._answers.put(number, found)
         if found.data not in self._open_to(person):
             raise Refused("not-found", "There is no answer of that number.")
         return found
@@ -529,6 +536,11 @@ class Gateway:
             return self._books.ledger.count >= 0 and self._jobs.find("") is None
         except LedgerError:
             return False
+
+
+def _is_short(body: Mapping[str, Json]) -> bool:
+    """Is a question so short that ten thousand of its like fit into memory?"""
+    return len(json.dumps(body)) <= SHORT
 
 
 def _sent_by(person: Person, raw: bytes) -> tuple[object, ...]:

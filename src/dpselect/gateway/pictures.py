@@ -6,6 +6,7 @@ may replace; as a file of its own a picture has a ground of its own, so it can b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -117,7 +118,9 @@ def of_values(release: Release, wide: int = WIDTH) -> Drawing:
     shapes += text(0, top + 14, f"{low:,g}") + text(wide, top + 14, f"{high:,g}", "end")
     said = "; ".join(f"{name}{': ' if name else ''}{_listed(of_group)}" for name, of_group in drawn.items())
     more = f"; the first {len(drawn):,} of {len(panels):,} groups are drawn" if len(drawn) < len(panels) else ""
-    return Drawing("Values", f"{said}{more}.", shapes, top + 22, wide)
+    asked = release.privacy.parameters.get("q")
+    which = f"Quantiles {_listed(map(float, asked))}. " if isinstance(asked, tuple) else ""
+    return Drawing("Values", f"{which}{said}{more}.", shapes, top + 22, wide)
 
 
 def _dots(name: str, values: Sequence[float], top: int, wide: int, at: Callable[[float], float]) -> str:
@@ -157,7 +160,7 @@ def left(points: Sequence[tuple[str, float]]) -> Drawing:
 
     shapes = "".join(
         f'<path class="rule" d="M{side} {y(part)}H{WIDTH}" stroke="{LINE}"/>'
-        + text(side - 6, float(y(part)) + 4, f"{part:.0%}".replace("%", "\N{NO-BREAK SPACE}%"), "end")
+        + text(side - 6, float(y(part)) + 4, _part(part), "end")
         for part in (0, 0.25, 0.5, 0.75, 1)
     )
     path = f"M{side} {y(points[0][1])}" + "".join(
@@ -166,7 +169,7 @@ def left(points: Sequence[tuple[str, float]]) -> Drawing:
     shapes += f'<path class="path" d="{path}H{WIDTH}" fill="none" stroke="{BAR}" stroke-width="2.5"/>'
     first, last = (point[0][:16].replace("T", " ") for point in (points[0], points[-1]))
     shapes += text(side, TOP + high + 20, first) + text(WIDTH, TOP + high + 20, last, "end")
-    finding = f"From {first} to {last} what is left went from {points[0][1]:.0%} to {points[-1][1]:.0%}."
+    finding = f"From {first} to {last} what is left went from {_part(points[0][1])} to {_part(points[-1][1])}."
     return Drawing("What is left of the budget", finding, shapes, TOP + high + 28)
 
 
@@ -230,6 +233,11 @@ def shortened(said: str, room: int) -> str:
     while said and width(said) >= room:
         said = said[:-1]
     return f"{said}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _part(part: float) -> str:
+    """A part of a budget, rounded down."""
+    return f"{math.floor(100 * part)}\N{NO-BREAK SPACE}%"
 
 
 def _n(value: float) -> str:

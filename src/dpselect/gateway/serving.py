@@ -12,7 +12,7 @@ from dpselect.gateway.settings.values import ServerSettings
 from dpselect.gateway.web.guards import App
 
 HEADERS = 32 * 1024  # bytes of a request's head
-FIRST = 10.0  # seconds in which a caller's request must have come
+FIRST = 10.0  # seconds in which the head of a caller's request must have come, the first and each other
 IDLE = 15  # seconds for which a connection is kept
 CALLERS = 1000  # connections at once
 LEAVING = 25  # seconds in which open requests may end
@@ -67,17 +67,24 @@ def _protocol() -> Any:
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Impatient(H11Protocol):
+        _seen: object = None  # the request that had been answered at the last look, if none came since
+
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self._late = self.loop.call_later(FIRST, self._look)
+            self._next = self.loop.call_later(FIRST, self._look)
 
         def _look(self) -> None:
-            """A caller whose first request has not come by now is sent away."""
-            if getattr(self, "cycle", None) is None and not self.transport.is_closing():
+            """A caller of whom no whole head came between two looks is sent away, whatever else it sends."""
+            cycle = getattr(self, "cycle", None)
+            at_work = cycle is not None and not cycle.response_complete
+            if not at_work and cycle is self._seen:
                 self.transport.close()
+                return
+            self._seen = self if at_work else cycle
+            self._next = self.loop.call_later(FIRST, self._look)
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._late.cancel()
+            self._next.cancel()
             super().connection_lost(exc)
 
     return Impatient

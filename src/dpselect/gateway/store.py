@@ -156,14 +156,15 @@ class Jobs:
         return self._all(f"WHERE state IN ({places}) ORDER BY asked_at", [str(one) for one in states])
 
     def waiting(self, analyst: str) -> tuple[int, int]:
-        """How many questions wait: of all, and of one person."""
+        """How many questions wait: of all for a worker, and of one person, also for somebody who agrees."""
         with self._using() as store:
             rows = store.run(
-                "SELECT count(*), sum(CASE WHEN analyst = ? THEN 1 ELSE 0 END) FROM job WHERE state = 'queued'",
+                "SELECT sum(CASE WHEN state = 'queued' THEN 1 ELSE 0 END), "
+                "sum(CASE WHEN analyst = ? THEN 1 ELSE 0 END) FROM job WHERE state IN ('queued', 'approval')",
                 (analyst,),
             )
         (of_all, own) = rows[0]
-        return int(str(of_all)), int(str(own or 0))
+        return int(str(of_all or 0)), int(str(own or 0))
 
     def change(self, job: Job, *, only: Sequence[State], **changes: Any) -> Job | None:
         """The job after the changes; None where it is not in one of the states `only` any more."""

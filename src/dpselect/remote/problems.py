@@ -10,6 +10,7 @@ from dpselect.errors import BudgetError, DataError, DpselectError, GatewayError,
 from dpselect.release.formatting import text
 
 LONGEST = 600  # characters of what a gateway says
+DEEPEST = 100  # lists and objects inside each other
 SIGN_IN = "token=, DPSELECT_TOKEN or --token-file FILE says who asks; the owner of the gateway makes tokens"
 
 
@@ -24,12 +25,14 @@ def plainly(said: object) -> str:
     return text(said if len(said) <= LONGEST else f"{said[:LONGEST]}...")
 
 
-def tidied(found: Any) -> Any:
+def tidied(found: Any, deep: int = 0) -> Any:
     """The same JSON, with all its texts so."""
+    if deep > DEEPEST:
+        raise GatewayError("the reply is nested deeper than any of a gateway", kind="reply")
     if isinstance(found, dict):
-        return {text(name): tidied(value) for name, value in found.items()}
+        return {text(name): tidied(value, deep + 1) for name, value in found.items()}
     if isinstance(found, list):
-        return [tidied(value) for value in found]
+        return [tidied(value, deep + 1) for value in found]
     return text(found) if isinstance(found, str) else found
 
 

@@ -90,6 +90,10 @@ def _watched(wire: Wire, ask: Callable[[], Job], progress: Progress | None) -> R
         job = ask()
         job = _ended(wire, job, progress)
         return _read(wire, job)
+    except GatewayError as error:
+        if job is None or error.kind != "connection":
+            raise
+        raise GatewayError(str(error), f"the question goes on: Remote.wait({job.id!r}) has its answer") from None
     except DpselectError:
         raise
     except BaseException as error:

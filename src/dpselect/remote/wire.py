@@ -25,6 +25,7 @@ SILENCE = 90.0  # seconds without a byte; a gateway holds a question back for 30
 FIRST, LONGEST = 0.1, 5.0  # seconds between two attempts
 BUSY = (429, 503)
 JSON = "application/json"
+WRONG = "is the address right?"
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,13 @@ class Reply:
 
 
 class _LostError(Exception):
-    """No whole reply came. `begun` says whether there was a connection, on which something may have arrived."""
+    """No whole reply came. `begun` says whether there was a connection, on which something may have arrived.
 
-    def __init__(self, why: str, *, begun: bool) -> None:
-        self.why, self.begun = why, begun
+    `old` says that it stood before, so that the gateway may have closed it since, as one that nobody used.
+    """
+
+    def __init__(self, why: str, *, begun: bool, old: bool = False) -> None:
+        self.why, self.begun, self.old = why, begun, old
         super().__init__(why)
 
 
@@ -91,14 +95,17 @@ class Wire:
         """The reply to a request, which is a good one: an error of ours is raised for any other."""
         headers = {"Authorization": f"Bearer {self._token}", "Accept": JSON}
         headers |= {} if key is None else {"Idempotency-Key": key}
-        content = None if body is None else json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+        content = None if body is None else json.dumps(body, allow_nan=False).encode()
         headers |= {} if body is None else {"Content-Type": JSON}
         end = time.monotonic() + (self.patience if patience is None else patience)
-        pause = FIRST
+        pause, stale = FIRST, False
         while True:
             try:
                 reply = self._once(method, self.address.path + path, content, headers)
             except _LostError as lost:
+                if lost.old and not stale:
+                    stale = True
+                    continue
                 last: GatewayError = GatewayError(f"{self.address} {lost.why}")
                 wanted = pause if self._heard or lost.begun else None
             else:
@@ -119,7 +126,8 @@ class Wire:
         self._mine.kept = None
 
     def _once(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Reply:
-        connection = self._connection()
+        kept = self._kept()
+        connection = self._made() if kept is None else kept
         try:
             connection.request(method, path, content, headers)
             answer = connection.getresponse()
@@ -127,21 +135,28 @@ class Wire:
             if len(body) > MOST:
                 raise GatewayError(f"{self.address} sent more than {MOST >> 20} MB, which is no answer", kind="reply")
             if answer.length:
-                raise _LostError("closed the connection in the middle of its reply", begun=True)
-        except (OSError, http.client.HTTPException) as error:
+                raise http.client.IncompleteRead(b"")
+        except (OSError, http.client.IncompleteRead) as error:
             self.close()
-            raise _LostError(_why(error), begun=True) from None
+            raise _LostError(_why(error), begun=True, old=kept is not None) from None
+        except http.client.HTTPException:
+            self.close()
+            raise GatewayError(f"{self.address} answers something that is no HTTP", WRONG, kind="reply") from None
         except BaseException:
             self.close()  # half a reply, of which the next request would read the rest
             raise
         sort = (answer.getheader("Content-Type") or "").partition(";")[0].strip().lower()
         return Reply(answer.status, sort, body, _seconds(answer.getheader("Retry-After")))
 
-    def _connection(self) -> http.client.HTTPConnection:
-        """This thread's connection, which stands."""
+    def _kept(self) -> http.client.HTTPConnection | None:
+        """This thread's connection, if one stands."""
         kept: _Kept | None = getattr(self._mine, "kept", None)
         if kept is not None and kept.connection.sock is not None and kept.home == here():  # no parent's
             return kept.connection
+        return None
+
+    def _made(self) -> http.client.HTTPConnection:
+        """A new one, which stands."""
         host, port = self.address.host, self.address.port
         if self.address.safe:
             made: http.client.HTTPConnection = http.client.HTTPSConnection(
@@ -156,6 +171,8 @@ class Wire:
             why = plainly(error.verify_message)
             raise GatewayError(f"the certificate of {self.address} is not valid: {why}", hint) from None
         except ssl.SSLError:
+            if self._heard:
+                raise _LostError("closed the connection", begun=False) from None
             raise GatewayError(f"{self.address} does not speak TLS", "is it the right port?") from None
         except OSError as error:
             raise _LostError(_why(error), begun=False) from None
@@ -173,10 +190,10 @@ def _why(error: Exception) -> str:
             return "does not answer"
         case ConnectionRefusedError():
             return "is not there: nothing listens at that address"
-        case http.client.HTTPException() if not isinstance(error, ConnectionError):
-            return "answered something that is no HTTP"
+        case ConnectionError() | http.client.IncompleteRead():
+            return "closed the connection"
         case _:
-            return "closed the connection" if isinstance(error, ConnectionError) else "cannot be reached"
+            return "cannot be reached"
 
 
 def _seconds(text: str | None) -> float | None:
@@ -186,7 +203,7 @@ def _seconds(text: str | None) -> float | None:
 def _json(reply: Reply) -> Any:
     found = parsed(reply.body) if reply.sort == JSON else None
     if not isinstance(found, dict):
-        raise GatewayError("the reply is not one of a gateway", "is the address right?", kind="reply")
+        raise GatewayError("the reply is not one of a gateway", WRONG, kind="reply")
     return found
 
 
@@ -218,7 +235,7 @@ def _refusal(reply: Reply, address: Address) -> Exception:
     if reply.status < 400:
         hint = "a token is sent to the address that was given, and to no other: give the new one"
         return GatewayError(f"{address} redirects to another address", hint, kind="reply")
-    return GatewayError(f"{address} answers with status {reply.status}", "is the address right?", kind="reply")
+    return GatewayError(f"{address} answers with status {reply.status}", WRONG, kind="reply")
 
 
 def _problem(reply: Reply) -> dict[str, Any]:

@@ -49,8 +49,8 @@ async def show(request: Request) -> Response:
         question=json.dumps(form.body, ensure_ascii=False),
         key=fresh_key().hex(),
         query=urlencode(fields, doseq=True),
-        python=snippets.python(url, form.body),
-        curl=snippets.curl(url, form.body),
+        python="" if wrong else snippets.python(url, form.body),
+        curl="" if wrong else snippets.curl(url, form.body),
         twin="/v1/data",
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -18,7 +18,6 @@ SHARE, WITHIN, EPSILON = "share", "within", "epsilon"
 PERCENT = Decimal(2)  # of the budget, before anybody has chosen
 LEAST, MOST, STEP = Decimal("0.5"), Decimal(20), Decimal("0.5")  # of the slider
 DELTAS = 1000  # questions that a promise's delta should be enough for
-MOST_LISTED = 1000  # items of a domain that a question repeats
 MEASURES = {"mean": "the mean", "sum": "the sum"}
 NEARNESS = {"top_k": "within", "quantile": "within", "union": "users_for"}
 
@@ -96,6 +95,7 @@ class Form:
         return {"data": self.data["name"], "verb": self.wish.verb, **dict(self._parameters()), **dict(self._price())}
 
     def _parameters(self) -> Iterator[tuple[str, Any]]:
+        """Bounds, domains and the most that a user gives are the owner's, and the gateway knows them."""
         item = self.items[self.item]
         yield "item", item
         yield from self.wish.parameters.items()
@@ -103,20 +103,10 @@ class Form:
             yield "k", self.k
         if self.wish.numbers and self.numbers:
             yield "counts", True
-        if self.wish.of_values:
-            bounds = self.data["values"][self.item]
-            yield "bounds", [plain(bounds["low"]), plain(bounds["high"])]
-            if bounds["step"] is not None:
-                yield "step", plain(bounds["step"])
-        if self.wish.known and len(self.data["domains"][self.item]) <= MOST_LISTED:  # the gateway knows longer ones
-            yield "domain", list(self.data["domains"][self.item])
         if self.grouped:
             yield "by", [self.by]
         if self.wish.verb == "top_k" and self.score != USERS:
-            weight = self.data["weights"][self.score]
-            yield from (("by_weight", self.score), ("at_most", plain(weight["at_most"])))
-            if weight["unit"] is not None:
-                yield "weight_unit", plain(weight["unit"])
+            yield "by_weight", self.score
         if self.measurable and self.also:
             kind, _, column = self.also.partition(":")
             bounds = self.data["values"][column]
@@ -148,7 +138,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
     items = _items(data, wish)
     item = _one(fields, "item") if _one(fields, "item") in items else next(iter(items))
     price = _one(fields, "price")
-    return Form(
+    found = Form(
         data=data,
         wish=wish,
         wishes=wishes,
@@ -169,6 +159,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
         fresh=_one(fields, "fresh") == "yes",
         others=described,
     )
+    return replace(found, price=SHARE) if price == WITHIN and found.nearness is None else found
 
 
 def _items(data: Mapping[str, Any], wish: Wish) -> dict[str, Any]:

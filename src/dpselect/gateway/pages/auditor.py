@@ -20,8 +20,13 @@ TABLES = (
     ("What is used", "periods", ("period", "used", "reserved", "epsilon", "delta")),
     ("Who may ask", "analysts", ("analyst", "period", "granted_epsilon", "granted_delta", "left")),
     ("What was promised and granted", "changes", ("when", "what", "epsilon", "delta")),
-    ("What was asked", "questions", ("when", "analyst", "question", "periods", "state", "share", "repeats")),
+    (
+        "What was asked, the newest first",
+        "questions",
+        ("when", "analyst", "question", "periods", "state", "share", "repeats"),
+    ),
 )
+MOST = 500  # questions on the page; all are in the JSON
 PARTS = {"used": True, "reserved": True, "share": True, "left": False}  # rounded up?
 NUMBERS = frozenset(("epsilon", "delta", "granted_epsilon", "granted_delta", "repeats", *PARTS))
 
@@ -62,6 +67,7 @@ def _tables(record: Mapping[str, Any]) -> Iterator[tuple[str, Heads, Rows]]:
         rows: Sequence[Mapping[str, Any]] = record[name]
         kept = [one for one in columns if any(row[one] not in (None, "", []) for row in rows)]
         heads = tuple((one.replace("_", " "), one in NUMBERS) for one in kept)
+        rows = rows[-MOST:][::-1] if name == "questions" else rows
         yield title, heads, [[_cell(one, row[one], at) for at, one in enumerate(kept)] for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""What is left: of each quota, of each promise, and for those who see the record, over time."""
+"""What is left: of each quota and of each promise, and of one's own quota over time."""
 
 from __future__ import annotations
 
@@ -12,41 +12,53 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dpselect.gateway import pictures
-from dpselect.gateway.pages import errors
 from dpselect.gateway.pages.promises import odds
 from dpselect.gateway.pages.rendering import page
 from dpselect.gateway.settings.values import Role
+
+LAST = 500  # questions that the picture of a quota is made from
+Row = Mapping[str, Any]
 
 
 async def show(request: Request) -> Response:
     """By data set and period, a line for each analyst."""
     gateway, person = request.state.gateway, request.state.person
-    try:
-        rows = await run_in_threadpool(gateway.budget, person)
-        names = list(dict.fromkeys(row["data"] for row in rows))
-        pictures_of = {}
-        if person.role is not Role.ANALYST:
-            for name in names:
-                pictures_of[name] = over_time((await run_in_threadpool(gateway.record, person, name))["used"], name)
-    except errors.TOLD as error:
-        return errors.of_details(request, errors.told(error))
-    accounts = [_account(name, [row for row in rows if row["data"] == name], pictures_of.get(name)) for name in names]
-    return page(request, "budget.html", accounts=accounts, twin="/v1/budget")
+    rows = await run_in_threadpool(gateway.budget, person)
+    own = person.role is Role.ANALYST
+    jobs = await run_in_threadpool(gateway.jobs, person, None, LAST) if own else []
+    names = list(dict.fromkeys(row["data"] for row in rows))
+    accounts = [_account(name, [row for row in rows if row["data"] == name], jobs) for name in names]
+    return page(request, "budget.html", accounts=accounts, own=own, twin="/v1/budget")
 
 
-def _account(name: str, rows: Sequence[Mapping[str, Any]], picture: object) -> dict[str, Any]:
+def _account(name: str, rows: Sequence[Row], jobs: Sequence[Row]) -> dict[str, Any]:
     """One data set: its periods, and what is promised of each."""
     promise = rows[0]["promise"]
-    said = odds(Fraction(str(promise["epsilon"])), Fraction(str(promise["delta"])))
     periods = list(dict.fromkeys(row["period"] for row in rows))
-    of_periods = [(period, [row for row in rows if row["period"] == period]) for period in periods]
-    return {"name": name, "promise": promise, "odds": said, "periods": of_periods, "picture": picture}
+    return {
+        "name": name,
+        "promise": promise,
+        "odds": odds(Fraction(str(promise["epsilon"])), Fraction(str(promise["delta"]))),
+        "periods": [(period, [row for row in rows if row["period"] == period]) for period in periods],
+        "picture": _drawn(_of_quota(jobs, name), f"left-{name}"),
+    }
 
 
-def over_time(used: Sequence[Mapping[str, Any]], name: str) -> Markup | None:
-    """What is left after each entry of the period that was used last."""
+def _of_quota(jobs: Sequence[Row], name: str) -> list[tuple[str, float]]:
+    """What was left after each question that somebody paid, the oldest first, of the period that was asked last."""
+    paid = [job for job in jobs if job["data"] == name and job["cost"] and job["cost"]["left"] is not None]
+    last = paid[0]["question"].get("during") if paid else None
+    same = [job for job in reversed(paid) if job["question"].get("during") == last]
+    return [(str(job["asked_at"]), float(job["cost"]["left"])) for job in same]
+
+
+def over_time(used: Sequence[Row], name: str) -> Markup | None:
+    """What is left of a promise after each entry of the record, of the period that was used last."""
     last = used[-1]["period"] if used else None
-    points = [(str(one["when"]), 1 - float(one["used"])) for one in used if one["period"] == last]
+    return _drawn([(str(one["when"]), 1 - float(one["used"])) for one in used if one["period"] == last], name)
+
+
+def _drawn(points: Sequence[tuple[str, float]], name: str) -> Markup | None:
     if len(points) < 2:
         return None
-    return Markup(pictures.inline(pictures.left(points), f"left-{name}"))
+    return Markup(pictures.inline(pictures.left(points), name))

@@ -27,7 +27,7 @@ HELP = {
     "too-large": "Send less at once.",
     "content": "Use the form, or send JSON.",
     "host": "Use the address that you were given.",
-    "parameter": "Go back to the question and change it.",
+    "parameter": "Go back and change it.",
     "too-many": "Wait a little, then try again.",
     "busy": "Wait a little, then try again. Nothing was charged.",
     "unavailable": "Try again in a minute. Nothing new was charged.",

@@ -46,9 +46,8 @@ def environment() -> Environment:
         things=words.things,
         columns=words.key,
     )
-    found.globals.update(
-        count=numbers.count, amount=numbers.amount, STATES=words.STATES, FINAL=words.FINAL, static=static
-    )
+    everywhere: dict[str, Any] = found.globals
+    everywhere.update(count=numbers.count, amount=numbers.amount, STATES=words.STATES, FINAL=words.FINAL, static=static)
     return found
 
 

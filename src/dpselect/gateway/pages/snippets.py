@@ -9,16 +9,19 @@ from typing import Any
 
 OF_DATA = ("item", "where", "during", "max_items_per_user")  # what the data set of the client takes, not its verbs
 VERBS = {"top_k": "k", "quantile": "q"}  # the parameter that stands first, without its name
+OWNERS = {"choose": ("domain",), "histogram": ("domain",), "quantile": ("bounds",)}  # None: what the owner declared
+MOST_ITEMS = 1000  # of a domain in an example
 TOKEN = "DPSELECT_TOKEN"
 
 
 def python(url: str, body: Mapping[str, Any]) -> str:
-    """The question through the client; nothing where that would need a long list of items."""
-    if body["verb"] in ("choose", "histogram") and not body.get("domain"):
+    """The question through the client; nothing where it would hold a very long list of items."""
+    if len(body.get("domain") or ()) > MOST_ITEMS:
         return ""
     given = {name: value for name, value in body.items() if name not in ("data", "verb", *OF_DATA)}
     first = VERBS.get(str(body["verb"]))
     arguments = [_value(given.pop(first))] if first in given else []
+    given |= {name: None for name in OWNERS.get(str(body["verb"]), ()) if name not in body}
     arguments += [f"{name}={_value(value)}" for name, value in given.items()]
     of_data = [_value(body["data"]), *(f"{name}={_value(body[name])}" for name in OF_DATA if body.get(name))]
     return (

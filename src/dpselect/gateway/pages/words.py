@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from dpselect.gateway.pages import numbers
+from dpselect.gateway.pages.promises import odds
 from dpselect.release import formatting
 from dpselect.release.groups import told_apart
 from dpselect.release.statement import Ended, Kind
@@ -193,6 +194,4 @@ def sure(release: Release) -> tuple[str, ...]:
 def promise(release: Release) -> str:
     """What anybody may take from it, without theory."""
     said = release.privacy
-    from dpselect.gateway.pages.promises import odds
-
     return f"{odds(said.epsilon, said.delta, said.unit)} As the field writes it: {said.promise}."

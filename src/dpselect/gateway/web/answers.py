@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpselect.gateway.gateway import Answer
-from dpselect.gateway.pages.words import asked
+from dpselect.gateway.pages.words import asked, came_back
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,16 @@ def _svg(answer: Answer) -> bytes:
 
 
 def _html(answer: Answer) -> bytes:
-    """The release as a notebook shows it, on a page of its own."""
-    title = html.escape(f"An answer about {answer.data}")
-    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
-    head += '<meta name="viewport" content="width=device-width,initial-scale=1">'
-    body = f"<main><h1>{title}</h1>{answer.release._repr_html_()}</main></html>"
-    return (head + body).encode("utf-8", "xmlcharrefreplace")
+    """What came back, its picture, and the release as a notebook shows it, on a page of its own."""
+    from dpselect.gateway import pictures
+
+    title, said = html.escape(asked(answer.question)), came_back(answer.release, answer.question)
+    head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+    head += '<meta name="viewport" content="width=device-width,initial-scale=1"></head>'
+    words = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
+    drawn = pictures.file(answer.release, asked(answer.question)) if pictures.drawings(answer.release) else ""
+    body = f"<body><main><h1>{title}</h1>{words}{drawn}{answer.release._repr_html_()}</main></body></html>"
+    return (head + body).encode("utf-8", "backslashreplace")
 
 
 FORMS = {

@@ -23,6 +23,8 @@ async function update(form) {
     open.forEach((id) => { const one = document.getElementById(id); if (one) one.open = true; });
     if (focused && document.getElementById(focused)) document.getElementById(focused).focus();
     history.replaceState(null, "", address);
+    const told = document.getElementById("problem") || document.getElementById("cost");
+    document.getElementById("updated").textContent = told ? told.textContent : "";
   } catch {
     form.submit();
   }

@@ -1,0 +1,69 @@
+"""The examples on the pages work as they stand: Python through the client, curl through curl, against a server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.gateway.as_browser import Browser
+from tests.remote.demo_gateway import Served, serving
+
+WHERE = "column=country&comparison=is&value=Germany&column=country&comparison=is&value=Japan"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("examples") / "demo") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def analyst(served: Served) -> Iterator[Browser]:
+    with httpx2.Client(base_url=served.url) as client:
+        yield Browser(client, served.url).sign_in(served.tokens["analyst"])
+
+
+def example(browser: Browser, number: str) -> str:
+    """The text that is folded under this id."""
+    return "".join("".join(one.itertext()) for one in browser.one(number).iter("code"))
+
+
+def run(words: list[str], served: Served, script: str = "") -> str:
+    """What a program prints that has the token in its environment."""
+    known = {**os.environ, "DPSELECT_TOKEN": served.tokens["analyst"]}
+    done = subprocess.run(words, input=script, env=known, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("query", "shows"),
+    [
+        (f"wish=each&item=country&{WHERE}&share=5", "Iceland"),
+        ("wish=tenths&item=minutes&share=5", "0.9"),
+    ],
+)
+def test_python_asks_the_same_question(served: Served, analyst: Browser, query: str, shows: str) -> None:
+    script = example(analyst.get(f"/ask?{query}"), "python")
+    assert shows in run([sys.executable, "-"], served, script)
+    assert "nothing: its answer is there" in analyst.get(f"/ask?{query}").said  # so it was this question
+    analyst.submit("asking")
+    again = example(analyst, "python-answer")
+    assert shows in run([sys.executable, "-"], served, again)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+def test_curl_asks_the_same_question(served: Served, analyst: Browser, tmp_path: Path) -> None:
+    query = f"wish=best&item=country&{WHERE}&share=3"
+    script = tmp_path / "ask.sh"
+    script.write_text(example(analyst.get(f"/ask?{query}"), "curl"))
+    assert '"question"' in run(["sh", str(script)], served)
+    analyst.get(f"/ask?{query}").submit("asking")
+    assert "The country of most users" in analyst.said

@@ -1,0 +1,415 @@
+"""The pages of a real gateway, as a browser without script sees them; each is checked as HTML when it is opened."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import html5lib
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from starlette.testclient import TestClient
+
+from dpselect.gateway.gateway import Gateway
+from dpselect.gateway.log import Log
+from dpselect.gateway.settings.reading import read_text
+from dpselect.gateway.settings.tokens import digest
+from dpselect.gateway.web.app import application
+from tests.gateway.as_browser import ORIGIN, SVG, Browser
+
+HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "=1+1", "a\u202eb & 'c'")
+TOKENS = {name: f"a-token-of-{name}-{'x' * 30}" for name in ("olga", "ann", "bob", "cleo")}
+SETTINGS = """
+[server]
+ledger = "ledger.sqlite"
+folder = "state"
+rate = 10000
+
+[data.plays]
+title = "Plays & <b>more</b>"
+about = "Invented."
+source = "plays.parquet"
+user = "user"
+items = ["artist", "country", ["country", "artist"]]
+groups = ["country"]
+promise = {{ epsilon = 1000, delta = "1e-3" }}
+sizes = {{ users = 400, items = 20, items_per_user = 3 }}
+tick = 0.05
+max_k = 50
+
+[data.plays.filters]
+country = ["Germany", "Bra'zil", 7]
+minutes = "any"
+name = "any"
+
+[data.plays.values]
+minutes = {{ low = 0, high = 100, step = 1 }}
+
+[data.plays.weights]
+minutes = {{ at_most = 60 }}
+
+[data.plays.domains]
+country = ["Germany", "Bra'zil", "Japan"]
+
+[data.visits]
+source = "plays.parquet"
+user = "user"
+items = ["artist"]
+promise = {{ epsilon = 1000, delta = "1e-3" }}
+time = "day"
+period = "month"
+since = "2026-10"
+tick = 0.05
+approve = true
+
+[people.olga]
+role = "owner"
+token = "sha256:{olga}"
+
+[people.ann]
+role = "analyst"
+quota = {{ epsilon = 500, delta = "1e-4" }}
+token = "sha256:{ann}"
+
+[people.bob]
+role = "analyst"
+data = ["plays"]
+quota = {{ epsilon = 1, delta = "1e-7" }}
+token = "sha256:{bob}"
+
+[people.cleo]
+role = "auditor"
+token = "sha256:{cleo}"
+"""
+
+
+def write(folder: Path) -> None:
+    """Rows in which every name is shared by so many users that none is ever missing."""
+    users = range(600)
+    rows = {
+        "user": list(users),
+        "artist": [HOSTILE[user % 6] if user % 6 < 5 else "Ritoha" for user in users],
+        "country": [("Germany", "Bra'zil", "Japan")[user % 3] for user in users],
+        "minutes": [user % 50 for user in users],
+        "name": [f"n{user}" for user in users],
+        "day": [f"2026-{10 + user % 2}-05" for user in users],
+    }
+    table = pa.table(rows)
+    place = table.schema.get_field_index("day")
+    pq.write_table(table.set_column(place, "day", table["day"].cast(pa.date32())), folder / "plays.parquet")
+    digests = {name: digest(token) for name, token in TOKENS.items()}
+    (folder / "gateway.toml").write_text(SETTINGS.format(**digests))
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    folder = tmp_path_factory.mktemp("pages")
+    write(folder)
+    settings = read_text((folder / "gateway.toml").read_text(), folder)
+    gateway = Gateway(settings, Log(io.StringIO()))
+    with TestClient(application(settings, gateway), base_url=ORIGIN) as found:
+        found.gateway = gateway  # type: ignore[attr-defined] # for the few tests that look behind the pages
+        yield found
+
+
+def signed_in(client: TestClient, name: str) -> Browser:
+    return Browser(client).sign_in(TOKENS[name])
+
+
+@pytest.fixture
+def ann(client: TestClient) -> Browser:
+    return signed_in(client, "ann")
+
+
+@pytest.fixture
+def olga(client: TestClient) -> Browser:
+    return signed_in(client, "olga")
+
+
+def answered(browser: Browser, query: str) -> Browser:
+    """Ask by the page of this address, and wait as a browser without script does."""
+    browser.get(f"/ask?{query}").submit("asking")
+    until = time.monotonic() + 60
+    while browser.has("state") and time.monotonic() < until:
+        assert 'http-equiv="refresh"' in browser.text, browser.said
+        time.sleep(0.05)
+        browser.get(browser.path)
+    assert browser.path.startswith("/answers/"), browser.said
+    return browser
+
+
+# ---- signing in ---------------------------------------------------------------------------------------------
+
+
+def test_who_is_not_signed_in_is_brought_back_afterwards(client: TestClient) -> None:
+    browser = Browser(client).get("/budget")
+    assert browser.path == "/sign-in?to=%2Fbudget"
+    assert browser.submit("/sign-in", token=TOKENS["ann"]).path == "/budget"
+    assert browser.submit("/sign-out").path == "/sign-in"
+    assert browser.get("/budget").path == "/sign-in?to=%2Fbudget"
+
+
+@pytest.mark.parametrize("to", ["//evil.example", "/\\evil.example", "https://evil.example", "/sign-out", "/a\nb"])
+def test_nobody_is_sent_elsewhere(client: TestClient, to: str) -> None:
+    browser = Browser(client)
+    browser.get("/sign-in")
+    found = client.post(
+        "/sign-in", data={"token": TOKENS["ann"], "to": to}, headers={"Origin": ORIGIN}, follow_redirects=False
+    )
+    assert found.headers["location"] == "/ask"
+    client.cookies.clear()
+
+
+def test_a_wrong_token_is_told(client: TestClient) -> None:
+    browser = Browser(client).sign_in("wrong")
+    assert browser.status == 401
+    assert "token is not known" in browser.said
+
+
+def test_a_link_works_once_and_not_by_being_looked_at(client: TestClient) -> None:
+    gateway: Gateway = client.gateway  # type: ignore[attr-defined]
+    people = gateway.people_who_sign_in
+    person = people.of_token(TOKENS["ann"])
+    assert person is not None
+    link = f"/sign-in?code={people.code(person)}"
+    Browser(client).get(link)  # a program that looks at links
+    assert Browser(client).get(link).submit("/sign-in").path == "/ask"
+    assert "was used before" in Browser(client).get(link).submit("/sign-in").said
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), [("ann", "/owner"), ("ann", "/record"), ("olga", "/ask"), ("cleo", "/owner")]
+)
+def test_a_page_for_somebody_else_says_so(client: TestClient, name: str, path: str) -> None:
+    browser = signed_in(client, name).get(path)
+    assert browser.status == 403
+    assert "Only" in browser.said
+
+
+def test_what_is_not_there_is_a_page(ann: Browser) -> None:
+    for path in ("/nothing", "/answers/0", "/questions/0", "/static/secret.py", "/problems/none"):
+        assert ann.get(path).status == 404, path
+        assert "There is nothing at this address" in ann.said
+    assert ann.get("/problems/budget").status == 200
+
+
+# ---- asking -------------------------------------------------------------------------------------------------
+
+QUESTIONS = [
+    ("wish=top&k=3&share=5", "Top 3 artists by number of users", "Three of at most 3|All three places came back", 3),
+    ("wish=top&k=3&numbers=no&share=5", "Top 3 artists by number of users", "All three places came back", 3),
+    ("wish=top&k=2&by=country&share=5", "Top 2 artists by number of users in every country", "3 groups", 6),
+    ("wish=top&k=2&score=minutes&share=5", "Top 2 artists by minutes", "came back", 2),
+    ("wish=top&k=2&also=mean%3Aminutes&share=5", "with mean(minutes, 0, 100)", "came back", 2),
+    ("wish=top&item=country+%2B+artist&k=2&share=5", "Top 2 pairs of country and artist", "came back", 2),
+    ("wish=common&share=5", "All artists that enough users share", "6 artists came back", 6),
+    ("wish=median&share=2", "Median of minutes", "The median is", 1),
+    ("wish=tenths&by=country&share=4", "in every country", "3 groups", 6),
+    ("wish=each&item=country&share=2", "Number of users of each country", "all 3 countries came back", 3),
+    ("wish=best&item=country&share=2", "The country of most users", "The answer is", 1),
+    ("wish=top&k=2&price=within&within=10", "Top 2 artists", "came back", 2),
+    ("wish=top&k=2&price=epsilon&epsilon=7", "Top 2 artists", "came back", 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("query", "title", "came", "rows"), QUESTIONS)
+def test_every_wish_is_planned_asked_and_answered(ann: Browser, query: str, title: str, came: str, rows: int) -> None:
+    ann.get(f"/ask?{query}")
+    assert "This question costs" in ann.said
+    answered(ann, query)
+    assert title in "".join(ann.one("title").itertext())
+    assert re.search(came, ann.said), ann.said
+    assert len(ann.rows("answer")) == rows
+    assert "What is promised" in ann.said
+
+
+def test_the_second_asking_is_free_and_says_so(ann: Browser) -> None:
+    first = answered(ann, "wish=top&k=4&share=3").path.partition("?")[0]
+    ann.get("/ask?wish=top&k=4&share=3")
+    assert "nothing: its answer is there" in ann.said
+    assert "for nothing" in "".join(ann.one("ask").itertext())
+    assert ann.submit("asking").path.partition("?")[0] == first
+
+
+def test_a_second_click_is_no_second_question(ann: Browser) -> None:
+    ann.get("/ask?wish=top&k=5&share=1&fresh=yes")
+    form = next(one for one in ann.page.iter("form") if one.get("id") == "asking")
+    once = ann.page
+    ann.submit("asking")
+    first = ann.path
+    ann.page = once
+    assert form in list(ann.page.iter("form"))
+    again = ann.submit("asking").path
+    numbers = [re.search(r"[0-9a-f]{32}$", path) for path in (first, again)]
+    assert numbers[0] is not None
+    assert numbers[1] is not None
+    assert numbers[0][0] == numbers[1][0]
+
+
+def test_what_the_budget_does_not_hold_has_no_button(client: TestClient) -> None:
+    bob = signed_in(client, "bob").get("/ask?wish=top&price=epsilon&epsilon=300&delta=1e-9")
+    assert "more than what is left" in bob.said
+    assert not bob.has("ask")
+    bob.submit("asking")  # by somebody who makes their own form
+    assert bob.status == 409
+    assert next(one for one in bob.page.iter("a") if "button" in (one.get("class") or "")).get("href") == (
+        "/ask?wish=top&price=epsilon&epsilon=300&delta=1e-9"
+    )
+
+
+def test_a_mistake_is_told_beside_the_menus(ann: Browser) -> None:
+    assert "Say how many users" in ann.get("/ask?price=within").said
+    assert "epsilon must" in ann.get("/ask?price=epsilon&epsilon=much").said
+    assert ann.has("question")
+    assert not ann.has("ask")
+
+
+def test_menus_offer_what_the_owner_declared_and_nothing_else(ann: Browser) -> None:
+    ann.get("/ask?data=plays&wish=each")
+    assert ann.choices("item") == ["country"]
+    ann.get("/ask?data=visits&wish=each&by=country&score=minutes&item=user&during=1999-01")
+    assert ann.choices("wish") == ["top", "common"]
+    assert ann.choices("item") == ["artist"]
+    assert ann.choices("during")[-1] == "2026-10"
+    assert not ann.has("by")
+
+
+def test_filters_from_menus(ann: Browser) -> None:
+    ann.get("/ask?column=country&column=minutes")
+    assert ann.choices("value-1") == ["", "Germany", "Bra'zil", "7"]
+    ann.submit("question", value="Bra'zil")
+    assert "country = 'Bra''zil'" in ann.said
+    query = "column=country&comparison=is&value=Bra%27zil&column=minutes&comparison=at-least&value=3&share=3&k=1"
+    answered(ann, query)
+    assert "where country = 'Bra''zil' AND minutes >= 3" in ann.said
+
+
+def test_python_and_curl_are_the_same_question(ann: Browser) -> None:
+    import json
+    import shlex
+
+    ann.get("/ask?wish=quartiles&column=country&comparison=is&value=Bra%27zil&share=3")
+    sent = next(one.get("value") for one in ann.page.iter("input") if one.get("name") == "question")
+    code = ["".join(one.itertext()) for one in ann.page.iter("code")]
+    words = shlex.split(next(one for one in code if one.startswith("curl")).replace("\\\n", " "))
+    assert json.loads(words[words.index("--data") + 1]) == json.loads(str(sent))
+    compile(next(one for one in code if one.startswith("import")), "page", "exec")
+
+
+# ---- answers ------------------------------------------------------------------------------------------------
+
+
+def test_labels_are_text_and_nothing_else(ann: Browser) -> None:
+    answered(ann, "wish=top&k=6&share=10")
+    labels = {row[1] for row in ann.rows("answer")}
+    shown = {label.replace("\u202e", "\\u202e") for label in HOSTILE}
+    assert labels == shown | {"Ritoha"}  # each has 100 users, at an epsilon of dozens
+    (drawn,) = ann.pictures()
+    names = {"".join(one.itertext()).partition("  ")[2] for one in drawn.iter(f"{SVG}text")}
+    assert names - {""} == labels
+    assert html.escape(HOSTILE[0]) in ann.text
+    assert HOSTILE[0] not in ann.text
+    assert not list(ann.page.iter("img"))
+
+
+def test_a_shared_address_is_for_all_who_may_use_the_data(ann: Browser, client: TestClient) -> None:
+    answered(ann, "wish=top&k=7&share=3")
+    address = ann.one("address").get("value") or ""
+    assert address.startswith(f"{ORIGIN}/answers/")
+    path = address.removeprefix(ORIGIN)
+    for name in ("bob", "olga", "cleo"):
+        assert signed_in(client, name).get(path).rows("answer") == ann.get(path).rows("answer")
+    assert signed_in(client, "bob").get("/history").has("answers")
+    for link in [one.get("href") for one in ann.page.iter("a") if one.get("download") is not None]:
+        found = client.get(str(link), headers={"Authorization": f"Bearer {TOKENS['ann']}"})
+        assert (found.status_code, len(found.content) > 100) == (200, True), link
+        if str(link).endswith(".html"):
+            html5lib.HTMLParser(strict=True).parse(found.text)
+
+
+def test_answers_of_other_data_are_not_there(client: TestClient, ann: Browser, olga: Browser) -> None:
+    ann.get("/ask?data=visits&k=2&during=2026-10&share=2").submit("asking")
+    assert "waits for somebody to approve it" in ann.said
+    number = ann.path.rpartition("/")[2]
+    assert "ann asks this of visits" in olga.get("/owner").said
+    olga.submit(f"/owner/questions/{number}", decision="approve")
+    assert f"/owner/questions/{number}" not in olga.text
+    until = time.monotonic() + 60
+    while not ann.get(f"/questions/{number}").path.startswith("/answers/") and time.monotonic() < until:
+        time.sleep(0.05)
+    path = ann.path.partition("?")[0]
+    assert ann.get(path).status == 200
+    assert signed_in(client, "bob").get(path).status == 404
+    assert signed_in(client, "bob").get(f"/questions/{number}").status == 404
+
+
+def test_a_question_can_be_rejected_or_cancelled(ann: Browser, olga: Browser) -> None:
+    for k, decided in ((3, "rejected"), (4, "cancelled")):
+        ann.get(f"/ask?data=visits&k={k}&during=2026-11&share=2").submit("asking")
+        number = ann.path.rpartition("/")[2]
+        if decided == "rejected":
+            olga.get("/owner").submit(f"/owner/questions/{number}", decision="reject")
+            assert "not approved" in ann.get(f"/questions/{number}").said
+        else:
+            assert "cancelled" in ann.submit(f"/questions/{number}/cancel").said
+        assert "nothing was charged" in ann.said
+        assert 'http-equiv="refresh"' not in ann.text
+
+
+# ---- budgets, owner, auditor --------------------------------------------------------------------------------
+
+
+def test_an_analyst_sees_their_own_budget_and_an_owner_grants(client: TestClient, olga: Browser) -> None:
+    bob = signed_in(client, "bob").get("/budget")
+    assert "epsilon 1, delta 1e-07" in bob.said
+    assert "ann" not in bob.said.split()
+    olga.get("/owner").submit("/owner/grants", data="plays", analyst="bob", epsilon="1/2", delta="")
+    assert olga.path == "/owner#people"
+    assert "epsilon 1.5, delta 1e-07" in bob.get("/budget").said
+    olga.submit("/owner/grants", data="plays", analyst="bob", epsilon="much")
+    assert olga.status == 422
+    assert "epsilon 1.5, delta 1e-07" in bob.get("/budget").said
+
+
+def test_a_quota_is_drawn_over_time(ann: Browser) -> None:
+    for k in (8, 9):
+        answered(ann, f"wish=top&k={k}&share=1")
+    drawn = ann.get("/budget").pictures()[0]
+    assert drawn.findtext(f"{SVG}title") == "What is left of the budget"
+    assert re.search(r"what is left went from [0-9]+.% to [0-9]+.%", drawn.findtext(f"{SVG}desc") or "")
+
+
+def test_the_auditor_verifies_and_reads_the_record(client: TestClient) -> None:
+    cleo = signed_in(client, "cleo")
+    assert cleo.path == "/record"
+    assert "The record is clean" in cleo.submit("/record").said
+    head = "".join(cleo.one("verified").find(".//code").itertext())  # type: ignore[union-attr]
+    assert "the head that you noted is in it" in cleo.submit("/record", head=head).said
+    assert "not clean: one problem" in cleo.submit("/record", head="ab" * 32).said
+    assert "What was asked" in cleo.get("/record/plays").said
+    assert "entries were checked: clean" in cleo.said
+    assert cleo.get("/record/none").status == 404
+
+
+@pytest.mark.parametrize("name", list(TOKENS))
+def test_every_page_in_the_menu_is_sound(client: TestClient, name: str) -> None:
+    browser = signed_in(client, name)
+    pages = [one.get("href") or "" for one in browser.page.find(".//nav").iter("a")]  # type: ignore[union-attr]
+    assert pages
+    for path in pages:
+        assert browser.get(path).status == 200
+        assert [one.get("href") for one in browser.page.iter("a") if one.get("aria-current") == "page"] == [path]
+
+
+def test_style_and_script_are_small_and_found_by_their_content(client: TestClient, ann: Browser) -> None:
+    for name in ("style.css", "script.js", "icon.svg"):
+        address = re.search(rf"/static/{re.escape(name)}\?[0-9a-f]{{12}}", ann.text)
+        assert address is not None
+        found = client.get(address[0])
+        assert (found.status_code, "max-age" in found.headers["cache-control"]) == (200, True)
+        assert len(found.content) < (5_000 if name == "script.js" else 20_000)
