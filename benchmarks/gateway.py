@@ -121,8 +121,8 @@ class Analyst:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def call(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
-        """Status and content."""
-        if self._streams is None:
+        """Status and content. What was idle for long may have been closed by the server: then over a new one."""
+        if self._streams is None or self._streams[0].at_eof():
             self._streams = await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = self._streams
         more = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if body else ""

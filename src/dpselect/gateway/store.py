@@ -127,9 +127,9 @@ class Jobs:
     # ---- jobs -----------------------------------------------------------------------------------------------
 
     def add(self, job: Job) -> None:
-        """A new one. One that is answered already can be asked again, for nothing, if a crash loses it."""
+        """A new one."""
         places = ", ".join("?" * len(COLUMNS.split(", ")))
-        with self._using(writing=True, durable=not job.over) as store:
+        with self._using(writing=True, durable=True) as store:
             store.run(f"INSERT INTO job ({COLUMNS}) VALUES ({places})", row_of(job))
 
     def find(self, number: str) -> Job | None:
