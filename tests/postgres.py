@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 DEBIAN = Path("/usr/lib/postgresql")
 PATIENCE = 600  # seconds: on a busy machine stopping has taken 48
@@ -42,6 +43,13 @@ def server() -> Iterator[str]:
             _run([*runner, programs / "pg_ctl", "stop", *wait, "-m", "immediate", "-D", data])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def restart(address: str) -> None:
+    """Crash the server of this address, and start it again: what it had not written is gone."""
+    folder = Path(parse_qs(urlsplit(address).query)["host"][0])
+    how = ["-w", "-t", str(PATIENCE), "-m", "immediate", "-D", folder / "data", "-l", folder / "log"]
+    _run([*_runner(), _programs() / "pg_ctl", "restart", *how])
 
 
 def _programs() -> Path:

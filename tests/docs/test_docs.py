@@ -153,6 +153,7 @@ def test_there_are_commands_to_document():
         "check",
         "plan",
         "prepare",
+        "serve",
         "gateway",
     }
 

@@ -11,9 +11,11 @@ import pytest
 import dpselect as dps
 from dpselect.command.parser import Parser, parser
 from dpselect.demo import write_listening_events
+from dpselect.gateway import demo
 from dpselect.gateway.settings.example import example
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import fresh_token
+from dpselect.gateway.settings.values import ServerSettings
 from dpselect.ledger.report import report
 
 # Whose parameters the options of a command are.
@@ -29,6 +31,7 @@ PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
     "check": (dps.check,),
     "prepare": (dps.prepare,),
     "inspect": (dps.inspect,),
+    "serve": (demo.make, ServerSettings),
     "gateway check": (read,),
     "gateway token": (fresh_token,),
     "gateway example": (example,),
@@ -53,7 +56,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     ),
     "--output": (ASKING | PLANS | {"ledger export", "ledger report", "prepare"}, "methods of what comes back, or to="),
     "--plot": (PLANS | {"ledger show", "ledger history"}, "Forecast.plot, plots.spending"),
-    "--quiet": (ASKING | PLANS | {"demo", "prepare"}, "in Python nobody hears of progress without progress="),
+    "--quiet": (ASKING | PLANS | {"demo", "prepare", "serve"}, "in Python nobody hears of progress without progress="),
     "--text": ({"union"}, "item=Text(column)"),
     "--data": ({"ledger grant", "ledger show", "ledger history", "ledger pending", "ledger report"}, "dataset="),
     "--exclude-from": ({"top", "union"}, "exclude=Column(source, column)"),
@@ -64,6 +67,9 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "--label": ({"choose"}, "scores are a mapping in Python: these are its keys"),
     "--score": ({"choose"}, "and these its values"),
     "--keep": ({"demo"}, "path: without one the data are not kept"),
+    "--demo": ({"serve"}, "the function demo.make"),
+    "--gateway": (ASKING, "the function connect"),
+    "--token-file": (ASKING, "connect(token=)"),
     "--sources": ({"gateway check"}, "the function check_sources"),
     "--name": ({"gateway token"}, "only words around the token"),
     "--give-back": ({"ledger pending"}, "the method give_back"),

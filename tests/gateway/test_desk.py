@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import threading
+import weakref
 
 import pytest
 
@@ -33,6 +36,31 @@ def test_a_person_has_a_few_threads_and_leaves_the_others() -> None:
 
     assert EACH < THREADS
     asyncio.run(all_at_once())
+
+
+def test_a_call_that_fails_leaves_nothing_behind() -> None:
+    """A body of a megabyte must not wait for the collector, which counts objects and not bytes."""
+
+    class Body:
+        pass
+
+    def fails(body: Body) -> None:
+        raise ValueError(body)
+
+    async def calls() -> bool:
+        body, desk = Body(), Desk()
+        kept = weakref.ref(body)
+        with contextlib.suppress(ValueError):
+            await desk.run("ann", fails, body)
+        del body
+        await desk.run("ann", int)  # the thread has its last call in hand until the next
+        return kept() is None
+
+    gc.disable()
+    try:
+        assert asyncio.run(calls())
+    finally:
+        gc.enable()
 
 
 def test_connections_that_wait_are_counted_until_they_end() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.gateway.browser import Browser
+from tests.gateway.as_browser import Browser
 from tests.remote.demo_gateway import Served, serving
 
 WHERE = "column=country&comparison=is&value=Germany&column=country&comparison=is&value=Japan"

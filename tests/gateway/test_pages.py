@@ -20,7 +20,7 @@ from dpselect.gateway.log import Log
 from dpselect.gateway.settings.reading import read_text
 from dpselect.gateway.settings.tokens import digest
 from dpselect.gateway.web.app import application
-from tests.gateway.browser import ORIGIN, SVG, Browser
+from tests.gateway.as_browser import ORIGIN, SVG, Browser
 
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "=1+1", "a\u202eb & 'c'")
 TOKENS = {name: f"a-token-of-{name}-{'x' * 30}" for name in ("olga", "ann", "bob", "cleo")}

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
         if getattr(args, name) is not None and not args.demo:
             raise ParameterError(f"--{name}", "be given with --demo only", getattr(args, name))
     _check_parts()
-    tokens = {}
+    tokens: dict[str, str] = {}
     path = Path(args.file or "")
     if args.demo:
         from dpselect.gateway import demo
@@ -77,9 +77,9 @@ def _check_parts() -> None:
 def _with(settings: Settings, args: argparse.Namespace) -> Settings:
     """The settings with the address that the command names."""
     server = settings.server
-    if args.port is not None and not 0 < args.port < 65536:
-        raise ParameterError("--port", "be from 1 to 65535", args.port)
-    server = replace(server, host=args.host or server.host, port=args.port or server.port)
+    if args.port is not None and not 0 <= args.port < 65536:
+        raise ParameterError("--port", "be from 1 to 65535, or 0 for any that is free", args.port)
+    server = replace(server, host=args.host or server.host, port=server.port if args.port is None else args.port)
     return replace(settings, server=server)
 
 
@@ -89,8 +89,9 @@ def _serve(args: argparse.Namespace, settings: Settings, tokens: dict[str, str],
     from dpselect.gateway.web.app import application
 
     listening = listen(settings.server)
+    server = replace(settings.server, port=listening.getsockname()[1])  # which the system chose where it was 0
+    settings = replace(settings, server=server)
     gateway = Gateway(settings, file=path)
-    server = settings.server
     host = f"[{server.host}]" if ":" in server.host else server.host
     url = server.url or f"http://{host}:{server.port}"
 

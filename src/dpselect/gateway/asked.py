@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpselect import parameters
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 BESIDE = ("data", "item", "where", "during", "share", "fresh")
 """What a body holds beside the parameters of its query."""
+KEPT, LONGEST_KEPT = 1_000, 10_000  # queries that are kept at hand, and the characters of each
 OF_TEXTS = ("shares", "ngrams", "tokenizer", "lower")
 """Parameters of questions about the words of texts, which no data of a gateway are."""
 MOST_ITEMS = 10**6
@@ -62,11 +63,13 @@ class Asked:
     def body(self) -> dict[str, Json]:
         """The same question as a body: what it was asked with, in one form."""
         beside: dict[str, Json] = {"data": self.settings.name, "item": _plain(self.item)}
-        beside |= {} if self.where is None else {"where": self.where}
-        beside |= {} if self.during is None else {"during": list(self.during)}
+        if self.where is not None:
+            beside["where"] = self.where
+        if self.during is not None:
+            beside["during"] = [*self.during]
         return {**beside, **self.query.to_dict()}
 
-    @property
+    @cached_property
     def key(self) -> str:
         """By what two askings are the same, of data in one state: what was asked, and what the settings add to it."""
         data = self.settings
@@ -213,15 +216,29 @@ def _priced(verb: str, given: dict[str, Any], share: object, paying: Callable[[]
             price = paying().price(verb, 1 if near else given.get("epsilon"), None, needed=True)
             if price.get("delta") is not None:
                 given["delta"] = str(price["delta"])
-        return Query.from_dict(given)
+        return _query(given)
 
     def made(price: dict[str, Any]) -> Query:
-        return Query.from_dict(given | {name: str(value) for name, value in price.items() if value is not None})
+        return _query(given | {name: str(value) for name, value in price.items() if value is not None})
 
     wanted: Any = share
     epsilon, delta = given.pop("epsilon", None), given.pop("delta", None)
     near_enough = next((name for name in ACCURACIES if given.get(name) is not None), None)
     return at_share(made, paying(), wanted, epsilon=epsilon, delta=delta, near=near_enough, needed=needed)
+
+
+def _query(given: dict[str, Any]) -> Query:
+    """The query of these parameters; its calibration is the same for everybody who asks it, of whichever rows."""
+    try:
+        text = json.dumps(given, sort_keys=True)
+    except (TypeError, ValueError):
+        return Query.from_dict(given)
+    return _query_of(text) if len(text) <= LONGEST_KEPT else Query.from_dict(given)
+
+
+@lru_cache(maxsize=KEPT)
+def _query_of(text: str) -> Query:
+    return Query.from_dict(json.loads(text))
 
 
 def _needs_delta(verb: str, given: Mapping[str, Any]) -> bool:

@@ -56,7 +56,7 @@ class Books:
 
         What is there stays as it is: a promise or a quota is changed by its owner, and never by a restart.
         """
-        said = [] if self._is_there() else [self._create()]
+        said = ["made the ledger"] if not self._is_there() and self._create() else []
         ledger = self.ledger
         known = {data.dataset for data, _ in ledger.data_accounts()}
         for data in settings.data.values():
@@ -69,7 +69,8 @@ class Books:
             for name in settings.data if person.data is None else person.data:
                 account = Account(dataset=name, analyst=person.name)
                 if person.quota is not None and account not in granted:
-                    ledger.grant(account, person.quota.epsilon, person.quota.delta)
+                    # As a total: another process that begins in this moment grants the same, and not once more.
+                    ledger.grant(account, person.quota.epsilon, person.quota.delta, total=True)
                     said.append(f"granted {person.name} a quota of {name}")
         return said
 
@@ -82,9 +83,15 @@ class Books:
             raise
         return True
 
-    def _create(self) -> str:
-        Ledger.create(self._where).close()
-        return "made the ledger"
+    def _create(self) -> bool:
+        """Make it; False where another process has made it in this moment."""
+        try:
+            Ledger.create(self._where).close()
+        except LedgerError:
+            if self._is_there():
+                return False
+            raise
+        return True
 
     def _promise(self, data: DataSettings) -> str:
         self.ledger.data(

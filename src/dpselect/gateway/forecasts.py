@@ -62,7 +62,7 @@ def forecast(asked: Asked, share: Callable[[Query], Fraction]) -> dict[str, Json
     """What would come back at half the price, at this one and at twice as much, and how sure it would be."""
     queries = {part: _at(asked.query, part) for part in BESIDE}
     found = _planned(asked, [query for query in queries.values() if query is not None])
-    by_epsilon = {} if found is None else {row.epsilon: row for row in found.rows}
+    by_epsilon = {row.epsilon: row for row in (() if found is None else found.rows)}
     rows: list[Json] = []
     for part, query in queries.items():
         if query is None:

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -80,6 +81,11 @@ class Answer:
     question: dict[str, Any]
     asked_at: str
     by: str
+
+    @cached_property
+    def json(self) -> bytes:
+        """As a file of it, written once."""
+        return self.release.to_json().encode("utf-8", "backslashreplace")
 
 
 class Gateway:
@@ -222,7 +228,7 @@ class Gateway:
             return self._sent(sent, question)
         if not question.fresh:
             found = self._same(person, key)
-            if found is not None and again is None:
+            if found is not None and (again is None or not found.over):
                 return found.to_dict(time.time())
         job = Job(
             id=fresh_key().hex(),
@@ -363,7 +369,8 @@ class Gateway:
         while not ending:
             ending = self._ending.wait(0.2)
             with self._told_lock:
-                told, self._told = self._told, []
+                told = self._told.copy()
+                self._told.clear()
             if told:
                 try:
                     self._books.ledger.told([(who, self._question_of(settle), settle) for who, _, settle in told])
@@ -394,6 +401,7 @@ class Gateway:
         """One's own questions, newest first, after the one of that number; for the owner those that wait for them."""
         now, before = time.time(), None if after is None else self._job(person, after).asked_at
         found = self._jobs.of(person.name, before, max(1, min(limit, 500)))
+        found = [job for job in found if job.data in self._open_to(person)]
         if person.role is Role.OWNER:
             found += [job for job in self._jobs.in_state(State.APPROVAL) if job.data in self._open_to(person)]
         return [job.to_dict(now) for job in found]
@@ -439,6 +447,10 @@ class Gateway:
         if found.data not in self._open_to(person):
             raise Refused("not-found", "There is no answer of that number.")
         return found
+
+    def answer_at_hand(self, person: Person, number: str) -> Answer | None:
+        """The same, where nothing must be waited for."""
+        return None if self._answers.get(number) is None else self.answer(person, number)
 
     def answers(self, person: Person, limit: int = 200) -> list[dict[str, Json]]:
         """All answers that a person may read, newest first."""

@@ -31,7 +31,7 @@ class Metrics:
         with self._lock:
             counts = dict(self._counts)
         counts["dpselect_waiting", ""] = waiting
-        lines = []
+        lines: list[str] = []
         for name, what in HELP.items():
             lines += [f"# HELP {name} {what}", f"# TYPE {name} {'gauge' if name == 'dpselect_waiting' else 'counter'}"]
             of_name = sorted((label, number) for (one, label), number in counts.items() if one == name)

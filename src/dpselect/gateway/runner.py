@@ -25,7 +25,7 @@ from dpselect.release.formatting import Json
 from dpselect.release.release import Release
 
 LOOK = 0.25  # seconds between two looks for questions of other processes
-RECOVER = 10.0  # seconds between two looks for servers that died
+RECOVER = 4.0  # seconds between two looks for servers that died
 PAUSE = 2.0  # seconds for which a store that fails is left alone
 
 
@@ -106,28 +106,36 @@ class Runner:
         """Run one question to its end."""
         turn = Turn(job.tick)
         changes = self._ended(job, turn)
+        if changes is None:
+            return  # what it cost is not known: it stays as it is, for the next server
         if turn.read:
             changes["ready_at"] = (job.started_at or time.time()) + turn.due()
         changes["problem"] = changes.get("problem")
-        self._put(job, changes)
+        mine = self._put(job, changes)
         if turn.read:
             turn.wait()
             slipped = turn.ticks.bit_length() - 1
             self._metrics.count("dpselect_slips_total", by=slipped)
+        if not mine:
+            return
         self._changed(job.id)
         state = changes["state"]
         self._metrics.count("dpselect_questions_total", f'state="{state}"')
         # How long it took is not in the log: its ticks are, which everybody sees.
         self._log("question", job=job.id, data=job.data, analyst=job.analyst, state=str(state), ticks=turn.ticks)
 
-    def _ended(self, job: Job, turn: Turn) -> dict[str, Any]:
+    def _ended(self, job: Job, turn: Turn) -> dict[str, Any] | None:
         """What became of it. Whatever fails after rows may have been read has one text."""
 
         def asking(question: str) -> None:
-            self._jobs.change(job, question=question)
+            note(durable=False, question=question)
 
         def held(hold: int) -> None:
-            self._jobs.change(job, hold=hold)
+            note(durable=True, hold=hold)
+
+        def note(*, durable: bool, **changes: Any) -> None:
+            if self._jobs.change_running(job, durable=durable, **changes) is None:
+                raise LedgerError("another server took the question over", "it runs there")
 
         try:
             done = self._run(job, turn, asking, held)
@@ -143,48 +151,57 @@ class Runner:
             return self._after_failure(job.id)
         return {"state": State.FAILED, "problem": problem("failed", FAILED), "cost": NOTHING}
 
-    def _after_failure(self, number: str) -> dict[str, Any]:
-        """What the ledger holds of a question that failed once rows may have been read."""
-        failed = {"state": State.FAILED, "problem": problem("failed", FAILED), "cost": None}
-        try:
-            job = self._jobs.find(number)
-            outcome = None if job is None or job.hold is None else self._books.ledger.outcome(job.hold)
-            if job is None or outcome is None:
-                return failed
-            if outcome.settle is not None:  # it was settled after all, and only the word of it got lost
-                return self._settled(job, outcome.settle)
-            return {**failed, "cost": self._spent(outcome.held.entry)}
-        except LedgerError:
-            return failed
-
-    def _put(self, job: Job, changes: dict[str, Any]) -> None:
-        """Write it down, however often that takes: the ledger has the answer, and only the word of it is missing."""
+    def _after_failure(self, number: str) -> dict[str, Any] | None:
+        """What the ledger holds of a question that failed once rows may have been read; None if nobody can say."""
         while True:
             try:
-                self._jobs.change(job, **changes)
+                job = self._jobs.find(number)
+                outcome = None if job is None or job.hold is None else self._books.ledger.outcome(job.hold)
+                if job is not None and outcome is not None and outcome.settle is not None:
+                    return self._settled(job, outcome.settle)  # after all, and only the word of it got lost
+                spent = None if outcome is None else self._spent(outcome.held.entry)
+            except LedgerError as error:
+                self._log.failed("what a question cost cannot be read", error, job=number)
+                if self._ending.wait(PAUSE):
+                    return None
+            else:
+                return {"state": State.FAILED, "problem": problem("failed", FAILED), "cost": spent}
+
+    def _put(self, job: Job, changes: dict[str, Any]) -> bool:
+        """Write it down, however often that takes: the ledger has the answer, and only the word of it is missing.
+
+        False where that was not done: the gateway stops, or another server took the question over.
+        """
+        while True:
+            try:
+                return self._jobs.change_running(job, **changes) is not None
             except LedgerError as error:
                 self._log.failed("the end of a question cannot be written", error, job=job.id)
-                if self._ending.is_set():
-                    return
-                self._ending.wait(PAUSE)
-            else:
-                return
+                if self._ending.wait(PAUSE):
+                    return False
 
     # ---- questions of servers that died ---------------------------------------------------------------------
 
     def _recover(self) -> None:
         while not self._ending.is_set():
+            pause = RECOVER
             try:
                 self.recover()
             except Exception as error:
                 self._log.failed("questions of a dead server were left open", error)
-            self._ending.wait(RECOVER)
+                pause = PAUSE
+            self._ending.wait(pause)
 
     def recover(self) -> None:
         """End, or run again, what dead servers left: again only if it is certain that no row was read."""
         for job in self._jobs.dead():
-            changes = self._recovered(job)
-            if self._jobs.change(job, only=[State.RUNNING], **changes) is not None:
+            try:
+                changes = self._recovered(job)
+                after = self._jobs.change_running(job, **changes)
+            except LedgerError as error:  # another server may do the same at this moment
+                self._log.failed("a question of a dead server was left open", error, job=job.id)
+                continue
+            if after is not None:
                 self._log("recovered", job=job.id, state=str(changes["state"]))
                 self._changed(job.id)
                 self.wake()

@@ -21,7 +21,8 @@ LEAVING = 25  # seconds in which open requests may end
 def listen(server: ServerSettings) -> socket.socket:
     """The address, taken; so that whoever is told of it finds it open."""
     family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol by name: asyncio sends small answers at once only where a socket says that it is TCP.
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((server.host, server.port))

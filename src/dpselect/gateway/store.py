@@ -44,6 +44,7 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (id {whole} PRIMARY KEY)",
     "INSERT INTO meta (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
 )
+GRACE = 12.0  # seconds in which a server that lives takes its lock again, after its database went away
 _WHOLE = {Dialect.SQLITE: "INTEGER", Dialect.POSTGRES: "BIGINT"}
 _ANSWER = "id, data, key, settle, body, asked_at, by"
 
@@ -68,6 +69,8 @@ class Jobs:
         self._place = place
         self._lock = threading.RLock()
         self.server = fresh_key().hex()
+        self._silent: dict[str, float] = {}  # servers without their lock, and since when
+        self._grace = GRACE if isinstance(place, str) else 0.0
         self._store: Store = self._opened()
 
     def _opened(self) -> Store:
@@ -81,13 +84,17 @@ class Jobs:
         return store
 
     @contextlib.contextmanager
-    def _using(self, *, writing: bool = False) -> Iterator[Store]:
-        """The store, in a transaction where something is written. After a failure it is opened anew next time."""
+    def _using(self, *, writing: bool = False, durable: bool = False) -> Iterator[Store]:
+        """The store, in a transaction where something is written. After a failure it is opened anew next time.
+
+        What must outlive a crash of the machine or of the database is `durable`: that a question was taken, which
+        reservation is its own, how it ended.
+        """
         with self._lock:
             if not self._store.alive:
                 self._store = self._opened()
             if writing:
-                with self._store.transaction(durable=False):
+                with self._store.transaction(durable=durable):
                     yield self._store
             else:
                 yield self._store
@@ -120,9 +127,9 @@ class Jobs:
     # ---- jobs -----------------------------------------------------------------------------------------------
 
     def add(self, job: Job) -> None:
-        """A new one."""
+        """A new one. One that is answered already can be asked again, for nothing, if a crash loses it."""
         places = ", ".join("?" * len(COLUMNS.split(", ")))
-        with self._using(writing=True) as store:
+        with self._using(writing=True, durable=not job.over) as store:
             store.run(f"INSERT INTO job ({COLUMNS}) VALUES ({places})", row_of(job))
 
     def find(self, number: str) -> Job | None:
@@ -159,18 +166,27 @@ class Jobs:
         (of_all, own) = rows[0]
         return int(str(of_all or 0)), int(str(own or 0))
 
-    def change(self, job: Job, *, only: Sequence[State] = (), **changes: Any) -> Job | None:
+    def change(self, job: Job, *, only: Sequence[State], **changes: Any) -> Job | None:
         """The job after the changes; None where it is not in one of the states `only` any more."""
+        return self._change(job, f"state IN ({', '.join('?' * len(only))})", [str(one) for one in only], changes)
+
+    def change_running(self, job: Job, *, durable: bool = True, **changes: Any) -> Job | None:
+        """The job after the changes; None where it does not run any more on the server that it names.
+
+        A server that lost its database for a while may have been taken for dead: what it says later comes too late.
+        """
+        return self._change(job, "state = 'running' AND server = ?", [job.server], changes, durable=durable)
+
+    def _change(
+        self, job: Job, where: str, values: list[Cell], changes: dict[str, Any], *, durable: bool = True
+    ) -> Job | None:
         after, found = cells(job, changes)
         given = ", ".join(f"{name} = ?" for name in found)
-        where, values = "id = ?", [*found.values(), job.id]
-        if only:
-            where += f" AND state IN ({', '.join('?' * len(only))})"
-            values += [str(one) for one in only]
-        with self._using(writing=True) as store:
-            if only and not store.run(f"SELECT id FROM job WHERE {where}", values[len(found) :]):
+        values = [job.id, *values]
+        with self._using(writing=True, durable=durable) as store:
+            if not store.run(f"SELECT id FROM job WHERE id = ? AND {where}", values):
                 return None
-            store.run(f"UPDATE job SET {given} WHERE {where}", values)
+            store.run(f"UPDATE job SET {given} WHERE id = ? AND {where}", [*found.values(), *values])
         return after
 
     def claim(self) -> Job | None:
@@ -196,10 +212,13 @@ class Jobs:
         """Jobs that run on no living server."""
         running = self.in_state(State.RUNNING)
         others = {job.server for job in running if job.server is not None} - {self.server}
-        gone = {one for one in others if self._is_gone(one)}
-        return [job for job in running if job.server is None or job.server in gone]
+        silent = {one for one in others if self._is_silent(one)}
+        now = time.monotonic()
+        self._silent = {one: self._silent.get(one, now) for one in silent}
+        gone = {one for one, since in self._silent.items() if now - since >= self._grace}
+        return [job for job in running if job.server in gone]
 
-    def _is_gone(self, server: str) -> bool:
+    def _is_silent(self, server: str) -> bool:
         """A file serves one process, so every other is gone; a living one holds its lock in PostgreSQL."""
         with self._using() as store:
             if store.dialect is Dialect.SQLITE:
@@ -229,7 +248,7 @@ class Jobs:
             json.dumps(job.body),
             round(job.asked_at * 1e6),
         ]
-        with self._using(writing=True) as store:
+        with self._using(writing=True, durable=True) as store:
             store.run(
                 f"INSERT INTO answer ({_ANSWER}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (settle) DO NOTHING",
                 [*row, job.analyst],

@@ -25,6 +25,7 @@ def routes() -> list[tuple[str, list[str], Handler, Roles]]:
         ("/sign-in", ["POST"], signing.sign_in, "anyone"),
         ("/sign-out", ["POST"], signing.sign_out, "anyone"),
         ("/static/{name}", ["GET"], files.static, "anyone"),
+        ("/favicon.ico", ["GET"], files.icon, "anyone"),
         ("/problems/{kind}", ["GET"], files.problem, "anyone"),
         ("/ask", ["GET"], ask.show, ASKING),
         ("/ask", ["POST"], ask.ask, ASKING),

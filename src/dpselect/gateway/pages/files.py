@@ -6,7 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dpselect.gateway.pages.errors import HELP
-from dpselect.gateway.pages.rendering import STATIC, content, page
+from dpselect.gateway.pages.rendering import STATIC, content, page, see
+from dpselect.gateway.pages.rendering import static as static_address
 from dpselect.gateway.problems import KINDS, Refused
 
 YEAR = "public, max-age=31536000"
@@ -18,6 +19,11 @@ async def static(request: Request) -> Response:
     if name not in STATIC:
         raise Refused("not-found", "There is no such file.")
     return Response(content(name), media_type=STATIC[name], headers={"Cache-Control": YEAR})
+
+
+async def icon(_request: Request) -> Response:
+    """Where browsers look for a picture beside a file that cannot name one."""
+    return see(static_address("icon.svg"))
 
 
 async def problem(request: Request) -> Response:

@@ -15,6 +15,8 @@ from dpselect.gateway.pages.rendering import one, page, see
 from dpselect.gateway.problems import problem
 from dpselect.gateway.web.desk import thinking
 
+MOST = 5  # questions that wait whose forecast is made at once
+
 
 async def show(request: Request) -> Response:
     """Everything that an owner decides."""
@@ -26,7 +28,8 @@ async def show(request: Request) -> Response:
         jobs = await run_in_threadpool(gateway.jobs, person)
     except errors.TOLD as error:
         return errors.of_details(request, errors.told(error))
-    waiting = [(job, await _prospect(request, job)) for job in jobs if job["state"] == "approval"]
+    open_jobs = [job for job in jobs if job["state"] == "approval"]
+    waiting = [(job, await _prospect(request, job) if at < MOST else None) for at, job in enumerate(open_jobs)]
     return page(
         request,
         "owner.html",

@@ -20,7 +20,7 @@ class Form:
 
 
 def _json(answer: Answer) -> bytes:
-    return answer.release.to_json().encode("utf-8", "backslashreplace")
+    return answer.json
 
 
 def _csv(answer: Answer) -> bytes:

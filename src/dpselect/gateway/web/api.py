@@ -234,8 +234,12 @@ async def answer(request: Request) -> Response:
     form = FORMS.get(name if dot else "json")
     if form is None:
         raise Refused("not-found", f"There are these forms of an answer: {', '.join(FORMS)}.")
-    found = await threaded(gateway.answer, person_of(request), number)
-    content = await threaded(form.write, found)
+    found = gateway.answer_at_hand(person_of(request), number)
+    if found is not None and form is FORMS["json"]:
+        content = found.json
+    else:
+        read = found if found is not None else await threaded(gateway.answer, person_of(request), number)
+        content = await threaded(form.write, read)
     gateway.metrics.count("dpselect_answers_total", f'form="{name if dot else "json"}"')
     headers = {"Content-Disposition": f'attachment; filename="answer-{number}.{name}"'} if form.download else None
     return Response(content, headers=headers, media_type=form.media)

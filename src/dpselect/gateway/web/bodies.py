@@ -14,11 +14,14 @@ Schema = dict[str, Any]
 # Beside the parameters of a query; what the owner declared stands for what is left out.
 BESIDE: dict[str, Schema] = {
     "data": {
-        "type": "string",
+        "type": ["string", "null"],
         "minLength": 1,
         "description": "the name of the data; may be left out where there is one",
     },
-    "item": {**COLUMNS, "description": "the column of items, or several columns; of a quantile, that of values"},
+    "item": {
+        "anyOf": [*COLUMNS["anyOf"], {"type": "null"}],
+        "description": "the column of items, or several columns; of a quantile, that of values",
+    },
     "where": {
         "type": ["string", "null"],
         "minLength": 1,

@@ -36,13 +36,27 @@ class Desk:
             turn = self._turns.get(name) or asyncio.Semaphore(EACH)
             self._turns[name] = turn
             async with turn:
-                return await to_thread.run_sync(partial(call, *given, **more), limiter=self._threads)
+                found, error = await to_thread.run_sync(_caught, partial(call, *given, **more), limiter=self._threads)
+            if error is None:
+                return found  # type: ignore[return-value] # without an error it is the value
+            try:
+                raise error
+            finally:
+                del error  # or this frame and the error would hold each other, and a long body, until a collection
 
     @contextlib.contextmanager
     def holding(self, name: str) -> Iterator[None]:
         """A connection that stays open until something happens."""
         with _one_of(self._held, name, HELD, "connections"):
             yield
+
+
+def _caught(call: Callable[[], V]) -> tuple[V | None, Exception | None]:
+    """An error as a value: a future that raises one holds itself by it, and with it all that the call was given."""
+    try:
+        return call(), None
+    except Exception as error:
+        return None, error
 
 
 @contextlib.contextmanager

@@ -62,7 +62,10 @@ class Guards:
             await refuse(answer, *wrong)
             return
         try:
-            body = await asyncio.wait_for(self._body(scope, receive), SLOWEST)
+            body: bytes | None = b""
+            if scope["method"] not in ("GET", "HEAD"):
+                async with asyncio.timeout(SLOWEST):
+                    body = await self._body(receive)
         except TimeoutError:
             await refuse(answer, "malformed", "The request took too long to arrive.")
             return
@@ -84,10 +87,8 @@ class Guards:
             return "cross-site", "The request came from another site. Nothing was done."
         return None
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+    async def _body(self, receive: Receive) -> bytes | None:
         """All of it, or None where it is too large."""
-        if scope["method"] in ("GET", "HEAD"):
-            return b""
         found = bytearray()
         while True:
             message = await receive()

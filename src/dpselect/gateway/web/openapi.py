@@ -32,6 +32,7 @@ ABOUT = """\
 Many analysts ask, one promise pays: every answer is differentially private, and the budget of the data pays for it
 before a row is read. The parameters of a question are those of the Python verbs. Numbers are exact: write "0.1" or
 "1/3" as text, or a JSON number, which is taken at its shortest decimal."""
+NOBODY: list[dict[str, Any]] = []  # signs in
 AFTER = {"description": "how many seconds to wait", "schema": {"type": "integer", "minimum": 0}}
 
 
@@ -73,7 +74,7 @@ def _operation(one: Operation) -> dict[str, Any]:
         found["description"] = f"For {_and(one.roles)}."
         found["x-roles"] = [*one.roles]
     else:
-        found["security"] = []
+        found["security"] = NOBODY
     return {name: value for name, value in found.items() if value or name == "security"}
 
 

@@ -1,0 +1,131 @@
+"""The pages in a real browser: what people do with them, on any of which nothing may be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dpselect.release import formatting
+from tests.gateway.chromium import story
+from tests.gateway.chromium.site import HOSTILE, PEOPLE, Site, running
+from tests.gateway.chromium.window import Window, chromium, complaints
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Browser, Site]]:
+    """One browser and one gateway for all of them."""
+    with chromium() as browser, running(tmp_path_factory.mktemp("browser") / "demo") as site:
+        yield browser, site
+
+
+@pytest.mark.parametrize("script", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["script", "plain"])
+def test_people_do_their_work(script, place):
+    browser, site = place
+    windows = {who: Window(browser, site.url, script=script) for who in PEOPLE}
+    analyst, owner, auditor = (windows[who] for who in ("analyst", "owner", "auditor"))
+    name = "script" if script else "plain"
+    for who, window in windows.items():
+        (story.sign_in if script else story.sign_in_by_token)(window, site, who)
+    story.plan(analyst, name)
+    question = analyst.page.url
+    answer = story.ask(analyst)
+    analyst.look()
+    story.again(analyst, answer, question)
+    too_dear = story.exhaust(analyst, name)
+    story.grant(owner, name)
+    analyst.page.goto(too_dear)
+    story.ask(analyst)
+    story.approve(analyst, owner, f"careful-{name}")
+    story.verify(auditor, name)
+    for window in windows.values():
+        story.sign_out(window)
+        window.close()
+
+
+def test_a_keyboard_is_enough(place):
+    browser, site = place
+    window = Window(browser, site.url)
+    page, press = window.page, window.page.keyboard.press
+    page.goto("/sign-in?to=%2Fask%3Fdata%3Dkeys")
+    window.press_to(".skip")
+    press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    window.press_to("#token")
+    page.keyboard.type(site.tokens["analyst"])
+    press("Enter")
+    page.locator("#k").wait_for()
+    window.press_to("#k")
+    press("ArrowDown")
+    window.press_to("#share")  # the change of k comes into force
+    story.expected(window, "Top 9 artists")
+    assert page.evaluate("document.activeElement.id") == "share"
+    for _ in range(6):
+        press("ArrowRight")
+    story.expected(window, "Ask, for 5")
+    window.press_to("#python summary")
+    press("Enter")
+    assert page.is_visible("#python pre")
+    page.evaluate("document.activeElement.blur()")
+    window.press_to("#ask")
+    press("Enter")
+    page.wait_for_url(story.ANSWER)
+    window.press_to("#statement summary")
+    press("Space")
+    assert page.is_visible("#statement dl")
+    page.goto("/budget")
+    window.press_to(".who button")
+    press("Space")
+    page.wait_for_url("**/sign-in")
+    window.close()
+
+
+@pytest.mark.slow
+def test_labels_are_text_wherever_they_are_shown(place):
+    browser, site = place
+    window = Window(browser, site.url)
+    page = window.page
+    story.sign_in_by_token(window, site, "analyst")
+    for question in ("k=7", "k=7&by=group"):
+        page.goto(f"/ask?data=labels&{question}&share=10")
+        story.ask(window)
+        window.look()
+        shown, title = page.inner_text("#answer"), page.title()
+        drawn = " ".join(page.locator("svg text, svg title").all_text_contents())
+        for label in map(formatting.text, HOSTILE):
+            assert label[:6] in shown
+            assert label[:6] in drawn
+        assert not title.isdigit()
+        address = page.url.partition("?")[0].replace("/answers", "/v1/answers")
+        page.goto(f"{address}.svg")
+        assert not page.query_selector("h1, img, script")
+        page.goto(f"{address}.html")
+        assert page.locator("h1").count() == 1
+        assert not page.query_selector("img, script")
+    window.close()
+
+
+def test_what_is_wrong_with_a_page_is_seen(place):
+    browser, site = place
+    window = Window(browser, site.url)
+    page = window.page
+    page.goto("/sign-in")
+    page.evaluate("document.querySelector('#token').style.outline = 'none'")
+    with pytest.raises(AssertionError, match="nobody sees"):
+        window.press_to("#token")
+    page.evaluate("document.body.style.width = '2000px'")
+    with pytest.raises(AssertionError, match="sideways"):
+        window.look()
+    page.evaluate("document.querySelector('label').remove()")
+    assert any(one.startswith("label") for one in complaints(page))
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p style=\"color: red\">red</p>')")
+    page.goto("/no-such-page")
+    page.set_content("<img src='http://127.0.0.2:9/'>")
+    with pytest.raises(AssertionError) as found:
+        window.close()
+    for wrong in ("policy: style-src", "status of 404", "asked another host: http://127.0.0.2:9/"):
+        assert wrong in str(found.value)
