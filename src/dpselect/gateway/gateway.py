@@ -110,6 +110,7 @@ class Gateway:
         )
         self._asked, self._ended = _Recent[Asked](), _Recent[Job]()
         self._places, self._answers = _Recent[Place](), _Recent[Answer]()
+        self._questions = _Recent[str]()  # by the settles that answered them
         self._told: list[tuple[Account, str, int]] = []
         self._told_lock, self._ending = threading.Lock(), threading.Event()
         self._teller = threading.Thread(target=self._tell, name="repeats", daemon=True)
@@ -379,10 +380,14 @@ class Gateway:
 
     def _question_of(self, settle: int) -> str:
         """The question that a settle answered."""
-        ledger = self._books.ledger
-        entry = ledger.entry(settle)
-        hold = None if entry is None or entry.refers_to is None else ledger.entry(entry.refers_to)
-        return "" if hold is None else hold.question or ""
+        found = self._questions.get(settle)
+        if found is None:
+            ledger = self._books.ledger
+            entry = ledger.entry(settle)
+            hold = None if entry is None or entry.refers_to is None else ledger.entry(entry.refers_to)
+            found = "" if hold is None else hold.question or ""
+            self._questions.put(settle, found)
+        return found
 
     # ---- questions ------------------------------------------------------------------------------------------
 
