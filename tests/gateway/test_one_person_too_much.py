@@ -18,7 +18,7 @@ def test_only_short_questions_are_kept_at_hand(tmp_path: Path) -> None:
         assert again == first
         assert served.bob.ask(long)["cost"]["repeated"]
         gateway = served.gateway
-        kept = (gateway._asked, gateway._ended, gateway._places)
+        kept = (gateway._intake._asked, gateway._intake._ended, gateway._intake._places)
         assert [len(one._kept) for one in kept] == [0, 0, 0]
         first, again = served.ann.ask(TOP), served.ann.ask(TOP)
         assert again == first

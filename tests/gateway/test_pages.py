@@ -60,6 +60,7 @@ country = ["Germany", "Bra'zil", "Japan"]
 source = "plays.parquet"
 user = "user"
 items = ["artist"]
+max_items_per_user = 3
 promise = {{ epsilon = 1000, delta = "1e-3" }}
 time = "day"
 period = "month"
@@ -269,6 +270,18 @@ def test_a_mistake_is_told_beside_the_menus(ann: Browser) -> None:
     assert not ann.has("ask")
 
 
+@pytest.mark.parametrize("wish", ["top", "common", "median", "quartiles", "tenths", "each", "best"])
+@pytest.mark.parametrize(
+    "more", ["price=within&within=9", "by=country&price=within&within=9", "by=country&score=minutes"]
+)
+def test_no_choice_of_the_menus_is_refused(ann: Browser, wish: str, more: str) -> None:
+    ann.get(f"/ask?data=plays&wish={wish}&also=mean:minutes&{more}")
+    assert not ann.has("problem"), ann.said
+    ann.submit("question")  # as the menus stand then
+    assert not ann.has("problem"), ann.said
+    assert ann.has("cost")
+
+
 def test_menus_offer_what_the_owner_declared_and_nothing_else(ann: Browser) -> None:
     ann.get("/ask?data=plays&wish=each")
     assert ann.choices("item") == ["country"]
@@ -277,6 +290,7 @@ def test_menus_offer_what_the_owner_declared_and_nothing_else(ann: Browser) -> N
     assert ann.choices("item") == ["artist"]
     assert ann.choices("during")[-1] == "2026-10"
     assert not ann.has("by")
+    assert ann.get("/ask?data=visits&wish=common&price=within&within=50").has("cost")  # a union by how many users share
 
 
 def test_filters_from_menus(ann: Browser) -> None:

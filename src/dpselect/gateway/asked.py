@@ -162,8 +162,10 @@ def _during(given: object, settings: DataSettings) -> tuple[str, ...] | None:
         if given is not None:
             raise ParameterError("during", "be left out where data have no periods", came(given))
         return None
-    from dpselect.periods import periods_of
+    from dpselect.periods import MOST, periods_of
 
+    if isinstance(given, list) and len(given) > MOST:
+        raise ParameterError("during", f"name at most {MOST} periods", "more", "ask by longer periods")
     if given is None:
         raise ParameterError("during", f"name a {settings.period}, as the promise is for each by itself", "nothing")
     return periods_of(settings.time, settings.period, given, settings.timezone).names

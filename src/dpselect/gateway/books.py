@@ -8,12 +8,28 @@ from collections.abc import Collection, Iterator
 from fractions import Fraction
 
 from dpselect.errors import LedgerError, ParameterError
-from dpselect.gateway.settings.values import DataSettings, Person, Settings
+from dpselect.gateway.problems import Refused
+from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
 from dpselect.ledger import Account, Ledger
+from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Entry
-from dpselect.ledger.standing import Standing
+from dpselect.ledger.sharing import Sharing
+from dpselect.ledger.standing import Standing, Used
 from dpselect.periods import Periods
+
+NO_QUOTA = "Nobody has granted you a budget of these data."
+
+
+class _OfTheWhole(LedgerBudget):
+    """What is promised of the data, for an owner who wants to know what a question costs."""
+
+    @property
+    def sharing(self) -> Sharing:
+        """Of what all analysts together may use."""
+        with self.ledger() as ledger:
+            data = ledger.data_account(self.account.dataset)
+        return Sharing(data.promise.order, [data.open_to_analysts])
 
 
 class Books:
@@ -118,16 +134,28 @@ class Books:
 
     # ---- how people stand ---------------------------------------------------------------------------------
 
+    def paying(self, data: DataSettings, person: Person) -> LedgerBudget:
+        """The budget of a person, as far as prices are asked of it. An analyst without a quota has none."""
+        ledger = self.ledger
+        if person.role is not Role.ANALYST:
+            return _OfTheWhole(ledger, data=data.name, analyst=person.name, snapshot=data.snapshot)
+        self._check_quota(data, person)
+        return LedgerBudget(ledger, data=data.name, analyst=person.name, snapshot=data.snapshot)
+
+    def _check_quota(self, data: DataSettings, person: Person) -> None:
+        account = Account(dataset=data.name, analyst=person.name)
+        if not self.ledger.has_quota(account):
+            raise Refused("budget", NO_QUOTA, "the owner of the data grants one")
+
     def standings(self, data: DataSettings, person: Person, during: Periods | None) -> Collection[Standing]:
         """How a person stands in the periods that are meant; an owner as if all of the promise were theirs."""
         ledger, account = self.ledger, Account(dataset=data.name, analyst=person.name)
-        if any(balance.account == account for balance in ledger.balances()):
+        if person.role is Role.ANALYST:
+            self._check_quota(data, person)
             return ledger.standings(account, during).values()
         of_data = ledger.data_account(data.name)
         whole = Charge.up(of_data.promise.epsilon, of_data.promise.delta)
         used = next(found for one, found in ledger.data_accounts() if one.dataset == data.name)
-        from dpselect.ledger.standing import Used
-
         names = [""] if during is None else list(during.names)
         found = [used.get(name, Used()) for name in names]
         return [Standing(account, of_data, whole, one, one) for one in found]

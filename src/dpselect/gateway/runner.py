@@ -99,7 +99,7 @@ class Runner:
                 continue
             try:
                 self.one(job)
-            except Exception as error:
+            except BaseException as error:  # a worker stays, whatever an engine does
                 self._log.failed("a question was left open", error, job=job.id)
 
     def one(self, job: Job) -> None:
@@ -145,7 +145,7 @@ class Runner:
             if not turn.read:
                 return {"state": State.REFUSED, "problem": of_error(error), "cost": NOTHING}
             self._log.failed("a question failed", error, job=job.id)
-        except Exception as error:
+        except BaseException as error:  # what an engine's own language raises may be no Exception
             self._log.failed("a question failed", error, job=job.id)
         return self._after_failure(job)
 

@@ -166,6 +166,16 @@ class Jobs:
         (of_all, own) = rows[0]
         return int(str(of_all or 0)), int(str(own or 0))
 
+    def of_day(self, analyst: str, since: float) -> tuple[int, int]:
+        """How many questions a person asked since then, and of how many characters."""
+        with self._using() as store:
+            rows = store.run(
+                "SELECT count(*), sum(length(body)) FROM job WHERE analyst = ? AND asked_at > ?",
+                (analyst, round(since * MICRO)),
+            )
+        (questions, characters) = rows[0]
+        return int(str(questions)), int(str(characters or 0))
+
     def change(self, job: Job, *, only: Sequence[State], **changes: Any) -> Job | None:
         """The job after the changes; None where it is not in one of the states `only` any more."""
         return self._change(job, f"state IN ({', '.join('?' * len(only))})", [str(one) for one in only], changes)

@@ -334,6 +334,11 @@ class Ledger:
             granted, (own, _) = journal.quota(account), journal.used(account, ALWAYS)
             return Balance(account, granted, own.spent, own.reserved)
 
+    def has_quota(self, account: Account) -> bool:
+        """Was the analyst granted anything?"""
+        with self._reading() as journal:
+            return journal.find_quota(account) is not None
+
     def balances(self) -> list[Balance]:
         """The same of every analyst, by data set and name."""
         with self._moment() as journal:

@@ -49,7 +49,9 @@ class Form:
     @property
     def nearness(self) -> str | None:
         """What takes the place of an epsilon where somebody says how near the answer shall be."""
-        return NEARNESS.get(self.wish.verb) if self.score == USERS else None
+        if self.score != USERS or (self.wish.verb == "union" and self.data["max_items_per_user"] is None):
+            return None
+        return NEARNESS.get(self.wish.verb) if self.wish.verb == "union" or not self.grouped else None
 
     @property
     def grouped(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -57,7 +58,7 @@ async def record(request: Request) -> Response:
         record=found,
         picture=over_time(found["used"], "record"),
         tables=list(_tables(found)),
-        twin=f"/v1/record/{data}",
+        twin=f"/v1/record/{quote(data)}",
     )
 
 

@@ -27,11 +27,14 @@ async def show(request: Request) -> Response:
     own = person.role is Role.ANALYST
     jobs = await run_in_threadpool(gateway.jobs, person, None, LAST) if own else []
     names = list(dict.fromkeys(row["data"] for row in rows))
-    accounts = [_account(name, [row for row in rows if row["data"] == name], jobs) for name in names]
+    accounts = [
+        _account(name, [row for row in rows if row["data"] == name], jobs, f"left-{place}")
+        for place, name in enumerate(names, 1)
+    ]
     return page(request, "budget.html", accounts=accounts, own=own, twin="/v1/budget")
 
 
-def _account(name: str, rows: Sequence[Row], jobs: Sequence[Row]) -> dict[str, Any]:
+def _account(name: str, rows: Sequence[Row], jobs: Sequence[Row], drawn: str) -> dict[str, Any]:
     """One data set: its periods, and what is promised of each."""
     promise = rows[0]["promise"]
     periods = list(dict.fromkeys(row["period"] for row in rows))
@@ -40,7 +43,7 @@ def _account(name: str, rows: Sequence[Row], jobs: Sequence[Row]) -> dict[str, A
         "promise": promise,
         "odds": odds(Fraction(str(promise["epsilon"])), Fraction(str(promise["delta"]))),
         "periods": [(period, [row for row in rows if row["period"] == period]) for period in periods],
-        "picture": _drawn(_of_quota(jobs, name), f"left-{name}"),
+        "picture": _drawn(_of_quota(jobs, name), drawn),
     }
 
 

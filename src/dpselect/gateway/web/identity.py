@@ -55,4 +55,5 @@ def _said_by(request: Request, proxy: Proxy) -> str | None:
         trusted = any(address in ipaddress.ip_network(one, strict=False) for one in proxy.addresses)
     except ValueError:
         return None
-    return request.headers.get(proxy.header) if trusted else None
+    said = request.headers.getlist(proxy.header)
+    return said[0] if trusted and len(said) == 1 else None  # twice may be once by the proxy and once by the caller
