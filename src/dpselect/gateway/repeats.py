@@ -7,6 +7,7 @@ import threading
 from dpselect.errors import LedgerError
 from dpselect.gateway.books import Books
 from dpselect.gateway.log import Log
+from dpselect.gateway.recent import Recent
 from dpselect.ledger import Account
 
 PAUSE = 0.2  # seconds between two batches
@@ -18,6 +19,7 @@ class Repeats:
     def __init__(self, books: Books, log: Log) -> None:
         self._books, self._log = books, log
         self._told: list[tuple[Account, int]] = []
+        self._questions = Recent[str]()
         self._lock, self._ending = threading.Lock(), threading.Event()
         self._teller = threading.Thread(target=self._tell, name="repeats", daemon=True)
 
@@ -49,8 +51,12 @@ class Repeats:
                     self._log.failed("repeated answers are not in the record", error, answers=len(told))
 
     def _question_of(self, settle: int) -> str:
-        """The question that a settle answered."""
-        ledger = self._books.ledger
-        entry = ledger.entry(settle)
-        hold = None if entry is None or entry.refers_to is None else ledger.entry(entry.refers_to)
-        return "" if hold is None else hold.question or ""
+        """The question that a settle answered, looked up once."""
+        found = self._questions.get(settle)
+        if found is None:
+            ledger = self._books.ledger
+            entry = ledger.entry(settle)
+            hold = None if entry is None or entry.refers_to is None else ledger.entry(entry.refers_to)
+            found = "" if hold is None else hold.question or ""
+            self._questions.put(settle, found)
+        return found

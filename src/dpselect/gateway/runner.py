@@ -20,7 +20,7 @@ from dpselect.gateway.problems import FAILED, LOST, of_error, problem
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import Turn
 from dpselect.ledger import Account
-from dpselect.ledger.entry import Entry, hash_of
+from dpselect.ledger.entry import Entry, Kind, hash_of
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
 
@@ -145,27 +145,52 @@ class Runner:
             if not turn.read:
                 return {"state": State.REFUSED, "problem": of_error(error), "cost": NOTHING}
             self._log.failed("a question failed", error, job=job.id)
-        except Exception as error:
+        except BaseException as error:  # what an engine's own language raises may be no Exception
             self._log.failed("a question failed", error, job=job.id)
-        if turn.read:
-            return self._after_failure(job.id)
-        return {"state": State.FAILED, "problem": problem("failed", FAILED), "cost": NOTHING}
+        return self._after_failure(job)
 
-    def _after_failure(self, number: str) -> dict[str, Any] | None:
-        """What the ledger holds of a question that failed once rows may have been read; None if nobody can say."""
+    def _after_failure(self, job: Job) -> dict[str, Any] | None:
+        """What the ledger holds of a question that failed, once it can be asked; None if it is ours no more."""
         while True:
             try:
-                job = self._jobs.find(number)
-                outcome = None if job is None or job.hold is None else self._books.ledger.outcome(job.hold)
-                if job is not None and outcome is not None and outcome.settle is not None:
-                    return self._settled(job, outcome.settle)  # after all, and only the word of it got lost
-                spent = None if outcome is None else self._spent(outcome.held.entry)
+                found = self._jobs.find(job.id)
+                if found is None or found.state is not State.RUNNING or found.server != job.server:
+                    return None
+                left = self._left(found)
+                if left is not None and left.kind is Kind.SETTLE:
+                    return self._settled(found, left)  # after all, and only the word of it got lost
+                spent = NOTHING if left is None else self._spent(left)
             except LedgerError as error:
-                self._log.failed("what a question cost cannot be read", error, job=number)
+                self._log.failed("what a question cost cannot be read", error, job=job.id)
                 if self._ending.wait(PAUSE):
                     return None
             else:
                 return {"state": State.FAILED, "problem": problem("failed", FAILED), "cost": spent}
+
+    def _left(self, job: Job) -> Entry | None:
+        """What the ledger holds of a question that broke off: its settle, or a hold whose rows may have been read.
+
+        Without either it has nothing: a hold under which no row was read is given back.
+        """
+
+        def its(entry: Entry) -> bool:
+            account = Account(dataset=job.data, analyst=job.analyst)
+            return entry.account == account and hash_of(entry.question or "") == job.question
+
+        ledger = self._books.ledger
+        outcome = None if job.hold is None else ledger.outcome(job.hold)
+        if outcome is None or not its(outcome.held.entry):  # a crash of the ledger may have taken the hold with it
+            for one in ledger.pending():
+                if its(one.entry) and not one.may_have_read:
+                    ledger.give_back(one)
+            return None
+        if outcome.settle is not None:
+            return outcome.settle
+        if outcome.held.may_have_read:
+            return outcome.held.entry
+        if not outcome.given_back:
+            ledger.give_back(outcome.held)
+        return None
 
     def _put(self, job: Job, changes: dict[str, Any]) -> bool:
         """Write it down, however often that takes: the ledger has the answer, and only the word of it is missing.
@@ -207,25 +232,12 @@ class Runner:
                 self.wake()
 
     def _recovered(self, job: Job) -> dict[str, Any]:
-        again = {"state": State.QUEUED, "server": None, "started_at": None, "hold": None}
-        ledger = self._books.ledger
-        if job.hold is None:
-            for one in ledger.pending():
-                account = Account(dataset=job.data, analyst=job.analyst)
-                question = hash_of(one.entry.question or "")
-                if one.entry.account == account and question == job.question and not one.may_have_read:
-                    ledger.give_back(one)
-            return again
-        outcome = ledger.outcome(job.hold)
-        if outcome is None or outcome.given_back:
-            return again
-        if outcome.settle is not None:
-            return self._settled(job, outcome.settle)
-        if outcome.held.may_have_read:
-            cost = self._spent(outcome.held.entry)
-            return {"state": State.LOST, "problem": problem("lost", LOST), "cost": cost}
-        ledger.give_back(outcome.held)
-        return again
+        left = self._left(job)
+        if left is None:
+            return {"state": State.QUEUED, "server": None, "started_at": None, "hold": None}
+        if left.kind is Kind.SETTLE:
+            return self._settled(job, left)
+        return {"state": State.LOST, "problem": problem("lost", LOST), "cost": self._spent(left)}
 
     def _settled(self, job: Job, settle: Entry) -> dict[str, Any]:
         place = self._jobs.put_answer(job, settle.number)
