@@ -154,6 +154,10 @@ def test_another_content_type(small: Small, kind: str | None) -> None:
     refused(small.client.post("/v1/questions", content=body, headers=headers), 415)
 
 
+def test_a_large_head(small: Small) -> None:
+    refused(small.client.get("/v1/me", headers={**small.headers("ann"), "X-More": "a" * 40_000}), 413)
+
+
 def test_a_large_body(small: Small) -> None:
     headers = {"Content-Type": "application/json", **small.headers("ann")}
 

@@ -66,4 +66,4 @@ def test_curl_asks_the_same_question(served: Served, analyst: Browser, tmp_path:
     script.write_text(example(analyst.get(f"/ask?{query}"), "curl"))
     assert '"question"' in run(["sh", str(script)], served)
     analyst.get(f"/ask?{query}").submit("asking")
-    assert "The country of most users" in analyst.said
+    assert "The country with most users" in analyst.said

@@ -115,7 +115,15 @@ def test_a_lower_place_with_a_larger_number_is_explained() -> None:
     assert said.startswith("Place 3, item 2, shows a larger number of users than place 2, item 1.")
 
 
+def test_a_number_below_zero_is_explained() -> None:
+    release = release_of(("item 0", "item 1"))
+    for counts, said in (((9, 0), False), ((9, -1), True), ((None, None), False)):
+        items = tuple(replace(one, count=count) for one, count in zip(release.items, counts, strict=True))
+        assert (words.below_zero(replace(release, items=items)) is not None) is said
+
+
 def test_titles_say_what_was_asked() -> None:
+    assert words.asked({"verb": "top_k", "k": 1, "item": "artist"}) == "Top artist by number of users"
     body = {"verb": "top_k", "k": 5, "item": ["country", "artist"], "by": ["city"], "during": ["2026-10", "2026-11"]}
     assert (
         words.asked(body)

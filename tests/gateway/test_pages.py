@@ -212,7 +212,7 @@ QUESTIONS = [
     ("wish=median&share=2", "Median of minutes", "The median is", 1),
     ("wish=tenths&by=country&share=4", "in every country", "3 groups", 6),
     ("wish=each&item=country&share=2", "Number of users of each country", "all 3 countries came back", 3),
-    ("wish=best&item=country&share=2", "The country of most users", "The answer is", 1),
+    ("wish=best&item=country&share=2", "The country with most users", "The answer is", 1),
     ("wish=top&k=2&price=within&within=10", "Top 2 artists", "came back", 2),
     ("wish=top&k=2&price=epsilon&epsilon=7", "Top 2 artists", "came back", 2),
 ]  # fmt: skip

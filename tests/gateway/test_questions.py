@@ -86,6 +86,15 @@ def test_a_key_makes_one_question_of_a_request_that_is_sent_twice(served: Served
     assert served.bob.ask({**TOP, "k": 5}, Idempotency_Key="once")["state"] == "answered"
 
 
+def test_a_key_that_joins_a_question_under_way_belongs_to_it(tmp_path: Path) -> None:
+    with serving(tmp_path, tick="0.5") as served:
+        first = served.ann.post("/v1/questions", TOP).json()["id"]
+        assert served.ann.post("/v1/questions", TOP, Idempotency_Key="joined").json()["id"] == first
+        other = served.ann.post("/v1/questions", {**TOP, "k": 5}, Idempotency_Key="joined")
+        assert (other.status_code, other.json()["type"]) == (409, "/problems/key")
+        assert served.ann.ended(first)["state"] == "answered"
+
+
 def test_what_does_not_fit_the_budget_is_refused_and_costs_nothing(served: Served) -> None:
     before = served.ann.get("/v1/budget").json()
     told = served.ann.post("/v1/questions", {**TOP, "epsilon": 50})

@@ -124,4 +124,6 @@ def test_a_question_for_a_person():
     for own in ("free words", "1e999999999", '"{}"', "[]", "{}", '{"asked":1,"data":{},"verb":"top_k"}'):
         assert summary(own) == own
     assert summary("5" * 10_000) == "5" * 39 + "…"
+    grouped = text(ASKED | {"by": ["country", "age"], "by_weight": "minutes"})
+    assert summary(grouped).startswith("top_k k=3 epsilon=0.5 delta=1e-06 by_weight=minutes by=country,age from ")
     assert summary(long).endswith(f"counts of a known domain from user=user item=item where={'a' * 39}…")

@@ -49,6 +49,7 @@ def run(args: argparse.Namespace) -> None:
     for name in ("folder", "users"):
         if getattr(args, name) is not None and not args.demo:
             raise ParameterError(f"--{name}", "be given with --demo only", getattr(args, name))
+    _check_port(args.port)
     _check_parts()
     tokens: dict[str, str] = {}
     path = Path(args.file or "")
@@ -64,6 +65,11 @@ def run(args: argparse.Namespace) -> None:
     _serve(args, _with(read(path), args), tokens, path)
 
 
+def _check_port(port: int | None) -> None:
+    if port is not None and not 0 <= port < 65536:
+        raise ParameterError("--port", "be from 1 to 65535, or 0 for any that is free", port)
+
+
 def _check_parts() -> None:
     """What a server needs, named before anything is made."""
     from importlib.util import find_spec
@@ -77,8 +83,6 @@ def _check_parts() -> None:
 def _with(settings: Settings, args: argparse.Namespace) -> Settings:
     """The settings with the address that the command names."""
     server = settings.server
-    if args.port is not None and not 0 <= args.port < 65536:
-        raise ParameterError("--port", "be from 1 to 65535, or 0 for any that is free", args.port)
     server = replace(server, host=args.host or server.host, port=server.port if args.port is None else args.port)
     return replace(settings, server=server)
 

@@ -63,7 +63,7 @@ user = "user"
 items = ["artist", "country"]
 groups = ["country"]
 promise = {{ epsilon = 3, delta = "1e-5" }}
-sizes = {{ users = {users}, items = {ARTISTS}, items_per_user = 13 }}
+sizes = {{ users = {users}, items = {ARTISTS}, items_per_user = 13, skew = 0.7 }}
 tick = 1
 
 [data.listening.filters]
@@ -74,7 +74,7 @@ minutes = "any"
 minutes = {{ low = 0, high = 240, step = 1 }}
 
 [data.listening.weights]
-minutes = {{ at_most = 120 }}
+minutes = {{ at_most = 60 }}
 
 [data.listening.domains]
 country = [{countries}]

@@ -34,6 +34,7 @@ REPEATED = "nothing: this is the stored answer to the same question"
 SHORT = 1 << 14  # bytes of a question that is kept at hand: longer ones would fill the memory
 DAY = 24 * 3600.0  # seconds
 A_DAY, CHARACTERS_A_DAY = 10_000, 50_000_000  # questions of one person, and what they are written in
+OPEN = (State.APPROVAL, State.QUEUED, State.RUNNING)
 LONGEST_KEY = 200  # characters of an idempotency key
 
 
@@ -114,7 +115,7 @@ class Intake:
         if not question.fresh:
             found = self._same(person, key)
             if found is not None and (again is None or not found.over):
-                return found.to_dict(time.time())
+                return self._known_by(found, again, question).to_dict(time.time())
         job = Job(
             id=fresh_key().hex(),
             analyst=person.name,
@@ -144,6 +145,19 @@ class Intake:
         if job.state is State.QUEUED:
             self._wake()
         return job.to_dict(time.time())
+
+    def _known_by(self, job: Job, again: str | None, question: Asked) -> Job:
+        """A question that is under way, from now on also known by this key, unless it has one already."""
+        if again is None or job.again is not None:
+            return job
+        try:
+            return self._jobs.change(job, only=OPEN, again=again) or job
+        except LedgerError:
+            sent = self._jobs.sent(job.analyst, again)  # the key came with two questions at once
+            if sent is None:
+                raise
+            self._sent(sent, question)
+            return sent
 
     def _question(self, person: Person, body: object, raw: bytes | None) -> Asked:
         """The question of a body, which is read once. A share may mean another price tomorrow."""

@@ -119,7 +119,7 @@ def of_values(release: Release, wide: int = WIDTH) -> Drawing:
     said = "; ".join(f"{name}{': ' if name else ''}{_listed(of_group)}" for name, of_group in drawn.items())
     more = f"; the first {len(drawn):,} of {len(panels):,} groups are drawn" if len(drawn) < len(panels) else ""
     asked = release.privacy.parameters.get("q")
-    which = f"Quantiles {_listed(map(float, asked))}. " if isinstance(asked, tuple) else ""
+    which = f"Quantiles {_listed(map(float, asked))}. " if isinstance(asked, tuple) and len(asked) > 1 else ""
     return Drawing("Values", f"{which}{said}{more}.", shapes, top + 22, wide)
 
 

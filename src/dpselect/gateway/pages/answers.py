@@ -38,6 +38,7 @@ async def show(request: Request) -> Response:
         title=words.asked(body),
         came_back=words.came_back(release, body),
         order=words.order(release),
+        below_zero=words.below_zero(release),
         sure=words.sure(release),
         promise=words.promise(release),
         job=job,

@@ -27,6 +27,11 @@ TABLES = (
         ("when", "analyst", "question", "periods", "state", "share", "repeats"),
     ),
 )
+SUMS = {"epsilon": "sum of epsilons", "delta": "sum of deltas"}
+NOTES = {
+    "periods": "Many questions together cost less than the sum of their epsilons, which may therefore lie above the "
+    "promise: what counts is the part that is used."
+}
 MOST = 500  # questions on the page; all are in the JSON
 PARTS = {"used": True, "reserved": True, "share": True, "left": False}  # rounded up?
 NUMBERS = frozenset(("epsilon", "delta", "granted_epsilon", "granted_delta", "repeats", *PARTS))
@@ -62,14 +67,16 @@ async def record(request: Request) -> Response:
     )
 
 
-def _tables(record: Mapping[str, Any]) -> Iterator[tuple[str, Heads, Rows]]:
+def _tables(record: Mapping[str, Any]) -> Iterator[tuple[str, str, Heads, Rows]]:
     """Each table without columns in which nothing stands."""
     for title, name, columns in TABLES:
         rows: Sequence[Mapping[str, Any]] = record[name]
         kept = [one for one in columns if any(row[one] not in (None, "", []) for row in rows)]
-        heads = tuple((one.replace("_", " "), one in NUMBERS) for one in kept)
+        said = SUMS if name == "periods" else {}
+        heads = tuple((said.get(one, one.replace("_", " ")), one in NUMBERS) for one in kept)
         rows = rows[-MOST:][::-1] if name == "questions" else rows
-        yield title, heads, [[_cell(one, row[one], at) for at, one in enumerate(kept)] for row in rows]
+        found = [[_cell(one, row[one], at) for at, one in enumerate(kept)] for row in rows]
+        yield title, NOTES.get(name, ""), heads, found
 
 
 def _cell(name: str, value: object, place: int) -> Cell:

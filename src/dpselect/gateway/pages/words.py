@@ -101,7 +101,9 @@ def _what(body: Mapping[str, Any]) -> str:
         weight = body.get("by_weight")
         ranked = f"by {formatting.text(weight)}" if weight else "by number of users"
         more = f", with {numbers.listed(list(map(str, body['measures'])))}" if body.get("measures") else ""
-        return f"top {body.get('k', 10)} {things(item)} {ranked}{more}"
+        k = body.get("k", 10)
+        which = f"top {key(item)}" if k == 1 and isinstance(item, str) else f"top {k} {things(item)}"
+        return f"{which} {ranked}{more}"
     if verb == "union":
         return f"all {things(item)} that enough users share"
     if verb == "quantile":
@@ -110,7 +112,7 @@ def _what(body: Mapping[str, Any]) -> str:
         return f"{numbers.listed([quantile(one) for one in qs])} of {key(item)}"
     if verb == "histogram":
         return f"number of users of each {key(item)}"
-    return f"the {key(item)} of most users"
+    return f"the {key(item)} with most users"
 
 
 # ---- answers ----------------------------------------------------------------------------------------------
@@ -137,7 +139,7 @@ def came_back(release: Release, body: Mapping[str, Any]) -> list[str]:
         return [f"{_capital(found)} of at most {wanted} came back: no other has enough {users} to tell."]
     if wanted is None:
         return [f"{len(release):,} {what} came back: those that enough users share."]
-    return [f"All {found} came back."]
+    return [f"All {found} came back." if len(release) > 1 else "The one place came back."]
 
 
 def _capital(said: str) -> str:
@@ -175,6 +177,13 @@ def order(release: Release) -> str | None:
                 "noise of its own, and these two are so near that the noise decides."
             )
     return None
+
+
+def below_zero(release: Release) -> str | None:
+    """Why a number is below 0, where one is."""
+    if all(one.count is None or one.count >= 0 for one in release.items):
+        return None
+    return "Some numbers are below 0. That is no mistake: noise is added to each, and it may be larger than the number."
 
 
 def _neighbours(release: Release) -> Iterator[tuple[Item, Item]]:
