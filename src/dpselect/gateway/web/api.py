@@ -19,7 +19,7 @@ from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import Person
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.desk import desk_of, thinking
-from dpselect.gateway.web.waiting import LONGEST, Bell, ended, is_final
+from dpselect.gateway.web.waiting import LONGEST, Bell, changed, ended, is_final
 from dpselect.release.formatting import Json
 
 DEEPEST = 50  # lists and objects inside each other
@@ -202,7 +202,7 @@ async def events(request: Request) -> Response:
             if is_final(job) or await request.is_disconnected():
                 return
             last = job
-            job = await ended(bell, number, lambda: threaded(gateway.job, person, number), LONGEST / 2)
+            job = await changed(bell, number, lambda: threaded(gateway.job, person, number), LONGEST / 2, job)
 
     return Held(told(), held)
 

@@ -54,9 +54,20 @@ def is_final(job: dict[str, Json]) -> bool:
 
 async def ended(bell: Bell, number: str, look: Look, seconds: float) -> dict[str, Json]:
     """The job when it has ended, or as it is after so many seconds."""
+    return await _once(is_final, bell, number, look, seconds)
+
+
+async def changed(bell: Bell, number: str, look: Look, seconds: float, before: dict[str, Json]) -> dict[str, Json]:
+    """The job when it is not as before any more, or as it is after so many seconds."""
+    return await _once(lambda job: job != before, bell, number, look, seconds)
+
+
+async def _once(
+    enough: Callable[[dict[str, Json]], bool], bell: Bell, number: str, look: Look, seconds: float
+) -> dict[str, Json]:
     until = time.monotonic() + min(seconds, LONGEST)
     job = await look()
-    while not is_final(job) and (left := until - time.monotonic()) > 0:
+    while not enough(job) and (left := until - time.monotonic()) > 0:
         await bell.change(number, min(left, LOOK))
         job = await look()
     return job
