@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
+from dpselect.gateway import sources
 from tests.gateway.served import Served, rows, serving
 
 COUNT = {"verb": "histogram", "data": "plays", "item": "country", "epsilon": 0.5, "max_items_per_user": 1}
@@ -33,6 +35,17 @@ def test_a_prepared_copy_answers_and_is_made_anew_when_the_source_changes(tmp_pa
         by = served.ann.ask({"verb": "top_k", "data": "plays", "k": 1, "epsilon": 0.5, "by": ["country"],
                              "where": "country = 'Germany'", "by_weight": "minutes"})  # fmt: skip
         assert by["state"] == "answered"
+
+
+def test_a_copy_that_could_not_be_made_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "AGAIN", 0.1)
+    in_the_way = tmp_path / "state" / "prepared"
+    in_the_way.parent.mkdir()
+    in_the_way.touch()
+    with serving(tmp_path, data="prepare = true") as served:
+        assert served.ann.post("/v1/price", COUNT).status_code == 503
+        in_the_way.unlink()
+        _until_prepared(served)
 
 
 def test_each_period_has_a_budget_of_its_own(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hmac
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from joserfc import jwt
 from joserfc.jwk import RSAKey
 from starlette.testclient import TestClient
 
+from dpselect.errors import ParameterError
 from tests.gateway.served import ADDRESS, TOKENS, Served, serving
 
 ISSUER, AUDIENCE = "https://who.example.org", "dpselect"
@@ -66,6 +68,16 @@ def test_a_proxy_is_believed_from_its_own_address_only(tmp_path: Path) -> None:
             assert http.get("/v1/me", headers=said).status_code == status, address
         near = TestClient(served.http.app, base_url=ADDRESS, client=("10.1.2.3", 1))
         assert near.get("/v1/me", headers={"X-Who": "somebody@example.org"}).status_code == 401
+
+
+def test_without_what_reads_tokens_of_a_provider_nothing_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "joserfc", None)  # as where it is not installed
+    (tmp_path / "keys.json").write_text('{"keys": []}')
+    oidc = f'oidc = {{ issuer = "{ISSUER}", audience = "{AUDIENCE}", jwks = "keys.json" }}'
+    with pytest.raises(ParameterError, match="oidc must have joserfc installed"), serving(tmp_path, server=oidc):
+        pass
 
 
 def test_a_token_of_a_provider_is_believed_if_it_is_signed_for_us_and_not_too_old(tmp_path: Path) -> None:

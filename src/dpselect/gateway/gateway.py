@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dpselect.errors import LedgerError, ParameterError, came
-from dpselect.gateway import described
+from dpselect.gateway import described, oidc
 from dpselect.gateway.answering import Answering
 from dpselect.gateway.asked import Asked
 from dpselect.gateway.books import Books
@@ -62,6 +62,8 @@ class Gateway:
         """`file` is where the settings come from: people are read again when it is written."""
         self.settings, self.log, self.metrics = settings, log or Log(), Metrics()
         server = settings.server
+        if server.oidc is not None:
+            oidc.check_installed()
         server.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._alone = OnlyOne(server.folder) if server.jobs is None else None
         self._renewal = None if file is None else Renewal(file, self._renewed, self.log)

@@ -7,10 +7,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dpselect.errors import ParameterError
 from dpselect.gateway.settings.values import Oidc
 
 ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]  # signatures by a key pair only
 LONGEST = 10_000  # characters of a token
+
+
+def check_installed() -> None:
+    """Refuse to begin without what reads such tokens."""
+    try:
+        import joserfc  # noqa: F401 - is it there?
+    except ImportError:
+        hint = "pip install 'dpselect[oidc]'"
+        raise ParameterError("oidc", "have joserfc installed", "an installation without", hint) from None
 
 
 def subject_of(token: str, oidc: Oidc) -> str | None:

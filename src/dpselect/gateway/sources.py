@@ -11,11 +11,11 @@ from typing import Any
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.engines.identity import source_of
-from dpselect.errors import DpselectError
 from dpselect.gateway.log import Log
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import DataSettings, Key, Settings
 
+AGAIN = 60.0  # seconds after which a copy that could not be made is tried again
 BRIEF = 0.1  # seconds for which a file is taken to be as it was
 
 
@@ -86,19 +86,19 @@ class Sources:
         while not self._ending.is_set():
             for data in wanted:
                 if time.monotonic() >= next_look[data.name]:
-                    self._refresh(data)
-                    next_look[data.name] = time.monotonic() + 60 * data.refresh
+                    wait = 60 * data.refresh if self._refresh(data) else min(AGAIN, 60 * data.refresh)
+                    next_look[data.name] = time.monotonic() + wait
             self._ending.wait(1.0)
 
-    def _refresh(self, data: DataSettings) -> None:
-        """Prepare a copy anew where the source is not what the last one was made from."""
+    def _refresh(self, data: DataSettings) -> bool:
+        """Prepare a copy anew where the source is not what the last one was made from; False where it failed."""
         try:
             if self.refresh(data):
                 self._log("prepared", data=data.name)
-        except DpselectError as error:
-            self._log.failed("data could not be prepared", error, data=data.name)
         except Exception as error:
             self._log.failed("data could not be prepared", error, data=data.name)
+            return False
+        return True
 
     def refresh(self, data: DataSettings) -> bool:
         """Was a copy made?"""
