@@ -66,11 +66,16 @@ FIRST_ON_SPARK = tuple(
 )
 
 
+# Two clusters are started and their executors killed: a minute.
+RARE_FILES = ("tests/engines/test_killed_executors.py",)
+
+
 def rare(items: list[pytest.Item]) -> Iterator[pytest.Item]:
     """Tests of shapes of what other engines are asked too, which would make CI too long; one of each kind stays."""
     begun = set()
     for item in items:
-        if "spark" in item.name and any(item.nodeid.startswith(f"tests/engines/{one}") for one in RARE_ON_SPARK):
+        rare_shape = any(item.nodeid.startswith(f"tests/engines/{one}") for one in RARE_ON_SPARK)
+        if item.nodeid.startswith(RARE_FILES) or ("spark" in item.name and rare_shape):
             yield item
         elif item.nodeid.startswith(MANY_CASES):
             case = item.nodeid.partition("-")[0]  # up to the dialect

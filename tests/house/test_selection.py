@@ -194,7 +194,7 @@ def test_who_starts_a_process_is_known_to(graph: Graph) -> None:
     """Another Python may import anything. The others here start git, a server, `ps` and threads."""
     starting = {path for path, source in graph.sources.items() if path.startswith("tests/") and starts(source)}
     unknown = {path for path in starting if not graph.sources[path].starts_python}
-    servers = {"tests/postgres.py", "tests/engines/killed_executors.py"}
+    servers = {"tests/postgres.py", "tests/engines/killed_executors.py", "tests/gateway/test_begin_together.py"}
     git = {"tests/house/selection.py", "tests/house/test_words.py"}
     assert unknown == {"tests/border/test_errors.py", *git, *servers}
 

@@ -20,6 +20,7 @@ from dpselect.parameters import percent, shown
 from dpselect.queries.query import Query
 from dpselect.release.formatting import Json
 
+HARDLY, HALF = 0.005, 0.5
 BESIDE = (Fraction(1, 2), Fraction(1), Fraction(2))
 """The prices that are compared, as parts of that of the question."""
 _ONE_AT_A_TIME = threading.Lock()  # a forecast takes a processor for up to a second
@@ -92,10 +93,16 @@ def _said(asked: Asked, row: Any, *, known: bool) -> list[str]:
         return ["There is no forecast for this sort of question; the price is certain all the same."]
     said = [f"Imagined are {sizes.users:,} users with {float(sizes.items_per_user):g} items each: no row was read."]
     if row is not None:
-        said.append(f"About {row.items:,.0f} items would come back; {100 * row.error:.1f} % of the best is lost.")
+        wanted = asked.query.key.get("k")
+        lost = "hardly any of the true best would be missing"
+        if row.error >= HARDLY:
+            lost = f"{100 * row.error:.0f} % of the users of the true best would be missing"
+        said.append(f"About {row.items:,.0f} items would come back, and {lost}.")
         if row.within is not None:
-            said.append(f"No item would be more than {row.within:,} users below the k-th best, 95 times of 100.")
-        if row.smallest_count is not None:
+            said.append(
+                f"95 times of 100 none comes back with over {row.within:,} users fewer than the true best have."
+            )
+        if row.smallest_count is not None and (not isinstance(wanted, int) or row.items < wanted - HALF):
             said.append(f"An item needs about {row.smallest_count:,} users to have half a chance to come back.")
     return said
 
