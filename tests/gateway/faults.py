@@ -107,9 +107,9 @@ def killed_beside_another(folder: Path, times: int, seed: int) -> Counter[str]:
         for hammer, server in zip((first, second), servers, strict=True):
             hammer.finish(world, server)
             server.stop()
-    tables = [Jobs(folder / name / QUESTIONS) for name in ("one", "two")]
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        return check_books(ledger, tables, [first, second], apart=True)
+    one, two = (contextlib.closing(Jobs(folder / name / QUESTIONS)) for name in ("one", "two"))
+    with one as first_table, two as second_table, Ledger(folder / "ledger.sqlite") as ledger:
+        return check_books(ledger, [first_table, second_table], [first, second], apart=True)
 
 
 def disk_full(folder: Path, times: int, seed: int) -> Counter[str]:

@@ -63,3 +63,14 @@ def test_success_and_failure_leave_on_one_grid(tmp_path: Path, workers: int) -> 
             assert before.ready_at is not None
             assert after.started_at is not None
             assert after.started_at > before.ready_at - 1e-3
+
+
+def test_an_end_is_hidden_up_to_its_tick_however_far_that_is() -> None:
+    job = Job(
+        id="1", analyst="ann", data="plays", key="k", body={}, state=State.ANSWERED, asked_at=0.0, tick=TICK,
+        started_at=1000.0, ready_at=1000 + 8 * TICK, answer="2",
+    )  # fmt: skip
+    assert not any(job.seen(1000 + ticks * TICK) for ticks in (0.5, 1, 4.5, 7.9))
+    assert job.to_dict(1000 + 4.5 * TICK)["answer"] is None
+    assert job.seen(1000 + 8.01 * TICK)
+    assert job.seen(900), "a clock that was set back by far hides nothing"

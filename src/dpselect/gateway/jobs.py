@@ -62,8 +62,11 @@ class Job:
         return self.state in FINAL
 
     def seen(self, now: float) -> bool:
-        """Has it ended, and may that be seen? A clock that was set back hides nothing for longer than a tick."""
-        return self.over and (self.ready_at is None or not 0 < self.ready_at - now <= self.tick)
+        """Has it ended, and may that be seen? A clock that was set back hides nothing for longer than its turn took."""
+        if not self.over or self.ready_at is None:
+            return self.over
+        whole = self.tick if self.started_at is None else self.ready_at - self.started_at
+        return not 0 < self.ready_at - now <= whole
 
     def due(self, now: float) -> float | None:
         """When the answer is expected, from what may be known by now: 1, 2, 4, 8 ticks after it began."""
