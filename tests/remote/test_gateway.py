@@ -37,7 +37,7 @@ COUNTRIES = ["Germany", "Brazil", "Iceland"]
 ASKED: dict[str, Callable[[dps.RemoteDataset], dps.Release]] = {
     "top_k": lambda data: data.top_k(3, epsilon="0.1", counts=True),
     "by group": lambda data: data.top_k(2, epsilon="0.1", by="country", groups=["Germany", "Brazil"]),
-    "by weight": lambda data: data.top_k(2, epsilon="0.1", by_weight="minutes", at_most=60),
+    "by weight": lambda data: data.top_k(2, epsilon="0.1", by_weight="minutes", at_most=50),
     "declared weight": lambda data: data.top_k(2, epsilon="0.1", by_weight="minutes"),
     "measures": lambda data: data.top_k(2, epsilon="0.1", domain=["a", "b"], measures="mean(minutes, 0, 240)"),
     "share": lambda data: data.top_k(2, share="0.5%"),

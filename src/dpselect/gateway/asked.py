@@ -213,6 +213,11 @@ def _priced(verb: str, given: dict[str, Any], share: object, paying: Callable[[]
     """The query at the price that was named. A delta that it needs and does not name is a part of the budget's."""
     needed = _needs_delta(verb, given)
     if share is None:
+        if given.get("epsilon") is None and all(given.get(name) is None for name in ACCURACIES):
+            hint = "1 is a common choice"
+            raise ParameterError(
+                "epsilon", f"be given, or share or {' or '.join(ACCURACIES)} in its place", "nothing", hint
+            )
         if needed and given.get("delta") is None:
             near = any(given.get(name) is not None for name in ACCURACIES)
             price = paying().price(verb, 1 if near else given.get("epsilon"), None, needed=True)
