@@ -66,8 +66,12 @@ FIRST_ON_SPARK = tuple(
 )
 
 
-# Two clusters are started and their executors killed: a minute.
-RARE_FILES = ("tests/engines/test_killed_executors.py",)
+# Two clusters are started and their executors killed; two servers are killed beside each other: a minute each.
+RARE_FILES = (
+    "tests/engines/test_killed_executors.py",
+    "tests/gateway/test_killed.py::test_one_of_two",
+    "tests/gateway/test_killed.py::test_postgres",
+)
 
 
 def rare(items: list[pytest.Item]) -> Iterator[pytest.Item]:
