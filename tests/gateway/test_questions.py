@@ -115,6 +115,15 @@ def test_price_and_forecast_read_nothing_and_are_kept(served: Served) -> None:
     assert served.ann.post("/v1/price", body).json()["free"] is True
 
 
+def test_a_union_of_bounded_users_has_a_forecast(served: Served) -> None:
+    body = {"verb": "union", "data": "plays", "epsilon": "1/2", "max_items_per_user": 3}
+    rows = served.ann.post("/v1/plan", body).json()["rows"]
+    assert len(rows) == 3
+    assert all(row["items"] is not None for row in rows)
+    free = served.ann.post("/v1/plan", {**body, "max_items_per_user": "auto"}).json()
+    assert (free["forecast"], [row["items"] for row in free["rows"]]) == (None, [None] * 3)
+
+
 @pytest.mark.parametrize(
     ("body", "status", "parameter"),
     [

@@ -18,6 +18,7 @@ from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.standing import Standing
 from dpselect.parameters import percent, shown
 from dpselect.queries.query import Query
+from dpselect.queries.union_terms import UnionTerms, chosen_method
 from dpselect.release.formatting import Json
 
 HARDLY, HALF = 0.005, 0.5
@@ -140,8 +141,8 @@ def _planned(asked: Asked, queries: list[Query]) -> Forecast | None:
         if domain is not None:
             said |= {"domain_known": True, "items": _size(domain)}
         said |= {"k": query.key["k"], "noisy_counts": bool(query.key.get("counts")), "methods": query.key["method"]}
-    elif query.verb == "union":
-        said["methods"] = query.key["method"]
+    elif isinstance(query, UnionTerms) and isinstance(most, int):
+        said["methods"] = chosen_method(query, most)
     else:
         return None
     with _ONE_AT_A_TIME:
