@@ -66,11 +66,21 @@ FIRST_ON_SPARK = tuple(
 )
 
 
-# Two clusters are started and their executors killed; two servers are killed beside each other: a minute each.
-RARE_FILES = (
+# What takes long, and stands beside something like it that runs every time.
+RARE = (
+    "tests/border/test_numbers.py::test_a_number_of_any_type_means_the_same[budgets]",
+    "tests/border/test_numbers.py::test_every_door_answers_or_refuses_every_number[verbs]",
+    "tests/end_to_end/test_prepare_killed.py",
     "tests/engines/test_killed_executors.py",
+    "tests/gateway/chromium/test_chromium.py::test_people_do_their_work[plain]",
     "tests/gateway/test_killed.py::test_one_of_two",
     "tests/gateway/test_killed.py::test_postgres",
+    "tests/ledger/test_crowds.py::test_twelve_processes[postgres]",
+    "tests/ledger/test_patterns.py::test_sessions_in_a_ledger[postgres-path]",
+    *(
+        f"tests/replay/test_rows.py::test_awkward_values[spark frame: all of them as item among {one}"
+        for one in ("day", "real")
+    ),
 )
 
 
@@ -79,7 +89,7 @@ def rare(items: list[pytest.Item]) -> Iterator[pytest.Item]:
     begun = set()
     for item in items:
         rare_shape = any(item.nodeid.startswith(f"tests/engines/{one}") for one in RARE_ON_SPARK)
-        if item.nodeid.startswith(RARE_FILES) or ("spark" in item.name and rare_shape):
+        if item.nodeid.startswith(RARE) or ("spark" in item.name and rare_shape):
             yield item
         elif item.nodeid.startswith(MANY_CASES):
             case = item.nodeid.partition("-")[0]  # up to the dialect
