@@ -139,10 +139,11 @@ class Books:
         ledger = self.ledger
         if person.role is not Role.ANALYST:
             return _OfTheWhole(ledger, data=data.name, analyst=person.name, snapshot=data.snapshot)
-        self._check_quota(data, person)
+        self.check_quota(data, person)
         return LedgerBudget(ledger, data=data.name, analyst=person.name, snapshot=data.snapshot)
 
-    def _check_quota(self, data: DataSettings, person: Person) -> None:
+    def check_quota(self, data: DataSettings, person: Person) -> None:
+        """Refused for an analyst without a quota, also where an answer would be free: the record has no such right."""
         account = Account(dataset=data.name, analyst=person.name)
         if not self.ledger.has_quota(account):
             raise Refused("budget", NO_QUOTA, "the owner of the data grants one")
@@ -151,7 +152,7 @@ class Books:
         """How a person stands in the periods that are meant; an owner as if all of the promise were theirs."""
         ledger, account = self.ledger, Account(dataset=data.name, analyst=person.name)
         if person.role is Role.ANALYST:
-            self._check_quota(data, person)
+            self.check_quota(data, person)
             return ledger.standings(account, during).values()
         of_data = ledger.data_account(data.name)
         whole = Charge.up(of_data.promise.epsilon, of_data.promise.delta)

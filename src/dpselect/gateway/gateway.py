@@ -66,7 +66,6 @@ class Gateway:
             oidc.check_installed()
         server.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._alone = OnlyOne(server.folder) if server.jobs is None else None
-        self._renewal = None if file is None else Renewal(file, self._renewed, self.log)
         self._books = Books(server.ledger)
         for sentence in self._books.begin(settings):
             self.log("begun", said=sentence)
@@ -81,6 +80,7 @@ class Gateway:
             self._jobs, self._books, answering.run, self.log, self.metrics, self._changed, workers=server.workers
         )
         self._answers = Recent[Answer]()
+        self._renewal = None if file is None else Renewal(file, self._renewed, self.log)
 
     def start(self) -> None:
         """Begin to run questions; first those that a server left that died."""

@@ -108,6 +108,7 @@ class Intake:
         if again is not None and not (0 < len(again) <= LONGEST_KEY and again.isprintable()):
             raise ParameterError("Idempotency-Key", f"be a text of 1 to {LONGEST_KEY} characters", came(again))
         question = self._question(person, body, raw)
+        self._books.check_quota(question.settings, person)
         key = self._key(question)
         sent = None if again is None else self._jobs.sent(person.name, again)
         if sent is not None:

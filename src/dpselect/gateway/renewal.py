@@ -19,7 +19,7 @@ class Renewal:
 
     def __init__(self, path: Path, taken: Callable[[Settings], None], log: Log) -> None:
         self._path, self._taken, self._log = path, taken, log
-        self._seen = self._stamp()
+        self._seen: tuple[int, ...] | None = None  # so that what was written since it was read is seen at once
         self._ending = threading.Event()
         threading.Thread(target=self._watch, name="people", daemon=True).start()
 

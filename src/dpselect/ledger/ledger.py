@@ -298,11 +298,13 @@ class Ledger:
     def told(self, repeats: Iterable[tuple[Account, str, int]]) -> None:
         """Record that analysts were given stored releases again, for free: question, and the settle that holds it.
 
-        It need not be on the disk at once: nothing is charged by it.
+        It need not be on the disk at once: nothing is charged by it. Nothing is said of who has no quota of the data.
         """
         with self._writing(durable=False) as (journal, end):
             last = end
             for account, question, settle in repeats:
+                if journal.find_quota(account) is None:
+                    continue
                 entry = journal.append(last, Draft(Kind.REPEAT, account, ZERO, question, settle))
                 last = replace(last, entries=entry.number, head=entry.digest)
 
