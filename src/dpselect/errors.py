@@ -91,7 +91,9 @@ class ParameterError(DpselectError, ValueError):
     """
 
     def __init__(self, parameter: str, must: str, came: object, hint: str | None = None) -> None:
-        self.parameter, self.must, self.came = parameter, must, _said(came)
+        self.parameter = parameter
+        self.must = must
+        self.came: str = _said(came)
         super().__init__(f"{parameter} must {must}, got {self.came}", hint)
 
 

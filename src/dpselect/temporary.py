@@ -52,7 +52,7 @@ class Folder:
         self._held = _Held()
         self._end = weakref.finalize(self, _end, self._held)
         try:
-            self.path = _made(self._held)
+            self.path: str = _made(self._held)
         except OSError as error:
             self.close()
             raise OutputError(f"no temporary folder can be made: {error.strerror}", "TMPDIR says where") from None

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from dpselect.first_use import fetched
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpselect.accounting.composition import Total
     from dpselect.accounting.entry import (
         compose,
@@ -29,4 +31,4 @@ _HOMES = {
 
 __all__ = ["Total", "compose", "every_bound", "frugal", "largest_epsilon", "largest_under_each", "zcdp_to_epsilon"]
 
-__getattr__ = fetched(__name__, _HOMES)
+__getattr__: Callable[[str], object] = fetched(__name__, _HOMES)

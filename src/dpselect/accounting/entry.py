@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, cast
 
 from dpselect import parameters
 from dpselect.accounting import calibration, composition
+from dpselect.accounting.calibration import Bound
+from dpselect.accounting.composition import Total
 from dpselect.errors import ParameterError
-from dpselect.privacy import ZCDP, AnySteps, AnyValue, ApproxDP, BoundedRange, PureDP, Steps
-
-P = ParamSpec("P")
-T = TypeVar("T")
-Reader = Callable[[object], object]
+from dpselect.parameters import Number
+from dpselect.privacy import ZCDP, AnySteps, AnyValue, ApproxDP, BoundedRange, Plan, PureDP, Steps
 
 STEPS = "be a list of Steps, each of a BoundedRange, a PureDP, a ZCDP or an ApproxDP"
 PLAN = "be a function from the epsilon of one pick to Steps of BoundedRange and PureDP, with an epsilon above 0"
@@ -61,41 +58,62 @@ def _plan(value: object) -> Callable[[Fraction], Sequence[Steps]]:
     return plan
 
 
-def _bound(value: object) -> object:
-    if value is not None and not callable(value):
+def _bound(value: object) -> Bound | None:
+    given: Any = value
+    if given is not None and not callable(given):
         raise ParameterError("bound", "be a function from steps and a delta to their Total", value)
-    return value
+    return cast("Bound | None", given)
 
 
-READERS: Mapping[str, Reader] = {
-    "steps": steps_of,
-    "plan": _plan,
-    "bound": _bound,
-    "epsilon": partial(parameters.epsilon, "epsilon"),
-    "rho": partial(parameters.not_negative, "rho"),
-    "delta": partial(parameters.probability, "delta", zero=True),
-    "adaptive": partial(parameters.flag, "adaptive"),
-    "k": partial(parameters.whole, "k", least=1),
-    "queries": partial(parameters.whole, "queries", least=1),
-}
+def _delta(value: object, *, zero: bool = True) -> Fraction:
+    return parameters.probability("delta", value, zero=zero)
 
 
-def checked(function: Callable[P, T], **special: Reader) -> Callable[P, T]:
-    """The function, with every argument parsed by the reader of its parameter name."""
-    signature, readers = inspect.signature(function), {**READERS, **special}
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        bound = signature.bind(*args, **kwargs)
-        read: dict[str, Any] = {name: readers[name](value) for name, value in bound.arguments.items()}
-        return function(**read)  # type: ignore[call-arg]  # by name: none is positional only
-
-    return call
+# ---- the functions ------------------------------------------------------------------------------------------------
 
 
-compose = checked(composition.compose)
-every_bound = checked(composition.every_bound)
-frugal = checked(composition.frugal)
-zcdp_to_epsilon = checked(composition.zcdp_to_epsilon, delta=partial(parameters.probability, "delta"))
-largest_epsilon = checked(calibration.largest_epsilon)
-largest_under_each = checked(calibration.largest_under_each)
+def compose(steps: Sequence[AnySteps], delta: Number, *, adaptive: bool = True) -> Total:
+    """The smallest of the bounds that apply; `delta` is for composition, on top of the failures of the steps.
+
+    `adaptive=False` states that every step was chosen before the first outcome, which is not true of peeling. If there
+    are picks, `steps` must be in the order in which they are taken, or have the pure ones first
+    (docs/adaptive-optimum.md, Theorem 2).
+    """
+    return composition.compose(steps_of(steps), _delta(delta), adaptive=parameters.flag("adaptive", adaptive))
+
+
+def every_bound(steps: Sequence[AnySteps], delta: Number, *, adaptive: bool = True) -> list[Total]:
+    """All bounds that apply to these steps at this delta, for tables and comparisons."""
+    return composition.every_bound(steps_of(steps), _delta(delta), adaptive=parameters.flag("adaptive", adaptive))
+
+
+def frugal(steps: Sequence[Steps], delta: Number) -> Total:
+    """`compose`, but with basic composition and no delta where delta would save less than 1 % of epsilon."""
+    return composition.frugal(cast("list[Steps]", steps_of(steps)), _delta(delta))
+
+
+def zcdp_to_epsilon(rho: Number, delta: Number) -> Fraction:
+    """The least epsilon for which rho-zCDP implies (epsilon, delta)-DP, over all orders of Rényi's divergence.
+
+    The conversion is Corollary 13 of Canonne, Kamath and Steinke 2020, certified at the order that is best in floats.
+    """
+    return composition.zcdp_to_epsilon(parameters.not_negative("rho", rho), _delta(delta, zero=False))
+
+
+def largest_epsilon(plan: Plan, epsilon: Number, delta: Number, bound: Bound | None = None) -> Fraction:
+    """The largest x, on a fine grid, for which `plan(x)` composed at `delta` stays within `epsilon`.
+
+    Composition is by `bound`, or without it by the smallest bound that holds.
+    """
+    whole = parameters.epsilon("epsilon", epsilon)
+    return calibration.largest_epsilon(_plan(plan), whole, _delta(delta), _bound(bound))
+
+
+def largest_under_each(epsilon: Number, delta: Number, k: int, queries: int = 1) -> dict[str, Fraction]:
+    """By bound, the largest epsilon of one pick for `queries` questions of k picks each within (epsilon, delta)."""
+    return calibration.largest_under_each(
+        parameters.epsilon("epsilon", epsilon),
+        _delta(delta),
+        parameters.whole("k", k, least=1),
+        parameters.whole("queries", queries, least=1),
+    )

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NoReturn, SupportsIndex
 
 from dpselect.accounting.composition import basic
 from dpselect.accounting.privacy_filters import Terms
@@ -84,7 +85,8 @@ class PickAccountant:
     Threads may share it. It belongs to the process that made it: a forked child would spend the same budget again.
     """
 
-    __reduce_ex__ = refuse_copy
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        refuse_copy(self, protocol)
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from dpselect.first_use import fetched
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpselect.draws.certified import CertifiedDraws, SecureDraws
     from dpselect.draws.entropy import fresh_key
     from dpselect.draws.loss_levels import Levels
@@ -39,4 +41,4 @@ __all__ = [
     "fresh_key",
 ]
 
-__getattr__ = fetched(__name__, _HOMES)
+__getattr__: Callable[[str], object] = fetched(__name__, _HOMES)

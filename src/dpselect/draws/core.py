@@ -28,7 +28,7 @@ class Core:
         self.source = bits
         self.secure = secure
         self.slack_bits = slack_bits
-        self.refined = 0
+        self.refined: int = 0
 
     def below(self, n: int) -> int:
         """Draw uniformly from 0 .. n - 1: the lowest bits that can hold n - 1, again while they are not below n."""

@@ -76,13 +76,27 @@ def peel(core: Core, weights: Weights, k: int, until: int | None = None) -> list
 class Peel:
     """One run keeps the order, what was taken so far, and the table in use."""
 
+    # The table, made anew for what remains: from the position `first` to `end`, in units of 2^scale / e^shift.
+    best: int | Fraction
+    end: int
+    copies: npt.NDArray[np.int64] | npt.NDArray[np.object_]
+    shift: float
+    scale: int
+    table: npt.NDArray[np.int64]
+    sums: npt.NDArray[np.int64]
+    inside: int
+    outside: int
+    total: int
+
     def __init__(self, core: Core, weights: Weights, k: int) -> None:
-        self.core, self.weights, self.k = core, weights, k
-        self.reach = Reach.of(weights.candidates)
+        self.core = core
+        self.weights = weights
+        self.k = k
+        self.reach: Reach = Reach.of(weights.candidates)
         self.order = nearest(weights, k, self.reach.exponent)
-        self.near = weights if self.order is None else weights.pick(self.order)
-        self.logs = self.near.log_factors(_log)
-        self.first = 0  # the best position with a candidate left
+        self.near: Weights = weights if self.order is None else weights.pick(self.order)
+        self.logs: npt.NDArray[np.float64] | None = self.near.log_factors(_log)
+        self.first: int = 0  # the best position with a candidate left
         self.taken: dict[int, int] = {}  # position -> how many of its candidates are gone
         self.moved: dict[tuple[int, int], int] = {}  # (position, slot) -> member: a Fisher-Yates shuffle, lazily
 

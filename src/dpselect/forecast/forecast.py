@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect.parameters import shown
-from dpselect.release import formatting, plots
+from dpselect.release import formatting
 from dpselect.release.formatting import Json
-from dpselect.release.table import Leaflet, Table, Tabular
+from dpselect.release.table import Bars, Leaflet, Table, Tabular
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,7 +56,7 @@ class ForecastRow:
         return {name: formatting.plain(value) for name, value in vars(self).items()}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Forecast(Tabular):
     """The expected answers of every mechanism at every epsilon. No data was read, no budget was spent.
 
@@ -99,25 +99,39 @@ class Forecast(Tabular):
         }
         return {**columns, "epsilon": [shown(row.epsilon) for row in self.rows]}
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """A line for each method against epsilon, as a matplotlib figure; saved where a path is given."""
+    def plot(self, path: str | os.PathLike[str] | None = None, *, theme: str = "light") -> Figure:
+        """A line for each method against epsilon, as a matplotlib figure; saved where a path is given.
+
+        `theme` is light or dark. The figure's `alt` says in words what it shows.
+        """
+        from dpselect.release import line_plots
+        from dpselect.release.picture import themed
+
         lines = {
             line: [(float(r.epsilon), r.items, r.error, r.smallest_count) for r in self.rows if r.line == line]
             for line in dict.fromkeys(row.line for row in self.rows)
         }
-        return plots.forecast(lines, FREE, path)
+        return line_plots.forecast(lines, FREE, path, themed(theme))
 
     # ---- for people ---------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
         return self._leaflet().text()
 
+    def __repr__(self) -> str:
+        return str(self)  # what an interactive Python shows of a last line
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        return self._leaflet().html()
+        from dpselect.release import notebook
+
+        return notebook.html(self._leaflet(), None)
 
     def _leaflet(self) -> Leaflet:
-        return Leaflet(Table(self._shown(), left=("method",)), price=[FREE], how=self.sentences, how_title="")
+        bars = Bars(
+            "items", [(r.items, max(0.0, r.items - r.items_spread), r.items + r.items_spread) for r in self.rows]
+        )
+        return Leaflet(Table(self._shown(), ("method",), bars=bars), (), self.sentences, how_title="", said=FREE)
 
     def _shown(self) -> dict[str, list[object]]:
         """Columns for a person; those without any value are left out."""

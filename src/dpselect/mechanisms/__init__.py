@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from dpselect.first_use import fetched
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpselect.mechanisms.choose.by_group import ChoiceByGroup
     from dpselect.mechanisms.choose.exponential import ExponentialMechanism
     from dpselect.mechanisms.choose.noisy_histogram import NoisyHistogram
@@ -122,4 +124,4 @@ __all__ = [
     "WeightedLaplace",
 ]
 
-__getattr__ = fetched(__name__, _HOMES)
+__getattr__: Callable[[str], object] = fetched(__name__, _HOMES)

@@ -28,6 +28,15 @@ class Accuracy:
     def __add__(self, other: Accuracy) -> Accuracy:
         return Accuracy((*self.sentences, *other.sentences), {**self.numbers, **other.numbers})
 
+    @property
+    def told(self) -> tuple[str, tuple[str, ...]]:
+        """The first sentence as it follows on an answer, and all that it leaves to say."""
+        if not self.sentences or not self.numbers:  # a sentence without a number says what cannot be said
+            return "", self.sentences
+        first, _, more = self.sentences[0].partition(". ")
+        inner = ": ".join(f"{part[0].lower()}{part[1:]}" for part in first.removesuffix(".").split(": "))
+        return f"{TIMES} times of 100, {inner}.", (more, *self.sentences[1:]) if more else self.sentences[1:]
+
     def to_dict(self) -> dict[str, Json]:
         """JSON types only."""
         numbers = {name: formatting.plain(value) for name, value in self.numbers.items()}
@@ -35,6 +44,7 @@ class Accuracy:
 
 
 NOTHING = Accuracy()
+SHORT = "Should fewer come back than asked for: "  # begins what a list of all that was asked for need not say
 
 
 def whole(gap: Fraction) -> int:
@@ -75,7 +85,7 @@ def by_place(gap: int, *, ranked: bool, scale: Scale = USERS) -> Accuracy:
 def ends_early(reach: int, after: int, scale: Scale = USERS) -> Accuracy:
     """Of a list that may come back shorter than k."""
     said = (
-        f"Should fewer come back than asked for: no item that is missing has over {scale.said(reach)} more than the "
+        f"{SHORT}no item that is missing has over {scale.said(reach)} more than the "
         f"item at rank {after:,} (over {scale.said(reach)} in all, where there are not so many items)."
     )
     return Accuracy((said,), {"reach": scale.value(reach), "rank_of_reach": after})

@@ -16,6 +16,8 @@ from dpselect.parameters import rounded_up, shown
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
+FEW = 5  # values that a sentence lists
+LONGEST = 40  # characters of an item in a sentence
 LONG = 10  # characters of a number that somebody chose
 
 
@@ -76,6 +78,12 @@ def text(value: object) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in form)
 
 
+def brief(value: object) -> str:
+    """The same for a sentence, where a very long one is cut."""
+    said = text(value)
+    return said if len(said) <= LONGEST else f"{said[: LONGEST - 1]}…"
+
+
 def number(value: Fraction | float) -> str:
     """A short decimal that never understates: 1, 0.1, 1e-06."""
     return repr(shown(Fraction(value))).removesuffix(".0")
@@ -90,6 +98,19 @@ def price(value: Fraction) -> str:
 def short(value: Fraction) -> str:
     """The nearest float for a sentence, whole numbers without a point; for what is no price."""
     return repr(float(value)).removesuffix(".0")
+
+
+def quantiles(asked: Sequence[float], values: Sequence[object]) -> str:
+    """Quantiles in a sentence; of very many, between which they are."""
+    if len(asked) == 1:
+        return f"The {'median' if asked[0] == 0.5 else f'{asked[0]:g} quantile'} is {text(values[0])}."
+    if len(asked) > FEW:
+        return f"{len(asked):,} quantiles, from {text(values[0])} ({asked[0]:g}) to {text(values[-1])} ({asked[-1]:g})."
+    return f"The {_listed([f'{q:g}' for q in asked])} quantiles are {_listed([text(value) for value in values])}."
+
+
+def _listed(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 # ---- packages that not everybody has ----------------------------------------------------------------------

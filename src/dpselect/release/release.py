@@ -6,14 +6,14 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 from dpselect.errors import ParameterError
 from dpselect.release import formatting
-from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
+from dpselect.release.accuracy import NOTHING, SHORT, TIMES, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.statement import Ended, Item, Kind, Measurement, Receipt, Statement
-from dpselect.release.table import HEAD, Leaflet, Table, Tabular
+from dpselect.release.statement import Ended, Item, Kind, Label_co, Measurement, Receipt, Statement
+from dpselect.release.table import HEAD, Bars, Leaflet, Table, Tabular
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +29,7 @@ Place = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, repr=False)
-class Release(Tabular):
+class Release(Tabular, Generic[Label_co]):
     """The items that were selected, best first, how good they are, and the privacy statement.
 
     `kind` says what the items are to each other, `counted` whether noisy counts were asked for (also where no item was
@@ -38,7 +38,7 @@ class Release(Tabular):
     shown, and the items come group after group. A release is a sequence of its items.
     """
 
-    items: tuple[Item, ...]
+    items: tuple[Item[Label_co], ...]
     privacy: Statement
     secure: bool
     kind: Kind = Kind.RANKING
@@ -48,21 +48,21 @@ class Release(Tabular):
     accuracy: Accuracy = NOTHING
     groups: Groups | None = None
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[Item[Label_co]]:
         return iter(self.items)
 
     def __len__(self) -> int:
         return len(self.items)
 
     @overload
-    def __getitem__(self, place: int) -> Item: ...
+    def __getitem__(self, place: int) -> Item[Label_co]: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[Item, ...]: ...
-    def __getitem__(self, place: int | slice) -> Item | tuple[Item, ...]:
+    def __getitem__(self, place: slice) -> tuple[Item[Label_co], ...]: ...
+    def __getitem__(self, place: int | slice) -> Item[Label_co] | tuple[Item[Label_co], ...]:
         return self.items[place]
 
     @property
-    def labels(self) -> list[Any]:
+    def labels(self) -> list[Label_co]:
         """The selected items themselves, best first."""
         return [item.item for item in self.items]
 
@@ -110,7 +110,7 @@ class Release(Tabular):
         return None
 
     @classmethod
-    def from_json(cls, text: Place) -> Release:
+    def from_json(cls, text: Place) -> Release[Any]:
         """The release that `to_json` wrote: its text, or the path of a file with it."""
         from dpselect.release import serialization
 
@@ -163,28 +163,22 @@ class Release(Tabular):
         users = {"group_users": groups.users_of(self.items)} if groups.counted else {}
         return {**groups.to_columns(self.items, self._names), **columns, **users}
 
-    def plot(self, path: Place | None = None) -> Figure:
-        """A bar plot of the noisy counts, a matplotlib figure that a notebook shows; saved where a path is given.
+    def plot(self, path: Place | None = None, *, theme: str = "light") -> Figure:
+        """The noisy counts as bars, a matplotlib figure that a notebook shows; saved where a path is given.
 
-        By group, a small panel for each. Of quantiles a row of dots, one for each group.
+        By group, a small panel for each; of a histogram upright bars in the domain's order; of quantiles a row of
+        dots, one for each group. `theme` is light or dark. The figure's `alt` says in words what it shows.
         """
-        from dpselect.release import plots
+        from dpselect.release import drawn, plots
 
+        promise = self.privacy.promise
         if self._asked:
-            from dpselect.release import value_plots
-
-            panels = {"": self.labels} if self.groups is None else self.groups.panels(self.items, self.labels)
-            asked = [float(q) for q in self._asked]
-            return value_plots.rows(list(panels.items()), asked, self.privacy.promise, path)
+            return drawn.of_quantiles(self.items, self.groups, [float(q) for q in self._asked], promise, path, theme)
         if not self.counted:
-            raise ParameterError(
-                "counts", "be released for a plot", "a release without", "ask for them with counts=True"
-            )
-        bars = [plots.Bar(formatting.text(i.item), i.count or 0, i.low, i.high) for i in self.items]
-        if self.groups is not None:
-            panels = self.groups.panels(self.items, bars)
-            return plots.small_multiples(panels, self.privacy.promise, path)
-        return plots.bars(bars, self.privacy.promise, path, self.weight)
+            hint = "ask for them with counts=True"
+            raise ParameterError("counts", "be released for a plot", "a release without", hint)
+        words = plots.Words(self.weight, self.ranked, promise)
+        return drawn.of_counts(self.items, self.groups, words, path, theme, upright=self.of_domain)
 
     # ---- for people ---------------------------------------------------------------------------------------
 
@@ -196,7 +190,9 @@ class Release(Tabular):
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        return self._leaflet().html(HEAD)
+        from dpselect.release import notebook
+
+        return notebook.html(self._leaflet(), HEAD)
 
     @property
     def text(self) -> str:
@@ -212,54 +208,79 @@ class Release(Tabular):
         """For a person, who is told what an unseen item is."""
         if self.charged is None:
             price = [f"spent: {self.privacy.promise}"]
+            cost = f"spent: {self.privacy.amounts}"
         else:
             price = [f"promise: {self.privacy.promise}", f"charged: {self.charged.sentence}"]
-        names = {name: [formatting.text(value) for value in cells] for name, cells in self._cells.items()}
+            cost = price[1]
+        first, others = self.accuracy.told
+        if self.complete and self.groups is None:
+            others = tuple(one for one in others if not one.startswith(SHORT))
         return Leaflet(
-            table=self._table(names),
+            table=self._table(),
+            said=self._said(),
+            sure=first,
             outcome=self._outcome(),
+            remark=self._remark(),
             good=GOOD,
-            accuracy=self.accuracy.sentences,
+            accuracy=others,
             price=price,
+            cost=cost,
             how=self.privacy.sentences,
         )
 
-    def _table(self, names: dict[str, list[str]]) -> Table:
-        """For a person. A group's values stand beside its first item only."""
+    def _table(self) -> Table:
+        """For a person. A group's values are shown once."""
+        names = {name: [formatting.text(value) for value in cells] for name, cells in self._cells.items()}
         columns: dict[str, list[Any]] = {**self.to_columns(), **names}
+        bars = Bars(self._count, [(i.count, i.low, i.high) for i in self.items]) if self.counted else None
         if self.groups is None:
-            return Table(columns, left=() if self._asked else self._names)
+            return Table(columns, left=() if self._asked else self._names, bars=bars)
         from dpselect.release.groups import told_apart
 
         of = list(self.groups.to_columns(self.items, self._names))
         each = [told_apart(item.group) for item in self.items]
-        first = [not place or one != each[place - 1] for place, one in enumerate(each)]
+        starts = [not place or one != each[place - 1] for place, one in enumerate(each)]
         columns |= {name: [formatting.text(value) for value in columns[name]] for name in of}
         once = [*of, "group_users"] if self.groups.counted else of
-        shown = {
-            name: [cell if start else "" for cell, start in zip(columns[name], first, strict=True)] for name in once
-        }
-        return Table({**columns, **shown}, left=(*of, *self._names))
+        return Table(columns, (*of, *self._names), once, starts, bars)
+
+    def _said(self) -> str:
+        """What came back, in a sentence."""
+        if self.groups is not None:
+            said = self.groups.outcome(self.items)
+            return f"{said[0].upper()}{said[1:]}."
+        wanted, weight = self.privacy.parameters.get("k"), self.weight is not None
+        items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
+        if not self.complete:
+            found = items if wanted is None else f"{len(self)} of at most {wanted} items"
+            return f"{found}: no other has enough {'weight' if weight else 'users'} to tell."
+        if not self.items:
+            return f"No items: none {'has enough weight' if weight else 'is shared by enough users'} to tell."
+        if self._asked:
+            return formatting.quantiles([float(q) for q in self._asked], self.labels)
+        if self.of_domain:
+            return f"The numbers of users of all {items} of the domain, with noise."
+        if self.kind is Kind.SET:
+            return f"{items}{' that enough users share' if wanted is None else ''}, in no order of rank."
+        return f"{items}, best first." if len(self) > 1 else f"{items}: {formatting.brief(self.items[0].item)}."
 
     def _outcome(self) -> list[str]:
-        """What the reader must know beside the table. It depends on how many items came back, and on nothing else."""
-        if self.groups is not None:
-            lines = [self.groups.outcome(self.items)]
-            return lines if self.secure else [*lines, NOT_SECURE]
+        """What else the reader must know beside the table. It depends on how many items came back, and on no label."""
         lines = []
-        wanted = self.privacy.parameters.get("k")
-        if not self.complete:
-            found = f"{len(self)} items" if wanted is None else f"{len(self)} of at most {wanted} items"
-            lines.append(f"{found}: no other has enough {'users' if self.weight is None else 'weight'} to tell")
-        elif not self.items:
-            what = "is shared by enough users" if self.weight is None else "has enough weight"
-            lines.append(f"no items: none {what} to tell")
-        if not self.items:
-            fewer = ", fewer k" if wanted is not None else ""
+        if not self.items and self.groups is None:
+            fewer = ", fewer k" if self.privacy.parameters.get("k") is not None else ""
             lines.append(f"what to look at: the filter and the column of items, a larger epsilon or delta{fewer}")
         if not self.secure:
             lines.append(NOT_SECURE)
         return lines
+
+    def _remark(self) -> str:
+        """Why a lower rank has a larger count, where one does."""
+        if not (self.counted and self.ranked):
+            return ""
+        from dpselect.release.remark import remark
+
+        return remark(self.items, self._count)
 
     # ---- what kind of table it is -------------------------------------------------------------------------
 
@@ -268,6 +289,11 @@ class Release(Tabular):
         """The column by whose sums items were selected; None where it was by numbers of users."""
         column = self.privacy.parameters.get("by_weight")
         return column if isinstance(column, str) else None
+
+    @property
+    def of_domain(self) -> bool:
+        """Are these the counts of a whole domain, in its own order?"""
+        return self.privacy.mechanism.startswith("Histogram")
 
     @property
     def _count(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from dpselect.parameters import shown
 from dpselect.privacy import Neighbors, Privacy
@@ -14,7 +14,15 @@ from dpselect.release import formatting
 from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from dpselect.accounting.two_prices import Price
+
+    Label_co = TypeVar("Label_co", covariant=True, default=Any)  # `Release` alone is `Release[Any]`
+else:
+    from typing import TypeVar
+
+    Label_co = TypeVar("Label_co", covariant=True)  # defaults come with Python 3.13; only type checkers ask for it
 
 
 class Kind(StrEnum):
@@ -44,7 +52,7 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class Item:
+class Item(Generic[Label_co]):
     """One released item, its place (1 is the best; None in a set) and its noisy count where counts were asked for.
 
     The true number of users lies from `low` to `high`, as `Release.accuracy` says. Where items were selected by a
@@ -53,7 +61,7 @@ class Item:
     order.
     """
 
-    item: object
+    item: Label_co
     rank: int | None
     count: int | float | None
     low: int | float | None = None
@@ -96,6 +104,12 @@ class Statement:
         """The guarantee in one line; its numbers never understate the exact ones."""
         price = f"({formatting.price(self.epsilon)}, {formatting.price(self.delta)})-DP"
         return f"{price} per {self.unit}, {self.neighbors} neighbours"
+
+    @property
+    def amounts(self) -> str:
+        """Epsilon and delta by name."""
+        delta = f", delta {formatting.price(self.delta)}" if self.delta else ""
+        return f"epsilon {formatting.price(self.epsilon)}{delta}"
 
     def to_dict(self) -> dict[str, Json]:
         """JSON types only."""

@@ -1,6 +1,7 @@
 """What a person reads: a table, and the text beside it.
 
-A leaflet says what came back, how good it is and what it cost; how it was found comes last.
+A leaflet says first what came back and how sure it is, then shows it, and says what it cost; how it was found comes
+last.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dpselect.release import formatting
@@ -26,22 +26,38 @@ WIDEST_ITEM = 60  # a longer one is shown whole; it only does not push the count
 
 
 @dataclass(frozen=True)
+class Bars:
+    """Small bars that a notebook draws beside a column: each a number and, where they are known, its ends."""
+
+    beside: str
+    values: Sequence[tuple[float | None, float | None, float | None]]
+
+
+@dataclass(frozen=True)
 class Table:
-    """Named columns of equal length; those in `left` hold names, which are put to the left."""
+    """Named columns of equal length; those in `left` hold names, which are put to the left.
+
+    Where rows are in groups, those at `starts` begin one, and the columns `once` speak of the whole group.
+    """
 
     columns: Mapping[str, Sequence[object]]
     left: Collection[str] = ("item",)
+    once: Collection[str] = ()
+    starts: Sequence[bool] = ()
+    bars: Bars | None = None
 
     def __len__(self) -> int:
         return max(map(len, self.columns.values()), default=0)
 
     def first(self, rows: int) -> Table:
         """Its first rows."""
-        return replace(self, columns={name: cells[:rows] for name, cells in self.columns.items()})
+        bars = self.bars and replace(self.bars, values=self.bars.values[:rows])
+        columns = {name: cells[:rows] for name, cells in self.columns.items()}
+        return replace(self, columns=columns, starts=self.starts[:rows], bars=bars)
 
     def text(self) -> str:
         """Aligned for a terminal: numbers and their heads to the right."""
-        cells = {name: [_cell(value) for value in values] for name, values in self.columns.items()}
+        cells = {name: [cell(value) for value in self._shown(name)] for name in self.columns}
         heads = {name: formatting.text(name) for name in cells}
         wide = {name: min(max(map(width, [heads[name], *cells[name]])), WIDEST_ITEM) for name in cells}
         rows = [list(heads.values()), *(list(row) for row in zip(*cells.values(), strict=True))]
@@ -54,15 +70,16 @@ class Table:
         room = " " * (wide - width(cell))
         return cell + room if name in self.left else room + cell
 
-    def html(self) -> str:
-        """For a notebook, escaped."""
-        head = "".join(f"<th>{escape(formatting.text(name))}</th>" for name in self.columns)
-        rows = zip(*self.columns.values(), strict=True)
-        body = "".join("<tr>" + "".join(f"<td>{escape(_cell(v))}</td>" for v in row) + "</tr>" for row in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    def _shown(self, name: str) -> Sequence[object]:
+        """A column of which groups show a value once."""
+        values = self.columns[name]
+        if name not in self.once:
+            return values
+        return [value if start else "" for value, start in zip(values, self.starts, strict=False)]
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """What a cell shows."""
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else formatting.text(value)
 
 
@@ -100,43 +117,46 @@ class Leaflet:
     price: Sequence[str]
     how: Sequence[str]
     how_title: str = "How it was found"  # in a notebook it opens what is hidden below it; "": all is shown
+    said: str = ""  # what came back
+    sure: str = ""  # the most telling of how good it is
     outcome: Sequence[str] = ()
+    remark: str = ""  # what is strange at the table, and why
     good: str = ""  # what the lines about how good it is have in common
     accuracy: Sequence[str] = ()
+    cost: str = ""  # in short
 
     def text(self, rows: int | None = None) -> str:
         """For a terminal: so many rows of a longer table, or all."""
-        above = [self._first(rows).text()] if len(self.table) else []
-        return "\n".join([*above, *self._more(rows), *self._outcome(), "", *self._beside()])
-
-    def html(self, rows: int | None = None) -> str:
-        """For a notebook."""
-        table = self._first(rows).html() if len(self.table) else ""
-        lines = [*self._more(rows), *self.outcome, *([self.good] if self.accuracy else [])]
-        good = "".join(f"<li>{escape(line)}</li>" for line in self.accuracy)
-        good = f"<ul>{good}</ul>" if good else ""
-        how = "".join(map(_paragraph, self.how))
-        if how and self.how_title:
-            how = f"<details><summary>{self.how_title}</summary>{how}</details>"
-        return "".join([table, *map(_paragraph, lines), good, *map(_paragraph, self.price), how])
+        parts = ["\n".join(self._outcome()), *self._shown(rows), "\n".join(self._beside())]
+        return "\n\n".join(part for part in parts if part)
 
     @property
     def notes(self) -> list[str]:
         """All but the table, as lines."""
         return [*self._outcome(), *self._beside()]
 
-    def _hidden(self, rows: int | None) -> int:
-        return 0 if rows is None or len(self.table) <= LONG else len(self.table) - rows
-
-    def _first(self, rows: int | None) -> Table:
+    def first(self, rows: int | None) -> Table:
+        """So many rows of a long table, or all."""
         return self.table.first(rows) if rows is not None and self._hidden(rows) else self.table
 
-    def _more(self, rows: int | None) -> list[str]:
+    def more(self, rows: int | None) -> list[str]:
+        """How many rows are not shown."""
         hidden = self._hidden(rows)
         return [f"... and {hidden:,} more: to_pandas(), to_csv(path) have all"] if hidden else []
 
+    def _hidden(self, rows: int | None) -> int:
+        return 0 if rows is None or len(self.table) <= LONG else len(self.table) - rows
+
+    def _shown(self, rows: int | None) -> list[str]:
+        """The table, if it has any rows, and what is said just below it."""
+        if not len(self.table):
+            return []
+        below = [_filled(self.remark, "", "")] if self.remark else []
+        return ["\n".join([self.first(rows).text(), *self.more(rows), *below])]
+
     def _outcome(self) -> list[str]:
-        return [_filled(line, "", "  ") for line in self.outcome]
+        said = [_filled(f"{self.said} {self.sure}", "", "")] if self.said else []
+        return [*said, *(_filled(line, "", "  ") for line in self.outcome)]
 
     def _beside(self) -> list[str]:
         good = [self.good, *(_filled(line, "  - ", "    ") for line in self.accuracy)] if self.accuracy else []
@@ -147,7 +167,3 @@ class Leaflet:
 def _filled(line: str, first: str, then: str) -> str:
     columns = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
     return textwrap.fill(line, columns, initial_indent=first, subsequent_indent=then)
-
-
-def _paragraph(line: str) -> str:
-    return f"<p>{escape(line)}</p>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from dpselect import parameters
 from dpselect.draws import Draws, Noise
@@ -31,7 +32,7 @@ class NoisyHistogram(Choice):
         ['right']
     """
 
-    step = PureDP
+    step: ClassVar[type[PureDP]] = PureDP
 
     max_items_per_user: int | None = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from dpselect.draws import Draws
 from dpselect.mechanisms import gaps
@@ -32,7 +33,7 @@ class PermuteAndFlip(Choice):
         ['right']
     """
 
-    step = PureDP
+    step: ClassVar[type[PureDP]] = PureDP
 
     def gap(self, beta: float, candidates: int) -> Fraction:
         """No candidate has a score that is larger by more than this, but with probability beta."""

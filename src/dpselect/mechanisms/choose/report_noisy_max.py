@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from dpselect import parameters
 from dpselect.draws import Draws, Noise
@@ -34,7 +35,7 @@ class ReportNoisyMax(Choice):
         ['right']
     """
 
-    step = PureDP
+    step: ClassVar[type[PureDP]] = PureDP
 
     noise: Noise = Noise.LAPLACE
 

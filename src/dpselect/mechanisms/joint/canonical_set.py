@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
+from typing import ClassVar
 
 from flint import arb, ctx
 
@@ -35,7 +36,7 @@ class CanonicalSet(JointMechanism):
         [0, 2]
     """
 
-    step = BoundedRange
+    step: ClassVar[type[BoundedRange]] = BoundedRange
 
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:
         """The chosen ranks: a class, then a set of it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import ClassVar
 
 from dpselect import parameters
 from dpselect.draws import Draws, Levels
@@ -46,7 +47,7 @@ class JointPermuteAndFlip(JointMechanism):
         [0, 2]
     """
 
-    step = PureDP
+    step: ClassVar[type[PureDP]] = PureDP
 
     loss: Loss | str = Loss.JOINT
 

@@ -6,6 +6,7 @@ from bisect import insort
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log, prod
+from typing import ClassVar
 
 from flint import arb, ctx
 
@@ -36,7 +37,7 @@ class JointSequence(JointMechanism):
         [0, 2]
     """
 
-    step = BoundedRange
+    step: ClassVar[type[BoundedRange]] = BoundedRange
     ordered = True
 
     def gap(self, beta: float, items: int) -> Fraction:

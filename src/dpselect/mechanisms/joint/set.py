@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import lgamma
+from typing import ClassVar
 
 from flint import arb, arb_poly, ctx
 
@@ -46,7 +47,7 @@ class JointSet(JointMechanism):
         [0, 2]
     """
 
-    step = BoundedRange
+    step: ClassVar[type[BoundedRange]] = BoundedRange
 
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:
         """The chosen ranks: a loss level, then a set within it."""
