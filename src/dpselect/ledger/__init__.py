@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from dpselect.first_use import fetched
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpselect.ledger.account import Account, Balance
     from dpselect.ledger.charge import ZERO, Charge
     from dpselect.ledger.entry import Entry, Kind, Pending, Reservation
@@ -41,4 +43,4 @@ __all__ = [
     "Standing",
 ]
 
-__getattr__ = fetched(__name__, _HOMES)
+__getattr__: Callable[[str], object] = fetched(__name__, _HOMES)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol, SupportsIndex
 
 from dpselect import parameters
 from dpselect.accounting.promise import SET_ASIDE, Promise, how_many
@@ -89,7 +89,9 @@ class Budget:
     """
 
     snapshot: str | None = None
-    __reduce_ex__ = refuse_copy
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        refuse_copy(self, protocol)
 
     def __init__(self, *, epsilon: Number, delta: Number = 0) -> None:
         epsilon = parameters.epsilon("epsilon", epsilon)
@@ -279,7 +281,7 @@ class LedgerBudget(Budget):
         if given is not None and not (isinstance(given, str) and given.strip()):
             raise ParameterError("snapshot", "be a text that names the state of the data", came(snapshot))
         self.where = where
-        self.account = _account(data, user() if analyst is None else analyst)
+        self.account: Account = _account(data, user() if analyst is None else analyst)
         self.snapshot = snapshot
 
     @property

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import NoReturn, SupportsIndex
 
 from dpselect.ledger.account import ALWAYS, Account
 from dpselect.ledger.charge import Charge, decimal, undecimal
@@ -71,7 +72,8 @@ class Reservation:
     digest: str
     home: tuple[int, int] = field(default_factory=here, init=False, repr=False, compare=False)
 
-    __reduce_ex__ = refuse_copy
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        refuse_copy(self, protocol)
 
     @staticmethod
     def of(entry: Entry) -> Reservation:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
 from dpselect.accounting.two_prices import Price
 from dpselect.errors import LedgerError, ParameterError, came
@@ -26,6 +28,9 @@ from dpselect.parameters import Number, flag
 from dpselect.periods import Periods
 from dpselect.processes import here, refuse_copy
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _FIND_OUT = "run `dpselect ledger verify`, then take it from a backup"
 _FOR_RIGHTS = "ask its owner for the right to write to it"
 
@@ -38,7 +43,8 @@ class Ledger:
     reserved. Usable from several threads; a forked process must open the ledger anew.
     """
 
-    __reduce_ex__ = refuse_copy
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        refuse_copy(self, protocol)
 
     def __init__(self, where: Where) -> None:
         """Open the ledger that is there."""
@@ -389,6 +395,23 @@ class Ledger:
         """Check every entry, sum and reference; the problems, one sentence each. `head`: a digest noted earlier."""
         with self._reading():
             return audit(self._opened(), head)
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        analyst: str | None = None,
+        data: str | None = None,
+        theme: str = "light",
+    ) -> Figure:
+        """The part of each budget that is used after every entry, as a matplotlib figure; saved where a path is given.
+
+        Of all data and analysts, or of those that are named. `theme` is light or dark. The figure's `alt` says in words
+        what it shows.
+        """
+        from dpselect.ledger.spending import plot
+
+        return plot(self.entries(), path, analyst=analyst, data=data, theme=theme)
 
     # ---- lifetime -----------------------------------------------------------------------------------------
 

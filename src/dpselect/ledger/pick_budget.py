@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn, SupportsIndex
 
 from dpselect import parameters
 from dpselect.accounting.calibration import plan_of
@@ -86,13 +86,13 @@ class PickBudget(Budget):
             "delta_per_query": delta_per_query,
             "delta_composition": delta_composition,
         }
-        self.terms = _terms(whole, pieces, k_star, l_star)
+        self.terms: Terms = _terms(whole, pieces, k_star, l_star)
         total = ApproxDP(self.terms.epsilon, self.terms.delta)
         warn_if_weak(total)
         super().__init__(epsilon=total.epsilon, delta=total.delta)
         self._accountant = PickAccountant(self.terms)
         self._deposit = None if of is None else Deposit(_durable(of), self.terms)
-        self.snapshot = None if self._deposit is None else self._deposit.budget.snapshot
+        self.snapshot: str | None = None if self._deposit is None else self._deposit.budget.snapshot
 
     # ---- questions ------------------------------------------------------------------------------------------
 
@@ -256,7 +256,8 @@ class Deposit:
     May be shared by threads. A question that comes to `start` after the close is refused.
     """
 
-    __reduce_ex__ = refuse_copy
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        refuse_copy(self, protocol)
 
     def __init__(self, budget: LedgerBudget, terms: Terms) -> None:
         self.budget = budget

@@ -38,7 +38,7 @@ class SqliteStore:
     alive = True
 
     def __init__(self, path: Path, connection: sqlite3.Connection, *, writable: bool) -> None:
-        self.place = str(path)
+        self.place: str = str(path)
         self._path = path
         self._file = _identity(path)
         self.writable = writable

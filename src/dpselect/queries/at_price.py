@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -53,12 +53,22 @@ def at_price(
         price = parameters.price(epsilon, delta)
         if near is not None and epsilon is None and paying is not None:
             return kind(**given, **(paying.price(kind.verb, 1, delta, needed=needed) | {"epsilon": None}))
-        return kind(**given, **(paying.price(kind.verb, epsilon, delta, needed=needed) if paying else price))
+        if paying is not None:
+            price = paying.price(kind.verb, epsilon, delta, needed=needed)
+        if near is None and price.get("epsilon") is None and price.get("epsilon_per_pick") is None:
+            raise unpriced(kind.verb, [*(["share"] if paying else []), *(name for name in ACCURACIES if name in given)])
+        return kind(**given, **price)
 
     def made(each: dict[str, Any]) -> Asked:
         return kind(**given, **each)
 
     return at_share(made, paying, share, epsilon=epsilon, delta=delta, near=near, needed=needed)
+
+
+def unpriced(verb: str, instead: Sequence[str]) -> ParameterError:
+    """What to say where neither epsilon nor what may stand in its place was named."""
+    must = f"be given for {verb}" + (f", or {' or '.join(instead)} in its place" if instead else "")
+    return ParameterError("epsilon", must, "nothing", "1 is a common choice; a smaller one reveals less")
 
 
 def at_share(

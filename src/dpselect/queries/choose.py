@@ -33,7 +33,12 @@ from dpselect.release.accuracy import BETA
 from dpselect.release.release import Item, Release, Statement
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import TypeVar
+
     from dpselect.queries.in_groups import InGroups
+
+    Label = TypeVar("Label", default=Any)  # of a mapping; of other scores it cannot be known
 
 EXPONENTIAL = "exponential"
 
@@ -173,7 +178,7 @@ class ChooseQuery(OfValues):
 
 
 def choose(
-    scores: Input,
+    scores: Mapping[Label, Any] | Histogram | npt.ArrayLike,
     *,
     epsilon: Number | None = None,
     share: Number | None = None,
@@ -184,7 +189,7 @@ def choose(
     budget: Budget | Where | None = None,
     fresh: bool = False,
     draws: Draws | None = None,
-) -> Release:
+) -> Release[Label]:
     """Choose the best of some candidates by a private score; one item comes back.
 
     Guarantee: epsilon-DP for one user against `neighbors`. `sensitivity` is how far one user can move any score;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from typing import Any
 
@@ -38,6 +39,10 @@ def paid(
     if not query.own_price:
         warn_if_weak(query.ceiling)
     paying = budget_of(budget)
+    if "logging" in sys.modules:
+        from dpselect.queries.logged import log_question
+
+        log_question(query, paying)
     if paying is None:
         return query.select(values, secure(draws))
     paying.check(query.price.neighbors)

@@ -213,7 +213,7 @@ def quantile(
     budget: Budget | Where | None = None,
     fresh: bool = False,
     draws: Draws | None = None,
-) -> Release:
+) -> Release[int | float]:
     """The value below which a share q of all users' values lies, or several such values, ascending.
 
     Guarantee: (epsilon, delta)-DP for one user coming or going, if every user has one value in `values`. `bounds` are
@@ -244,7 +244,7 @@ def median(
     budget: Budget | Where | None = None,
     fresh: bool = False,
     draws: Draws | None = None,
-) -> Release:
+) -> Release[int | float]:
     """The middle one of all users' values: `quantile` with q = 1/2, which is epsilon-DP."""
     return quantile(
         values,

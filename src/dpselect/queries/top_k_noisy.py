@@ -70,9 +70,10 @@ class NoisyTop(Plan):
             "max_items_per_user": s.max_items_per_user,
             "height": s.height,
         }
+        most = accuracy.said_items(s.max_items_per_user)
         sentences = (
             self.reason,
-            f"One user counts for at most {s.max_items_per_user} items. An item comes out only if its noisy count "
+            f"One user counts for at most {most}. An item comes out only if its noisy count "
             f"is above noisy bottom, which stands {s.height} users above the count of rank {self.k_bar + 1:,}.",
         )
         return self.stated(used, sentences)
