@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -425,7 +426,7 @@ class Dataset:
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
-    ) -> Release:
+    ) -> Release[int | float]:
         """The value in the `item` column below which a share q of all users lies, or several such values, ascending.
 
         Guarantee: (epsilon, delta)-DP for one whole user coming or going. Every user takes part with one value: with
@@ -463,7 +464,7 @@ class Dataset:
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
-    ) -> Release:
+    ) -> Release[int | float]:
         """The middle one of all users' values: `quantile` with q = 1/2, which needs no delta but to find groups."""
         from dpselect.queries.quantile import MEDIAN
 
@@ -533,6 +534,10 @@ class Dataset:
         budget = self.paying
         if budget is not None:
             budget.check(query.price.neighbors)
+        if "logging" in sys.modules:
+            from dpselect.queries.logged import log_question
+
+            log_question(query, budget)
         groups, of_pairs = self._groups(query), query.of_pairs
         with self.engine(groups, query.totals, measures=query.measuring, of_pairs=of_pairs) as engine:
             answer = self._said_of_units(query.ready(engine))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from dpselect.engines.registry import Engine, open_engine
+from tests.engines.ibis_tables import in_duckdb
 
 KEY = bytes(range(16))
 Maker = Callable[[pytest.FixtureRequest, pa.Table], tuple[object, str | None]]
@@ -68,7 +69,13 @@ def _spark(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str 
     return frame, None
 
 
-MAKERS: dict[str, Maker] = {"duckdb": _duckdb, "postgres": _postgres, "spark": _spark}
+def _ibis(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:  # noqa: ARG001
+    """An expression, not a table: it is a query on the connection that Ibis has."""
+    table = in_duckdb(rows)
+    return table.select(*table.columns), None
+
+
+MAKERS: dict[str, Maker] = {"duckdb": _duckdb, "postgres": _postgres, "ibis": _ibis, "spark": _spark}
 SLOW = [pytest.mark.slow]
 PARAMETERS = [pytest.param(name, id=name, marks=SLOW if name == "spark" else []) for name in MAKERS]
 JUDGED = PARAMETERS[1:]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 import sqlglot
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters import casts, operations
@@ -179,7 +179,7 @@ def test_spark_keeps_the_same_rows(finite_rows, on_spark):
 
 
 @pytest.mark.slow
-@examples(25)
+@settings(examples(25), suppress_health_check=[HealthCheck.filter_too_much])  # whatever the words come from
 @given(where=filter_words.ANY)
 def test_any_filter_keeps_the_same_rows_on_spark(finite_rows, on_spark, where):
     with suppress(ParameterError):

@@ -72,3 +72,10 @@ def test_a_column_of_nothing():
             assert list(engine.top(5).counts) == []
     with DuckDBEngine(rows, user="user", item="item", by=("none",), key=b"k") as engine:
         assert len(engine.top_by(5, 1).sizes) == 0
+
+
+def test_a_polars_that_is_too_old_for_a_type_reads_the_others(monkeypatch):
+    """Every frame failed with a polars from before 16-bit floats, which the extra allows."""
+    monkeypatch.delattr(pl, "Float16")
+    with DuckDBEngine(pl.DataFrame({"user": [1, 2], "item": ["a", "a"]}), user="user", item="item", key=b"k") as engine:
+        assert pairs(engine.top(5)) == [("a", 2)]

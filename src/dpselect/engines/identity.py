@@ -7,11 +7,13 @@ and by when and where it was last written, not by its size.
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 from dpselect.engines.postgres import address
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import PREPARED, Files, find, prepared_folder
+from dpselect.engines.sources.narwhals_frames import native
 from dpselect.engines.spark.source import is_spark, place
 from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.errors import ParameterError
@@ -42,6 +44,11 @@ def source_of(source: object) -> tuple[Json, bool]:
         return place(source), False
     if is_warehouse(source):
         return repr(source), False
+    if "ibis" in sys.modules:
+        from dpselect.engines.sources.ibis_tables import called, is_ibis
+
+        if is_ibis(native(source)):
+            return called(native(source)), False
     found = _fingerprint(source)
     if found is not None:
         return found, True

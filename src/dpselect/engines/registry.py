@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpselect.engines.port import Engine
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import refuse_newlines
-from dpselect.engines.sources.narwhals_frames import native
+from dpselect.engines.sources.narwhals_frames import at_home
 from dpselect.engines.spark.source import is_spark
 from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.keys import Key
@@ -38,7 +39,7 @@ def open_engine(
     key: bytes,
 ) -> Engine:
     """The engine for one question. Opening it reads the schema, never a row."""
-    source = native(source)
+    source, table = at_home(source, table)
     given: dict[str, Any] = {
         "user": user,
         "item": item,
@@ -53,6 +54,10 @@ def open_engine(
         "key": key,
     }
     database = _database(source)
+    if "logging" in sys.modules:
+        from dpselect.logs import LOG
+
+        LOG.debug("engine: %s", "DuckDB" if database is None else database.__name__.removesuffix("Database"))
     if database is None:
         from dpselect.engines.duckdb.engine import DuckDBEngine
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from dpselect import parameters
 from dpselect.errors import ParameterError, came
 from dpselect.privacy import warn_if_weak
-from dpselect.queries.at_price import ACCURACIES
+from dpselect.queries.at_price import ACCURACIES, unpriced
 from dpselect.queries.query import Query, Rows, kind
 
 Body = dict[str, Any]
@@ -35,6 +35,9 @@ def body_of(query: Query, rows: About) -> Body:
 def body_of_verb(verb: str, given: Mapping[str, Any], rows: About, *, share: object = None) -> Body:
     """The question of a verb. What was left out is left to the gateway: the owner may have declared it."""
     filled = {**given, **_stand_ins(verb, given)}
+    near = [name for name in ACCURACIES if name in given]
+    if share is None and all(given.get(name) is None for name in ("epsilon", *near)):
+        raise unpriced(verb, near)
     if share is None:
         query = kind(verb)(**_priced(filled)).of(rows)
         warn_if_weak(query.ceiling)

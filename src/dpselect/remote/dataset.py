@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
@@ -200,7 +201,7 @@ class RemoteDataset:
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
-    ) -> Release:
+    ) -> Release[int | float]:
         """The value in the `item` column below which a share q of all users lies: `Dataset.quantile` tells more."""
         given: dict[str, Any] = {"q": q, "bounds": bounds, "epsilon": epsilon, "within": within, "delta": delta}
         given |= {"step": step, "per_user": per_user, "by": by, "groups": groups}
@@ -223,7 +224,7 @@ class RemoteDataset:
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
-    ) -> Release:
+    ) -> Release[int | float]:
         """The middle one of all users' values: `quantile` with q = 1/2."""
         given: dict[str, Any] = {"bounds": bounds, "epsilon": epsilon, "within": within, "delta": delta}
         given |= {"step": step, "per_user": per_user, "by": by, "groups": groups}
@@ -241,7 +242,7 @@ class RemoteDataset:
         """Ask a question that was made beforehand. It has a delta of its own, and all else that it was made with."""
         _check(progress, draws, fresh=fresh)
         _check_query(query)
-        return answer(self.wire, body_of(query, self) | _again(fresh=fresh), progress)
+        return self._answer(query.verb, body_of(query, self) | _again(fresh=fresh), progress)
 
     def _verb(
         self,
@@ -255,6 +256,13 @@ class RemoteDataset:
     ) -> Release:
         _check(progress, draws, fresh=fresh)
         body = body_of_verb(verb, given, self, share=share) | _again(fresh=fresh)
+        return self._answer(verb, body, progress)
+
+    def _answer(self, verb: str, body: Body, progress: Progress | None) -> Release:
+        if "logging" in sys.modules:
+            from dpselect.logs import LOG
+
+            LOG.debug("%s, asked of %s", verb, self.wire.address)
         return answer(self.wire, body, progress)
 
 

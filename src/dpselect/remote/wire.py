@@ -66,7 +66,8 @@ class Wire:
     """
 
     def __init__(self, address: Address, token: str, patience: float) -> None:
-        self.address, self.patience = address, patience
+        self.address = address
+        self.patience = patience
         self._token = token
         self._mine = threading.local()
         self._heard = False

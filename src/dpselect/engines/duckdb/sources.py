@@ -9,8 +9,9 @@ import duckdb
 from dpselect.engines.duckdb.files import file_scan
 from dpselect.engines.duckdb.scans import Scan, SqlScan, described
 from dpselect.engines.duckdb.workspace import Row, Workspace
+from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import find, refuse_newlines
-from dpselect.engines.sources.narwhals_frames import native
+from dpselect.engines.sources.narwhals_frames import at_home
 from dpselect.errors import ParameterError, came
 
 __all__ = ["Scan", "open_scan"]
@@ -23,7 +24,10 @@ _MUST = (
 
 def open_scan(workspace: Workspace, source: object, table: str | None, *, newlines_in_values: bool = False) -> Scan:
     """The scan of whatever a caller may give as a source."""
-    source = native(source)
+    given, (source, table) = source, at_home(source, table)
+    if given is not source and is_postgres(source):  # whatever is said of an address, its password is not
+        must = "be a table of Ibis over DuckDB or polars, where PostgreSQL does not count"
+        raise ParameterError("source", must, "one over PostgreSQL")
     if isinstance(source, (str, os.PathLike, list, tuple)):
         files = find(source)
         if files.kind not in ("csv", "tsv"):

@@ -48,7 +48,7 @@ class Workspace:
     def __init__(self) -> None:
         check_address_space()
         self._folder = Folder()
-        self.connection = duckdb.connect(config={"temp_directory": self._folder.path})
+        self.connection: duckdb.DuckDBPyConnection = duckdb.connect(config={"temp_directory": self._folder.path})
         self.files: dict[str, str] = {}  # database files that are open, and what they are called here
         self._ends: list[Callable[[], object]] = []
         for setting in _SETTINGS:

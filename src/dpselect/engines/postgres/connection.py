@@ -72,11 +72,12 @@ class Workspace:
     """A connection of our own. What does not fit into the server's memory it spills, and deletes with the cursor."""
 
     def __init__(self, address: str) -> None:
-        self.place = place(address)
+        self.place: str = place(address)
         self._connection = _connected(address, self.place)
         try:
             self.fetch(_BEGIN)
-            self.path = tuple(map(str, self.fetch(_LOOKS_IN)[0][0]))  # the schemas where the user looks for a table
+            # The schemas where the user looks for a table.
+            self.path: tuple[str, ...] = tuple(map(str, self.fetch(_LOOKS_IN)[0][0]))
             for setting in _SETTINGS:
                 self.fetch(setting)
             if self.fetch("SELECT current_setting('server_encoding')") != [("UTF8",)]:

@@ -42,8 +42,10 @@ class PostgresDatabase:
         self._values: dict[str, object] = {}
         self._cursors: dict[tuple[str, str], str] = {}
         try:
+            self.source: str
+            self.types: Mapping[str, SqlType]
             self.source, self.types = columns_of(self._workspace, table, named(user, item, by), needs)
-            self.each = self.source
+            self.each: str = self.source
         except BaseException:
             self._workspace.close()
             raise

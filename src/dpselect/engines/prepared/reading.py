@@ -29,9 +29,10 @@ class Reading:
     """One state, whose files stay while this is open."""
 
     def __init__(self, folder: str) -> None:
-        self.folder = os.path.realpath(folder)
-        self.shown = repr(folder)
+        self.folder: str = os.path.realpath(folder)
+        self.shown: str = repr(folder)
         refuse_others(self.folder, self.shown)
+        self.state: State
         self.state, self._lock = _held(self.folder, self.shown)
         self._end = weakref.finalize(self, os.close, self._lock)
         try:

@@ -35,8 +35,8 @@ class Writing:
     """The folder while one process writes a new state; files of states that nobody reads go before and after."""
 
     def __init__(self, folder: str) -> None:
-        self.folder = os.path.realpath(folder)
-        self.shown = repr(folder)
+        self.folder: str = os.path.realpath(folder)
+        self.shown: str = repr(folder)
         lock, self._alone = _claimed(self.folder, self.shown)
         self._end, self._writer = weakref.finalize(self, os.close, lock), os.getpid()
         try:

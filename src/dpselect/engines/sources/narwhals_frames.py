@@ -14,7 +14,7 @@ from dpselect.errors import ParameterError
 if TYPE_CHECKING:
     from dpselect.engines.sources.array_columns import Narrowed
 
-_OTHERS = frozenset({"cudf", "dask", "ibis", "modin", "sqlframe"})
+_OTHERS = frozenset({"cudf", "dask", "modin", "sqlframe"})
 # Their columns are those of pandas. PyArrow would guess the type of an object column from its rows.
 _OF_PANDAS = frozenset({"DASK", "MODIN", "PANDAS"})
 
@@ -24,6 +24,17 @@ def native(source: object) -> object:
     narwhals = sys.modules.get("narwhals")
     wrapped = narwhals is not None and isinstance(source, (narwhals.DataFrame, narwhals.LazyFrame))
     return source.to_native() if wrapped else source  # type: ignore[attr-defined]
+
+
+def at_home(source: object, table: str | None) -> tuple[object, str | None]:
+    """A source behind its wrapping, and its table: those of Ibis as the engine has them in which they are."""
+    source = native(source)
+    if "ibis" in sys.modules:
+        from dpselect.engines.sources.ibis_tables import home_of, is_ibis
+
+        if is_ibis(source):
+            return home_of(source, table)
+    return source, table
 
 
 def understood(source: object) -> Narwhals | None:
@@ -44,7 +55,7 @@ def understood(source: object) -> Narwhals | None:
 
 @dataclass(frozen=True, repr=False)
 class Narwhals:
-    """Dask, Ibis, Modin, cuDF, SQLFrame. A lazy one is collected for each question, these columns only."""
+    """Dask, Modin, cuDF, SQLFrame. A lazy one is collected for each question, these columns only."""
 
     frame: Any
 

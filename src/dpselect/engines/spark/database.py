@@ -56,7 +56,8 @@ class SparkDatabase:
             frame = frame_of(self._work, source, table) if prepared is None else prepared.schema()
             self.types: Mapping[str, SqlType] = columns_of(self._work, frame, user, item, needs, by)
             names = list(self.types)
-            self.source = self.each = self._view(frame if prepared is None else prepared.frame(names), names)
+            self.source: str = self._view(frame if prepared is None else prepared.frame(names), names)
+            self.each: str = self.source
             if prepared is not None:
                 self._names.check(CALLED)
                 self.each = self._view(prepared.frame(names, each=True), names)

@@ -41,7 +41,8 @@ class Work:
     """What runs in one session. A session belongs to the caller: it is never set up anew, nor stopped."""
 
     def __init__(self, session: SparkSession, place: str) -> None:
-        self.session, self.place = session, place
+        self.session = session
+        self.place = place
         _keep_quiet()
 
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:

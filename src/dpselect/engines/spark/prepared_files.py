@@ -45,7 +45,7 @@ class Files:
     def __init__(self, work: Work, writing: Writing) -> None:
         self._writing = writing
         self._folders: list[str] = []
-        self.work = Work(work.guarded(work.session.newSession), work.place)
+        self.work: Work = Work(work.guarded(work.session.newSession), work.place)
         self.work.guarded(self._set_up)
         self._names = Names(self.work)
         self.progress: Progress | None = None

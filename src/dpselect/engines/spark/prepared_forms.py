@@ -60,7 +60,7 @@ class Times:
         found = row_periods(self._periods, quoted(rules.time), one, of_dialect(SPARK))
         self._in_utc, zoned = found.in_utc, found.value.type_name == found.spelling.zoned
         self._kind = "date" if found.value.kind == "date" else "timestamp" if zoned else "timestamp_ntz"
-        self.form = _TO.get(self._kind, "{}").replace("{}", f"({found.moment})")
+        self.form: str = _TO.get(self._kind, "{}").replace("{}", f"({found.moment})")
 
     def micros(self, column: str) -> str:
         """From the epoch in UTC, or on the clocks; null where no period can be."""

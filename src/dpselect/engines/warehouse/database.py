@@ -14,7 +14,7 @@ import numpy as np
 
 from dpselect.aggregates.user_sets import Int64
 from dpselect.engines.duckdb.scans import Counting
-from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
+from dpselect.engines.sql.port import Columns, Dialect, Needs, Row, SqlType
 from dpselect.engines.warehouse.flavour import as_text
 from dpselect.engines.warehouse.source import Warehouse
 from dpselect.errors import DataError, ParameterError
@@ -40,8 +40,9 @@ class WarehouseDatabase:
         by: tuple[str, ...] = (),
     ) -> None:
         self._warehouse, self._kinds = warehouse, warehouse.flavour.kinds
-        self.dialect = warehouse.flavour.dialect
-        self.source = self.each = self._meant(table)
+        self.dialect: Dialect = warehouse.flavour.dialect
+        self.source: str = self._meant(table)
+        self.each: str = self.source
         known = warehouse.types
         for parameter, column in named(user, item, by):
             if column not in known:

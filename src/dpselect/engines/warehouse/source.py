@@ -10,6 +10,7 @@ from dpselect.parameters import near, one_of
 
 if TYPE_CHECKING:
     from dpselect.engines.sql.port import Row
+    from dpselect.engines.warehouse.flavour import Flavour
     from dpselect.parameters import Progress
 
 Run = Callable[[str], Iterable[Sequence[object]]]
@@ -34,8 +35,9 @@ class Warehouse:
         dialect = one_of("dialect", dialect, FLAVOURS)
         if name is not None and not _is_text(name):
             raise ParameterError("name", "be a text that says which warehouse it is", came(name))
-        self.flavour = FLAVOURS[dialect]
-        self.types, self.name = _types(dialect, types), name
+        self.flavour: Flavour = FLAVOURS[dialect]
+        self.types: dict[str, str] = _types(dialect, types)
+        self.name: str | None = name
         self._run = run
         self._known: set[str] = set()  # checks that passed
 
