@@ -30,6 +30,9 @@ PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
     "plan union": (dps.plan,),
     "check": (dps.check,),
     "prepare": (dps.prepare,),
+    "doctor": (),
+    "completion": (),
+    "man": (),
     "inspect": (dps.inspect,),
     "serve": (demo.make, ServerSettings),
     "gateway check": (read,),
@@ -51,12 +54,14 @@ ASKING = {"top", "choose", "histogram", "quantile", "union"}
 PLANS = {"plan top", "plan union"}
 EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "--format": (
-        ASKING | PLANS | {"check", "ledger show", "ledger history", "ledger pending"},
+        ASKING | PLANS | {"check", "doctor", "ledger show", "ledger history", "ledger pending"},
         "methods of what comes back",
     ),
     "--output": (ASKING | PLANS | {"ledger export", "ledger report", "prepare"}, "methods of what comes back, or to="),
-    "--plot": (PLANS | {"ledger show", "ledger history"}, "Forecast.plot, plots.spending"),
+    "--plot": (PLANS | {"ledger show", "ledger history"}, "Forecast.plot, Ledger.plot"),
     "--quiet": (ASKING | PLANS | {"demo", "prepare", "serve"}, "in Python nobody hears of progress without progress="),
+    "--budget": ({"doctor"}, "it looks at a machine, for whoever sits at it"),
+    "--engine": ({"doctor"}, "the same"),
     "--text": ({"union"}, "item=Text(column)"),
     "--data": ({"ledger grant", "ledger show", "ledger history", "ledger pending", "ledger report"}, "dataset="),
     "--exclude-from": ({"top", "union"}, "exclude=Column(source, column)"),

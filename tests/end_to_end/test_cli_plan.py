@@ -21,13 +21,13 @@ UNION = "plan union --users 500 --items 60 --items-per-user 4 --max-items-per-us
 def test_a_table_says_that_nothing_was_spent(dpselect: Command) -> None:
     ended = dpselect(*TOP)
     assert (ended.status, ended.err) == (0, "")
-    table, notes = ended.out.split("\n\n")
+    first, table, notes = ended.out.split("\n\n")
     assert table.splitlines()[0].split() == "method epsilon items smallest count lost threshold within".split()
     assert [line.split()[:2] for line in table.splitlines()[1:]] == [
         ["limited-domain", "0.5"],
         ["limited-domain", "2"],
     ]
-    assert notes.startswith(FREE)
+    assert first == FREE
     assert "500 users with 10 of 60 items" in notes
 
 
@@ -44,9 +44,7 @@ def test_json_and_csv_hold_the_same_fields(dpselect: Command) -> None:
     assert "count-laplace" in {row["method"] for row in table}
 
 
-@pytest.mark.parametrize(
-    ("name", "start"), [("plan.txt", "method"), ("plan.csv", "method,epsilon"), ("plan.json", "{")]
-)
+@pytest.mark.parametrize(("name", "start"), [("plan.txt", FREE), ("plan.csv", "method,epsilon"), ("plan.json", "{")])
 def test_into_a_file_whose_name_says_the_form(name: str, start: str, dpselect: Command, tmp_path: Path) -> None:
     ended = dpselect(*UNION, "--methods", "count-laplace", "-o", tmp_path / name)
     assert (ended.status, ended.out, ended.err) == (0, "", "")
@@ -144,7 +142,7 @@ def test_a_file_without_released_counts(content: str, dpselect: Command, tmp_pat
 def test_a_picture_that_cannot_be_written_comes_after_the_table(dpselect: Command, tmp_path: Path) -> None:
     ended = dpselect(*TOP, "--methods", "limited-domain", "--plot", tmp_path / "plan.wrong")
     assert ended.status == 4
-    assert ended.out.startswith("method")
+    assert "\n\nmethod" in ended.out
     assert "its extension must be one of" in ended.err
 
 

@@ -40,8 +40,10 @@ def test_the_real_command(people: Path) -> None:
     ended = process(*ask(people, "--q", "0.5", "--step", 1, "--quiet"))
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
-    assert ended.stdout.splitlines()[0].split() == ["q", "value"]
-    q, value = ended.stdout.splitlines()[1].split()
+    said, table, _ = ended.stdout.split("\n\n", 2)
+    assert table.splitlines()[0].split() == ["q", "value"]
+    q, value = table.splitlines()[1].split()
+    assert said.startswith(f"The median is {value}. 95 times of 100, no more than ")
     assert q == "0.5"
     assert abs(int(value) - 500) < 5
     assert "spent: (20, 0)-DP per user, add-remove neighbours" in ended.stdout

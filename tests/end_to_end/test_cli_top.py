@@ -54,8 +54,9 @@ def test_table(events: Path, dpselect: Command) -> None:
     assert ended.status == 0
     assert ended.err == ""
     lines = ended.out.splitlines()
-    assert lines[0].split() == ["rank", "item"]
-    assert [line.split() for line in lines[1:4]] == [[str(rank), name] for rank, name in enumerate(ANIMALS, 1)]
+    assert lines[0].startswith("3 items, best first. 95 times of 100, an item that is left out, or stands below")
+    assert lines[2:4] == ["", "rank  item"]
+    assert [line.split() for line in lines[4:7]] == [[str(rank), name] for rank, name in enumerate(ANIMALS, 1)]
     assert "spent: (30, 1e-06)-DP per user, add-remove neighbours" in lines
 
 
@@ -71,13 +72,13 @@ def test_the_extension_decides_the_format(name: str, events: Path, tmp_path: Pat
     path = tmp_path / name
     ended = dpselect(*ask(events, "--counts", "-o", path))
     assert (ended.status, ended.out) == (0, "")
-    beside = ended.err.splitlines()[:1]  # a file of rows alone has no room for what must be said of them
-    assert beside == ([] if name in ("top.txt", "top.json") else ["how good it is (each line 95 times of 100):"])
+    beside = ended.err.startswith("3 items, best first. 95 times of 100, ")
+    assert beside is (name not in ("top.txt", "top.json"))  # rows alone have no room for what must be said of them
     assert os.listdir(tmp_path) == [name]
     if name == "top.json":
         assert [item["item"] for item in json.loads(path.read_text("utf-8"))["items"]] == ANIMALS
     elif name == "top.txt":
-        assert path.read_text("utf-8").startswith("rank")
+        assert path.read_text("utf-8").startswith("3 items, best first.")
     else:
         frame = polars.read_parquet(path) if name == "top.parquet" else polars.read_csv(path)
         assert frame.columns == ["rank", "item", "count", "low", "high"]

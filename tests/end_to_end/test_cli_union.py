@@ -54,7 +54,7 @@ def items(text: str) -> list[object]:
 def test_a_table_with_its_statement(events: Path, dpselect: Command) -> None:
     ended = dpselect(*union(events, "--quiet"))
     assert (ended.status, ended.err) == (0, "")
-    assert [line.strip() for line in ended.out.splitlines()[:5]] == ["item", *ANIMALS, ""]
+    assert [line.strip() for line in ended.out.split("\n\n")[1].splitlines()] == ["item", *ANIMALS]
     assert "spent: (30, 1e-09)-DP per user, add-remove neighbours" in ended.out
     assert "chosen privately, for 1/20 of epsilon" in " ".join(ended.out.split())
     assert CANARY_ITEM not in ended.out
@@ -304,7 +304,7 @@ def test_no_rows_are_an_answer(tmp_path: Path, dpselect: Command) -> None:
     path.write_text("user,animal,note\n", "utf-8")
     ended = dpselect(*union(path))
     assert ended.status == 0
-    assert ended.out.startswith("no items: none is shared by enough users to tell\n")
+    assert ended.out.startswith("No items: none is shared by enough users to tell. ")
     assert dpselect(*union(path, "--format", "csv")).out == "item\n"
     assert dpselect(*union(path, "--format", "lines")).out == ""
     assert dpselect(*of_text(path, "--format", "lines", "--ngrams", "1-3")).out == ""

@@ -56,6 +56,13 @@ def test_operations_have_names_of_their_own() -> None:
     assert len({(one.method, one.path) for one in OPERATIONS}) == len(OPERATIONS)
 
 
+def test_every_parameter_says_what_it_is() -> None:
+    operations = [of for methods in DOCUMENT["paths"].values() for of in methods.values()]
+    given = [one for of in operations for one in of.get("parameters", [])]
+    assert {one["name"] for one in given if one["in"] == "path"} == {"id", "data"}
+    assert [one["name"] for one in given if not one.get("description")] == []
+
+
 def test_every_route_is_described_and_nothing_else() -> None:
     routes = {(route.method, route.path) for route in ROUTES}
     forms = {("GET", f"/v1/answers/{{id}}.{name}") for name in FORMS}

@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpselect.command import ledger_rows, shared
@@ -308,5 +307,5 @@ def _known(args: argparse.Namespace, found: Sequence[object]) -> None:
 
 def _plot(args: argparse.Namespace, ledger: Ledger) -> None:
     """The part of each budget that is used after every entry."""
-    ledger_rows.draw(ledger, lambda account: _meant(args, account), Path(args.plot))
+    ledger.plot(args.plot, analyst=args.analyst, data=args.data)
     print(f"the picture is {args.plot}", file=sys.stderr)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -164,25 +163,3 @@ def _brief(value: object) -> object:
     if value is None:
         return ""
     return f"{value:.4g}" if isinstance(value, float) else value
-
-
-def draw(ledger: Ledger, meant: Callable[[Account], bool], path: Path) -> None:
-    """The part of each budget that is used after every entry: of the data, and of every analyst; in each period."""
-    from dpselect.ledger.audit import Sums
-    from dpselect.release import plots
-
-    sums, lines = Sums(), dict[str, list[tuple[int, float]]]()
-    parts: dict[int, Sequence[str]] = {}
-    for entry in ledger.entries():
-        for _ in sums.problems(entry):
-            pass  # verify tells of them
-        parts[entry.number] = parts.get(entry.refers_to or 0) or list(entry.parts)
-        for period in parts[entry.number] if entry.question or entry.refers_to else []:
-            standing = sums.standing(entry.account, period)
-            if standing is None or not meant(entry.account):
-                continue
-            of_data = standing.data.promise.limits.part(standing.all.total.sums)
-            when = f" in {period}" if period else ""
-            for name, used in ((repr(standing.data.dataset), of_data), (str(entry.account), 1 - standing.left)):
-                lines.setdefault(f"{name}{when}", []).append((entry.number, float(used)))
-    plots.spending(lines, path)

@@ -31,6 +31,15 @@ from dpselect.errors import (
     WeakPromiseWarning,
 )
 
+STATUS: dict[type[DpselectError], int] = {
+    ParameterError: 2,
+    DataError: 3,
+    OutputError: 4,
+    BudgetError: 5,
+    LedgerError: 6,
+    GatewayError: 9,
+    DpselectError: 2,  # of settings, whose room is imported only where they are read
+}
 GARBAGE = 100_000  # new objects between two looks for cycles: starting makes fewer, and none of them is garbage
 
 
@@ -59,29 +68,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _command(argv)
     except SystemExit as end:  # argparse has said what there was to say
         return end.code if isinstance(end.code, int) else 0
-    except ParameterError as error:
-        return _fail(2, str(error))
-    except DataError as error:
-        return _fail(3, str(error))
-    except BudgetError as error:
-        return _fail(5, str(error))
-    except LedgerError as error:
-        return _fail(6, str(error))
-    except GatewayError as error:
-        return _fail(9, str(error))
     except BrokenPipeError:
         _drop_standard_output()
-        return 4  # the reader has gone, so nobody needs a message
-    except OutputError as error:
-        _drop_standard_output()
-        return _fail(4, str(error))
+        return STATUS[OutputError]  # the reader has gone, so nobody needs a message
     except KeyboardInterrupt as stopped:
         told = f": {stopped}" if str(stopped) else ""  # what became of a question that a gateway works on
         return _fail(130, f"interrupted{told}")
-    except DpselectError as error:  # of settings, whose room is imported only where they are read
-        return _fail(2, str(error))
+    except DpselectError as error:
+        if isinstance(error, OutputError):
+            _drop_standard_output()
+        return _fail(status_of(type(error)), str(error))
     except Exception as error:
         return _unexpected(error)
+
+
+def status_of(kind: type[DpselectError]) -> int:
+    """The exit status for an error of this kind."""
+    return next(status for known, status in STATUS.items() if issubclass(kind, known))
 
 
 @contextlib.contextmanager

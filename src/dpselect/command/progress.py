@@ -32,12 +32,13 @@ class Progress:
     ) -> None:
         self.doing = doing
         self.estimate = estimate
-        self.stream = sys.stderr if stream is None else stream
-        self.quiet = quiet or self.stream is None
-        self.live = not self.quiet and self.stream.isatty()
+        self.stream: TextIO = sys.stderr if stream is None else stream
+        self.quiet: bool = quiet or self.stream is None
+        self.live: bool = not self.quiet and self.stream.isatty()
         self.clock = clock
-        self.start = self.last = clock()
-        self.shown = False
+        self.start: float = clock()
+        self.last: float = self.start
+        self.shown: bool = False
 
     def __call__(self, done: float | None) -> None:
         """Show how far it is, if it is time to."""

@@ -60,7 +60,9 @@ class Gateway:
 
     def __init__(self, settings: Settings, log: Log | None = None, file: Path | None = None) -> None:
         """`file` is where the settings come from: people are read again when it is written."""
-        self.settings, self.log, self.metrics = settings, log or Log(), Metrics()
+        self.settings: Settings = settings
+        self.log: Log = log or Log()
+        self.metrics: Metrics = Metrics()
         server = settings.server
         if server.oidc is not None:
             oidc.check_installed()

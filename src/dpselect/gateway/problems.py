@@ -52,7 +52,10 @@ class Refused(Exception):
 
     def __init__(self, kind: str, detail: str, hint: str | None = None, *, after: int | None = None) -> None:
         super().__init__(detail)
-        self.kind, self.detail, self.hint, self.after = kind, detail, hint, after
+        self.kind = kind
+        self.detail = detail
+        self.hint = hint
+        self.after = after
 
 
 def problem(kind: str, detail: str, hint: str | None = None, **more: Json) -> dict[str, Json]:

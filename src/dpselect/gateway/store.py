@@ -68,7 +68,7 @@ class Jobs:
     def __init__(self, place: Path | str) -> None:
         self._place = place
         self._lock = threading.RLock()
-        self.server = fresh_key().hex()
+        self.server: str = fresh_key().hex()
         self._silent: dict[str, float] = {}  # servers without their lock, and since when
         self._grace = GRACE if isinstance(place, str) else 0.0
         self._store: Store = self._opened()

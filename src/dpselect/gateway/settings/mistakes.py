@@ -32,7 +32,7 @@ class SettingsError(DpselectError):
     """The settings of a gateway cannot be read, or are not what they must be. It names every mistake."""
 
     def __init__(self, file: str, mistakes: Sequence[Mistake]) -> None:
-        self.mistakes = tuple(sorted(mistakes, key=lambda one: one.line or 0))
+        self.mistakes: tuple[Mistake, ...] = tuple(sorted(mistakes, key=lambda one: one.line or 0))
         many = len(self.mistakes)
         told = [f"{many} mistakes in {file}" if many > 1 else f"a mistake in {file}"]
         for one in self.mistakes:

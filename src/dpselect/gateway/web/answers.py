@@ -46,7 +46,8 @@ def _html(answer: Answer) -> bytes:
 
     title, said = html.escape(asked(answer.question)), came_back(answer.release, answer.question)
     head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-    head += '<meta name="viewport" content="width=device-width,initial-scale=1"></head>'
+    head += '<meta name="viewport" content="width=device-width,initial-scale=1">'
+    head += '<meta name="color-scheme" content="light dark"></head>'
     words = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
     drawn = pictures.file(answer.release, asked(answer.question)) if pictures.drawings(answer.release) else ""
     body = f"<body><main><h1>{title}</h1>{words}{drawn}{answer.release._repr_html_()}</main></body></html>"

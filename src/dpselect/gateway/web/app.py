@@ -15,9 +15,9 @@ from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 
 from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.pages import routes as page_routes
 from dpselect.gateway.pages.errors import of_details
 from dpselect.gateway.pages.rendering import sign_in_first
+from dpselect.gateway.pages.routes import routes as page_routes
 from dpselect.gateway.problems import Refused, of_error, problem
 from dpselect.gateway.settings.values import Settings
 from dpselect.gateway.web.api import written

@@ -18,6 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 
 from dpselect.gateway.problems import KINDS, problem
 from dpselect.gateway.settings.values import ServerSettings
+from dpselect.release.notebook import STYLE_DIGEST
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -25,9 +26,9 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+POLICY = (  # the one style of a page itself is that of a release
+    f"default-src 'none'; style-src 'self' {STYLE_DIGEST}; script-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,

@@ -13,7 +13,7 @@ from dpselect.gateway.problems import KINDS
 from dpselect.gateway.web.bodies import questions
 from dpselect.gateway.web.examples import EXAMPLES
 from dpselect.gateway.web.operations import GUARDS, JSON, OPERATIONS, PROBLEM, SIGNED, Operation
-from dpselect.gateway.web.replies import REPLIES, TEXT, Schema, ref
+from dpselect.gateway.web.replies import REPLIES, TEXT, ref
 
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
@@ -80,8 +80,10 @@ def _operation(one: Operation) -> dict[str, Any]:
 
 def _in_path(path: str) -> list[dict[str, Any]]:
     """The parameters that stand in braces."""
-    schema: Schema = {**TEXT, "minLength": 1}
-    return [{"name": name, "in": "path", "required": True, "schema": schema} for name in IN_PATH.findall(path)]
+    room, _, _ = path.partition("/{")
+    means = {"id": f"the id of the {room.rpartition('/')[2].removesuffix('s')}", "data": "the name of the data"}
+    given = {"in": "path", "required": True, "schema": {**TEXT, "minLength": 1}}
+    return [{"name": name, "description": means[name], **given} for name in IN_PATH.findall(path)]
 
 
 def _success(one: Operation) -> dict[str, Any]:
