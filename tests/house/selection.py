@@ -121,7 +121,7 @@ class Graph:
     def __init__(self, root: Path = ROOT) -> None:
         self.sources = {
             path.relative_to(root).as_posix(): read(root, path.relative_to(root).as_posix())
-            for folder in ("src/dpselect", "tests", "benchmarks")
+            for folder in ("src/dpselect", "tests", "benchmarks", "release")
             for path in (root / folder).rglob("*.py")
         }
         self.modules = {source.module: source for source in self.sources.values()}

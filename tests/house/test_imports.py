@@ -107,6 +107,9 @@ REFUSED = {
         "try:\n    import polars\nexcept ImportError: ...",
         "polars is",
     ),
+    "polars for pandas": ("pandas.py", "import polars", "polars is optional"),
+    "pandas elsewhere": ("namespace.py", "import pandas", "pandas is optional"),
+    "eager ibis": ("engines/sources/ibis_tables.py", "import ibis", "ibis is optional"),
     "random": ("mechanisms/top_k/peeling.py", "import random", "random is refused here"),
     "random, lazily": ("demo.py", "def f():\n    from random import Random", "random is refused here"),
     "secrets": ("accounting/ledger.py", "from secrets import token_bytes", "secrets is refused here"),
@@ -149,6 +152,7 @@ ALLOWED = {
     "a web framework at home": ("gateway/web/app.py", "from starlette.applications import Starlette"),
     "lazy pandas": ("dataset.py", "def f():\n    import pandas as pd"),
     "pandas for types": ("dataset.py", "import typing\nif typing.TYPE_CHECKING:\n    import pandas as pd"),
+    "pandas where it is asked for": ("pandas.py", "try:\n    import pandas\nexcept ImportError: ..."),
     "randomness behind its door": (
         "draws/secure.py",
         "import os, secrets\nimport numpy as np\nos.urandom(8)",

@@ -183,6 +183,8 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_table() -> None:
     assert str(release(["The Beatles", "Björk"], [12_345, 678])).splitlines() == [
+        "2 items, best first.",
+        "",
         "rank  item          count",
         "   1  The Beatles  12,345",
         "   2  Björk           678",
@@ -208,19 +210,20 @@ def test_insecure_draws_are_said() -> None:
 def test_items_do_not_steer_the_terminal() -> None:
     nasty = "\x1b[2J\r\nspent: nothing\u202e\x9b"
     lines = str(release([nasty])).splitlines()
-    assert lines[1] == r"   1  \x1b[2J\r\nspent: nothing\u202e\x9b"
+    assert lines[0] == r"1 item: \x1b[2J\r\nspent: nothing\u202e\x9b."
+    assert lines[3] == r"   1  \x1b[2J\r\nspent: nothing\u202e\x9b"
     assert json.loads(release([nasty]).to_json())["items"][0]["item"] == nasty
 
 
 def test_wide_characters_are_aligned() -> None:
-    lines = str(release(["東京", "Oslo", "e\u0301"], [1, 2, 3])).splitlines()[1:4]
+    lines = str(release(["東京", "Oslo", "e\u0301"], [1, 2, 3])).splitlines()[3:6]
     assert {width(line) for line in lines} == {width(lines[0])}
 
 
 def test_a_long_item_is_shown_whole() -> None:
     lines = str(release(["x" * 500, "y"], [1, 2])).splitlines()
-    assert "x" * 500 in lines[1]
-    assert len(lines[2]) < 100
+    assert "x" * 500 in lines[3]
+    assert len(lines[4]) < 100
 
 
 def test_html_is_escaped() -> None:

@@ -170,7 +170,7 @@ def test_labels_of_a_csv_are_as_they_are() -> None:
 def test_quantiles_have_columns_of_their_own() -> None:
     found = kinds()["quantile"]
     assert found.to_columns() == {"q": [0.25, 0.5], "value": found.labels}
-    assert str(found).splitlines()[0].split() == ["q", "value"]
+    assert str(found).split("\n\n")[1].splitlines()[0].split() == ["q", "value"]
     assert found.to_csv().splitlines()[0] == "q,value"
     assert [row["q"] for row in json.loads(found.to_json())["items"]] == [0.25, 0.5]
 

@@ -10,7 +10,7 @@ import pytest
 from flit_core import buildapi
 
 ROOT = Path(__file__).resolve().parents[2]
-WHOLE = ("src", "tests", "docs", "benchmarks", "requirements")
+WHOLE = ("src", "tests", "docs", "benchmarks", "requirements", "installed", "release", ".github", ".ci")
 LEAVINGS = {"__pycache__", ".cache"}
 
 
@@ -36,3 +36,4 @@ def test_the_wheel_holds_every_file_of_the_package(tmp_path: Path, monkeypatch: 
         held = set(archive.namelist())
     assert sorted({name.removeprefix("src/") for name in files("src")} - held) == []
     assert "dpselect/gateway/pages/templates/frame.html" in held
+    assert any(name.endswith(".data/data/share/man/man1/dpselect.1") for name in held)

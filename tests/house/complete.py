@@ -1,0 +1,51 @@
+"""Does a type checker know the type of every public name? `python -m tests.house.complete`; silent when it does.
+
+It takes about 15 seconds of one core, so `./dev check` runs it beside the tests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+TYPED = "tests/house/typed.py"
+
+
+def basedpyright(*words: str) -> dict[str, Any]:
+    """What it says, as JSON. It looks for packages where the `python` on the PATH has them, whatever it is told."""
+    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", *words]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def incomplete() -> list[str]:
+    """The public names whose type is not known, or is for each checker to guess, and why."""
+    found = basedpyright("--verifytypes", "dpselect", "--ignoreexternal")["typeCompleteness"]
+    if not found["symbols"]:
+        return ["the package was not found"]
+    wrong = [one for one in found["symbols"] if one["isExported"] and one["diagnostics"]]
+    return [f"{one['name']}: {'; '.join(said['message'] for said in one['diagnostics'])}" for one in wrong]
+
+
+def wrong() -> list[str]:
+    """What is not as tests/house/typed.py says; mypy and pyrefly read that file too."""
+    found = basedpyright("--level", "error", TYPED)["generalDiagnostics"]
+    return [f"{TYPED}:{one['range']['start']['line'] + 1}: {one['message']}" for one in found]
+
+
+def main() -> int:
+    """Exit status 1 where something is wrong."""
+    told = [*incomplete(), *wrong()]
+    sys.stdout.write("".join(f"{one}\n" for one in told))
+    return 1 if told else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
