@@ -23,7 +23,7 @@ INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint3
 FLOATS = (float, np.float16, np.float32, np.float64, np.longdouble)
 SAMPLE = {"q": Fraction(1, 2), "k_bar": 5, "delta_threshold": Fraction(1, 10**7), "failure": Fraction(1, 10**6)}
 READING = {"verbs", "sessions"}  # rows, at every knock
-LONG = {"budgets", "verbs", "sessions", "accounting", "plans"}
+LONG = {"budgets", "verbs", "sessions", "accounting", "plans", "mechanisms"}
 
 
 # ---- hostile numbers ----------------------------------------------------------------------------------------

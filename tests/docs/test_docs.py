@@ -155,7 +155,13 @@ def test_there_are_commands_to_document():
         "prepare",
         "serve",
         "gateway",
+        "doctor",
     }
+
+
+def test_every_command_is_documented():
+    page = (ROOT / "docs" / "command.md").read_text()
+    assert [name for name in parser().commands() if f"\n## `dpselect {name}" not in page] == []
 
 
 def test_every_option_is_documented():

@@ -76,7 +76,7 @@ def test_the_forms_of_a_release() -> None:
     row = json.loads(found.to_json())["items"][0]["measures"]
     assert row["mean(stars)"] == {which: getattr(found[0].measures[1], which) for which in ("value", "low", "high")}
     assert dps.Release.from_json(found.to_json()) == found
-    assert "<th>mean(stars)</th>" in found._repr_html_()
+    assert '<th scope="col">mean(stars)</th>' in found._repr_html_()
     said = " ".join(found.text.split())
     assert "of every one the total of minutes in their rows of it, rounded to units of 1 and moved to 0 to 30" in said
     assert "over the users of an item who have a number there" in said

@@ -357,7 +357,7 @@ def test_every_form_has_every_row(forecast):
         "limited-domain-laplace",
         "limited-domain-gaussian",
     ]
-    assert len(str(forecast).split("\n\n")[0].splitlines()) == 7
+    assert len(str(forecast).split("\n\n")[1].splitlines()) == 7
 
 
 def test_the_plot_is_saved(forecast, tmp_path):

@@ -24,6 +24,36 @@ def votes(budget, source=ROWS, **more):
     return dps.Dataset(source, user="user", item="item", budget=budget, **more)
 
 
+# ---- a question without any price ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ask", "budget", "must"),
+    [
+        (lambda data: data.top_k(2), None, "top_k, or within in its place"),
+        (lambda data: data.top_k(2), dps.Budget(epsilon=1, delta="1e-5"), "top_k, or share or within in its place"),
+        (lambda data: data.union(), None, "union, or users_for in its place"),
+        (lambda data: data.median(bounds=(0, 9)), None, "quantile, or within in its place"),
+        (lambda data: data.choose(domain=["ant", "bee"]), None, "choose"),
+        (lambda data: data.choose(domain=["ant", "bee"], by="user"), None, "choose"),
+        (lambda data: data.histogram(domain=["ant", "bee"]), None, "histogram"),
+        (lambda _: dps.choose({"ant": 3}, epsilon=None), None, "choose"),
+    ],
+)
+def test_whoever_names_no_price_is_told_what_to_name(ask, budget, must: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        ask(votes(budget))
+    assert str(error.value) == (
+        f"epsilon must be given for {must}, got nothing\nhint: 1 is a common choice; a smaller one reveals less"
+    )
+
+
+def test_a_budget_of_picks_names_its_own_price() -> None:
+    budget = dps.PickBudget(epsilon=2, delta="1e-6", k_star=40)
+    assert votes(budget).top_k(1).complete
+    assert votes(budget).choose(domain=["ant", "bee"]).labels == ["ant"]
+
+
 # ---- what may be written ----------------------------------------------------------------------------------
 
 

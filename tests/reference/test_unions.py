@@ -162,7 +162,7 @@ def test_no_rows_are_an_answer():
     assert len(release) == 0
     assert release.complete
     assert not release.ranked
-    assert str(release).startswith("no items: ")
+    assert str(release).startswith("No items: ")
     assert release.to_columns() == {"item": []}
 
 

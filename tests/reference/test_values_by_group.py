@@ -92,7 +92,7 @@ def test_no_group_that_can_be_told(ages):
     found = ages.median(bounds=(0, 120), step=1, epsilon="0.01", by="country", delta="1e-12")
     assert found.groups.shown == ()
     assert len(found) == 0
-    assert "no groups: none has enough users to tell" in found.text
+    assert "No groups: none has enough users to tell" in found.text
     chosen = dps.Dataset({"user": [], "option": [], "g": []}, user="user", item="option").choose(
         domain=DOMAIN, epsilon=1, by="g"
     )
@@ -114,8 +114,8 @@ def test_every_form_has_the_groups(ages, options, tmp_path):
         ({"country": "DE"}, 0.9),
         ({"country": "FR"}, 0.5),
     ]
-    assert found._repr_html_().count("DE</td>") == 1  # of a group once
-    assert found.text.splitlines()[2].startswith("    ")
+    assert found._repr_html_().count("DE</th>") == 1  # of a group once
+    assert found.text.split("\n\n")[1].splitlines()[2].startswith("    ")
     chosen = options.choose(domain=DOMAIN, epsilon=4, by="country", groups=["DE"])
     assert list(chosen.to_columns()) == ["country", "rank", "item"]
     for one in (found, chosen):

@@ -93,7 +93,7 @@ def test_noise_on_an_unknown_domain_of_users_with_few_items(method, counts):
     assert (release.privacy.epsilon, release.privacy.delta) == (8, Fraction(1, 10**6))
     assert release.privacy.parameters["max_items_per_user"] == 1
     assert (release.items[0].count is None) is not counts
-    assert "at most 1 items" in release.privacy.sentences[1]
+    assert "at most 1 item" in release.privacy.sentences[1]
 
 
 def test_noise_that_grows_with_the_items_of_a_user_needs_their_number(votes):

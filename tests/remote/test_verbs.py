@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 
 import dpselect as dps
-from tests.remote.small_gateway import COST, ROWS, SmallGateway
+from tests.remote.small_gateway import COST, ROWS, TOKEN, SmallGateway
 
 VERBS = ("top_k", "union", "choose", "histogram", "quantile", "median", "ask")
 HERE = dps.Dataset(ROWS, user="user", item="artist")
@@ -183,3 +183,14 @@ def test_plans_prices_and_what_was_asked(remote: dps.Remote, gateway: SmallGatew
         with pytest.raises(dps.ParameterError):
             ask()
     assert len(gateway.seen) == before
+
+
+def test_a_log_names_the_gateway_and_no_token(
+    remote: dps.Remote, gateway: SmallGateway, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("DEBUG", logger="dpselect"):
+        remote.data("listening", item="artist").choose(domain=["Bach", "Dion"], epsilon=5)
+    here = [one.getMessage() for one in caplog.records if "asked of" in one.getMessage()]
+    assert here == [f"choose, asked of {gateway.url}"]
+    assert TOKEN not in caplog.text
+    assert "Bach" not in caplog.text

@@ -9,8 +9,9 @@ from pathlib import Path
 import duckdb
 
 import dpselect as dps
+from tests.engines.ibis_tables import in_duckdb
 from tests.engines.translated import MACROS, translated
-from tests.replay.frame_kinds import arrow_table
+from tests.replay.frame_kinds import IN_POLARS, arrow_table, polars_frame
 from tests.replay.kinds import MOMENTS, TYPED, kind
 from tests.replay.sorts import Rows
 
@@ -49,6 +50,20 @@ def _view(rows: Rows, folder: Path) -> object:
 @kind("DuckDB relation", ("text", "whole", "real", "moment us"), cannot=_CANNOT)
 def _relation(rows: Rows, folder: Path) -> object:
     return loaded(rows, duckdb.connect()).table("events")
+
+
+@kind("Ibis over DuckDB", _TYPES, cannot=_CANNOT)
+def _ibis(rows: Rows, folder: Path) -> object:
+    table = in_duckdb(arrow_table(rows))
+    return table.filter(table.item.isnull() | table.item.notnull())
+
+
+@kind("Ibis over polars", IN_POLARS, cannot="surrogate, invalid, special decimal")
+def _ibis_polars(rows: Rows, folder: Path) -> object:
+    import ibis
+
+    table = ibis.polars.connect({"events": polars_frame(rows)}).table("events")
+    return table.filter(table.item.isnull() | table.item.notnull())
 
 
 _WAREHOUSE_TYPES = {"text": "text", "whole": "integer", "real": "number", "truth": "boolean"}

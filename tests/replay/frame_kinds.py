@@ -131,7 +131,7 @@ def _pandas_arrow(rows: Rows, folder: Path) -> object:
     return pd.DataFrame(columns)
 
 
-_IN_POLARS = (
+IN_POLARS = (
     "text",
     "whole",
     "real",
@@ -151,12 +151,12 @@ def polars_frame(rows: Rows) -> pl.DataFrame:
     return pl.DataFrame(pl.from_arrow(arrow_table(rows)))
 
 
-@kind("polars", _IN_POLARS, cannot="surrogate, invalid, special decimal")
+@kind("polars", IN_POLARS, cannot="surrogate, invalid, special decimal")
 def _polars(rows: Rows, folder: Path) -> object:
     return polars_frame(rows)
 
 
-@kind("polars, lazy", _IN_POLARS, cannot="surrogate, invalid, special decimal")
+@kind("polars, lazy", IN_POLARS, cannot="surrogate, invalid, special decimal")
 def _polars_lazy(rows: Rows, folder: Path) -> object:
     return polars_frame(rows).lazy()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ from tests.replay.kinds import kind
 from tests.replay.sorts import Rows
 
 if TYPE_CHECKING:
+    from ibis.backends.postgres import Backend
     from pyspark.sql import SparkSession
 
 _names = itertools.count()
@@ -40,8 +43,11 @@ _FROM_NUMBERS = {
 }
 
 
-@kind("PostgreSQL", tuple(_POSTGRES), cannot="nul, surrogate, invalid, far beyond, beyond the day", needs="postgres")
-def _postgres(rows: Rows, folder: Path) -> object:  # noqa: ARG001
+_NOT_IN_POSTGRES = "nul, surrogate, invalid, far beyond, beyond the day"
+
+
+@kind("PostgreSQL", tuple(_POSTGRES), cannot=_NOT_IN_POSTGRES, needs="postgres")
+def _postgres(rows: Rows, folder: Path) -> tuple[str, str]:  # noqa: ARG001
     import psycopg
 
     schema = f"replay{next(_names)}"
@@ -59,6 +65,23 @@ def _postgres(rows: Rows, folder: Path) -> object:  # noqa: ARG001
                 copy.write_row(cells)
         connection.execute(f"CREATE TABLE {schema}.events AS SELECT {meant} FROM {schema}.raw".encode())
     return Servers.postgres, f"{schema}.events"
+
+
+@kind("Ibis over PostgreSQL", tuple(_POSTGRES), cannot=_NOT_IN_POSTGRES, needs="postgres")
+def _ibis(rows: Rows, folder: Path) -> object:
+    _, table = _postgres(rows, folder)
+    schema, name = table.split(".")
+    return _by_ibis(Servers.postgres).table(name, database=schema)
+
+
+@cache
+def _by_ibis(address: str) -> Backend:
+    import ibis
+    import psycopg
+
+    connection = psycopg.connect(address, autocommit=True)
+    atexit.register(connection.close)
+    return ibis.postgres.from_connection(connection)
 
 
 _IN_SPARK = ("text", "whole", "real", "decimal", "truth", "bytes", "day", "moment in a zone")

@@ -31,7 +31,15 @@ ROLES_AS_OTHERS = {
     "Parquet", "polars", "what only narwhals reads", "pandas, nullable", "dict of arrays", "dict of arrays of moments",
 }  # fmt: skip
 # Read as another kind of EVERY_DAY is, once they are open: of the sorts that are not broad, one in three is tried.
-READ_AS_OTHERS = {"DuckDB file": 0, "stream of Arrow data": 0, "pandas over Arrow": 1, "polars, lazy": 2}
+READ_AS_OTHERS = {
+    "DuckDB file": 0,
+    "stream of Arrow data": 0,
+    "pandas over Arrow": 1,
+    "polars, lazy": 2,
+    "Ibis over DuckDB": 0,
+    "Ibis over polars": 1,
+    "Ibis over PostgreSQL": 2,
+}
 # What may be refused whatever rows it holds: DuckDB reads no float16 of Arrow, and a JSON array is one syntax of all.
 MAY_BE_REFUSED = {("JSON array", "any of numbers"), ("JSON array", "any of texts")} | {
     (kind, "half") for kind in ("pyarrow", "pandas over Arrow", "stream of Arrow data", "dict of arrays", "Parquet")

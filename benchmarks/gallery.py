@@ -1,0 +1,185 @@
+"""Every kind of picture that dpselect draws of the demonstration's data, in light and dark, and the page with them.
+
+Writes docs/figures/gallery-*.svg and docs/gallery.md. Nothing is measured; each run draws anew, so counts differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import dpselect as dps
+from dpselect.demo import write_listening_events
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+FIGURES, PAGE = DOCS / "figures", DOCS / "gallery.md"
+THEMES = ("light", "dark")
+USERS = 20_000
+SVG = "{http://www.w3.org/2000/svg}"
+COUNTRIES = ["France", "Germany", "India", "Japan", "Mexico", "Poland"]
+DAYS = 12
+
+INTRODUCTION = """\
+# Gallery
+
+What dpselect draws, of the data of `dpselect demo`: each picture with the call that makes it, in light and in dark.
+`./dev bench gallery` makes this page and its pictures anew; the draws are private, so the numbers differ each time.
+
+Pictures need Matplotlib: `pip install 'dpselect[plots]'`.
+Every method `plot` takes a path, whose extension says the format, and `theme="dark"`; it returns a Matplotlib figure.
+A notebook shows the figure by itself.
+`figure.alt` says in words what the picture shows: an SVG has it as its description, and a notebook as the image's text.
+An SVG holds its text as text, in whatever sans-serif font the reader has, and loads nothing.
+
+A picture shows what was released, and nothing else: it costs no budget, and may be published with the release.
+A whisker is the interval from `low` to `high` ([how good an answer is](accuracy.md)).
+
+The gateway draws its answers itself, without Matplotlib ([gateway](gateway.md)).
+
+In the calls, `artists`, `minutes` and `countries` are data sets of the same events:
+
+```py
+artists = dps.Dataset("events.parquet", user="user", item="artist")
+minutes = dps.Dataset("events.parquet", user="user", item="minutes")
+countries = dps.Dataset("events.parquet", user="user", item="country")
+```
+"""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One kind of picture: its name in a file, its heading, what to know of it, and the call, which is also run."""
+
+    name: str
+    heading: str
+    words: str
+    call: str
+
+    def files(self) -> list[Path]:
+        """One for each theme."""
+        return [FIGURES / f"gallery-{self.name}-{theme}.svg" for theme in THEMES]
+
+
+PICTURES = (
+    Picture(
+        "top",
+        "The top k, with counts",
+        "Best first; 95 times of 100 the true number of users of an item lies within its whisker.",
+        "artists.top_k(10, epsilon=1, counts=True).plot()",
+    ),
+    Picture(
+        "groups",
+        "The top k of every group",
+        "A panel for each group, each with a scale of its own; of more than 12 groups the first are drawn.",
+        'artists.top_k(5, epsilon=1, by="country", groups=["France", "Germany", "Japan"], counts=True).plot()',
+    ),
+    Picture(
+        "sums",
+        "The largest sums",
+        "Items by the minutes that their users played, at most 60 of each user: bars are noisy sums.",
+        'artists.top_k(8, epsilon=1, by_weight="minutes", at_most=60, counts=True).plot()',
+    ),
+    Picture(
+        "histogram",
+        "A histogram",
+        "The counts of a whole domain stand upright, in its own order; long names lie, as above.",
+        'countries.histogram(domain=COUNTRIES, epsilon="0.05").plot()',
+    ),
+    Picture(
+        "union",
+        "A set, with counts",
+        "A set has no ranks; its counts may still be drawn.\n"
+        "Of more than 50 items the first are drawn, and it says so.",
+        'artists.union(epsilon="0.1", max_items_per_user=3, counts=True).plot()',
+    ),
+    Picture(
+        "quantiles",
+        "Quantiles",
+        "Dots at the noisy quantiles, on a line from the first to the last.",
+        "minutes.quantile([0.1, 0.25, 0.5, 0.75, 0.9], bounds=(0, 60), step=1, epsilon=1).plot()",
+    ),
+    Picture(
+        "quantile-groups",
+        "Quantiles of every group",
+        "A line for each group.",
+        'minutes.quantile([0.1, 0.5, 0.9], bounds=(0, 60), step=1, epsilon=1, by="country", groups=COUNTRIES).plot()',
+    ),
+    Picture(
+        "forecast",
+        "A forecast",
+        "What each method may be expected to answer at each epsilon: no data is read, and no budget is spent.",
+        'dps.plan("top_k", k=10, users=5_000, items=1_000, max_items_per_user=10, epsilon=["0.1", "0.3", 1]).plot()',
+    ),
+    Picture(
+        "ledger",
+        "The spending of a ledger",
+        "After each entry: how much of each budget is used.\n`dpselect ledger show --plot` draws the same.\n"
+        "A line falls where an answer cost less than the question had reserved.",
+        "ledger.plot()",
+    ),
+)
+
+
+# ---- what the calls speak of ------------------------------------------------------------------------------
+
+
+@contextmanager
+def names(folder: Path) -> Iterator[dict[str, Any]]:
+    """The names in the calls: data sets, and a ledger in which two analysts have asked."""
+    events = folder / "events.parquet"
+    write_listening_events(events, users=USERS)
+    items = {"artists": "artist", "minutes": "minutes", "countries": "country"}
+    found: dict[str, Any] = {name: dps.Dataset(events, user="user", item=item) for name, item in items.items()}
+    with dps.Ledger.create(folder / "ledger.sqlite") as ledger:
+        ledger.data("plays", "0.9", "1e-5")
+        for analyst, epsilon in (("ann", "0.5"), ("bob", "0.4")):
+            ledger.grant(dps.Account("plays", analyst), epsilon, "4e-6")
+        for day in range(DAYS):
+            budget = dps.Budget.open(folder / "ledger.sqlite", analyst="bob" if day % 3 == 2 else "ann", data="plays")
+            asked = dps.Dataset(events, user="user", item="artist", where=f"minutes > {day}", budget=budget)
+            asked.top_k(5, epsilon="0.2", delta="1e-8")
+        yield {**found, "dps": dps, "COUNTRIES": COUNTRIES, "ledger": ledger}
+
+
+def draw() -> None:
+    """All pictures, of one answer each in both themes."""
+    with tempfile.TemporaryDirectory() as folder, names(Path(folder)) as known:
+        for picture in PICTURES:
+            shown = eval(picture.call.removesuffix(".plot()"), dict(known))
+            for theme, file in zip(THEMES, picture.files(), strict=True):
+                shown.plot(file, theme=theme)
+
+
+# ---- the page ---------------------------------------------------------------------------------------------
+
+
+def alt(file: Path) -> str:
+    """What an SVG says of itself."""
+    return ElementTree.parse(file).getroot().findtext(f"{SVG}desc", "")
+
+
+def page() -> str:
+    """The gallery in Markdown."""
+    parts = [INTRODUCTION]
+    for picture in PICTURES:
+        light, dark = picture.files()
+        said = alt(light).replace("[", "\\[").replace("]", "\\]")
+        shown = f"![{said}](figures/{light.name})\n\n![The same picture on a dark ground.](figures/{dark.name})\n"
+        parts.append(f"## {picture.heading}\n\n{picture.words}\n\n```py\n{picture.call}\n```\n\n{shown}")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--page", action="store_true", help="only write docs/gallery.md, of the pictures that are there"
+    )
+    if not parser.parse_args().page:
+        draw()
+    PAGE.write_text(page(), "utf-8")

@@ -1,0 +1,69 @@
+"""The table of verbs and methods: what each needs, what it guarantees, and the page that proves it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Sequence
+
+from repository import DOCS
+
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.sql.engine import SqlEngine
+from dpselect.methods import METHODS, Bound, Method
+from dpselect.queries.query import VERBS
+
+GUARANTEE = re.compile(r"Guarantee: (epsilon|\(epsilon, delta\))-DP")
+HEAD = ["method and proof", "what it does", "items", "delta", "bound on items", "in the engine", "guarantee"]
+ENGINES = {
+    "DuckDB: files, frames, objects, prepared folders": DuckDBEngine,
+    "PostgreSQL": SqlEngine,
+    "Spark": SqlEngine,
+    "BigQuery, Snowflake, Trino, ClickHouse (compiled and checked, not run)": SqlEngine,
+}
+
+
+def methods(_page: str, verb: str) -> str:
+    """The methods of a verb."""
+    return table(HEAD, (_row(one) for one in METHODS if one.verb == verb))
+
+
+def engines(_page: str, _argument: str) -> str:
+    """Which verbs each engine answers: all, where it has every question of the port."""
+    said = [(name, kind is not None and not inspect.isabstract(kind)) for name, kind in ENGINES.items()]
+    verbs = [f"`{verb}`" for verb in VERBS]
+    return table(["engine", *verbs], ([name, *(["yes" if whole else "no"] * len(verbs))] for name, whole in said))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _row(one: Method) -> list[str]:
+    return [
+        _proof(one),
+        one.help,
+        "a known domain" if one.domain else "unknown",
+        "above 0" if one.delta else "may be 0",
+        {Bound.NONE: "none", Bound.OPTIONAL: "may be given", Bound.REQUIRED: "needed"}[one.bound],
+        "yes" if one.in_engine else "no",
+        _guarantee(one),
+    ]
+
+
+def _guarantee(one: Method) -> str:
+    """What the mechanism says that it guarantees, in its first words."""
+    found = GUARANTEE.search(one.mechanism.__doc__ or "")
+    if found is None:
+        raise LookupError(f"{one.mechanism.__name__} does not say what it guarantees")
+    return f"{found[1]}-DP"
+
+
+def _proof(one: Method) -> str:
+    name = one.mechanism.__name__
+    for path in sorted((DOCS / "mechanisms").glob("*.md")):
+        if f"`{name}`" in path.read_text("utf-8"):
+            return f"[`{one.name}`](../mechanisms/{path.name})"
+    raise LookupError(f"{name} has no page in docs/mechanisms")

@@ -1,0 +1,44 @@
+"""What a guide shows as printed is what its code prints: tables and answers on a page do not go stale."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.conftest import ROOT
+
+GUIDES = ROOT / "docs" / "guides"
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+SHOWN = re.compile(r"```text\n(.*?)```", re.DOTALL)
+
+
+def printed(text: str, name: str) -> None:
+    """Run a page's code, which prints."""
+    namespace: dict[str, object] = {}
+    for block in BLOCK.findall(text):
+        exec(compile(block, name, "exec"), namespace)
+
+
+def shapes(text: str) -> set[str]:
+    """Its lines, with # for every number and one space for several: draws decide the numbers and the widths."""
+    return {" ".join(re.sub(r"\d[\d,.]*\b", "#", line).split()) for line in text.splitlines()}
+
+
+@pytest.mark.parametrize("name", ["which-epsilon.md", "reading-an-answer.md"])
+def test_a_guide_shows_what_its_code_prints(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")  # lines are broken at the width of the terminal
+    text = (GUIDES / name).read_text("utf-8")
+    printed(text, name)
+    said = capsys.readouterr().out
+    rows = {line for line in said.splitlines() if line.startswith("| ")}
+    assert rows <= set(text.splitlines()), "a table of the page that its code makes is another one now"
+    shown = "".join(SHOWN.findall(text))
+    assert shapes(shown) <= shapes(said), "\n".join(sorted(shapes(shown) - shapes(said)))
+    assert rows or shown
+
+
+def test_another_sentence_would_be_seen():
+    assert shapes("   1  Abba     1,415  1,373  1,457\n") == shapes(" 1 Abba 9 8 10")
+    assert shapes("charged: 10.7 % of the budget") != shapes("charged: 10.7 % of a budget")

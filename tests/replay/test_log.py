@@ -1,0 +1,146 @@
+"""What the package logs, at its most talkative, depends on no row: neither the lines nor when they come."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpselect as dps
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.ledger import Account, Ledger
+from tests.replay.calls import LONE, ROWS, makers
+from tests.replay.kinds import KINDS, Kind
+from tests.replay.record import MOST_SEEDS, difference, recorded
+from tests.replay.server_kinds import Servers
+from tests.replay.verbs import VERBS, Data
+
+GRANT = "100000"
+LABELS = ("a", "b", "c", LONE, "zz", "u1", "mallory", "8")
+ASKED = ("top k, filter", "top k, domain", "top k, discover", "union", "choose", "quantile", "the same again")
+
+
+class Lines(logging.Handler):
+    """All lines, and what stands true when each comes."""
+
+    def __init__(self, now: Callable[[], object] = lambda: None) -> None:
+        super().__init__(logging.DEBUG)
+        self.lines: list[str] = []
+        self.when: list[object] = []
+        self._now = now
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(f"{record.levelname} {record.name}: {record.getMessage()}")
+        self.when.append(self._now())
+
+
+@contextmanager
+def listening(lines: Lines) -> Iterator[Lines]:
+    log = logging.getLogger("dpselect")
+    before = log.level
+    log.addHandler(lines)
+    log.setLevel(logging.DEBUG)
+    try:
+        yield lines
+    finally:
+        log.removeHandler(lines)
+        log.setLevel(before)
+
+
+def both(kind: Kind, verb: str) -> tuple[list[str], list[str]]:
+    """The lines of one call on everybody's rows, and on those with one user more, when both have the same answer."""
+    plain, more = makers(kind)
+    recorded(plain, VERBS[verb], 0, GRANT)  # fills caches
+    with listening(Lines()) as first:
+        before = recorded(plain, VERBS[verb], 0, GRANT)
+    for coins in range(MOST_SEEDS):
+        with listening(Lines()) as second:
+            after = recorded(more, VERBS[verb], coins, GRANT)
+        if after.answer == before.answer:
+            assert difference(before, after, ROWS) is None
+            return first.lines, second.lines
+    raise AssertionError("no coins give the same answer")
+
+
+@pytest.mark.parametrize("verb", ASKED)
+def test_a_neighbour_leaves_the_same_lines(verb: str) -> None:
+    first, second = both(KINDS["DuckDB table"], verb)
+    assert first == second
+    assert any("-DP for add-remove neighbours, paid by LedgerBudget" in line for line in first)
+    assert "DEBUG dpselect: engine: DuckDB" in first
+    words = {word.strip("',()") for line in first for word in line.split()}
+    assert words.isdisjoint(LABELS)
+
+
+@pytest.mark.slow
+def test_nor_does_a_server_change_them(postgres_server: str) -> None:
+    Servers.postgres = postgres_server.format(name="postgres")
+    first, second = both(KINDS["PostgreSQL"], "top k, bound")
+    assert first == second
+    assert "DEBUG dpselect: engine: Postgres" in first
+    assert postgres_server.partition("=")[2] not in str(first)
+
+
+def test_a_line_that_tells_of_rows_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = DuckDBEngine.top
+
+    def talks(self: DuckDBEngine, *args: Any, **more: Any) -> Any:
+        found = plain(self, *args, **more)
+        logging.getLogger("dpselect").debug("%s users", sum(found.counts))
+        return found
+
+    monkeypatch.setattr(DuckDBEngine, "top", talks)
+    first, second = both(KINDS["DuckDB table"], "top k")
+    assert first != second
+
+
+@pytest.mark.parametrize("verb", ["top k", "union in the engine", "quantile"])
+def test_every_line_comes_before_a_row_is_read(verb: str, tmp_path: Path) -> None:
+    """So that the time of a line says nothing of rows either."""
+    where = tmp_path / "budget.sqlite"
+    ledger = Ledger.create(where)
+    ledger.data("default", GRANT, "0.2")
+    ledger.grant(Account("default", "ann"), GRANT, "0.1")
+    rows = {"user": ["u1", "u2"] * 20, "item": ["a", "b"] * 20, "number": [1, 2] * 20}
+
+    def data(**more: Any) -> dps.Dataset:
+        budget = dps.Budget.open(where, analyst="ann")
+        return dps.Dataset(rows, **({"user": "user", "item": "item", "budget": budget} | more))
+
+    def kinds() -> tuple[str, ...]:
+        with Ledger(where) as opened:
+            return tuple(str(one.kind) for one in opened.entries())
+
+    asked: Callable[[Data, Any, Any], object] = VERBS[verb]
+    with listening(Lines(kinds)) as lines:
+        asked(data, None, None)
+    assert "read" in kinds()
+    assert lines.when
+    assert all("read" not in when for when in lines.when)
+
+
+def test_values_of_the_caller() -> None:
+    with listening(Lines()) as lines:
+        dps.choose({"left": 3, "right": 90}, epsilon=1)
+        dps.quantile([1, 2, 3], bounds=(0, 9), epsilon="0.5", budget=dps.Budget(epsilon=1, delta=0))
+    assert [line.partition(": ")[2] for line in lines.lines] == [
+        "choose by exponential, at most (1, 0)-DP for add-remove neighbours, nobody keeps account",
+        "quantile, at most (0.5, 0)-DP for add-remove neighbours, paid by Budget",
+    ]
+
+
+def test_nobody_is_told_anything_unless_they_ask() -> None:
+    """Without a handler nothing is printed, and a program that does not use `logging` does not get it."""
+    code = (
+        "import sys; import dpselect as dps; dps.choose({'a': 1, 'b': 2}, epsilon=1);"
+        "assert 'dpselect.logs' not in sys.modules; import logging; dps.choose({'a': 1}, epsilon=1);"
+        "assert logging.getLogger('dpselect').handlers; logging.getLogger('dpselect').warning('never')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
