@@ -33,7 +33,7 @@ settings.load_profile("ci" if os.environ.get("CI") == "true" else "slow" if pace
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In CI a test not marked `slow` must be quick."""
+    """In CI a test not marked `slow` is named when it is not quick."""
     if os.environ.get("CI") == "true":
         config.pluginmanager.register(pace.Pace())
 
