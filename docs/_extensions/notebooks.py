@@ -18,6 +18,7 @@ from sphinx.util.osutil import relative_uri
 if TYPE_CHECKING:
     from nbformat import NotebookNode
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 ROOM = "learn/"
 FOLDER = "notebooks"
@@ -33,6 +34,7 @@ The cells write their files into the folder in which they run: use a new one.*""
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """What Sphinx calls."""
+    app.connect("env-before-read-docs", spread)
     app.connect("builder-inited", keep_aside, priority=600)  # after MyST-NB has chosen a folder beside the site
     app.connect("doctree-resolved", add_link)
     app.connect("build-finished", write_all)
@@ -43,6 +45,14 @@ def keep_aside(app: Sphinx) -> None:
     """Pictures of cells lie with the other things that Sphinx keeps between builds."""
     folder = str(Path(app.doctreedir) / "cells")
     app.env.mystnb_config = app.env.mystnb_config.copy(output_folder=folder)
+
+
+def spread(app: Sphinx, _env: BuildEnvironment, pages: list[str]) -> None:
+    """Pages whose cells are run take longest: as they lie in one folder, one process would read them all."""
+    long = [page for page in pages if is_notebook(app, page)]
+    pages[:] = [page for page in pages if page not in long]
+    for number, page in enumerate(long):
+        pages.insert(number * (len(pages) + len(long)) // len(long), page)
 
 
 def is_notebook(app: Sphinx, page: str) -> bool:
