@@ -68,11 +68,14 @@ FIRST_ON_SPARK = tuple(
 
 # What takes long, and stands beside something like it that runs every time.
 RARE = (
+    "tests/border/test_numbers.py::test_every_door_answers_or_refuses_every_number[budgets]",
     "tests/border/test_numbers.py::test_a_number_of_any_type_means_the_same[budgets]",
     "tests/border/test_numbers.py::test_every_door_answers_or_refuses_every_number[verbs]",
     "tests/border/test_numbers.py::test_a_number_of_any_type_means_the_same[verbs]",
     "tests/end_to_end/test_cli_own_session.py",
     "tests/end_to_end/test_prepare_killed.py",
+    "tests/engines/test_awkward_values.py::test_an_odd_value_without_a_declared_type_is_its_own_users_affair[whole numbers-o",
+    "tests/engines/test_awkward_values.py::test_an_odd_value_without_a_declared_type_is_its_own_users_affair[whole numbers-p",
     "tests/engines/test_by_group.py::test_counts_are_those_of_plain_python[spark]",
     "tests/engines/test_every_engine.py::test_counts_of_every_type[spark-written]",
     "tests/engines/test_killed_executors.py",
@@ -81,10 +84,15 @@ RARE = (
     "tests/gateway/chromium/test_chromium.py::test_people_do_their_work[plain]",
     "tests/gateway/test_killed.py::test_one_of_two",
     "tests/gateway/test_killed.py::test_postgres",
+    "tests/house/test_selection.py::test_a_selection_that_skips_too_much_is_refused[no packages]",
+    "tests/house/test_selection.py::test_a_selection_that_skips_too_much_is_refused[one step]",
     "tests/ledger/test_crowds.py::test_twelve_processes[postgres]",
     "tests/ledger/test_patterns.py::test_sessions_in_a_ledger[postgres-",
+    "tests/ledger/test_patterns.py::test_sessions_in_a_ledger[sqlite-object]",
     "tests/statistical/test_draws.py::test_binomial[refining often",
     "tests/statistical/test_draws.py::test_geometric[refining often",
+    "tests/statistical/test_noise.py::test_discrete_gaussian[variance2]",
+    "tests/statistical/test_noise.py::test_the_radius_of_the_gamma_mechanism[3-rate1]",
     *(
         f"tests/replay/test_rows.py::test_awkward_values[spark frame: all of them as item among {one}"
         for one in ("day", "real")
