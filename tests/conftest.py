@@ -74,8 +74,6 @@ RARE = (
     "tests/border/test_numbers.py::test_a_number_of_any_type_means_the_same[verbs]",
     "tests/end_to_end/test_cli_own_session.py",
     "tests/end_to_end/test_prepare_killed.py",
-    "tests/engines/test_awkward_values.py::test_an_odd_value_without_a_declared_type_is_its_own_users_affair[whole numbers-o",
-    "tests/engines/test_awkward_values.py::test_an_odd_value_without_a_declared_type_is_its_own_users_affair[whole numbers-p",
     "tests/engines/test_by_group.py::test_counts_are_those_of_plain_python[spark]",
     "tests/engines/test_every_engine.py::test_counts_of_every_type[spark-written]",
     "tests/engines/test_killed_executors.py",
@@ -93,6 +91,10 @@ RARE = (
     "tests/statistical/test_draws.py::test_geometric[refining often",
     "tests/statistical/test_noise.py::test_discrete_gaussian[variance2]",
     "tests/statistical/test_noise.py::test_the_radius_of_the_gamma_mechanism[3-rate1]",
+    *(
+        f"tests/engines/test_awkward_values.py::test_an_odd_value_without_a_declared_type_is_its_own_users_affair[{one}"
+        for one in ("whole numbers-object", "whole numbers-pandas")
+    ),
     *(
         f"tests/replay/test_rows.py::test_awkward_values[spark frame: all of them as item among {one}"
         for one in ("day", "real")
