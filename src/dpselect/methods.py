@@ -90,6 +90,12 @@ METHODS: tuple[Method, ...] = (
         of_users=True,
     ),
     _top_k(
+        "hitting-set",
+        "top_k.hitting_set:HittingSet",
+        "k items that together reach most users: a set union finds items, each pick reaches most of those who are left",
+        of_users=True,
+    ),
+    _top_k(
         "limited-domain-laplace",
         "top_k.noisy_limited_domain:LimitedDomainLaplace",
         "Laplace noise on the k_bar largest counts, for users of few items",

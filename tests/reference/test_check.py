@@ -54,6 +54,7 @@ TOP = {
     ),
     "listed groups": ({"by": "sort", "groups": ["s0", "s1"], "users": True}, FOLLOWS),
     "discover": ({"k": 30, "method": "discover"}, STATED),
+    "hitting set": ({"k": 30, "method": "hitting-set"}, STATED),
     "discover by group": ({"k": 5, "method": "discover", "by": "sort", "counts": True}, STATED),
     "discover by groups": ({"k": 15, "by": "sort", "max_groups_per_user": 3}, STATED),
     "peeling": ({"domain": DOMAIN}, FOLLOWS),
@@ -90,6 +91,7 @@ BOUNDED = {
         {"domain": DOMAIN, "ranked": False, "method": "joint-set", "counts": True},
         FOLLOWS,
     ),
+    "bounded, hitting set": ({"k": 30, "method": "hitting-set"}, STATED),
     "bounded, discover": ({"k": 30, "method": "discover", "counts": True}, STATED),
     "bounded, peeling, measures": (
         {"domain": DOMAIN, "delta": "1e-6", "measures": ["users", *MEASURES]},
@@ -133,6 +135,7 @@ def made() -> dict[str, tuple[dps.Release, Verdict]]:
     return found | {
         "union by group": (one.union(epsilon=1, by="sort", counts=True), FOLLOWS),
         "union of one": (one.union(epsilon=1), FOLLOWS),
+        "hitting set of one": (one.top_k(30, epsilon=1, method="hitting-set"), STATED),
         "discover of one": (one.top_k(30, epsilon=1, method="discover", counts=True), STATED),
         "discover, chosen bound": (free.top_k(30, epsilon=1, method="discover"), STATED),
         "union, chosen bound": (free.union(epsilon=1, counts=True), STATED),

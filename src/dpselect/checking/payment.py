@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpselect.release.statement import Statement
 
 BY_PICK = {"LimitedDomain", "Peeling"}  # an answer that ends early took fewer picks
-OWN_CURVE = {"RenyiShaped", "DiscoverThenPeel"}  # whose divergence is not in the release
+OWN_CURVE = {"RenyiShaped", "DiscoverThenPeel", "HittingSet"}  # whose divergence is not in the release
 
 
 @dataclass(frozen=True)

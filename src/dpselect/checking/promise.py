@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 ONE_DRAW = {"ExponentialMechanism", "PermuteAndFlip", "ReportNoisyMax"}
 PICKS = {"LimitedDomain", "Peeling", "Quantile", *picks.OF_SETS}
 NOISY = {"LimitedDomainLaplace", "LimitedDomainGaussian"}
-DISCOVERED = "DiscoverThenPeel"
 UNIONS = {"RenyiShaped", *unions.THRESHOLDS}
 COUNTED_BY = {  # what says how counts got their noise; no other mechanism pays for any
-    **dict.fromkeys([*PICKS, by_group.NAME, DISCOVERED, histograms.LAPLACE], ("epsilon_per_count",)),
+    **dict.fromkeys([*PICKS, by_group.NAME, tops.DISCOVERED, histograms.LAPLACE], ("epsilon_per_count",)),
     histograms.GAUSSIAN: ("variance",),
     **dict.fromkeys(NOISY, ("height",)),
     **dict.fromkeys(UNIONS, ("epsilon_of_counts", "deviation_of_counts")),
@@ -59,8 +58,8 @@ def _findings(release: Release) -> Iterator[Finding]:
         yield histograms.composed(name, said, epsilon, delta, statement.bound)
     elif name in NOISY:
         yield tops.noisy(name, said, epsilon, delta)
-    elif name == DISCOVERED:
-        yield from tops.discovered(said, epsilon, delta, statement.bound, _has_counts(release))
+    elif name in (tops.DISCOVERED, tops.HITTING_SET):
+        yield from tops.discovered(name, said, epsilon, delta, statement.bound, _has_counts(release))
     elif name in UNIONS:
         yield from unions.findings(name, said, epsilon, delta)
     else:
@@ -74,7 +73,7 @@ def _form(release: Release, said: Parameters) -> Iterator[Finding]:
         yield fails("it was made with draws for tests, which anybody can repeat: it is not private at all")
     if str(release.privacy.neighbors) != "add-remove" and name not in ONE_DRAW:
         yield fails(f"{name} promises something about add-remove neighbours only")
-    if release.groups is not None and name not in {by_group.NAME, DISCOVERED, *in_groups.NAMES, *UNIONS}:
+    if release.groups is not None and name not in {by_group.NAME, tops.DISCOVERED, *in_groups.NAMES, *UNIONS}:
         yield fails(f"{name} promises nothing about groups")
     if release.groups is None and name in {by_group.NAME, *in_groups.NAMES}:
         yield fails(f"{name} answers in groups, and there are none")

@@ -1,11 +1,13 @@
-"""Answers that are no plain composition: noise on the largest counts, and a union whose items are then ranked."""
+"""Answers that are no plain composition: noise on the largest counts, and a union whose items are then picked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpselect.checking import measures, tails
+from flint import arb
+
+from dpselect.checking import hitting, measures, tails
 from dpselect.checking.balls import at_most, ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.checking.numbers import Parameters, UnfitError
@@ -15,6 +17,7 @@ from dpselect.checking.unions import FOR_BOUND
 
 COMPOSED = Fraction(3, 4)  # of delta, for the divergence that union and picks share
 MOST_ORDER = 10**6
+DISCOVERED, HITTING_SET = "DiscoverThenPeel", "HittingSet"
 
 
 def noisy(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) -> Finding:
@@ -41,7 +44,9 @@ def noisy(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) 
         return follows(text) if at_most(needs, left) else fails(f"{text}, and has {told(left)}")
 
 
-def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, bound: str, counted: bool) -> Iterator[Finding]:
+def discovered(
+    mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction, bound: str, counted: bool
+) -> Iterator[Finding]:
     """The picks and counts of a ranking take no more than what its union leaves. The union itself is only stated."""
     k, found, share = said.whole("k"), said.of.get("discovered"), said.number("union_share")
     most = said.whole("max_items_per_user")
@@ -64,7 +69,12 @@ def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, bound: str,
     if left <= 0:
         yield fails("choosing max_items_per_user takes all of epsilon")
         return
-    if most > 1:
+    if mechanism == HITTING_SET:
+        if len(steps) > 2 or steps[1].times:
+            yield fails(f"{mechanism} pays for no counts and no measures")
+            return
+        yield _together(steps[0], said, left, delta, share)
+    elif most > 1:
         yield _ranked(steps, said, left, delta * COMPOSED, share)
     else:
         yield of_steps(steps, left * (1 - share), delta * (1 - share), Fraction(0), "")
@@ -86,13 +96,9 @@ def _sizes(said: Parameters, found: int) -> tuple[int, ...]:
 
 def _ranked(steps: list[Step], said: Parameters, epsilon: Fraction, delta: Fraction, share: Fraction) -> Finding:
     """In one divergence of one order: a pick of e is e^2/8-zCDP, and a count of e is e^2/2-zCDP."""
-    order = said.whole("order")
-    if not 2 <= order <= MOST_ORDER or delta == 0:
-        raise UnfitError("order is no order, or delta 0")
+    order = _order(said, delta)
     with precision():
-        a = ball(order)
-        whole = ball(epsilon) - (1 - 1 / a).log() + (ball(delta).log() + a.log()) / (a - 1)
-        left = whole * ball(1 - share)
+        left = _left(order, epsilon, delta, share)
         rho = sum((one.epsilon**2 / (8 if one.kind is Kind.PICK else 2) * one.times for one in steps), Fraction(0))
         taken = ball(order * rho)
         counts = "counts and measures" if said.has(measures.MEASURES) else "counts"
@@ -102,3 +108,41 @@ def _ranked(steps: list[Step], said: Parameters, epsilon: Fraction, delta: Fract
             f"{order:,}, of which the union leaves them {told(left)}"
         )
         return follows(text) if taken <= left * (1 + ball(Fraction(1, 2**50))) else fails(text)
+
+
+def _together(picks: Step, said: Parameters, epsilon: Fraction, delta: Fraction, share: Fraction) -> Finding:
+    """Picks of which a user moves only those up to the first that reaches them."""
+    if picks.times > hitting.MOST_PICKS:
+        raise UnfitError("so many picks are never made")
+    if said.whole("max_items_per_user") == 1:
+        total, spare = epsilon * (1 - share), delta * (1 - share)
+        if picks.times and total < picks.epsilon:
+            return fails(f"one pick takes more than {told(total)}")
+        needs = hitting.delta(picks.times, picks.epsilon, total)
+        text = f"{picks.times:,} picks for users not yet reached need delta {told(needs)} at {told(total)}"
+        return follows(text) if at_most(needs, spare) else fails(f"{text}, and have {told(spare)}")
+    order = _order(said, delta)
+    with precision():
+        taken, left = (
+            hitting.divergence(picks.times, picks.epsilon, order),
+            _left(order, epsilon, delta * COMPOSED, share),
+        )
+        text = (
+            f"{picks.times:,} picks for users not yet reached have a divergence of {told(taken)} of order {order:,}, "
+            f"of which the union leaves them {told(left)}"
+        )
+        return follows(text) if taken <= left * (1 + ball(Fraction(1, 2**50))) else fails(text)
+
+
+def _order(said: Parameters, delta: Fraction) -> int:
+    order = said.whole("order")
+    if not 2 <= order <= MOST_ORDER or delta == 0:
+        raise UnfitError("order is no order, or delta 0")
+    return order
+
+
+def _left(order: int, epsilon: Fraction, delta: Fraction, share: Fraction) -> arb:
+    """The divergence of this order that gives (epsilon, delta), but for the union's part."""
+    a = ball(order)
+    whole = ball(epsilon) - (1 - 1 / a).log() + (ball(delta).log() + a.log()) / (a - 1)
+    return whole * ball(1 - share)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup
     from dpselect.mechanisms.top_k.discover import DiscoverThenPeel
     from dpselect.mechanisms.top_k.gamma import GammaMechanism
+    from dpselect.mechanisms.top_k.hitting_set import HittingSet
     from dpselect.mechanisms.top_k.limited_domain import ChosenKBar, LimitedDomain
     from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
     from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace
@@ -54,6 +55,7 @@ _HOMES = {
     "GreedyLaplace": "set_union.greedy",
     "HistogramGaussian": "histogram",
     "HistogramLaplace": "histogram",
+    "HittingSet": "top_k.hitting_set",
     "JointPermuteAndFlip": "joint.permute_and_flip",
     "JointSequence": "joint.sequence",
     "JointSet": "joint.set",
@@ -97,6 +99,7 @@ __all__ = [
     "GreedyLaplace",
     "HistogramGaussian",
     "HistogramLaplace",
+    "HittingSet",
     "JointPermuteAndFlip",
     "JointSequence",
     "JointSet",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpselect import parameters
+from dpselect import methods, parameters
 from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.accounting.renyi_prices import divergence, up
 from dpselect.accounting.two_prices import Price, ceiling
@@ -15,7 +15,7 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
-from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
+from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, picks, users_of
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.parameters import Number, Progress
 from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
@@ -29,7 +29,12 @@ from dpselect.release.measured import of_measures
 from dpselect.release.release import Ended, Item, Release, Statement
 
 METHOD = "discover"
+TOGETHER = "hitting-set"
 REASON = "No domain is given, so part of the price finds items that enough users share, and the rest ranks the best."
+TOGETHER_REASON = (
+    "Part of the price finds items that enough users share. Of these each pick takes one that reaches many users whom "
+    "none before it has reached, so that together they reach most."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +46,7 @@ class Discovery:
     delta: Fraction
     most: int | None
     counted: bool
+    method: str = METHOD
     measures: tuple[Measure, ...] = ()
 
     @property
@@ -68,7 +74,10 @@ class Discovery:
     def mechanism(self, most: int) -> DiscoverThenPeel:
         """For users of at most `most` items in the union."""
         left = self.epsilon - self.for_bound
-        return DiscoverThenPeel(k=self.k, epsilon=left, delta=self.delta, max_items_per_user=most)
+        found: DiscoverThenPeel = methods.named("top_k", self.method).make(
+            k=self.k, epsilon=left, delta=self.delta, max_items_per_user=most
+        )
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +112,11 @@ class FoundTop(Plan):
         return Price(asked.epsilon, renyi, asked.delta, added=asked.epsilon)
 
     @property
+    def ranks(self) -> bool:
+        """Are items chosen by all their users? If not, by those whom no item before has reached."""
+        return self.method == METHOD
+
+    @property
     def of_sets(self) -> bool:
         """Counts alone do not tell who shares which items."""
         return True
@@ -114,7 +128,7 @@ class FoundTop(Plan):
         found = mechanism.union(sets, draws=draws, progress=progress)
         size = min(asked.k, len(found))
         each = mechanism.epsilon_per_pick(picks(asked.k, found), size * asked.noises)
-        codes = best(asked.k, found, users_of(sets, found), each, draws)
+        codes = mechanism.best(sets, found, each, draws)
         counter = NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE) if asked.counted and size else None
         told = fresh_counts(counter, users_of(sets, codes).tolist(), draws)
         items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(sets.labels(codes)))
@@ -122,7 +136,7 @@ class FoundTop(Plan):
         good = found_by(mechanism.union, mechanism.max_items_per_user)
         if (made := picks(asked.k, found)) and len(found) > 1:
             gap = gaps.exponential(each, gaps.others(len(found)), gaps.each(BETA, made))
-            good += accuracy.ranking(whole(gap), discovered=True)
+            good += accuracy.ranking(whole(gap), discovered=True) if self.ranks else accuracy.reaching(whole(gap))
         return Release(
             items=items,
             ended=Ended.FULL if size == asked.k else Ended.DISCOVERED,
@@ -145,9 +159,9 @@ class FoundTop(Plan):
             **({"epsilon_of_bound": asked.for_bound} if asked.most is None else {}),
         }
         sentences = [self.reason, _bound(mechanism.max_items_per_user, asked)]
+        how = "ranked by the numbers of all their users" if self.ranks else "chosen by all the items of every user"
         sentences.append(
-            f"Items discovered: {found:,}; {self._ranked(found)} ranked by the numbers of all their users: "
-            f"max_items_per_user limits the discovery only."
+            f"Items discovered: {found:,}; {self._ranked(found)} {how}: max_items_per_user limits the discovery only."
         )
         if asked.counted:
             used["epsilon_per_count"] = each * COUNT_SHARE
@@ -155,11 +169,15 @@ class FoundTop(Plan):
         if asked.measures:
             more, said = of_measures(asked.measures, each * COUNT_SHARE, None)
             used, sentences = used | more, [*sentences, *said]
-        return Statement.of(self.privacy, DiscoverThenPeel.__name__, used, tuple(sentences))
+        return Statement.of(self.privacy, type(mechanism).__name__, used, tuple(sentences))
 
     def _ranked(self, found: int) -> str:
         """Which of the items that were found are ranked."""
-        return f"the best {self.selector.k} of them are" if found > self.selector.k else "all of them are"
+        return (
+            f"{'the best ' if self.ranks else ''}{self.selector.k} of them are"
+            if found > self.selector.k
+            else "all of them are"
+        )
 
 
 def plan_discovery(
@@ -171,25 +189,31 @@ def plan_discovery(
     measures: tuple[Measure, ...] = (),
     k_bar: int | None,
     max_items_per_user: int | None,
+    method: str = METHOD,
     why: str = "",
 ) -> FoundTop:
     """Check every parameter. What can be refused without data is refused here."""
     if k_bar is not None:
-        raise ParameterError("k_bar", f"be left out for {METHOD}, which has no cut-off", k_bar)
+        raise ParameterError("k_bar", f"be left out for {method}, which has no cut-off", k_bar)
+    if method == TOGETHER and (counts or measures):
+        hint = "ask for a top k of the same items, or a histogram of them"
+        raise ParameterError("counts" if counts else "measures", f"be left out for {method}", "asked for", hint)
     asked = Discovery(
         k=parameters.listed("k", k),
         epsilon=epsilon,
         delta=parameters.probability("delta", delta),
         most=max_items_per_user,
         counted=counts,
+        method=method,
         measures=measures,
     )
     left = asked.epsilon - asked.for_bound
     if not fits(left, asked.delta, asked.most):
         hint = "lower max_items_per_user, or take limited-domain"
-        raise without_curve(epsilon, left, asked.delta, asked.most, METHOD, hint)
+        raise without_curve(epsilon, left, asked.delta, asked.most, method, hint)
     ready = None if asked.most is None else asked.mechanism(asked.most)
-    return FoundTop(method=METHOD, selector=asked, ready=ready, privacy=asked.privacy, reason=REASON + why)
+    reason = TOGETHER_REASON if method == TOGETHER else REASON + why
+    return FoundTop(method=method, selector=asked, ready=ready, privacy=asked.privacy, reason=reason)
 
 
 def fits(epsilon: Fraction, delta: Fraction, most: int | None) -> bool:

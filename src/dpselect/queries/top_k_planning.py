@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 
 DISCOVER, LIMITED, PEELING = "discover", "limited-domain", "peeling"
+HITTING_SET = "hitting-set"
 FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
 LEAST_EPSILON_OF_A_SET = Fraction(3, 10)
 MOST_PER_EPSILON = 30  # k / epsilon up to which a whole set is drawn although delta lets peeling compose
@@ -81,7 +82,7 @@ class Wanted:
             method = best_unknown_method(parameters.listed("k", self.k), epsilon, delta, bound)
             method = LIMITED if self.by_weight else method
             why = LARGE_K if method == DISCOVER else ""
-        if method == DISCOVER:
+        if method in (DISCOVER, HITTING_SET):
             from dpselect.queries.top_k_discovery import plan_discovery
 
             return plan_discovery(
@@ -92,6 +93,7 @@ class Wanted:
                 measures=self.measures,
                 k_bar=self.k_bar,
                 max_items_per_user=bound,
+                method=method,
                 why=why,
             )
         if method in (AUTO, LIMITED):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
@@ -26,6 +27,18 @@ from dpselect.privacy import BoundedRange, Privacy, PureDP
 UNION_SHARE = Fraction(2, 3)  # of the Rényi budget; measured in benchmarks/README.md, discover
 UNION_SHARE_OF_ONE = Fraction(1, 2)  # of epsilon and of delta, where a user has one item
 GRID = 2**30  # an epsilon of one pick is rounded down by at most a relative 1 / GRID
+
+
+class Rest(Protocol):
+    """What the union left of the price, for picks and counts."""
+
+    def epsilon_per_pick(self, picks: int, counts: int) -> Fraction:
+        """The epsilon of one pick; there is at least one pick or count, and a count gets half of it."""
+        ...
+
+    def divergence(self, order: int) -> Fraction | None:
+        """What all of it is at an order, but for delta; None if unknown."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -88,7 +101,7 @@ class DiscoverThenPeel:
     max_items_per_user: int
     union_share: Number | None = None
     union: RenyiShaped | TruncatedGeometric = field(init=False, repr=False)
-    rest: Concentrated | Apart = field(init=False, repr=False)
+    rest: Rest = field(init=False, repr=False)
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -101,14 +114,34 @@ class DiscoverThenPeel:
             raise ParameterError("union_share", f"be at least {float(LEAST_SHARE):g} and below 1", came(given))
         epsilon, delta = parameters.epsilon("epsilon", self.epsilon), parameters.probability("delta", self.delta)
         settle(self, k=k, epsilon=epsilon, delta=delta, max_items_per_user=most, union_share=share)
-        union, rest, privacy = (_of_one if most == 1 else _of_many)(epsilon, delta, most, share)
+        union: RenyiShaped | TruncatedGeometric
+        rest: Rest
+        if most == 1:
+            union = TruncatedGeometric(epsilon=epsilon * share, delta=delta * share)
+            rest, privacy = self._apart(epsilon * (1 - share), delta * (1 - share)), promise(epsilon, delta, "basic")
+        else:
+            union = RenyiShaped(epsilon=epsilon, delta=delta, max_items_per_user=most, part=share)
+            left = renyi_budget(union.order, epsilon, delta * COMPOSED) - sum(one.budget for one in union.conditions)
+            rest, privacy = self._of_order(union.order, left), union.privacy
         settle(self, union=union, rest=rest, privacy=privacy)
+
+    def _of_order(self, order: int, left: Fraction) -> Rest:
+        """What ranks by the rest of the Rényi budget of the order that is best for the union."""
+        return Concentrated(left / order)
+
+    def _apart(self, epsilon: Fraction, delta: Fraction) -> Rest:
+        """What ranks after truncated geometric selection, whose epsilon and delta add up with these."""
+        return Apart(epsilon, delta)
 
     def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of k items, best first; fewer if fewer were released."""
         draws = secure(draws)
         found = self.union(sets, draws=draws, progress=progress)
-        return best(self.k, found, users_of(sets, found), self.epsilon_per_pick(picks(self.k, found)), draws)
+        return self.best(sets, found, self.epsilon_per_pick(picks(self.k, found)), draws)
+
+    def best(self, sets: UserSets, found: Int64, epsilon_per_pick: Fraction, draws: Draws) -> Int64:
+        """At most k of the items that were found, in rank order."""
+        return best(self.k, found, users_of(sets, found), epsilon_per_pick, draws)
 
     def divergence(self, order: int) -> Fraction | None:
         """The Rényi divergence of any order that union and ranking spend at most, but for delta; None if unknown."""
@@ -117,28 +150,12 @@ class DiscoverThenPeel:
             found = union.divergence(order)
         else:
             found = divergence(PureDP(union.privacy.epsilon), order)
-        return None if found is None else found + self.rest.divergence(order)
+        rest = self.rest.divergence(order)
+        return None if found is None or rest is None else found + rest
 
     def epsilon_per_pick(self, picks: int, counts: int = 0) -> Fraction:
         """The epsilon of each of `picks` picks, if `counts` noisy counts with half of it each follow."""
         return self.rest.epsilon_per_pick(picks, counts) if picks + counts else Fraction(self.epsilon)
-
-
-def _of_many(
-    epsilon: Fraction, delta: Fraction, most: int, share: Fraction
-) -> tuple[RenyiShaped, Concentrated, Privacy]:
-    """Union and ranking that share the Rényi budget of the order that is best for the union."""
-    union = RenyiShaped(epsilon=epsilon, delta=delta, max_items_per_user=most, part=share)
-    left = renyi_budget(union.order, epsilon, delta * COMPOSED) - sum(one.budget for one in union.conditions)
-    return union, Concentrated(left / union.order), union.privacy
-
-
-def _of_one(
-    epsilon: Fraction, delta: Fraction, _most: int, share: Fraction
-) -> tuple[TruncatedGeometric, Apart, Privacy]:
-    """Truncated geometric selection, whose epsilon and delta add up with those of the ranking."""
-    union = TruncatedGeometric(epsilon=epsilon * share, delta=delta * share)
-    return union, Apart(epsilon * (1 - share), delta * (1 - share)), promise(epsilon, delta, "basic")
 
 
 def picks(k: int, found: Int64) -> int:
