@@ -206,6 +206,7 @@ class Dataset:
         max_groups_per_user: int | None = None,
         users: bool = False,
         exclude: object = None,
+        in_engine: bool = False,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -239,6 +240,8 @@ class Dataset:
         those that count and are shown in any case. `users=True` adds a noisy number of users of each group that is
         shown (docs/by-group.md). With `by_weight` a user's total is of the rows in the group.
         `exclude` lists items that must not come back: their rows do not count at all. Of a domain leave them out.
+        `in_engine=True` leaves users and their items in the engine also for "discover", which else reads them all into
+        memory; the engine spills to disk what does not fit.
         `fresh=True` pays again for a question whose answer the ledger holds.
 
         Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
@@ -269,6 +272,7 @@ class Dataset:
             max_groups_per_user=max_groups_per_user,
             users=users,
             exclude=exclude,
+            in_engine=in_engine,
         )
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 

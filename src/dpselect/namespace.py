@@ -87,6 +87,7 @@ class Namespace:
         max_groups_per_user: int | None = None,
         users: bool = False,
         exclude: object = None,
+        in_engine: bool = False,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,

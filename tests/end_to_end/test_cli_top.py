@@ -180,3 +180,12 @@ def test_epsilon_is_exactly_what_was_typed(events: Path, dpselect: Command) -> N
     found = json.loads(dpselect(*ask(events, "--epsilon", "1/3", "--format", "json")).out)
     assert found["privacy"]["epsilon"] == pytest.approx(1 / 3)
     assert json.loads(dpselect(*ask(events, "--epsilon", "0.1", "--format", "json")).out)["privacy"]["epsilon"] == 0.1
+
+
+def test_users_items_stay_in_the_engine(dpselect: Command, tmp_path: Path):
+    path = tmp_path / "rows.csv"
+    path.write_text("user,item\n" + "".join(f"{n},tea\n" for n in range(300)))
+    asked = ["--epsilon", "8", "-k", "3", "--method", "discover", "--in-engine", "--format", "json"]
+    found = json.loads(dpselect("top", str(path), "--user", "user", "--item", "item", *asked).out)
+    assert [item["item"] for item in found["items"]] == ["tea"]
+    assert found["privacy"]["parameters"]["in_engine"] is True

@@ -264,8 +264,8 @@ def test_what_does_not_fit_is_refused(monkeypatch, tmp_path):
                 engine.contributions()
             assert str(caught.value) == (
                 "these rows need about 1 GiB of memory, more than there is\n"
-                "hint: keep fewer rows with where=, use a machine with more memory, or leave a union in the engine "
-                "(in_engine=True, --in-engine); DPSELECT_MEMORY says how much may be used"
+                "hint: keep fewer rows with where=, use a machine with more memory, or leave users' items in the "
+                "engine (in_engine=True, --in-engine); DPSELECT_MEMORY says how much may be used"
             )
         with DuckDBEngine(source, user="user", item="item", where="item < 'secret 3'", key=b"k") as engine:
             assert engine.contributions().users == 1

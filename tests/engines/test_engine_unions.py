@@ -14,6 +14,7 @@ from dpselect.engines import memory
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import DataError, ParameterError
 from dpselect.methods import methods, names
+from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.union import SAID, UnionQuery, bound_at, chosen_bound, placed
 from dpselect.queries.union_terms import BOUNDS
 from dpselect.testing import SeededDraws
@@ -129,3 +130,38 @@ def test_a_ledger_charges_it_once_and_knows_it_from_a_union_in_memory(tmp_path):
         with pytest.raises(ParameterError):
             data.union(**PRICE, max_items_per_user=3, method="policy-laplace", in_engine=True)
         assert ledger.balance(account).left.epsilon == 84
+
+
+# ---- a top k of what a union finds ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [1, 3, None])
+def test_the_best_of_what_was_found_in_the_engine(most):
+    release = dataset(max_items_per_user=most).top_k(
+        5, epsilon=200, delta="1e-9", method="discover", counts=True, in_engine=True
+    )
+    assert release.labels == ["much", "some"]
+    assert [item.count for item in release.items] == pytest.approx([MANY, SOME], abs=12)  # all users, whatever `most`
+    assert release.privacy.parameters["in_engine"] is True
+    assert release.privacy.sentences[-1] == SAID
+    assert release.privacy.mechanism == "DiscoverThenPeel"
+
+
+def test_nothing_found_in_the_engine_is_an_answer():
+    rows = dps.Dataset({"user": [1, 2], "item": ["a", "b"]}, user="user", item="item", max_items_per_user=2)
+    assert rows.top_k(5, epsilon=1, delta="1e-9", method="discover", counts=True, in_engine=True).labels == []
+
+
+@pytest.mark.parametrize(
+    "more", [{"method": "hitting-set"}, {"method": "limited-domain"}, {"by": "country"}, {"method": "peeling"}], ids=str
+)
+def test_what_is_not_left_in_the_engine(more):
+    domain = {"domain": ["a", "b"]} if more.get("method") == "peeling" else {}
+    with pytest.raises(ParameterError, match="in_engine must be left out for all but discover"):
+        TopKQuery(k=1, epsilon=1, in_engine=True, **more, **domain)
+
+
+def test_auto_leaves_there_what_it_discovers_and_the_ledger_knows_it_by_that():
+    keys = [TopKQuery(k=k, epsilon=1, in_engine=there).key for k in (1, 50) for there in (False, True)]
+    assert keys[0] == keys[1]
+    assert keys[2] | {"in_engine": True} == keys[3]

@@ -42,6 +42,9 @@ VERBS: dict[str, Verb] = {
     "top_k, discovered": lambda held, draws: asked(held, item="text", max_items_per_user=ALL).top_k(
         5, epsilon=15, delta="0.2", method="discover", draws=draws
     ),
+    "top_k, discovered in the engine": lambda held, draws: asked(held, item="text", max_items_per_user=ALL).top_k(
+        5, epsilon=15, delta="0.2", method="discover", counts=True, in_engine=True, draws=draws
+    ),
     "top_k of a list": lambda held, draws: asked(held, item="text").top_k(
         3, epsilon=1, domain=LISTED, counts=True, draws=draws
     ),

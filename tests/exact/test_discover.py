@@ -21,6 +21,8 @@ from dpselect.queries.top_k import TopKQuery
 from dpselect.reals import enclose
 from dpselect.testing import SeededDraws, law
 from tests.exact.laws import BITS, at_most, delta_between, peeled, same
+from tests.exact.test_grouped import DATABASE, Kept
+from tests.exact.union_laws import sets_of
 from tests.twins import discovery as broken
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10)
@@ -97,6 +99,35 @@ def test_a_twin_that_tells_more_is_refused(twin, pair):
 
     assert not at_most(delta(lambda sets, draws: twin(m, sets, draws)), DELTA)
     assert at_most(delta(lambda sets, draws: m(sets, draws=draws)), DELTA)
+
+
+# ---- users' items in the engine ---------------------------------------------------------------------------------
+
+
+def asked(in_engine):
+    """A plan for users of so many items that nobody has more."""
+    return TopKQuery(
+        k=2, epsilon=1, delta=DELTA, method="discover", max_items_per_user=3, in_engine=in_engine, counts=False
+    ).plan
+
+
+class OneItemCounts(Kept):
+    """Twin: a user counts for one of the items that were found, as in a union, and not for all of them."""
+
+    def users(self, _most, key):
+        return super().users(1, key)
+
+
+def elsewhere(kind):
+    plan = asked(True)
+    return law(lambda draws: tuple(plan._of_pairs(kind(DATABASE, 3), draws, None).labels))
+
+
+def test_the_law_is_the_same_where_users_items_stay_in_the_engine():
+    plan, sets = asked(False), sets_of(DATABASE, 3)
+    here = law(lambda draws: tuple(plan.select(sets, draws).labels))
+    assert same(elsewhere(Kept), here)
+    assert not same(elsewhere(OneItemCounts), here)
 
 
 # ---- the budget, as the proof spends it -------------------------------------------------------------------------

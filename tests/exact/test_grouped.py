@@ -138,6 +138,13 @@ class Kept:
     def release(self, places):
         self.found += [self.order[place] for place in places]
 
+    def names(self):
+        return sorted(self.found)
+
+    def users(self, most, _key):
+        counted = [[i for i in sorted(items) if i in self.found][:most] for items in self.sets]
+        return np.array([sum(name in items for items in counted) for name in self.names()], dtype=np.int64)
+
 
 def law_elsewhere(mechanism):
     def run(draws: Draws) -> int:

@@ -325,7 +325,10 @@ def test_only_a_query_is_asked(query: object) -> None:
 OF_THE_DATA, IN_THE_METHOD, BESIDE_BY = object(), object(), object()
 IN_PLACE = {("within", "epsilon"), ("users_for", "epsilon")}  # what stands in place of what
 WEIGHED = {"by_weight": "w", "at_most": 5}
-BESIDE = dict.fromkeys(("by_weight", "at_most", "weight_unit"), WEIGHED)  # what is given with what
+BESIDE = {  # what is given with what
+    **{("top_k", name): WEIGHED for name in ("by_weight", "at_most", "weight_unit")},
+    ("top_k", "in_engine"): {"method": "discover"},
+}
 # For every parameter that JSON has: what else it may be. A new one needs its line here, and its part in the key.
 OTHERWISE = {
     "top_k": {
@@ -348,6 +351,7 @@ OTHERWISE = {
         "weight_unit": "1/2",
         "measures": ["sum(w, 0, 9)"],
         "exclude": ["a", 5],
+        "in_engine": True,
     },
     "union": {
         "epsilon": "1/2",
@@ -412,7 +416,7 @@ def test_no_parameter_is_left_out_of_the_key() -> None:
         for name, other in others.items():
             if other not in (OF_THE_DATA, IN_THE_METHOD, BESIDE_BY):
                 usual = {one: given for one, given in USUALLY[verb].items() if (name, one) not in IN_PLACE}
-                query = dps.Query.from_dict({"verb": verb, **usual, **BESIDE.get(name, {}), name: other})
+                query = dps.Query.from_dict({"verb": verb, **usual, **BESIDE.get((verb, name), {}), name: other})
                 keys.append(question(verb, query.key, {}, False).text)
         assert len(set(keys)) == len(keys), verb
     grouped = {"verb": "top_k", "k": 3, "epsilon": 1, "by": ["g"]}

@@ -67,6 +67,11 @@ def options(command: shared.Group) -> None:
         metavar="WHAT",
         help="of the items also users, 'sum(COLUMN, LOW, HIGH)' or 'mean(COLUMN, LOW, HIGH)'; once for each",
     )
+    command.add_argument(
+        "--in-engine",
+        action="store_true",
+        help="for discover: leave users and items in the engine, which spills to disk, for data larger than memory",
+    )
     groups = shared.groups(command, "the k items")
     groups.add_argument("--users", action="store_true", help="release a noisy number of users of each group shown too")
     shared.budget(command)
@@ -78,7 +83,7 @@ def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer."""
     given: dict[str, Any] = {
         name: getattr(args, name)
-        for name in ("k", "counts", "k_bar", "method", "ranked", "within", "max_groups_per_user", "users")
+        for name in ("k", "counts", "k_bar", "method", "ranked", "within", "max_groups_per_user", "users", "in_engine")
     }
     given |= {name: getattr(args, name) for name in ("by_weight", "at_most", "weight_unit", "measures")}
     given |= {"by": args.by, "groups": asking.listed(args.groups)}

@@ -38,8 +38,8 @@ def does_not_fit(needed: int) -> DataError:
     """The error where so many bytes are not there. It says the need as a power of two GiB, and no more of it."""
     gib = 1 << (max(1, -(-needed // GIB)) - 1).bit_length()
     hint = (
-        "keep fewer rows with where=, use a machine with more memory, or leave a union in the engine (in_engine=True, "
-        f"--in-engine); {VARIABLE} says how much may be used"
+        "keep fewer rows with where=, use a machine with more memory, or leave users' items in the engine "
+        f"(in_engine=True, --in-engine); {VARIABLE} says how much may be used"
     )
     return DataError(f"these rows need about {gib} GiB of memory, more than there is", hint)
 

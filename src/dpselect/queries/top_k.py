@@ -62,6 +62,7 @@ class TopKQuery(Query):
     max_groups_per_user: int | None = None
     users: bool = False
     exclude: object = None
+    in_engine: bool = False
     epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
     delta_threshold: Number | None = field(default=None, metadata=INNER)
     plan: Plan = field(init=False, repr=False, compare=False)
@@ -69,6 +70,7 @@ class TopKQuery(Query):
     def __post_init__(self) -> None:
         parameters.flag("counts", self.counts)
         parameters.flag("ranked", self.ranked)
+        parameters.flag("in_engine", self.in_engine)
         self._settle_groups()
         domain = None if self.domain is None else domain_of(self.domain)
         settle(self, domain=domain)
@@ -84,6 +86,9 @@ class TopKQuery(Query):
                 settle(self, epsilon=parameters.epsilon("epsilon", self.epsilon))
         where = " without a domain" if domain is None else " with a domain"
         method = methods.checked("top_k", self.method, domain=domain is not None, where=where)
+        if self.in_engine and (self.by is not None or method not in (AUTO, DISCOVER)):
+            hint = "the others need no items of users, but for hitting-set and groups, which need them in memory"
+            raise ParameterError("in_engine", f"be left out for all but {DISCOVER}", came(self.in_engine), hint)
         weights = {name: getattr(self, name) for name in ("by_weight", "at_most", "weight_unit")}
         if any(value is not None for value in weights.values()):
             from dpselect.queries.top_k_weights import checked
@@ -181,6 +186,7 @@ class TopKQuery(Query):
             "method": self.plan.method,
             **({} if self.within is None else {"within": self.within}),
             **({} if self.exclude is None else {"exclude": self.exclude}),
+            **({"in_engine": True} if self.in_engine and self.plan.of_sets else {}),
             **weights,
             **self._measured,
             **({} if self.by is None else {name: getattr(self, name) for name in OF_GROUPS}),
@@ -275,6 +281,7 @@ class TopKQuery(Query):
             max_items_per_user=self.max_items_per_user,
             moves=1 if self.totals is None else self.totals.most,
             by_weight=self.totals is not None,
+            in_engine=self.in_engine,
         )
 
     def _by_group(self, method: str, domain: Domain | None, epsilon: Fraction, delta: Fraction) -> Plan:

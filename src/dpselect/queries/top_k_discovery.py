@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dpselect import methods, parameters
 from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.accounting.renyi_prices import divergence, up
 from dpselect.accounting.two_prices import Price, ceiling
 from dpselect.aggregates.measures import Measure, noises
-from dpselect.aggregates.user_sets import UserSets
-from dpselect.draws import Draws
+from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.weight_groups import PairsElsewhere
+from dpselect.draws import Draws, fresh_key
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import gaps
+from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
-from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, picks, users_of
+from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.parameters import Number, Progress
 from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.queries.found import found_by
 from dpselect.queries.top_k_plan import Plan, fresh_counts, noise
-from dpselect.queries.union import chosen_bound
-from dpselect.queries.union_terms import BOUND_SHARE, MOST_ITEMS, bound_chooser, without_curve
+from dpselect.queries.union import SAID, bound_at, chosen_bound, placed
+from dpselect.queries.union_terms import BOUND_SHARE, BOUNDS, MOST_ITEMS, bound_chooser, without_curve
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, whole
 from dpselect.release.measured import of_measures
 from dpselect.release.release import Ended, Item, Release, Statement
+
+if TYPE_CHECKING:
+    from dpselect.engines.port import Engine
+    from dpselect.queries.query import Ready
 
 METHOD = "discover"
 TOGETHER = "hitting-set"
@@ -47,6 +57,7 @@ class Discovery:
     most: int | None
     counted: bool
     method: str = METHOD
+    in_engine: bool = False
     measures: tuple[Measure, ...] = ()
 
     @property
@@ -126,12 +137,55 @@ class FoundTop(Plan):
         asked, sets = self.selector, aggregate
         mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound), draws))
         found = mechanism.union(sets, draws=draws, progress=progress)
-        size = min(asked.k, len(found))
-        each = mechanism.epsilon_per_pick(picks(asked.k, found), size * asked.noises)
+        each = self._price_of_pick(mechanism, found)
         codes = mechanism.best(sets, found, each, draws)
+        return self._released(mechanism, found, each, sets.labels(codes), users_of(sets, codes), draws)
+
+    def asked_of(self, engine: Engine) -> Ready | None:
+        """Where users' items stay in the engine: it adds up the weights of the union, then users of what was found."""
+        if not self.selector.in_engine:
+            return None
+        engine.check_sets()
+        return lambda draws, progress: self._of_pairs(engine.pairs(progress=progress), draws, progress)
+
+    def _of_pairs(self, pairs: PairsElsewhere, draws: Draws, progress: Progress | None) -> Release:
+        """The answer for pairs that are kept elsewhere: what was found comes here, with its numbers of users."""
+        asked, mechanism = self.selector, self.ready
+        if mechanism is None:
+            at = bound_at(placed(*pairs.lengths(BOUNDS[-1])), bound_chooser(asked.for_bound), draws)
+            mechanism = asked.mechanism(at)
+        release_elsewhere(mechanism.union, pairs, draws=draws, progress=progress)
+        names = pairs.names()
+        users = pairs.users(max(1, len(names)), fresh_key()) if names else np.zeros(0, dtype=np.int64)
+        found = np.arange(len(names), dtype=np.int64)
+        each = self._price_of_pick(mechanism, found)
+        places = best(asked.k, found, users, each, draws)
+        release = self._released(mechanism, found, each, [names[place] for place in places], users[places], draws)
+        said = release.privacy
+        sentences = (*said.sentences, SAID)
+        return replace(
+            release, privacy=replace(said, parameters={**said.parameters, "in_engine": True}, sentences=sentences)
+        )
+
+    def _price_of_pick(self, mechanism: DiscoverThenPeel, found: Int64) -> Fraction:
+        """The epsilon of a pick, where so many items were found."""
+        asked = self.selector
+        return mechanism.epsilon_per_pick(picks(asked.k, found), min(asked.k, len(found)) * asked.noises)
+
+    def _released(
+        self,
+        mechanism: DiscoverThenPeel,
+        found: Int64,
+        each: Fraction,
+        labels: Sequence[object],
+        users: Int64,
+        draws: Draws,
+    ) -> Release:
+        """The answer with these items of those that were found, and their numbers of users."""
+        asked, size = self.selector, len(labels)
         counter = NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE) if asked.counted and size else None
-        told = fresh_counts(counter, users_of(sets, codes).tolist(), draws)
-        items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(sets.labels(codes)))
+        told = fresh_counts(counter, users.tolist(), draws)
+        items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels))
         statement = self.statement(mechanism, len(found), each)
         good = found_by(mechanism.union, mechanism.max_items_per_user)
         if (made := picks(asked.k, found)) and len(found) > 1:
@@ -190,6 +244,7 @@ def plan_discovery(
     k_bar: int | None,
     max_items_per_user: int | None,
     method: str = METHOD,
+    in_engine: bool = False,
     why: str = "",
 ) -> FoundTop:
     """Check every parameter. What can be refused without data is refused here."""
@@ -205,6 +260,7 @@ def plan_discovery(
         most=max_items_per_user,
         counted=counts,
         method=method,
+        in_engine=in_engine,
         measures=measures,
     )
     left = asked.epsilon - asked.for_bound

@@ -56,6 +56,7 @@ class Wanted:
     max_items_per_user: int | None
     moves: int  # by how much one user moves a score at most
     by_weight: bool
+    in_engine: bool = False
 
     @property
     def noises(self) -> int:
@@ -94,6 +95,7 @@ class Wanted:
                 k_bar=self.k_bar,
                 max_items_per_user=bound,
                 method=method,
+                in_engine=self.in_engine,
                 why=why,
             )
         if method in (AUTO, LIMITED):

@@ -44,6 +44,7 @@ WORDS: dict[str, dict[str, str]] = {
             "[`users`, `sum(column, low, high)` and `mean(column, low, high)`](measures.md)"
         ),
         "exclude": LEFT_OUT,
+        "in_engine": "for `discover`: leave users' items in the engine",
     },
     "union": {
         "epsilon": "the price",

@@ -111,6 +111,7 @@ class RemoteDataset:
         max_groups_per_user: int | None = None,
         users: bool = False,
         exclude: object = None,
+        in_engine: bool = False,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
@@ -119,7 +120,12 @@ class RemoteDataset:
         given: dict[str, Any] = {"k": k, "epsilon": epsilon, "within": within, "delta": delta, "domain": domain}
         given |= {"counts": counts, "k_bar": k_bar, "method": method, "ranked": ranked, "by_weight": by_weight}
         given |= {"at_most": at_most, "weight_unit": weight_unit, "measures": measures, "by": by, "groups": groups}
-        given |= {"max_groups_per_user": max_groups_per_user, "users": users, "exclude": exclude}
+        given |= {
+            "max_groups_per_user": max_groups_per_user,
+            "users": users,
+            "exclude": exclude,
+            "in_engine": in_engine,
+        }
         return self._verb("top_k", given, share, fresh=fresh, progress=progress, draws=draws)
 
     def union(
