@@ -20,20 +20,23 @@ from pathlib import Path
 import duckdb
 import numpy as np
 from inputs import DATA, user_sets
-from measure import Cost, alternate, process, seconds, single_threaded, table
+from measure import Cost, alternate, cache, process, seconds, single_threaded, table
+from scale import make_rows
 from union import rows_file
 
 DELTA = Fraction(math.exp(-10))
 WORDS = DATA / "commits.parquet"
 METHODS = ("sips", "renyi-shaped", "weighted-gaussian", "weighted-laplace", "count-gaussian", "count-laplace")
-SMALL = ("1GB", "500MB", "250MB")
+SMALL = ("1500MB", "1GB", "500MB", "250MB")
 
 
 def union(file: str, method: str, in_engine: bool, delta: Fraction = Fraction(1, 10**6), most: int = 10) -> int:
-    """The whole verb; how many items come back."""
+    """The whole verb; how many items come back. By `discover` it is a top 100."""
     import dpselect as dps
 
     data = dps.Dataset(file, user="user", item="item", max_items_per_user=most)
+    if method == "discover":
+        return len(data.top_k(100, epsilon=1, delta=delta, method=method, in_engine=in_engine))
     return len(data.union(epsilon=1, delta=delta, method=method, in_engine=in_engine))
 
 
@@ -52,10 +55,20 @@ def run(method: str, where: str, file: Path) -> Cost:
 
 def costs(file: Path, runs: int) -> None:
     """CPU, clock and peak memory."""
-    places = [(method, where) for method in METHODS[:2] for where in ("memory", "engine", *SMALL)]
+    places = [(method, where) for method in METHODS[:2] for where in ("memory", "engine", *SMALL[1:])]
     found = alternate({f"{m}, {w}": partial(run, m, w, file) for m, w in places}, runs)
     rows = [[name, seconds(c.cpu), seconds(c.wall), f"{c.memory:.0f} MiB"] for name, c in found.items()]
     table(["method, where", "CPU", "clock", "peak memory"], rows)
+
+
+def large(rows: int) -> None:
+    """What the engine does in 1500 MB, one process after the other."""
+    file = cache() / f"scale-{rows}.parquet"
+    if not file.exists():
+        make_rows(file, rows)
+    found = {method: run(method, "1500MB", file) for method in ("discover", "renyi-shaped", "sips")}
+    lines = [[name, seconds(c.cpu), seconds(c.wall), f"{c.memory:.0f} MiB"] for name, c in found.items()]
+    table([f"{rows:,} rows", "CPU", "clock", "peak memory"], lines)
 
 
 def sizes(file: str, most: int, runs: int) -> None:
@@ -74,10 +87,14 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, default=5, help="runs of each for the sizes")
     parser.add_argument("--file", type=Path, help="another file with columns user and item, for the costs")
     parser.add_argument("--only", help="one question here, printing nothing")
+    parser.add_argument("--large", type=float, help="of so many rows of `scale`, in 1500 MB: top 100, and unions")
     options = parser.parse_args()
     if options.only is not None:
         method, where = options.only.split()
         union(str(options.file), method, where != "memory")
+        return
+    if options.large is not None:
+        large(int(options.large))
         return
     costs(rows_file(None) if options.file is None else options.file, options.runs)
     with tempfile.TemporaryDirectory() as folder:
