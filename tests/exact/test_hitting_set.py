@@ -12,6 +12,7 @@ import pytest
 from flint import arb, ctx
 
 from dpselect.accounting.hitting_set import (
+    COUNTED,
     hitting_delta,
     hitting_divergence,
     largest_hitting_pick,
@@ -199,6 +200,23 @@ def test_the_divergence_is_that_of_the_worst_shares(k, each, order):
     assert abs(float(again.mid()) - float(ours)) <= 1e-9 * float(ours)
     if k > 1:
         assert float(broken.divergence_of_one_pick_less(k, Fraction(each), order)) < moments(k, each, order)
+
+
+@pytest.mark.parametrize(("each", "order"), [("0.01", 20), ("0.04", 20), ("0.05", 20), ("0.001", 300)])
+def test_of_very_many_picks_the_bound_for_any_number_holds(each, order):
+    """Also at the last number of picks that are gone through; the largest here is where no number has a bound."""
+    exact, bound = (hitting_divergence(k, Fraction(each), order) for k in (COUNTED, COUNTED + 1))
+    assert exact <= bound
+    assert float(checked.divergence(COUNTED + 1, Fraction(each), order).mid()) == pytest.approx(float(bound), rel=1e-2)
+    if each != "0.05":
+        assert float(bound) <= 1.2 * float(exact)
+
+
+def test_the_price_of_very_many_picks_is_that_of_many():
+    budget = Fraction(1, 20)
+    many, more = (largest_hitting_pick_at(k, 20, budget) for k in (COUNTED, 10**6))
+    assert 0.99 * many < more < many
+    assert hitting_divergence(10**6, more, 20) <= budget
 
 
 @pytest.mark.parametrize("k", [1, 2, 30, 1000])

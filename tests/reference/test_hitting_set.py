@@ -59,6 +59,7 @@ def test_all_come_back_where_no_more_were_found_and_none_where_nothing_was():
 @pytest.mark.parametrize(
     ("more", "name"),
     [
+        ({"in_engine": True}, "in_engine"),  # what ranks there picks by all users, at another price
         ({"counts": True}, "counts"),
         ({"measures": ["users"]}, "counts"),
         ({"k_bar": 100}, "k_bar"),

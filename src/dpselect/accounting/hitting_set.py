@@ -17,10 +17,12 @@ from functools import lru_cache
 
 from flint import arb, ctx
 
-from dpselect.accounting.renyi_prices import up
+from dpselect.accounting.renyi_prices import divergence, up
+from dpselect.privacy import BoundedRange
 from dpselect.reals import enclose, upper
 
 PRECISION = 192
+COUNTED = 2000  # picks; of more a bound is taken that holds however many there are, and is hardly larger
 STEPS = 30  # an epsilon of one pick is found on a grid of 2^30 points, rounded down
 
 
@@ -55,6 +57,8 @@ def hitting_divergence(picks: int, epsilon_per_pick: Fraction, order: int) -> Fr
 
     A moment grows with the one before it, so each is rounded up to a number without a radius.
     """
+    if picks > COUNTED:
+        return _of_any_number(picks, epsilon_per_pick, order)
     with ctx.workprec(PRECISION + 2 * order.bit_length()):
         e, one = enclose(epsilon_per_pick), arb(1)
         c, b = e.expm1(), arb(order - 1)
@@ -67,6 +71,17 @@ def hitting_divergence(picks: int, epsilon_per_pick: Fraction, order: int) -> Fr
             p = _share(hit - coming - order * c * coming, (hit - coming) * c * b)
             coming = ((p * hit + (1 - p) * coming) / (1 + c * p) ** order).upper()
         return up(max(Fraction(0), upper(leaving.log() / b), upper(coming.log() / b)))
+
+
+def _of_any_number(picks: int, epsilon_per_pick: Fraction, order: int) -> Fraction:
+    """A bound for every number of picks, or, where there is none, that of as many bounded-range steps."""
+    with ctx.workprec(PRECISION + 2 * order.bit_length()):
+        e, b = enclose(epsilon_per_pick), arb(order - 1)
+        c = e.expm1()
+        if not b * c < 1:
+            return divergence(BoundedRange(epsilon_per_pick), order) * picks
+        leaving, coming = -(-b * c).log1p() - b * e, order * e - (order * c).log1p()
+        return up(max(Fraction(0), upper(leaving / b), upper(coming / b)))
 
 
 def _share(above: arb, below: arb) -> arb:

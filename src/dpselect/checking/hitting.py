@@ -13,12 +13,14 @@ from flint import arb
 
 from dpselect.checking.balls import ball, precision
 
-MOST_PICKS = 10**5
+MANY = 2000  # picks that are gone through; of more, the bound that holds for every number of them
 
 
 def divergence(picks: int, epsilon: Fraction, order: int) -> arb:
     """The larger one of both Rényi divergences of this order."""
     with precision():
+        if picks > MANY:
+            return _of_many(picks, epsilon, order)
         return max((_without(picks, epsilon, order), _with(picks, epsilon, order)), key=lambda one: float(one.mid()))
 
 
@@ -53,6 +55,16 @@ def _with(picks: int, epsilon: Fraction, order: int) -> arb:
         p = _worst(gain - order * rise, (order - 1) * rise * gain)
         moment = (moment * (1 + gain * p) / (1 + rise * p) ** order).upper()
     return moment.log() / (order - 1)
+
+
+def _of_many(picks: int, epsilon: Fraction, order: int) -> arb:
+    """The larger limit of both as the picks go on; where there is none, that of as many bounded-range steps."""
+    rise = ball(epsilon).exp() - 1
+    kept = 1 - (order - 1) * rise
+    if not kept > 0:
+        return ball(order * epsilon**2 / 8 * picks)
+    without, with_ = -(ball(epsilon * (order - 1)).exp() * kept).log(), ball(order * epsilon) - (1 + order * rise).log()
+    return max((without, with_), key=lambda one: float(one.mid())) / (order - 1)
 
 
 def _worst(above: arb, below: arb) -> arb:

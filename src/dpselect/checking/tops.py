@@ -112,8 +112,6 @@ def _ranked(steps: list[Step], said: Parameters, epsilon: Fraction, delta: Fract
 
 def _together(picks: Step, said: Parameters, epsilon: Fraction, delta: Fraction, share: Fraction) -> Finding:
     """Picks of which a user moves only those up to the first that reaches them."""
-    if picks.times > hitting.MOST_PICKS:
-        raise UnfitError("so many picks are never made")
     if said.whole("max_items_per_user") == 1:
         total, spare = epsilon * (1 - share), delta * (1 - share)
         if picks.times and total < picks.epsilon:
