@@ -22,6 +22,7 @@ from dpselect.accounting.renyi import renyi_budget
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.checking import hitting as checked
+from dpselect.dataset import Dataset
 from dpselect.mechanisms import HittingSet
 from dpselect.mechanisms.top_k.discover import picks
 from dpselect.mechanisms.top_k.hitting_set import chosen_together
@@ -169,7 +170,7 @@ def test_the_delta_is_that_of_the_worst_shares_and_not_more(k, each, total):
     assert ours >= game(k, each, total) - 1e-5
     assert ours <= game(k, each, total) * 1.05 + 1e-5
     with ctx.workprec(BITS):
-        again = checked.delta(k, Fraction(each), Fraction(total))
+        again = checked.delta_of(k, Fraction(each), Fraction(total))
         assert abs(float(again.mid()) - ours) <= 1e-12
 
 
@@ -233,6 +234,41 @@ def test_the_largest_pick_fits_and_a_little_more_does_not(k):
 def test_below_one_pick_there_is_no_price():
     with pytest.raises(ValueError, match="other direction"):
         hitting_delta(3, Fraction(1), Fraction(1, 2))
+
+
+# ---- the whole call, of a known domain ----------------------------------------------------------------------
+
+
+def asked(users, delta=0, most=None):
+    """The law of a real question of two items of three, one of which nobody needs to have."""
+    rows = [(user, item) for user, items in enumerate(users) for item in items]
+    data = Dataset(
+        {
+            "user": np.array([user for user, _ in rows], dtype=np.int64),
+            "item": np.array([i for _, i in rows], dtype="U1"),
+        },
+        user="user",
+        item="item",
+        max_items_per_user=most,
+    )
+    terms = {"epsilon": EACH, "delta": delta, "domain": list(ITEMS), "method": "hitting-set"}
+    return law(lambda draws: "".join(data.top_k(2, draws=draws, **terms).labels))
+
+
+def test_the_question_has_the_law_of_the_mechanism_also_for_items_that_nobody_has():
+    for users in (["ab"], ["a", "abd"]):  # d is not in the domain
+        assert same(asked(users), written_out(users, 2, EACH / 2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [None, 1])
+def test_a_question_of_a_known_domain_is_private(most):
+    delta = Fraction(1, 20)
+    base = asked(["ab", "c"], delta, most)
+    for more in ("a", "ab"):
+        law_with = asked(["ab", "c", more], delta, most)
+        assert at_most(delta_between(base, law_with, EACH), delta)
+        assert at_most(delta_between(law_with, base, EACH), delta)
 
 
 # ---- the whole call -----------------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ TOP = {
     "hitting set": ({"k": 30, "method": "hitting-set"}, STATED),
     "discover by group": ({"k": 5, "method": "discover", "by": "sort", "counts": True}, STATED),
     "discover by groups": ({"k": 15, "by": "sort", "max_groups_per_user": 3}, STATED),
+    "hitting set of a domain": ({"domain": DOMAIN, "k": 15, "method": "hitting-set", "delta": "1e-6"}, FOLLOWS),
     "peeling": ({"domain": DOMAIN}, FOLLOWS),
     "peeling, composed": ({"domain": DOMAIN, "k": 15, "delta": "1e-6"}, FOLLOWS),
     "peeling, counts": ({"domain": DOMAIN, "counts": True}, FOLLOWS),

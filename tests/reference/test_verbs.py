@@ -117,12 +117,12 @@ BAD = [
     (
         {"method": "peeling"},
         "method must be one of auto, limited-domain, discover, limited-domain-laplace, "
-        "limited-domain-gaussian without a domain",
+        "limited-domain-gaussian, hitting-set without a domain",
     ),
     (
         {"domain": ["ant"], "method": "limited-domain"},
-        "method must be one of auto, peeling, joint-sequence, joint-set, canonical-set, joint-permute-and-flip, "
-        "canonical-permute-and-flip with a domain",
+        "method must be one of auto, peeling, hitting-set, joint-sequence, joint-set, canonical-set, "
+        "joint-permute-and-flip, canonical-permute-and-flip with a domain",
     ),
     ({"domain": ["ant"], "k": 2}, "k must be at most the number of items in the domain"),
     ({"domain": ["ant"], "k_bar": 5, "k": 1}, "k_bar must be left out where a domain is given"),

@@ -11,9 +11,30 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpselect.checking.balls import ball, precision
+from dpselect.checking.balls import at_most, ball, precision, told
+from dpselect.checking.finding import Finding, fails, follows
+from dpselect.checking.numbers import Parameters
 
+KNOWN = "GreedyHittingSet"
 MANY = 2000  # picks that are gone through; of more, the bound that holds for every number of them
+
+
+def composed(said: Parameters, epsilon: Fraction, delta: Fraction) -> Finding:
+    """Do the picks of a known domain keep what is promised? By their sum, or by their delta at epsilon."""
+    picks, each = said.whole("k"), said.epsilon("epsilon_per_pick")
+    if added(said) <= epsilon:
+        return follows(f"{picks:,} picks of {told(each)} add up to {told(added(said))}")
+    if each > epsilon:
+        return fails(f"one pick of {told(each)} takes more than {told(epsilon)}")
+    with precision():
+        needs = delta_of(picks, each, epsilon)
+        text = f"{picks:,} picks for users not yet reached need delta {told(needs)} at {told(epsilon)}"
+        return follows(text) if at_most(needs, delta) else fails(f"{text}, and have {told(delta)}")
+
+
+def added(said: Parameters) -> Fraction:
+    """The epsilons of all picks of a known domain."""
+    return said.whole("k") * said.epsilon("epsilon_per_pick")
 
 
 def divergence(picks: int, epsilon: Fraction, order: int) -> arb:
@@ -24,7 +45,7 @@ def divergence(picks: int, epsilon: Fraction, order: int) -> arb:
         return max((_without(picks, epsilon, order), _with(picks, epsilon, order)), key=lambda one: float(one.mid()))
 
 
-def delta(picks: int, epsilon: Fraction, total: Fraction) -> arb:
+def delta_of(picks: int, epsilon: Fraction, total: Fraction) -> arb:
     """The delta at a total that is no less than the epsilon of one pick."""
     with precision():
         if total >= picks * epsilon:

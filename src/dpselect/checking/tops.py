@@ -116,7 +116,7 @@ def _together(picks: Step, said: Parameters, epsilon: Fraction, delta: Fraction,
         total, spare = epsilon * (1 - share), delta * (1 - share)
         if picks.times and total < picks.epsilon:
             return fails(f"one pick takes more than {told(total)}")
-        needs = hitting.delta(picks.times, picks.epsilon, total)
+        needs = hitting.delta_of(picks.times, picks.epsilon, total)
         text = f"{picks.times:,} picks for users not yet reached need delta {told(needs)} at {told(total)}"
         return follows(text) if at_most(needs, spare) else fails(f"{text}, and have {told(spare)}")
     order = _order(said, delta)

@@ -230,9 +230,10 @@ class Engine(Protocol):
         """Refuse a source whose sets of users cannot be asked for, before a row is read and before anything is paid."""
         ...
 
-    def contributions(self, *, progress: Progress | None = None) -> UserSets:
+    def contributions(self, domain: Known | None = None, *, progress: Progress | None = None) -> UserSets:
         """The distinct items of every user, as numbers in memory; labels can be asked for until the engine is closed.
 
+        With a domain only its items, by the labels that `item_names` gives them; those without a row are not there.
         Users are those with at least one row that counts. A contribution bound is not applied: a set union samples
         by itself. Users and items come in their own order, so where their rows stood changes nothing. Data that do
         not fit into memory are refused with roughly what they would need.

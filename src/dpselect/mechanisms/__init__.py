@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup
     from dpselect.mechanisms.top_k.discover import DiscoverThenPeel
     from dpselect.mechanisms.top_k.gamma import GammaMechanism
-    from dpselect.mechanisms.top_k.hitting_set import HittingSet
+    from dpselect.mechanisms.top_k.hitting_set import GreedyHittingSet, HittingSet
     from dpselect.mechanisms.top_k.limited_domain import ChosenKBar, LimitedDomain
     from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
     from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace
@@ -52,6 +52,7 @@ _HOMES = {
     "ExponentialMechanism": "choose.exponential",
     "GammaMechanism": "top_k.gamma",
     "GreedyGeometric": "set_union.greedy",
+    "GreedyHittingSet": "top_k.hitting_set",
     "GreedyLaplace": "set_union.greedy",
     "HistogramGaussian": "histogram",
     "HistogramLaplace": "histogram",
@@ -96,6 +97,7 @@ __all__ = [
     "ExponentialMechanism",
     "GammaMechanism",
     "GreedyGeometric",
+    "GreedyHittingSet",
     "GreedyLaplace",
     "HistogramGaussian",
     "HistogramLaplace",

@@ -72,6 +72,10 @@ class Wanted:
         bound, why, domain = self.max_items_per_user, "", self.domain
         if domain is not None:
             self._check_known(domain)
+            if method == HITTING_SET:
+                from dpselect.queries.top_k_hitting import plan_hitting
+
+                return plan_hitting(self.k, domain, epsilon=epsilon, delta=delta, most=bound, noises=self.noises)
             if method == AUTO:
                 best = best_set_method(parameters.listed("k", self.k), epsilon, delta)
                 method, why = (PEELING, IN_ORDER) if self.ranked else (best, NO_ORDER[best])
