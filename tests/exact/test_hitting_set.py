@@ -256,17 +256,17 @@ def asked(users, delta=0, most=None):
 
 
 def test_the_question_has_the_law_of_the_mechanism_also_for_items_that_nobody_has():
-    for users in (["ab"], ["a", "abd"]):  # d is not in the domain
-        assert same(asked(users), written_out(users, 2, EACH / 2))
+    users = ["a", "abd"]  # d is not in the domain
+    assert same(asked(users), written_out(users, 2, EACH / 2))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("most", [None, 1])
 def test_a_question_of_a_known_domain_is_private(most):
     delta = Fraction(1, 20)
-    base = asked(["ab", "c"], delta, most)
+    base = asked(["ab"], delta, most)
     for more in ("a", "ab"):
-        law_with = asked(["ab", "c", more], delta, most)
+        law_with = asked(["ab", more], delta, most)
         assert at_most(delta_between(base, law_with, EACH), delta)
         assert at_most(delta_between(law_with, base, EACH), delta)
 

@@ -190,7 +190,11 @@ class FoundTop(Plan):
         good = found_by(mechanism.union, mechanism.max_items_per_user)
         if (made := picks(asked.k, found)) and len(found) > 1:
             gap = gaps.exponential(each, gaps.others(len(found)), gaps.each(BETA, made))
-            good += accuracy.ranking(whole(gap), discovered=True) if self.ranks else accuracy.reaching(whole(gap))
+            good += (
+                accuracy.ranking(whole(gap), discovered=True)
+                if self.ranks
+                else accuracy.reaching(whole(gap), discovered=True)
+            )
         return Release(
             items=items,
             ended=Ended.FULL if size == asked.k else Ended.DISCOVERED,

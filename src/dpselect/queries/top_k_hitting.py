@@ -62,7 +62,7 @@ class HittingTop(Plan):
             items=tuple(Item(label, place + 1, None) for place, label in enumerate(labels)),
             privacy=self.stated(used, [self.reason]),
             secure=draws.secure,
-            accuracy=accuracy.reaching(gap) if sets.size > 1 else accuracy.NOTHING,
+            accuracy=accuracy.reaching(gap, discovered=False) if sets.size > 1 else accuracy.NOTHING,
         )
 
     def price_at(self, order: int | None) -> Price:

@@ -69,9 +69,10 @@ def ranking(gap: int, *, discovered: bool = False, scale: Scale = USERS) -> Accu
     return Accuracy((said,), {"gap": scale.value(gap)})
 
 
-def reaching(gap: int) -> Accuracy:
+def reaching(gap: int, *, discovered: bool) -> Accuracy:
     """Of items each of which was chosen for the users whom none before it reached."""
-    said = f"No discovered item would have reached over {said_users(gap)} more whom none of those above it reaches."
+    what = "discovered" if discovered else "other"
+    said = f"No {what} item would have reached over {said_users(gap)} more whom none of those above it reaches."
     return Accuracy((said,), {"gap": gap})
 
 
