@@ -16,7 +16,8 @@ import pytest
 
 import dpselect as dps
 from dpselect.aggregates.value_counts import Grid
-from dpselect.mechanisms import Quantile
+from dpselect.mechanisms import Quantile, RecursiveQuantiles
+from dpselect.queries.quantile import QuantileQuery
 from dpselect.testing import SeededDraws
 
 VALUES = np.random.default_rng(5).normal(40, 12, 20_000)
@@ -175,11 +176,12 @@ def test_several_items_of_a_user_are_no_value():
             dps.Dataset(rows, user="user", item="item", **{name: value}).median(bounds=(0, 1), epsilon=1)
 
 
+@pytest.mark.parametrize("kind", [Quantile, RecursiveQuantiles])
 @pytest.mark.parametrize("step", [None, 1, "0.01"])
-def test_the_rank_is_as_near_as_the_release_says(step):
+def test_the_rank_is_as_near_as_the_release_says(step, kind):
     """Fifty answers at three ranks, all within the bound that holds for one in 95 %, but for a few."""
     q = (0.1, 0.5, 0.95)
-    mechanism = Quantile(q=q, bounds=(0, 120), step=step, epsilon=1)
+    mechanism = kind(q=q, bounds=(0, 120), step=step, epsilon=1)
     moved = np.floor((VALUES.clip(0, 120)) / float(mechanism.step) + 0.5) * float(mechanism.step)
     bound, far = mechanism.gap(0.05), 0
     for seed in range(50):
@@ -191,6 +193,8 @@ def test_the_rank_is_as_near_as_the_release_says(step):
         ]
         far += max(near) > bound
     assert far <= 8  # more would come by chance less than once in 1,000 times, were 5 % the truth
+    if kind is Quantile:
+        return  # the question takes the other
     said = str(dps.quantile(VALUES, q, bounds=(0, 120), step=step, epsilon=1))
     assert f"more than {bound.__ceil__():,} users lie" in " ".join(said.split())  # at any width of the terminal
 
@@ -295,21 +299,21 @@ def test_a_column_that_holds_no_numbers_costs_nothing(ledger):
     assert ledger.balance(ANN).spent.epsilon == ledger.balance(ANN).reserved.epsilon == 0
 
 
-def test_on_a_budget_of_picks_each_quantile_is_one():
+def test_on_a_budget_of_picks_each_quantile_or_level_is_one():
     budget = dps.PickBudget(epsilon=2, delta="1e-6", k_star=10, l_star=1)
     pick, people = budget.terms.epsilon_per_pick, dps.Dataset(ROWS, user="user", item="item", budget=budget)
     one = people.quantile(bounds=(0, 120))
     assert one.privacy.epsilon == pick
     three = dps.quantile(VALUES, [0.25, 0.5, 0.75], bounds=(0, 120), step=1, budget=budget)
-    assert three.privacy.epsilon == 3 * pick
+    assert three.privacy.epsilon == 2 * pick
     assert dps.median(VALUES, bounds=(0, 120), budget=budget).privacy.epsilon == pick
-    assert budget.remaining.picks == 5
+    assert budget.remaining.picks == 6
     assert budget.remaining.queries == 1
     with pytest.raises(dps.BudgetError):
-        people.quantile([Fraction(i, 10) for i in range(1, 9)], bounds=(0, 120))
+        people.quantile([Fraction(i, 200) for i in range(1, 150)], bounds=(0, 120))
     with pytest.raises(dps.ParameterError, match="bounds must"):
         people.quantile(bounds=(1, 0))
-    assert budget.remaining.picks == 5
+    assert budget.remaining.picks == 6
     assert people.quantile([0.3, 0.6], bounds=(0, 120), epsilon=pick).charged.numbers["picks"] == Fraction(1, 2)
 
 
@@ -350,3 +354,44 @@ def test_what_declares_no_type_and_no_values_is_refused_whatever_it_holds():
             dps.quantile(OnlyAnArray(values), 0.5, bounds=(0, 9), step=1, epsilon=1)
         said.add(str(refused.value))
     assert len(said) == 1
+
+
+# ---- several of one price -----------------------------------------------------------------------------------
+
+
+def verdict(folder, text):
+    (folder / "release.json").write_text(text)
+    return dps.check(folder / "release.json").verdict
+
+
+def test_several_are_found_by_levels_and_the_release_is_checked(tmp_path):
+    release = dps.quantile(VALUES, [0.1, 0.25, 0.5, 0.75, 0.9], bounds=(0, 120), step=1, epsilon=1, delta="1e-6")
+    said = release.privacy
+    assert said.mechanism == "RecursiveQuantiles"
+    assert said.parameters["levels"] == 3
+    assert "3 levels" in said.sentences[-1]
+    text = release.to_json()
+    assert verdict(tmp_path, text) == "follows"
+    for mine, other in (('"levels": 3', '"levels": 2'), ('"q": 0.9', '"q": 0.8')):
+        assert verdict(tmp_path, text.replace(mine, other)) != "follows"
+
+
+def test_several_in_each_group_are_found_by_levels(tmp_path):
+    rows = {**ROWS, "half": np.arange(20_000) % 2}
+    people = dps.Dataset(rows, user="user", item="item")
+    usual = {"by": "half", "groups": [0, 1], "max_groups_per_user": 1, "bounds": (0, 120), "step": 1, "epsilon": 3}
+    release = people.quantile([0.1, 0.25, 0.5, 0.75, 0.9], **usual)
+    assert release.privacy.parameters["levels"] == 3
+    assert release.privacy.parameters["epsilon_per_pick"] == 1
+    assert verdict(tmp_path, release.to_json()) == "follows"
+    assert verdict(tmp_path, release.to_json().replace('"levels": 3', '"levels": 1')) != "follows"
+
+
+def test_within_takes_what_promises_it_for_less():
+    """Where many points share the promise levels have the better one, where there are few points single draws."""
+    usual = {"bounds": (0, 120), "within": 400, "per_user": None}
+    percents = [Fraction(i, 100) for i in range(1, 100)]
+    assert isinstance(QuantileQuery(q=percents, **usual).mechanism, RecursiveQuantiles)
+    quarters = QuantileQuery(q=[Fraction(i, 4) for i in range(1, 4)], step=1, **usual)
+    assert isinstance(quarters.mechanism, Quantile)
+    assert quarters.mechanism.gap(0.05) <= 400

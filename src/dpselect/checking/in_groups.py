@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpselect.checking import unions
 from dpselect.checking.finding import Finding, fails
 from dpselect.checking.numbers import Parameters, UnfitError
-from dpselect.checking.picks import of_steps
+from dpselect.checking.picks import levels_of, of_steps
 from dpselect.checking.steps import Kind, Step
 
 QUANTILES, CHOICE = "QuantileByGroup", "ChoiceByGroup"
@@ -45,7 +45,8 @@ def _asked(name: str, said: Parameters) -> Step:
     """The steps of as many groups as one user may count in."""
     groups, each = said.whole("max_groups_per_user"), said.epsilon("epsilon_per_pick")
     if name == QUANTILES:
-        return Step(Kind.PICK, each, groups * len(said.several("q")))
+        times = levels_of(said) if said.has("levels") else len(said.several("q"))
+        return Step(Kind.PICK, each, groups * times)
     choice = said.of.get("choice")
     if not isinstance(choice, str) or choice not in KINDS:
         raise UnfitError("choice is no mechanism that chooses one")

@@ -9,11 +9,12 @@ from flint import arb
 from dpselect.checking import adaptive, measures
 from dpselect.checking.balls import at_most, ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows
-from dpselect.checking.numbers import Parameters
+from dpselect.checking.numbers import Parameters, UnfitError
 from dpselect.checking.steps import Kind, Step, Steps, added, pure_delta, renyi_delta
 
 RENYI, PURE, ADAPTIVE = "Renyi", "optimal pure", "adaptive optimum"
 NAMES = {RENYI: "Rényi bound", PURE: "optimum of pure steps", ADAPTIVE: "adaptive optimum"}
+RECURSIVE = "RecursiveQuantiles"
 OF_SETS = {
     "JointSet": Kind.PICK,
     "JointSequence": Kind.PICK,
@@ -26,10 +27,22 @@ def steps_of(mechanism: str, said: Parameters) -> list[Step]:
     """What an answer takes at most, in the order in which it is taken."""
     if mechanism in OF_SETS:
         first = Step(OF_SETS[mechanism], said.epsilon("epsilon_of_set"), 1)
+    elif mechanism == RECURSIVE:
+        first = Step(Kind.PICK, said.epsilon("epsilon_per_pick"), levels_of(said))
     else:
         times = len(said.several("q")) if mechanism == "Quantile" else said.whole("k")
         first = Step(Kind.PICK, said.epsilon("epsilon_per_pick"), times)
     return [first, *(step for step, _ in told_of(said))]
+
+
+def levels_of(said: Parameters) -> int:
+    """The levels of quantiles that are found by recursion: each can have twice as many ranks as the one before."""
+    wanted, ranks, levels = len(said.several("q")), 0, 0
+    while ranks < wanted:
+        ranks, levels = ranks + 2**levels, levels + 1
+    if said.whole("levels") != levels:
+        raise UnfitError(f"{wanted:,} quantiles take another number of levels than is stated")
+    return levels
 
 
 def told_of(said: Parameters) -> list[tuple[Step, int]]:

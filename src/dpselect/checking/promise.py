@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
 
 ONE_DRAW = {"ExponentialMechanism", "PermuteAndFlip", "ReportNoisyMax"}
-PICKS = {"LimitedDomain", "Peeling", "Quantile", *picks.OF_SETS}
+PICKS = {"LimitedDomain", "Peeling", "Quantile", picks.RECURSIVE, *picks.OF_SETS}
 NOISY = {"LimitedDomainLaplace", "LimitedDomainGaussian"}
 UNIONS = {"RenyiShaped", *unions.THRESHOLDS}
 COUNTED_BY = {  # what says how counts got their noise; no other mechanism pays for any
@@ -91,7 +91,7 @@ def _form(release: Release, said: Parameters) -> Iterator[Finding]:
 
 def _most(name: str, said: Parameters) -> int:
     """How many items the statement speaks of; in groups, how many of each."""
-    if name in ("Quantile", in_groups.QUANTILES):
+    if name in ("Quantile", picks.RECURSIVE, in_groups.QUANTILES):
         return len(said.several("q"))
     most = 1 if name in {*ONE_DRAW, in_groups.CHOICE} else said.of.get("items" if name in histograms.NAMES else "k")
     return most if isinstance(most, int) else 0

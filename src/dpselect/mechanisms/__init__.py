@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.port import Mechanism
     from dpselect.mechanisms.quantile import Quantile
     from dpselect.mechanisms.quantile_by_group import QuantileByGroup
+    from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles
     from dpselect.mechanisms.set_union.count import CountLaplace, TruncatedGeometric
     from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
     from dpselect.mechanisms.set_union.greedy import GreedyGeometric, GreedyLaplace
@@ -74,6 +75,7 @@ _HOMES = {
     "PolicyLaplace": "set_union.policy",
     "Quantile": "quantile",
     "QuantileByGroup": "quantile_by_group",
+    "RecursiveQuantiles": "recursive_quantiles",
     "RenyiShaped": "set_union.renyi_shaped",
     "ReportNoisyMax": "choose.report_noisy_max",
     "SIPS": "set_union.sips",
@@ -119,6 +121,7 @@ __all__ = [
     "PolicyLaplace",
     "Quantile",
     "QuantileByGroup",
+    "RecursiveQuantiles",
     "RenyiShaped",
     "ReportNoisyMax",
     "SetUnion",

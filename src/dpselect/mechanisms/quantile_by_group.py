@@ -12,6 +12,7 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.quantile import Quantile, shares
+from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy
 
@@ -22,17 +23,17 @@ MOST_GROUPS = 10**4  # that one user counts in
 class QuantileByGroup:
     """One or several quantiles of each group of a list, each user counting in at most `max_groups_per_user` groups.
 
-    Every group runs Quantile by itself, with fresh randomness, also one without users: which groups there are must not
-    hang on the data.
+    Every group runs Quantile, from three quantiles on RecursiveQuantiles, by itself, with fresh randomness, also one
+    without users: which groups there are must not hang on the data.
 
     Guarantee: (epsilon, delta)-DP for the answers of all groups together, however many there are: the price is that of
-        `max_groups_per_user` groups, one epsilon_per_pick-bounded-range step for each quantile in each of them.
+        `max_groups_per_user` groups, one epsilon_per_pick-bounded-range step for each quantile, or level, in each.
     Neighbors: add-remove.
-    Sensitivity: one user has one value in each of at most `max_groups_per_user` groups, and moves miss(x) by at most
-        max(q, 1 - q) there. The data must have been bounded so, for every user by a rule that looks at that user's own
-        rows only.
-    Exactness: the law is exact: the product of the laws of Quantile.
-    Cost: that of Quantile for each group.
+    Sensitivity: one user has one value in each of at most `max_groups_per_user` groups, and moves miss(x) there as
+        in Quantile or RecursiveQuantiles. The data must have been bounded so, for every user by a rule that looks at
+        that user's own rows only.
+    Exactness: the law is exact: the product of the laws of the groups.
+    Cost: that of the quantiles for each group.
     Source: ours, on Smith 2011; proof on its page, docs/mechanisms/by-group.md.
     Example:
         >>> ages = QuantileByGroup(bounds=(0, 120), step=1, max_groups_per_user=1, epsilon=9)
@@ -47,16 +48,17 @@ class QuantileByGroup:
     epsilon: Number | None = None
     delta: Number = 0
     epsilon_per_pick: Number | None = None
-    each: Quantile = field(init=False, repr=False)
+    each: Quantile | RecursiveQuantiles = field(init=False, repr=False)
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         q = shares(self.q)
         groups = parameters.whole("max_groups_per_user", self.max_groups_per_user, least=1, most=MOST_GROUPS)
         delta, related = parameters.probability("delta", self.delta, zero=True), Neighbors.ADD_REMOVE
-        plan = plan_of(groups * len(q))
+        kind = better_for(q, self.bounds, self.step)
+        plan = plan_of(groups * (len(q) if kind is Quantile else levels(len(q))))
         privacy, pick = price(plan, self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
-        each = Quantile(q=q, bounds=self.bounds, step=self.step, epsilon_per_pick=pick)
+        each = kind(q=q, bounds=self.bounds, step=self.step, epsilon_per_pick=pick)
         settle(self, q=q, bounds=each.bounds, step=each.step, max_groups_per_user=groups, delta=delta)
         settle(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, each=each, privacy=privacy)
 

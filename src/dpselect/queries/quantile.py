@@ -15,6 +15,7 @@ from dpselect.engines.port import Engine, PerUser
 from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
+from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
 from dpselect.parameters import Number, Progress
 from dpselect.privacy import Privacy
 from dpselect.queries.at_price import at_price
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 Bounds = tuple[Number, Number]
 MEDIAN = Fraction(1, 2)
+OneOrSeveral = Quantile | RecursiveQuantiles
 
 ONE_EACH = {
     PerUser.RANDOM: "A user with several values takes part with one of the distinct ones, chosen at random.",
@@ -39,6 +41,10 @@ ONE_EACH = {
     PerUser.MAX: "A user with several values takes part with the largest.",
     PerUser.MEAN: "A user with several values takes part with their mean, taken after each has moved to the grid.",
 }
+BY_LEVELS = (
+    "They were found in {levels} levels: first the middle one, and then on either side of it those of the users there. "
+    "Users who share a value are divided evenly."
+)
 CALLERS = "Every value is the one value of one user."
 
 
@@ -47,7 +53,7 @@ class QuantileQuery(OfValues):
     """The values below which shares q of all users' values lie; `per_user` is None where each user has one value.
 
     The price is (epsilon, delta) for all of them; or what follows from `within`, the most users by which a rank may be
-    missed; or, on a budget that counts picks, `epsilon_per_pick` for each.
+    missed; or, on a budget that counts picks, `epsilon_per_pick` for each, or for each level of several.
     """
 
     verb: ClassVar[str] = "quantile"
@@ -64,7 +70,7 @@ class QuantileQuery(OfValues):
     groups: object = None
     max_groups_per_user: int | None = None
     epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
-    mechanism: Quantile = field(init=False, repr=False, compare=False)
+    mechanism: OneOrSeveral = field(init=False, repr=False, compare=False)
     table: InGroups | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
@@ -85,11 +91,12 @@ class QuantileQuery(OfValues):
         if self.epsilon_per_pick is not None:
             settle(self, epsilon_per_pick=mechanism.epsilon_per_pick)
 
-    def _mechanism(self, **price: Number | None) -> Quantile:
+    def _mechanism(self, kind: type[OneOrSeveral] | None = None, **price: Number | None) -> OneOrSeveral:
+        kind = better_for(self.q, self.bounds, self.step) if kind is None else kind
         delta = 0 if self.delta is None else self.delta
-        return Quantile(q=self.q, bounds=self.bounds, step=self.step, delta=delta, **price)
+        return kind(q=self.q, bounds=self.bounds, step=self.step, delta=delta, **price)
 
-    def _by_group(self) -> Quantile:
+    def _by_group(self) -> OneOrSeveral:
         """The mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.quantile_by_group import QuantileByGroup
         from dpselect.queries.in_groups import in_groups
@@ -99,12 +106,17 @@ class QuantileQuery(OfValues):
         settle(self, table=table)
         return mechanism.each
 
-    def _near_enough(self) -> Quantile:
-        """The mechanism whose price follows from what was asked of it."""
+    def _nearest(self, epsilon: Fraction) -> OneOrSeveral:
+        """At one price, the mechanism that promises most."""
+        kinds = dict.fromkeys((Quantile, better_for(self.q, self.bounds, self.step)))
+        return min((self._mechanism(kind, epsilon=epsilon) for kind in kinds), key=lambda one: one.gap(BETA))
+
+    def _near_enough(self) -> OneOrSeveral:
+        """The mechanism whose price follows from what was asked of it: the cheaper one, where there are two."""
         wanted = asked_for("within", self.within, epsilon=self.epsilon, epsilon_per_pick=self.epsilon_per_pick)
         cheaper = "; so is a coarser step" + ("" if self.delta else ", and a small delta for several quantiles")
-        epsilon = price_for("within", wanted, lambda one: self._mechanism(epsilon=one).gap(BETA), cheaper)
-        mechanism = self._mechanism(epsilon=epsilon)
+        epsilon = price_for("within", wanted, lambda one: self._nearest(one).gap(BETA), cheaper)
+        mechanism = self._nearest(epsilon)
         rank = "rank" if len(mechanism.shares) == 1 else "ranks"
         whereof = f"within {accuracy.said_users(wanted)} of the {rank}"
         asked = Asked(name="within", wanted=wanted, epsilon=epsilon, whereof=whereof)
@@ -187,7 +199,7 @@ class QuantileQuery(OfValues):
         low, step = (formatting.short(x) for x in (m.grid.low, m.grid.step))
         high = formatting.short(m.grid.high)
         ranks = ", ".join(formatting.short(q) for q in m.shares)
-        sentences = (
+        sentences: tuple[str, ...] = (
             f"The quantile {ranks}." if len(m.shares) == 1 else f"The quantiles {ranks}, in this order.",
             self.sentence,
             f"Values below {low} count as {low} and those above {high} as {high}. Every value moves to the nearest of "
@@ -195,9 +207,12 @@ class QuantileQuery(OfValues):
         )
         used: dict[str, object] = {"q": m.shares, "bounds": (m.grid.low, m.grid.high), "step": m.grid.step}
         used["epsilon_per_pick"] = m.epsilon_per_pick
+        if isinstance(m, RecursiveQuantiles):
+            used["levels"] = levels(len(m.shares))
+            sentences += (BY_LEVELS.format(levels=used["levels"]),)
         if self.table is not None:
             return self.table.statement("QuantileByGroup", used, sentences)
-        return Statement.of(m.privacy, "Quantile", used, sentences)
+        return Statement.of(m.privacy, type(m).__name__, used, sentences)
 
 
 def quantile(

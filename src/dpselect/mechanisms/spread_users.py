@@ -1,0 +1,170 @@
+"""Users spread evenly over the cells of their point, and one cut of a segment near a share of the users in it.
+
+A point is cut into `cells` equal cells, and a user at it has the part 1 / cells of themselves in each. All masses are
+whole numbers of such parts, all ranks whole numbers of parts of those: nothing is rounded.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dpselect.aggregates.value_counts import UsersAt
+from dpselect.draws import Draws
+from dpselect.draws.weights import Weights
+from dpselect.reals import Exp
+
+Integers = npt.NDArray[np.int64]
+Parts = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+
+BEYOND = 20  # all candidates that are not near weigh at most e^-20 of the best one together
+FINER = 4  # within a block the exponent changes by at most 1 / 4, but for the outermost
+FITS = 2**61  # sums of a few such numbers fit into 64 bits
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Spread:
+    """How many users have their value below each cell, in parts of 1 / cells of a user."""
+
+    places: Integers
+    before: Integers  # users below each place, and all of them at last
+    cells: int
+
+    @classmethod
+    def of(cls, users: UsersAt, cells: int) -> Spread:
+        """Spread users who are counted at the points of a grid."""
+        return cls(users.places, np.concatenate([[0], np.cumsum(users.users)]).astype(np.int64), cells)
+
+    def below(self, cell: int) -> int:
+        """Count the parts of users below a cell."""
+        place, inside = divmod(cell, self.cells)
+        i = int(np.searchsorted(self.places, place))
+        here = i < len(self.places) and int(self.places[i]) == place
+        parts = inside * (int(self.before[i + 1]) - int(self.before[i])) if here else 0
+        return int(self.before[i]) * self.cells + parts
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Segment:
+    """The cells from start to before stop, in which the share r of the users is looked for.
+
+    A candidate holds the cells of the segment from c grain to before (c + 1) grain: one cell, or all of a point. It
+    misses by max(0, #users below it - wanted, wanted - #users below its end) and is drawn in proportion to
+    exp(-rate miss). Some candidate misses by 0.
+    """
+
+    spread: Spread
+    start: int
+    stop: int
+    r: Fraction
+    rate: Fraction
+    grain: int = 1
+
+    def draw(self, draws: Draws) -> int:
+        """Draw the cell that a candidate begins with; of a segment without cells, where it starts."""
+        if self.start == self.stop:
+            return self.start
+        blocks = Blocks.of(self)
+        while True:
+            found = blocks.propose(draws)
+            if found is not None:
+                return max(self.start, found * self.grain)
+
+    @property
+    def first(self) -> int:
+        """The first candidate."""
+        return self.start // self.grain
+
+    @property
+    def last(self) -> int:
+        """The number after the last candidate."""
+        return -(-self.stop // self.grain)
+
+    @property
+    def unit(self) -> int:
+        """A miss is a multiple of 1 / unit users."""
+        return self.r.denominator * self.spread.cells
+
+    @property
+    def wanted(self) -> int:
+        """The users that are to lie below, those below the segment included, in units."""
+        a, b = self.r.numerator, self.r.denominator
+        return (b - a) * self.spread.below(self.start) + a * self.spread.below(self.stop)
+
+    def below(self, candidate: int) -> int:
+        """Count the parts of users below a candidate."""
+        return self.spread.below(min(max(self.start, candidate * self.grain), self.stop))
+
+    def miss(self, candidate: int) -> int:
+        """By how many units one candidate misses."""
+        b, wanted = self.r.denominator, self.wanted
+        return max(0, b * self.below(candidate) - wanted, wanted - b * self.below(candidate + 1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Blocks:
+    """Blocks of candidates that follow one another and cover a segment, each with a miss that none in it is below.
+
+    A candidate is proposed as if it had this miss, and accepted by the share of its weight in that.
+    """
+
+    segment: Segment
+    starts: Integers
+    weights: Weights
+
+    @classmethod
+    def of(cls, segment: Segment) -> Blocks:
+        """Small blocks around the rank, and one beyond them on either side."""
+        whole, rest = divmod(segment.wanted, segment.unit)
+        ends, parts = _ends(segment, whole)
+        below = parts * segment.r.denominator  # in units, against the whole number of users
+        least = np.maximum(np.maximum(below[:-1] - rest, rest - below[1:]), 0)
+        return cls(segment, ends[:-1], Weights(-least, segment.rate / segment.unit, np.diff(ends)))
+
+    def propose(self, draws: Draws) -> int | None:
+        """A candidate in proportion to its weight, or None where one was refused."""
+        block, member = draws.categorical(self.weights)
+        candidate = int(self.starts[block]) + member
+        excess = self.segment.miss(candidate) + int(self.weights.score(block))
+        kept = excess == 0 or draws.bernoulli(Exp(-self.weights.rate * excess))
+        return candidate if kept else None
+
+
+def _ends(segment: Segment, whole: int) -> tuple[Integers, Parts]:
+    """Where blocks begin and the last one ends, and the parts of users below that, less those of `whole` users.
+
+    Each point with users within reach of the rank, and each stretch without users, is a block of its own. A point with
+    many users is cut into pieces where they are within reach.
+    """
+    spread, first, last = segment.spread, segment.first, segment.last
+    cells, places, before = spread.cells, spread.places, spread.before
+    each = cells // segment.grain  # candidates of a point
+    reach = max(1, (Fraction(math.log(last - first) + BEYOND) / segment.rate).__ceil__())
+    reach = min(reach, int(before[-1]) + 1)
+    a = int(np.searchsorted(places, first // each))
+    b = int(np.searchsorted(places, (last - 1) // each, side="right"))
+    i = max(a, int(np.searchsorted(before, whole - reach, side="right")) - 1)
+    j = max(i, min(b, int(np.searchsorted(before, whole + reach + 1))))
+    near = first if i == a else int(places[i]) * each, last if j == b else (int(places[j - 1]) + 1) * each
+
+    widest = max(abs(int(before[a]) - whole), abs(int(before[b]) - whole)) + 1
+    kind = np.int64 if segment.unit * widest < FITS else object  # Python's own integers have no end
+    points, below, counts = places[i:j], (before[i:j] - whole).astype(kind), np.diff(before[i : j + 1])
+    outer = first, *near, last
+    found = [np.array(outer, dtype=np.int64), points * each, (points + 1) * each]
+    parts = [np.array([segment.below(end) - whole * cells for end in outer], dtype=kind)]
+    parts += [below * cells, (below + counts) * cells]
+    for at in np.flatnonzero(counts > float(1 / (FINER * segment.rate))).tolist():
+        count, base = int(counts[at]), int(below[at])
+        pieces = min(each, 1 << (FINER * count * segment.rate).__ceil__().bit_length())
+        least, most = (-reach - base) * pieces // count, -((base - reach - 1) * pieces // count)
+        inner = np.arange(max(1, least), min(pieces - 1, most) + 1, dtype=np.int64)
+        found.append(int(points[at]) * each + inner * (each // pieces))
+        parts.append(base * cells + inner.astype(kind) * (cells // pieces) * count)
+    ends, at_first = np.unique(np.concatenate(found), return_index=True)
+    inside = (ends >= first) & (ends <= last)
+    return ends[inside], np.concatenate(parts)[at_first][inside]
