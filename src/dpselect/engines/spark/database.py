@@ -20,7 +20,7 @@ from dpselect.engines.spark.names import Names
 from dpselect.engines.spark.prepared_counts import counts
 from dpselect.engines.spark.prepared_source import CALLED, PreparedSource
 from dpselect.engines.spark.source import frame_of, is_frame, work_of
-from dpselect.engines.spark.tables import arrays_of, columns_of, items_of, table_of, tuples_of, view, view_of
+from dpselect.engines.spark.tables import apart, arrays_of, columns_of, items_of, table_of, tuples_of, view, view_of
 from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
 from dpselect.keys import Key
 from dpselect.parameters import Progress
@@ -28,6 +28,10 @@ from dpselect.parameters import Progress
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+
+# So many rows that are kept are read by one task. Spark would keep as many parts as it shuffles into, 200 unless the
+# session says otherwise, and each question of them would start a task for every part, and as many for each shuffle.
+FEW = 300_000
 
 
 class SparkDatabase:
@@ -100,11 +104,12 @@ class SparkDatabase:
     def _keep(self, name: str, sql: str) -> DataFrame:
         from pyspark import StorageLevel
 
-        frame = view(self._work.session.sql(sql), name)
+        frame = apart(self._work.session.sql(sql), name)
         try:
-            frame.persist(StorageLevel.MEMORY_AND_DISK).count()
+            rows = frame.persist(StorageLevel.MEMORY_AND_DISK).count()
+            (frame.coalesce(1) if rows <= FEW else frame).createTempView(name)
         except BaseException:
-            self._forget(name, frame)
+            frame.unpersist()
             raise
         return frame
 

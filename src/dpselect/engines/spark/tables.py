@@ -78,13 +78,18 @@ def view_of(work: Work, frame: DataFrame, columns: Sequence[str]) -> str:
     return work.guarded(make)
 
 
-def view(frame: DataFrame, name: str) -> DataFrame:
-    """A frame with a name, unlike any other: Spark forgets what it keeps of a plan with any view of an equal one."""
+def apart(frame: DataFrame, name: str) -> DataFrame:
+    """A frame unlike any other: Spark forgets what it keeps of a plan with any view of an equal one."""
     from pyspark.sql.functions import lit
 
-    named = frame.where(lit(name) == lit(name))
-    named.createTempView(name)
-    return named
+    return frame.where(lit(name) == lit(name))
+
+
+def view(frame: DataFrame, name: str) -> DataFrame:
+    """Such a frame as a view."""
+    found = apart(frame, name)
+    found.createTempView(name)
+    return found
 
 
 def table_of(columns: Mapping[str, Int64 | Sequence[str]]) -> pa.Table:
