@@ -15,7 +15,7 @@ from dpselect.draws import CertifiedDraws, SecureDraws, Weights, fresh_key
 from dpselect.draws.binomial import _mode, _Share, _short
 from dpselect.draws.entropy import SystemBits
 from dpselect.draws.float_exp import ERROR, LIMIT, decay
-from dpselect.draws.peeling import FAR, FAR_BITS, Peel, Reach
+from dpselect.draws.peeling import FAR, FAR_BITS, Peel, Reach, nearest
 from dpselect.errors import ParameterError
 from dpselect.reals import Exp, Logistic, enclose, lower, upper
 from dpselect.testing import SeededDraws, law
@@ -314,3 +314,21 @@ def test_rates_that_floats_cannot_hold_are_refused():
         Weights(np.array([1, 2]), Fraction(1, 2**1000))
     with pytest.raises(ParameterError, match="delta"):
         Weights(np.array([1, 2]), Fraction(1), factors=[Fraction(1), Fraction(2**1000)])
+
+
+def test_the_order_of_an_array_takes_no_other_path():
+    """Its time would tell whether one user broke the order; groups with sizes stand in the order of their counting."""
+    falling = np.arange(5000, dtype=np.int64)[::-1] * 10**6
+    broken = falling.copy()
+    broken[[7, 8]] = broken[[8, 7]]
+    for scores in (falling, broken):
+        order = nearest(Weights(scores, Fraction(1)), 3)
+        assert order is not None
+        assert scores[order[0]] == scores.max()
+    sizes = np.ones(5000, dtype=np.int64)
+    assert nearest(Weights(falling, Fraction(1), sizes), 3) is None
+
+
+def test_no_pick_of_many_alike():
+    """Permute-and-flip asks for none of those far away, nearly always."""
+    assert SeededDraws(1).peel(Weights(np.zeros(20000, dtype=np.int64), Fraction(1)), 0) == []

@@ -11,8 +11,10 @@ docs/exact-draws.md.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import heapify, heappush, heapreplace
 from itertools import accumulate
 from math import inf, log2
 
@@ -24,7 +26,9 @@ from dpselect.draws.port import Masses
 from dpselect.reals import enclose
 
 BITS = 64
-REJECTION_RATE = 0.7  # at most: about three proposals for each answer, and fewer cells to weigh
+REJECTION_RATE = 0.7  # about three proposals for each answer, and fewer cells to weigh
+CELLS_BY_PROPOSAL = 8  # or so many cells weighed for each proposal that is expected: more would only cost more
+HALVED = 8  # an eighth of the cells are halved between two looks at the whole
 TOTAL_BITS = 62  # the highest cell adds up to about 2^62
 
 
@@ -85,17 +89,32 @@ def first_cells(masses: Masses) -> list[Cell]:
 
 
 def refined(masses: Masses, cells: list[Cell], rate: float) -> list[Cell]:
-    """Bisect cells that reject more than the average until the envelope's rejection rate is at most `rate`."""
-    while True:
-        unit = max(c.log_area for c in cells)
-        areas = np.exp2(np.array([c.log_area for c in cells]) - unit)
-        rejected = np.exp2(np.array([c.log_rejected for c in cells]) - unit)
-        if rejected.sum() <= rate * areas.sum():
-            return cells
-        halved = rejected >= rejected.mean()
-        cells = [
-            half for c, again in zip(cells, halved, strict=True) for half in (_halves(masses, c) if again else (c,))
-        ]
+    """Bisect the cells that reject most until the envelope's rejection rate is at most `rate`.
+
+    A rate of REJECTION_RATE or more may end higher, where there are many cells.
+    """
+    heap = [(-c.log_rejected, i, c) for i, c in enumerate(cells)]
+    heapify(heap)
+    made = len(heap)
+    while not _fine(cells, rate):
+        for _ in range(max(1, len(heap) // HALVED)):
+            first, second = _halves(masses, heap[0][2])
+            heapreplace(heap, (-first.log_rejected, made, first))
+            heappush(heap, (-second.log_rejected, made + 1, second))
+            made += 2
+            if heap[0][0] == inf:  # all are single
+                break
+        cells = [c for *_, c in heap]
+    return cells
+
+
+def _fine(cells: Sequence[Cell], rate: float) -> bool:
+    """Whether the envelope rejects little enough, as far as floats tell."""
+    unit = max(c.log_area for c in cells)
+    areas = np.exp2(np.array([c.log_area for c in cells]) - unit)
+    rejected = np.exp2(np.array([c.log_rejected for c in cells]) - unit)
+    most = max(rate, 1 - CELLS_BY_PROPOSAL / len(cells)) if rate >= REJECTION_RATE else rate
+    return bool(rejected.sum() <= most * areas.sum())
 
 
 def _family(masses: Masses, family: int, size: int) -> Cell:

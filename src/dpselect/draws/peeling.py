@@ -52,9 +52,11 @@ def nearest(weights: Weights, k: int, reach: int = FAR) -> npt.NDArray[np.intp] 
     """Sort groups by descending score, without those that stay beyond the window for k picks; None if all are in order.
 
     The best remaining score is never below the k-th largest, since k - 1 picks exhaust at most k - 1 groups.
+    Only groups with sizes are asked for their order, which counting put them in: that of single scores is somebody's
+    data, and one user could break it, which the time would tell.
     """
     scores, n = weights.scores, len(weights)
-    if n < 2 or bool((scores[:-1] >= scores[1:]).all()):
+    if n < 2 or not k or (weights.sizes is not None and bool((scores[:-1] >= scores[1:]).all())):
         return None
     groups = np.arange(n)
     if k < n and weights.factors is None and scores.dtype != np.object_:

@@ -18,12 +18,12 @@ from flint import arb, ctx
 
 from dpselect.draws.core import Core
 from dpselect.draws.loss_levels import power
-from dpselect.draws.monotone_categorical import Cell, first_cells, refined, sample_product
+from dpselect.draws.monotone_categorical import REJECTION_RATE, Cell, first_cells, refined, sample_product
 from dpselect.draws.port import Layers
 from dpselect.reals import enclose
 
 BITS = 96
-REJECTION_BITS = 1  # the envelope that bounds Phi has rejection rate 2^-1 at first, less where more bits are asked
+REJECTION_BITS = 1  # the envelope that bounds Phi is as coarse as for a draw at first, finer where more bits are asked
 
 
 def flip(core: Core, layers: Layers) -> tuple[int, int]:
@@ -100,7 +100,8 @@ class _Height:
             while self.bits < bits or self.value in (0, (1 << self.bits) - 1):
                 self.value, self.bits = self.value << 64 | self.core.source.word(), self.bits + 64
             rate_bits = max(REJECTION_BITS, (bits - BITS) // 6)
-            self.cells = refined(self.layers, self.cells, 2.0**-rate_bits)
+            rate = REJECTION_RATE if rate_bits == REJECTION_BITS else 2.0**-rate_bits
+            self.cells = refined(self.layers, self.cells, rate)
             with ctx.workprec(max(bits, self.bits)):
                 self.known[bits] = self._solved(bits, rate_bits + 8)
         return self.known[bits]

@@ -176,7 +176,7 @@ def _grouped(scores: Scores) -> Candidates | None:
     low, high = int(scores.min()), int(scores.max())
     if high - low > BINS_PER_SCORE * len(scores):
         return None
-    shifted = scores if low == 0 else scores - low
+    shifted = scores - low  # for low = 0 too: whether anything has no user should not be told by the time
     bins = np.bincount(shifted)
     values = np.flatnonzero(bins)[::-1]
 

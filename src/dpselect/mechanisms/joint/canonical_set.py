@@ -8,12 +8,12 @@ from functools import cached_property
 from math import ceil
 from typing import ClassVar
 
-from flint import arb, ctx
+from flint import arb
 
 from dpselect.draws import Draws
 from dpselect.draws.loss_levels import NEGLIGIBLE, power
 from dpselect.mechanisms.joint.port import JointMechanism
-from dpselect.mechanisms.joint.ranked import Ranked, subset
+from dpselect.mechanisms.joint.ranked import Ranked, choose, subset
 from dpselect.privacy import BoundedRange
 
 
@@ -99,9 +99,3 @@ class Classes:
             return arb(1)
         held, last = self.place(family, x)
         return choose(last - held - 2, self.among.k - held - 1, bits)
-
-
-def choose(n: int, r: int, bits: int) -> arb:
-    """The ball of n over r."""
-    with ctx.workprec(bits + 8):
-        return arb.bin_uiui(n, r) if n < 2**63 else arb(n - r + 1).rising(r) / arb(r).fac()

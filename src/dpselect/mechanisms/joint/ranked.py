@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from flint import arb, ctx
 
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
@@ -106,3 +107,9 @@ def subset(draws: Draws, n: int, size: int) -> list[int]:
         place = draws.below(last + 1)
         found.add(last if place in found else place)
     return sorted(found)
+
+
+def choose(n: int, r: int, bits: int) -> arb:
+    """The ball of n over r."""
+    with ctx.workprec(bits + 8):
+        return arb.bin_uiui(n, r) if n < 2**63 else arb(n - r + 1).rising(r) / arb(r).fac()
