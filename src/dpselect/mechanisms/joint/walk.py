@@ -173,7 +173,8 @@ def walk(sizes: Sequence[int], must: Sequence[int]) -> Walk | None:
     if not sizes or sum(sizes) > MANY:
         return None
     found = Walk(sizes, must)
-    end = found.ways(len(sizes) - 1, must[-1])
+    with np.errstate(divide="ignore", invalid="ignore"):  # odds of 0 end in no number, which is not close
+        end = found.ways(len(sizes) - 1, must[-1])
     return found if end.dropped < CLOSE * float(end.products.sum()) else None
 
 
