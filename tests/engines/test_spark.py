@@ -14,6 +14,7 @@ from dpselect.domain import UNSEEN, Column, Listed, Size, Span
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import open_engine
+from dpselect.engines.spark import database as database_module
 from dpselect.engines.spark.dialect import SPARK
 from dpselect.engines.sql import questions
 from dpselect.errors import ParameterError
@@ -96,8 +97,18 @@ def test_a_bound_keeps_so_many_items_of_a_user(frame):
     assert not Counter(dict(kept)) - everything
 
 
-def test_kept_pairs_lie_by_user_and_in_their_order(frame):
-    """What is asked of each user moves and sorts no row; without the hints it would do both."""
+def test_few_kept_rows_are_read_by_one_task(frame, monkeypatch):
+    with engine(frame) as found:
+        database = found._database
+        for few, tasks in ((database_module.FEW, 1), (-1, 2)):
+            monkeypatch.setattr(database_module, "FEW", few)
+            kept = database.keep(questions.kept(found._rows, SPARK))
+            assert frame.sparkSession.table(kept).rdd.getNumPartitions() == tasks
+
+
+def test_kept_pairs_lie_by_user_and_in_their_order(frame, monkeypatch):
+    """What is asked of each user moves and sorts no row, where rows are many; without the hints it would do both."""
+    monkeypatch.setattr(database_module, "FEW", -1)
     with engine(frame) as found:
         database = found._database
         work = []
