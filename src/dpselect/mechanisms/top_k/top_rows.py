@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -52,7 +52,7 @@ def top_rows(counts: Input, rows: int) -> TopRows:
 
 def whole(counts: Any) -> npt.NDArray[np.int64]:
     """Counts of users as int64, or a clear error. No items at all is a count of nothing, not a mistake."""
-    if getattr(counts, "ndim", 1) == 1 and len(counts) == 0:
+    if getattr(counts, "ndim", 1) == 1 and isinstance(counts, Sized) and len(counts) == 0:
         return np.zeros(0, dtype=np.int64)
     values = exact(counts)
     if values.dtype != np.int64:
