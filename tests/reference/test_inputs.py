@@ -290,7 +290,7 @@ def test_the_largest_k_bar_is_answered_and_a_larger_one_is_refused_before_rows_a
         dps.Query.from_dict({"verb": "top_k", "k": 2, "epsilon": 30, "k_bar": 2**53})
 
 
-@pytest.mark.parametrize("counts", [5, None, 2.5, object()], ids=str)
+@pytest.mark.parametrize("counts", [5, None, 2.5], ids=str)
 def test_a_number_in_the_place_of_all_counts_is_refused(counts):
     with pytest.raises(ParameterError, match="must be one-dimensional"):
         LimitedDomain(k=1, epsilon=1, delta="1e-6")(counts)
