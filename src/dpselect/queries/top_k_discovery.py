@@ -150,6 +150,7 @@ class FoundTop(Plan):
 
     def _of_pairs(self, pairs: PairsElsewhere, draws: Draws, progress: Progress | None) -> Release:
         """The answer for pairs that are kept elsewhere: what was found comes here, with its numbers of users."""
+        assert self.ranks, "a hitting set needs to know who has which items"
         asked, mechanism = self.selector, self.ready
         if mechanism is None:
             at = bound_at(placed(*pairs.lengths(BOUNDS[-1])), bound_chooser(asked.for_bound), draws)
