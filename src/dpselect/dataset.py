@@ -214,17 +214,18 @@ class Dataset:
         """The k items that most distinct users share, best first.
 
         Guarantee: (epsilon, delta)-DP for one whole user coming or going, for all that the release shows. Without
-        `domain` the items are found by limited domain, which looks only at the `k_bar` + 1 items with most users, or,
-        for a k that is large for epsilon, by "discover": a set union finds items that enough users share, peeling ranks
-        the best of them by all of their users. Both need delta > 0 and may return fewer than k. With `domain` (a list,
-        a range, a number of items, a `Column` of another source) exactly k come back, by peeling. A delta that is left
-        out is 1e-6 where it is needed, which is without a domain, and else 0. `counts=True` adds noisy counts at the
-        same total price. `method` is "auto", "limited-domain", "discover", "hitting-set" (k items that together reach
-        most users, in the order in which they were chosen: docs/mechanisms/hitting-set.md), or, for users of few items,
-        "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "hitting-set", "joint-sequence",
-        or one of "joint-set", "canonical-set", "joint-permute-and-flip" and "canonical-permute-and-flip". These four
-        choose a set in no order, which is often nearer to the true one; they need `ranked=False`, which also lets
-        "auto" take one.
+        `domain` the items are found by limited domain, which looks only at the `k_bar` + 1 items with most users; for a
+        k that is large for epsilon in its sparse form, where one noisy threshold decides which picks come out; and for
+        a larger k by "discover": a set union finds items that enough users share, peeling ranks the best of them by all
+        of their users. All need delta > 0 and may return fewer than k. With `domain` (a list, a range, a number of
+        items, a `Column` of another source) exactly k come back, by peeling. A delta that is left out is 1e-6 where it
+        is needed, which is without a domain, and else 0. `counts=True` adds noisy counts at the same total price.
+        `method` is "auto", "limited-domain", "limited-domain-sparse", "discover", "hitting-set" (k items that together
+        reach most users, in the order in which they were chosen: docs/mechanisms/hitting-set.md), or, for users of few
+        items, "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "hitting-set",
+        "joint-sequence", or one of "joint-set", "canonical-set", "joint-permute-and-flip" and
+        "canonical-permute-and-flip". These four choose a set in no order, which is often nearer to the true one; they
+        need `ranked=False`, which also lets "auto" take one.
         `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many
         users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows from it
         (docs/within.md).

@@ -59,6 +59,13 @@ TOP = {
     "discover by groups": ({"k": 15, "by": "sort", "max_groups_per_user": 3}, STATED),
     "hitting set of a domain": ({"domain": DOMAIN, "k": 15, "method": "hitting-set", "delta": "1e-6"}, FOLLOWS),
     "peeling": ({"domain": DOMAIN}, FOLLOWS),
+    "limited-domain-sparse": ({"method": "limited-domain-sparse"}, FOLLOWS),
+    "limited-domain-sparse, composed, counts": ({"method": "limited-domain-sparse", "k": 15, "counts": True}, FOLLOWS),
+    "limited-domain-sparse, weights": (
+        {"method": "limited-domain-sparse", "k": 2, "by_weight": "w", "at_most": 3},
+        FOLLOWS,
+    ),
+    "limited-domain-sparse, measures": ({"method": "limited-domain-sparse", "measures": MEASURES}, FOLLOWS),
     "peeling, composed": ({"domain": DOMAIN, "k": 15, "delta": "1e-6"}, FOLLOWS),
     "peeling, counts": ({"domain": DOMAIN, "counts": True}, FOLLOWS),
     "measures": ({"measures": MEASURES}, FOLLOWS),
