@@ -14,7 +14,7 @@ from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.accounting.renyi_prices import divergence, up
 from dpselect.accounting.two_prices import Price, ceiling
 from dpselect.aggregates.measures import Measure, noises
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import Int64, Sets
 from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws, fresh_key
 from dpselect.errors import ParameterError
@@ -132,7 +132,7 @@ class FoundTop(Plan):
         """Counts alone do not tell who shares which items."""
         return True
 
-    def select(self, aggregate: UserSets, draws: Draws, progress: Progress | None = None) -> Release:
+    def select(self, aggregate: Sets, draws: Draws, progress: Progress | None = None) -> Release:
         """The answer for the items of every user."""
         asked, sets = self.selector, aggregate
         mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound), draws))

@@ -38,7 +38,7 @@ from dpselect.parameters import Progress, whole
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure, Measured
     from dpselect.aggregates.totals import Totals
-    from dpselect.aggregates.user_sets import UserSets
+    from dpselect.aggregates.user_sets import Sets
     from dpselect.aggregates.value_counts import Grid, UsersAt
     from dpselect.engines.duckdb.weights import DuckDBPairs
     from dpselect.engines.row_filter import RowFilter
@@ -116,7 +116,7 @@ class DuckDBEngine(QuestionsByGroup):
             raise
         self._most = max_items_per_user
         self._kept_rows: str | None = None  # a table of the rows that count, where they are asked for again
-        self._found: UserSets | None = None  # the groups of every user, where they are to be found
+        self._found: Sets | None = None  # the groups of every user, where they are to be found
         self._left_out: str | None = None  # the SQL condition on items whose rows count, where not all do
         if totals is not None or measures:
             self._scan = self._scan.each()
@@ -268,7 +268,7 @@ class DuckDBEngine(QuestionsByGroup):
     def check_sets(self) -> None:
         """Nothing to refuse: sets of users come from every source."""
 
-    def contributions(self, domain: Known | None = None, *, progress: Progress | None = None) -> UserSets:
+    def contributions(self, domain: Known | None = None, *, progress: Progress | None = None) -> Sets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
         if domain is not None:
             return self._sets_in(domain, progress)
@@ -283,7 +283,7 @@ class DuckDBEngine(QuestionsByGroup):
             progress=progress,
         )
 
-    def _sets_in(self, domain: Known, progress: Progress | None) -> UserSets:
+    def _sets_in(self, domain: Known, progress: Progress | None) -> Sets:
         """Of the items of a domain those that users have."""
         from dpselect.engines.count_groups import number_of
 
@@ -303,7 +303,7 @@ class DuckDBEngine(QuestionsByGroup):
             return nullcontext(self._kept_rows)
         return self._scan.rows(self._workspace, self._columns, self._select)
 
-    def _sets(self, rows: Rows, progress: Progress | None, label: Label | None = None) -> UserSets:
+    def _sets(self, rows: Rows, progress: Progress | None, label: Label | None = None) -> Sets:
         from dpselect.engines.duckdb.pairs import user_sets
 
         pairs = self._time is not None and self._time.several

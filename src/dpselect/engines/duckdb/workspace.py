@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.engines.memory import check_address_space
+from dpselect.engines.memory import available, check_address_space
 from dpselect.engines.waiting import waited
 from dpselect.errors import DataError, DpselectError, OutputError
 from dpselect.parameters import Progress
@@ -51,6 +51,7 @@ class Workspace:
         self.connection: duckdb.DuckDBPyConnection = duckdb.connect(config={"temp_directory": self._folder.path})
         self.files: dict[str, str] = {}  # database files that are open, and what they are called here
         self._ends: list[Callable[[], object]] = []
+        self._untold = False
         for setting in _SETTINGS:
             self.connection.execute(setting).fetchall()
         with contextlib.suppress(duckdb.Error):
@@ -90,8 +91,19 @@ class Workspace:
 
         return waited(work, tell=tell, stop=self.connection.interrupt, said=_failure)
 
+    @contextlib.contextmanager
+    def untold(self) -> Iterator[None]:
+        """Inside, no share of a statement is told: who sees where each begins would count them, and so the rows."""
+        self._untold = True
+        try:
+            yield
+        finally:
+            self._untold = False
+
     def _done(self) -> float | None:
         """In twentieths: the exact share would tell how many rows there are."""
+        if self._untold:
+            return None
         percent = self.connection.query_progress()
         return None if percent < 0 else min(percent // 5, 20) / 20
 
@@ -129,6 +141,18 @@ def _failure(error: BaseException) -> DpselectError:
         return DataError("the source's connection is in the middle of another result", hint)
     hint = "a file may be damaged or may have changed; what the engine said is not shown, it could quote rows"
     return DataError("the source could not be read", hint)
+
+
+@contextlib.contextmanager
+def small(workspace: Workspace, most: int) -> Iterator[None]:
+    """Inside, DuckDB takes no more than so many bytes or three quarters of the memory, and spills what is more."""
+    memory = available()
+    limit = most if memory is None else min(memory * 3 // 4, most)
+    workspace.rows(f"SET memory_limit = '{limit} B'")
+    try:
+        yield
+    finally:
+        workspace.rows("RESET memory_limit")
 
 
 def quoted(name: str) -> str:

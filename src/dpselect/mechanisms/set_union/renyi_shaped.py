@@ -10,7 +10,7 @@ from functools import cache, lru_cache, partial
 import numpy as np
 
 from dpselect.accounting.renyi import best_order, first_order, renyi_budget
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import Int64, Sets, UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import promise, settle
@@ -89,7 +89,7 @@ class RenyiShaped:
         found = [spends(curve, one, order) for curve, one in zip(self.curves, self.conditions, strict=True)]
         return None if None in found else sum((one for one in found if one is not None), Fraction(0))
 
-    def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
+    def __call__(self, sets: Sets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
         weights = [partial(given, steps=one.steps) for one in self.conditions]
         rounds = [(weigh, 1, curve) for weigh, curve in zip(weights, self.curves, strict=True)]
