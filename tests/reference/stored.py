@@ -20,7 +20,7 @@ def pairs_of(seed: int, heavy: int = 60) -> np.ndarray:
 
 
 def on_disk(pairs: np.ndarray) -> StoredSets:
-    sort = SortedNumbers(len(pairs), high=int(pairs.max()) + 1)
+    sort = SortedNumbers.expecting(len(pairs), high=int(pairs.max()) + 1)
     for part in np.array_split(pairs, 11):
         sort.add(part.copy())
     return stored_pairs(sort, ITEMS, lambda codes: codes.tolist())

@@ -11,6 +11,7 @@ import pytest
 
 from dpselect import errors
 from dpselect.aggregates import number_file, sorted_numbers, stored_sets, user_sets
+from dpselect.aggregates.number_file import NumberFile
 from dpselect.aggregates.sorted_numbers import SortedNumbers
 from dpselect.aggregates.stored_sets import StoredSets, stored_pairs
 from dpselect.aggregates.user_sets import Sets, UserSets, numbers_of_users, offsets_of, sets_of
@@ -71,11 +72,24 @@ def test_a_user_who_is_cut_in_two_is_one():
 def test_numbers_come_back_sorted_however_they_lie():
     one_place = np.full(500, 2**40)
     for numbers in (np.random.default_rng(0).integers(2**50, size=3000), np.arange(100), one_place, np.array([0])):
-        sort = SortedNumbers(len(numbers), high=2**51)
+        sort = SortedNumbers.expecting(len(numbers), high=2**51)
         sort.add(numbers.copy())
         parts = list(sort.parts())
         assert np.concatenate(parts).tolist() == np.unique(numbers).tolist()
         assert max(map(len, parts)) <= 2 * 16
+
+
+@pytest.mark.parametrize("heavy", [0, 2**40, 2**62 - 2000])
+def test_one_user_with_nearly_everything_is_not_spread_again_and_again(monkeypatch, heavy):
+    """Even parts of all users leave that user's items together, in file after file."""
+    written, add = [], NumberFile.add
+    monkeypatch.setattr(NumberFile, "add", lambda file, numbers: (written.append(len(numbers)), add(file, numbers))[1])
+    numbers = heavy + np.random.default_rng(0).permutation(1000)
+    sort = SortedNumbers.expecting(len(numbers), high=2**62)
+    for part in np.array_split(numbers, 63):
+        sort.add(part.copy())
+    assert np.concatenate(list(sort.parts())).tolist() == sorted(numbers.tolist())
+    assert sum(written) <= 3 * len(numbers)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -154,7 +168,7 @@ def test_nothing_stays(tmp_path):
 
 def test_a_pair_that_comes_often_takes_no_room(tmp_path):
     """One user with a row for every coin: only as many as there are parts are written."""
-    sort = SortedNumbers(10_000, high=2**40)
+    sort = SortedNumbers.expecting(10_000, high=2**40)
     for _ in range(10):
         sort.add(np.full(1000, 7 << 32))
     assert sum(path.stat().st_size for path in tmp_path.glob("*/*")) == 10 * 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -14,17 +14,21 @@ MOST_FILES = 64  # over which numbers are spread at once
 
 
 class SortedNumbers:
-    """Numbers from `low` to below `high`, spread over files by size.
+    """Numbers from the first to below the last of `bounds`, spread over a file for each pair of neighbouring bounds.
 
     Each file is sorted by itself, one that is too long is spread anew. So memory holds a few blocks of numbers and no
     more, however they are distributed: a number that comes often is written once for each time that some are added.
     """
 
-    def __init__(self, expected: int, *, high: int, low: int = 0, folder: Folder | None = None) -> None:
-        files = max(1, min(MOST_FILES, -(-expected // BLOCK), high - low))
-        self._folder = Folder() if folder is None else folder
-        self._bounds = [low + (high - low) * place // files for place in range(files + 1)]
-        self._files = [NumberFile(self._folder, f"{start}-{high}", np.int64) for start in self._bounds[:-1]]
+    def __init__(self, bounds: Sequence[int]) -> None:
+        self._bounds = bounds
+        folder = Folder()
+        self._files = [NumberFile(folder, str(place), np.int64) for place in range(len(bounds) - 1)]
+
+    @classmethod
+    def expecting(cls, number: int, *, high: int) -> SortedNumbers:
+        """About so many numbers, from 0 to below `high`."""
+        return cls(_even(0, high, -(-number // BLOCK)))
 
     def add(self, numbers: Int64) -> None:
         """Take these in, which are sorted in place."""
@@ -42,11 +46,24 @@ class SortedNumbers:
                 numbers.sort()
                 yield each_once(numbers)
                 continue
-            finer = SortedNumbers(file.length, low=low, high=high, folder=Folder())
+            finer = SortedNumbers(self._finer(file, low, high))
             for part in file.parts(_blocks(file.length)):
                 finer.add(part.astype(np.int64, copy=False))
             file.drop()
             yield from finer.parts()
+
+    def _finer(self, file: NumberFile, low: int, high: int) -> list[int]:
+        """Bounds between which there is about a block each, by some of the numbers; and even ones, if they mislead."""
+        parts = min(MOST_FILES, 2 * file.length // BLOCK)
+        some = np.sort(next(file.parts([BLOCK])))
+        among = some[np.arange(1, parts) * len(some) // parts].tolist()
+        return sorted({*_even(low, high, 4), *among})
+
+
+def _even(low: int, high: int, parts: int) -> list[int]:
+    """Bounds of so many parts of equal size, if there are not too many."""
+    files = max(1, min(MOST_FILES, parts, high - low))
+    return [low + (high - low) * place // files for place in range(files + 1)]
 
 
 def _blocks(length: int) -> Iterator[int]:

@@ -84,7 +84,7 @@ class StoredSets:
         places = inverse(users)
         ranks = None if items is None else inverse(items)
         lengths = np.zeros(len(users), dtype=np.uint32)
-        sort = SortedNumbers(self.pairs, high=max(1, len(users) << 32))
+        sort = SortedNumbers.expecting(self.pairs, high=max(1, len(users) << 32))
         first = 0
         for block in self.blocks():
             own = np.diff(block.offsets)

@@ -59,7 +59,7 @@ def _sets(workspace: Workspace, kept: str, coded: str, number: int, names: _Name
             workspace.rows(f"DROP TABLE {coded}")
             return UserSets(offsets=offsets, codes=codes, size=names.size, label=names, label_many=names.many)
         ((most,),) = workspace.rows(f"SELECT max(pair) FROM {coded}")
-        sort = SortedNumbers(number, high=most + 1)
+        sort = SortedNumbers.expecting(number, high=most + 1)
         found = 0
         for start in range(0, number, BLOCK):
             pairs = _fetched(workspace, f"{coded} WHERE rowid >= {start} AND rowid < {start + BLOCK}")
