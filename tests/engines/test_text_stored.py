@@ -12,8 +12,10 @@ import dpselect as dps
 from dpselect.aggregates import sorted_numbers, stored_sets, user_sets
 from dpselect.aggregates.stored_sets import StoredSets, stored
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.engines.duckdb import text
+from dpselect.engines import memory
+from dpselect.engines.duckdb import text, workspace
 from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.errors import DataError
 from dpselect.testing import SeededDraws
 from dpselect.texts.token_stream import GAP, TokenStream, unnamed
 from dpselect.texts.tokenizer import Tokenizer
@@ -81,3 +83,17 @@ def test_the_same_draws_release_the_same_n_grams(monkeypatch):
             found.append(data.union(epsilon=8, delta="0.01", method=method, draws=SeededDraws(3), **more).labels)
     assert found[:2] == found[2:]
     assert all(found)
+
+
+@pytest.mark.parametrize("item", ["item", dps.Text("item", ngrams=(1, 2))], ids=["items", "words"])
+def test_what_little_memory_cannot_hold_is_done_with_all_there_is(monkeypatch, item):
+    """One value that cannot be spilled must not make the question of everybody fail."""
+    ask = {"epsilon": 8, "delta": "0.01", "max_items_per_user": 4}
+    rows = {"user": list(range(300)), "item": ["x y"] * 300}
+    enough = dps.Dataset(rows, user="user", item=item).union(**ask, draws=SeededDraws(1))
+    with monkeypatch.context() as patched:
+        patched.setattr(workspace, "LITTLE", 1000)
+        assert dps.Dataset(rows, user="user", item=item).union(**ask, draws=SeededDraws(1)).labels == enough.labels
+        patched.setenv(memory.VARIABLE, "5kB")
+        with pytest.raises(DataError, match="do not fit into memory"):
+            dps.Dataset(rows, user="user", item=item).union(**ask)

@@ -335,12 +335,12 @@ class DuckDBEngine(QuestionsByGroup):
 
         self.check_text(tokenizer)
 
-        def ask() -> TokenStream:
+        @contextmanager
+        def rows() -> Iterator[str]:
             with self._scan.rows(self._workspace, self._columns, self._select) as source:
-                rows = f"(SELECT u, {plain_form('i')} AS i FROM {source})" if self._item_type == OBJECT else source
-                return token_stream(self._workspace, rows, tokenizer)
+                yield f"(SELECT u, {plain_form('i')} AS i FROM {source})" if self._item_type == OBJECT else source
 
-        return self._workspace.guarded(ask, progress=progress)
+        return self._workspace.guarded(lambda: token_stream(self._workspace, rows, tokenizer), progress=progress)
 
     def _counted(self, domain: Domain | None) -> Callable[[str], str]:
         """From the source to the counts of what the domain asks for."""

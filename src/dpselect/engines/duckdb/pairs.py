@@ -14,22 +14,24 @@ from dpselect.aggregates.sorted_numbers import SortedNumbers
 from dpselect.aggregates.stored_sets import StoredSets, stored_pairs
 from dpselect.aggregates.user_sets import BLOCK, LOW, MOST_ROWS, Int64, Sets, UserSets, sets_of
 from dpselect.engines.duckdb.types import INTEGERS, kind
-from dpselect.engines.duckdb.workspace import Label, Rows, Workspace, small
+from dpselect.engines.duckdb.workspace import Label, Rows, Workspace, sparing
 from dpselect.errors import DataError
 
 MANY = 1 << 23  # rows from which on pairs are sorted, and sets kept, on disk
-MEMORY = 1 << 30  # bytes for the engine, which spills what is more
 _SMALL = INTEGERS - {"UBIGINT", "HUGEINT", "UHUGEINT"}  # these fit into a BIGINT
 
 
 def user_sets(workspace: Workspace, rows: Rows, user_type: str, label: Label) -> UserSets | StoredSets:
     """Every user's distinct items, users and items each in their own order; inside guarded work."""
-    kept, items = workspace.fresh(), workspace.fresh()
-    with small(workspace, MEMORY):
+
+    def ask() -> UserSets | StoredSets:
+        kept, items = workspace.fresh(), workspace.fresh()
         number = _keep(workspace, rows, kept)
         size = _keep_codes(workspace, kept, "i", items)
         coded = _pairs(workspace, kept, items, kind(user_type))
         return _sets(workspace, kept, coded, number, _Names(workspace, items, size, label))
+
+    return sparing(workspace, ask)
 
 
 def coded_sets(workspace: Workspace, rows: Rows, names: str, label: Label) -> UserSets | StoredSets:
@@ -37,8 +39,9 @@ def coded_sets(workspace: Workspace, rows: Rows, names: str, label: Label) -> Us
 
     Here too items are numbered in their own order, and only those that somebody has.
     """
-    kept, items = workspace.fresh(), workspace.fresh()
-    with small(workspace, MEMORY):
+
+    def ask() -> UserSets | StoredSets:
+        kept, items = workspace.fresh(), workspace.fresh()
         number = _keep(workspace, rows, kept)
         here = f"SELECT number, i FROM ({names}) WHERE number IN (SELECT i FROM {kept})"
         place = "row_number() OVER (ORDER BY i) - 1 AS i_code"
@@ -46,6 +49,8 @@ def coded_sets(workspace: Workspace, rows: Rows, names: str, label: Label) -> Us
         least = _least(workspace, kept) or 0
         coded = _coded(workspace, f"u - {least}", f"{kept} JOIN {items} ON {kept}.i = number")
         return _sets(workspace, kept, coded, number, _Names(workspace, items, _count(workspace, items), label))
+
+    return sparing(workspace, ask)
 
 
 def _sets(workspace: Workspace, kept: str, coded: str, number: int, names: _Names) -> UserSets | StoredSets:

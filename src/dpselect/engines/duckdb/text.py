@@ -9,9 +9,9 @@ import numpy as np
 
 from dpselect.aggregates.stored_sets import stored
 from dpselect.aggregates.user_sets import BLOCK, MOST_ROWS, Sets, offsets_of
-from dpselect.engines.duckdb.pairs import MANY, MEMORY
+from dpselect.engines.duckdb.pairs import MANY
 from dpselect.engines.duckdb.types import has_text, kind
-from dpselect.engines.duckdb.workspace import Workspace, literal, small
+from dpselect.engines.duckdb.workspace import Rows, Workspace, literal, sparing
 from dpselect.errors import DataError, ParameterError
 from dpselect.texts.token_stream import GAP, NOTHING, Int64, TokenStream, kept_in_memory, unnamed
 from dpselect.texts.tokenizer import SENTENCES, SPACES, Tokenizer
@@ -84,38 +84,42 @@ def _normalized(text: str) -> str:
     return f"CASE WHEN {endless} THEN NULL ELSE nfc_normalize({text}) END"
 
 
-def token_stream(workspace: Workspace, rows: str, tokenizer: Tokenizer) -> TokenStream:
+def token_stream(workspace: Workspace, rows: Rows, tokenizer: Tokenizer) -> TokenStream:
     """All tokens of the rows (u, i), coded; inside guarded work. One table stays: the words and their codes."""
+    return sparing(workspace, lambda: _token_stream(workspace, rows, tokenizer))
+
+
+def _token_stream(workspace: Workspace, rows: Rows, tokenizer: Tokenizer) -> TokenStream:
     messages, people, words, cut = (workspace.fresh() for _ in range(4))
-    with small(workspace, MEMORY):
-        workspace.rows(f"CREATE TEMP TABLE {messages} AS SELECT u, {tokens_of('i', tokenizer)} AS t FROM {rows}")
-        # A row's place in its table is its code. Users and words stand in their own order, so where rows stood is gone.
-        workspace.rows(f"CREATE TEMP TABLE {people} AS SELECT u FROM (SELECT DISTINCT u FROM {messages}) ORDER BY u")
-        each = f'SELECT DISTINCT unnest(t) COLLATE "C" AS t FROM {messages}'
-        workspace.rows(f"CREATE TEMP TABLE {words} AS SELECT t FROM ({each}) ORDER BY t")
-        ((tokens, rows_kept, size, users),) = workspace.rows(
-            f"SELECT (SELECT coalesce(sum(len(t)), 0) FROM {messages}), (SELECT count(*) FROM {messages}), "
-            f"(SELECT count(*) FROM {words}), (SELECT count(*) FROM {people})"
-        )
-        if max(rows_kept, size) > MOST_ROWS:
-            raise DataError("there are more than 2^31 rows or words", "keep fewer with where=")
-        whose = (
-            f"SELECT {people}.rowid AS v, {messages}.rowid AS m, {messages}.t "
-            f"FROM {messages} JOIN {people} ON {messages}.u IS NOT DISTINCT FROM {people}.u"
-        )
-        apart = f'SELECT v, m, unnest(t) COLLATE "C" AS t, generate_subscripts(t, 1) AS p FROM ({whose})'
-        # Numbers below 2^32 are sorted in half the time that others take.
-        numbers = f"v::UINTEGER AS v, m::UINTEGER AS m, p::UINTEGER AS p, {words}.rowid::UINTEGER AS c"
-        coded = f"SELECT {numbers} FROM ({apart}) AS apart JOIN {words} ON apart.t = {words}.t"
-        workspace.rows(f"CREATE TEMP TABLE {cut} AS {coded} ORDER BY v, m, p")
-        ((number,),) = workspace.rows(f"SELECT count(*) FROM {cut}")
-        workspace.rows(f"DROP TABLE {messages}")
-        workspace.rows(f"DROP TABLE {people}")
-        if tokens != number:  # or tokens would go to somebody else
-            raise DataError("the source's users cannot be told apart", "cast users to text or to numbers")
-        with workspace.untold():
-            entries = _entries(_fetched(workspace, cut, number), users, many=number > MANY)
-            workspace.rows(f"DROP TABLE {cut}")
+    with rows() as source:
+        workspace.rows(f"CREATE TEMP TABLE {messages} AS SELECT u, {tokens_of('i', tokenizer)} AS t FROM {source}")
+    # A row's place in its table is its code. Users and words stand in their own order, so where rows stood is gone.
+    workspace.rows(f"CREATE TEMP TABLE {people} AS SELECT u FROM (SELECT DISTINCT u FROM {messages}) ORDER BY u")
+    each = f'SELECT DISTINCT unnest(t) COLLATE "C" AS t FROM {messages}'
+    workspace.rows(f"CREATE TEMP TABLE {words} AS SELECT t FROM ({each}) ORDER BY t")
+    ((tokens, rows_kept, size, users),) = workspace.rows(
+        f"SELECT (SELECT coalesce(sum(len(t)), 0) FROM {messages}), (SELECT count(*) FROM {messages}), "
+        f"(SELECT count(*) FROM {words}), (SELECT count(*) FROM {people})"
+    )
+    if max(rows_kept, size) > MOST_ROWS:
+        raise DataError("there are more than 2^31 rows or words", "keep fewer with where=")
+    whose = (
+        f"SELECT {people}.rowid AS v, {messages}.rowid AS m, {messages}.t "
+        f"FROM {messages} JOIN {people} ON {messages}.u IS NOT DISTINCT FROM {people}.u"
+    )
+    apart = f'SELECT v, m, unnest(t) COLLATE "C" AS t, generate_subscripts(t, 1) AS p FROM ({whose})'
+    # Numbers below 2^32 are sorted in half the time that others take.
+    numbers = f"v::UINTEGER AS v, m::UINTEGER AS m, p::UINTEGER AS p, {words}.rowid::UINTEGER AS c"
+    coded = f"SELECT {numbers} FROM ({apart}) AS apart JOIN {words} ON apart.t = {words}.t"
+    workspace.rows(f"CREATE TEMP TABLE {cut} AS {coded} ORDER BY v, m, p")
+    ((number,),) = workspace.rows(f"SELECT count(*) FROM {cut}")
+    workspace.rows(f"DROP TABLE {messages}")
+    workspace.rows(f"DROP TABLE {people}")
+    if tokens != number:  # or tokens would go to somebody else
+        raise DataError("the source's users cannot be told apart", "cast users to text or to numbers")
+    with workspace.untold():
+        entries = _entries(_fetched(workspace, cut, number), users, many=number > MANY)
+        workspace.rows(f"DROP TABLE {cut}")
     return TokenStream(
         level=1,
         entries=entries,

@@ -25,6 +25,7 @@ Rows = Callable[[], contextlib.AbstractContextManager[str]]
 Label = Callable[[object], object]
 """From a counted item to a plain Python value."""
 T = TypeVar("T")
+LITTLE = 1 << 30  # bytes of memory for what can be spilled
 _numbers = itertools.count()
 
 # Times are compared in UTC wherever the machine stands. Text stays text: a type that DuckDB infers from a sample
@@ -143,12 +144,28 @@ def _failure(error: BaseException) -> DpselectError:
     return DataError("the source could not be read", hint)
 
 
+def sparing(workspace: Workspace, work: Callable[[], T]) -> T:
+    """The result of `work` in `LITTLE` memory, with what is more spilled to disk.
+
+    Some things cannot be spilled, such as one very long text. Nobody's row may make a question fail for that, so then
+    all is done again, with three quarters of the memory that there is.
+    """
+    try:
+        with _at_most(workspace, LITTLE):
+            return work()
+    except duckdb.OutOfMemoryException:
+        pass
+    with _at_most(workspace, None):
+        return work()
+
+
 @contextlib.contextmanager
-def small(workspace: Workspace, most: int) -> Iterator[None]:
-    """Inside, DuckDB takes no more than so many bytes or three quarters of the memory, and spills what is more."""
+def _at_most(workspace: Workspace, most: int | None) -> Iterator[None]:
+    """Inside, DuckDB takes no more than so many bytes, nor than three quarters of the memory."""
     memory = available()
-    limit = most if memory is None else min(memory * 3 // 4, most)
-    workspace.rows(f"SET memory_limit = '{limit} B'")
+    limits = [limit for limit in (most, None if memory is None else memory * 3 // 4) if limit is not None]
+    if limits:
+        workspace.rows(f"SET memory_limit = '{min(limits)} B'")
     try:
         yield
     finally:
