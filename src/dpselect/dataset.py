@@ -419,7 +419,7 @@ class Dataset:
         self,
         q: Number | Sequence[Number] = 0.5,
         *,
-        bounds: Bounds,
+        bounds: Bounds | None = None,
         epsilon: Number | None = None,
         share: Number | None = None,
         within: int | None = None,
@@ -438,7 +438,8 @@ class Dataset:
         Guarantee: (epsilon, delta)-DP for one whole user coming or going. Every user takes part with one value: with
         `per_user` a "random" one of their distinct values, their "min", "max" or "mean". `bounds` are two numbers
         chosen without looking at the data; what lies beyond counts as the bound. The answer is a point low + i `step`;
-        without a step the points are very dense. Several q share the price; a small delta makes them more accurate.
+        without a step the points are very dense. Without bounds it is a number of six digits, wherever the values lie.
+        Several q share the price; a small delta makes them more accurate.
         `within`, in place of epsilon, is the most users by which a rank may be missed, 95 times of 100; the price
         follows (docs/within.md).
         `by`, a column or several, asks for the quantiles of every group, such as every country, at the price of
@@ -457,7 +458,7 @@ class Dataset:
     def median(
         self,
         *,
-        bounds: Bounds,
+        bounds: Bounds | None = None,
         epsilon: Number | None = None,
         share: Number | None = None,
         within: int | None = None,

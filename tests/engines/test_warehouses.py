@@ -16,6 +16,7 @@ import pytest
 import dpselect as dps
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
+from dpselect.aggregates.unbounded import Unbounded
 from dpselect.domain import UNSEEN, Column, Listed, Size, Span
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.identity import source_of
@@ -355,6 +356,8 @@ def test_one_value_of_every_user(opened, item):
     with judge(rows, item=item) as right, opened(VALUES if item == "item" else rows, item=item) as found:
         for which in (PerUser.MIN, PerUser.MAX, PerUser.MEAN):
             assert histogram(found.users_at(GRID, which)) == histogram(right.users_at(GRID, which))
+        wide = Unbounded.of()
+        assert histogram(found.users_at(wide, PerUser.MIN)) == histogram(right.users_at(wide, PerUser.MIN))
         some = histogram(found.users_at(GRID, PerUser.RANDOM))
         assert sum(some.values()) == sum(histogram(right.users_at(GRID, PerUser.MIN)).values())
 

@@ -154,6 +154,7 @@ def made() -> dict[str, tuple[dps.Release, Verdict]]:
         "histogram, bounded": (bounded.histogram(domain=DOMAIN, epsilon=1), FOLLOWS),
         "histogram, Gaussian": (free.histogram(domain=DOMAIN, epsilon=1, delta="1e-6"), FOLLOWS),
         "median": (ages.median(bounds=(0, 60), epsilon=1), FOLLOWS),
+        "median without bounds": (ages.median(epsilon=1), FOLLOWS),
         "quantiles": (ages.quantile([0.1, 0.5, 0.9], bounds=(0, 60), epsilon=1, delta="1e-6"), FOLLOWS),
         **{name: (free.choose(domain=DOMAIN, epsilon=1, **how), verdict) for name, (how, verdict) in CHOSEN_BY.items()},
         **{name: (of_groups.quantile(epsilon=1, **how), verdict) for name, (how, verdict) in VALUES_BY.items()},

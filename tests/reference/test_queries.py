@@ -74,7 +74,10 @@ def test_a_question_from_json_is_answered_as_one_from_python() -> None:
         ({"verb": "drop"}, "verb must be one of"),
         ({"verb": "top_k", "epsilon": 1, "kk": 3}, "query must hold parameters of top_k, got 'kk'"),
         ({"verb": "union"}, "epsilon must be given for union"),
-        ({"verb": "quantile", "epsilon": 1}, "bounds must be given for quantile"),
+        (
+            {"verb": "quantile", "epsilon": 1, "per_user": "mean"},
+            "per_user must be random, min or max where there are no",
+        ),
         ({"verb": "histogram", "epsilon": 1}, "domain must be given for histogram"),
         ({"verb": "histogram", "epsilon": 1, "domain": 50}, "domain must say which items there are"),
         ({"verb": "top_k"}, "epsilon must be"),

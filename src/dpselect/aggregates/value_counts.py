@@ -45,6 +45,11 @@ class Grid:
         return cls(low, high, width)
 
     @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """The two bounds."""
+        return self.low, self.high
+
+    @property
     def points(self) -> int:
         """How many there are."""
         return ((self.high - self.low) / self.step).__floor__() + 1

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from dpselect.aggregates.grouped_values import GroupedValues
     from dpselect.aggregates.histogram import Histogram
     from dpselect.aggregates.measures import Measured
+    from dpselect.aggregates.unbounded import Points
     from dpselect.aggregates.user_sets import Int64, UserSets
-    from dpselect.aggregates.value_counts import Grid, UsersAt
+    from dpselect.aggregates.value_counts import UsersAt
     from dpselect.aggregates.weight_groups import PairsElsewhere
     from dpselect.domain import Column, Domain, Known, Listed
     from dpselect.texts.token_stream import TokenStream
@@ -133,7 +134,7 @@ class Engine(Protocol):
 
     def users_at_by(
         self,
-        grid: Grid,
+        grid: Points,
         per_user: PerUser,
         max_groups_per_user: int,
         groups: Domain | FoundGroups,
@@ -218,7 +219,7 @@ class Engine(Protocol):
         """Refuse an item column that holds no numbers, or is declared as text, before a row is read or paid for."""
         ...
 
-    def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
+    def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves.
 
         The item column holds the values, in numbers or in text that is written as a number; other text, null and NaN

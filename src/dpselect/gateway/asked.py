@@ -181,7 +181,8 @@ def _fill(verb: str, given: dict[str, Any], item: Key, settings: DataSettings) -
             given["domain"] = [typed.label(one) for one in known]
     if verb == "quantile":
         bounds = settings.values[str(item)]
-        given.setdefault("bounds", [str(bounds.low), str(bounds.high)])
+        if given.get("bounds") is None:
+            given["bounds"] = [str(bounds.low), str(bounds.high)]
         if bounds.step is not None:
             given.setdefault("step", str(bounds.step))
     weight = given.get("by_weight")

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from dpselect import parameters
 from dpselect.accounting.calibration import plan_of, price
-from dpselect.aggregates.value_counts import Grid, UsersAt
+from dpselect.aggregates.unbounded import Points, points_of
+from dpselect.aggregates.value_counts import UsersAt
 from dpselect.draws import Draws
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError, came
@@ -38,14 +39,15 @@ class Quantile:
 
     miss(x) = max(0, #{v < x} - q n, #{v > x} - (1 - q) n) is by how many users x misses the rank q; x runs over the
     points low, low + step, ... up to high. Values move to the nearest point first, those outside of the bounds to a
-    bound. Values that are missing do not count.
+    bound. Values that are missing do not count. Without bounds x runs over numbers of six digits, to 10^20 and beyond.
 
     Guarantee: (epsilon, delta)-DP for the whole call; each quantile is one epsilon_per_pick-bounded-range step. Give
         `epsilon` for the largest epsilon_per_pick that fits, or `epsilon_per_pick` for its total.
     Neighbors: add-remove.
     Sensitivity: one user moves miss(x) by at most s = max(q, 1 - q), which is 1/2 for the median; the number of users n
         is private. rate = epsilon_per_pick / (2 s).
-    Exactness: the law is exact on the grid. Without `step` the grid is so fine that 10^9 steps or more fit in.
+    Exactness: the law is exact on the grid. Without `step` the grid is so fine that 10^9 steps or more fit in; without
+        `bounds` it has 0 and the numbers of six digits, in steps of `step` (10^-12) at least.
     Cost: a few passes over the values, which are put in order near the ranks only, and a draw for each quantile.
     Source: Smith 2011 (private quantile); McSherry and Talwar 2007; Desfontaines, "Choosing things privately", for
         the continuous case. Ours: miss is the true error in ranks where values tie, and several quantiles
@@ -56,21 +58,21 @@ class Quantile:
     """
 
     q: Number | Sequence[Number] = Fraction(1, 2)
-    bounds: tuple[Number, Number]
+    bounds: tuple[Number, Number] | None = None
     step: Number | None = None
     epsilon: Number | None = None
     delta: Number = 0
     epsilon_per_pick: Number | None = None
-    grid: Grid = field(init=False, repr=False)
+    grid: Points = field(init=False, repr=False)
     privacy: Privacy = field(init=False, repr=False)
     _pick: Fraction = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        q, grid = shares(self.q), Grid.of(self.bounds, self.step)
+        q, grid = shares(self.q), points_of(self.bounds, self.step)
         delta = parameters.probability("delta", self.delta, zero=True)
         related = Neighbors.ADD_REMOVE
         privacy, pick = price(plan_of(len(q)), self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
-        settle(self, q=q, bounds=(grid.low, grid.high), step=grid.step, grid=grid, delta=delta)
+        settle(self, q=q, bounds=grid.bounds, step=grid.step, grid=grid, delta=delta)
         settle(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, privacy=privacy, _pick=pick)
 
     @property

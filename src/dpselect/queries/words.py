@@ -83,7 +83,10 @@ WORDS: dict[str, dict[str, str]] = {
     },
     "quantile": {
         "q": "one share between 0 and 1, or several, ascending",
-        "bounds": "two numbers, chosen without looking at the data",
+        "bounds": (
+            "two numbers, chosen without looking at the data; "
+            "without them, answers of [six digits](mechanisms/quantile.md#without-bounds)"
+        ),
         "epsilon": "the price of all of them",
         "delta": "0 by default; 1e-6 where groups are to be found",
         "step": "of the grid of answers",

@@ -194,7 +194,7 @@ class RemoteDataset:
         self,
         q: Number | Sequence[Number] = 0.5,
         *,
-        bounds: Bounds,
+        bounds: Bounds | None = None,
         epsilon: Number | None = None,
         share: Number | None = None,
         within: int | None = None,
@@ -217,7 +217,7 @@ class RemoteDataset:
     def median(
         self,
         *,
-        bounds: Bounds,
+        bounds: Bounds | None = None,
         epsilon: Number | None = None,
         share: Number | None = None,
         within: int | None = None,

@@ -38,8 +38,9 @@ from dpselect.parameters import Progress, whole
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure, Measured
     from dpselect.aggregates.totals import Totals
+    from dpselect.aggregates.unbounded import Points
     from dpselect.aggregates.user_sets import UserSets
-    from dpselect.aggregates.value_counts import Grid, UsersAt
+    from dpselect.aggregates.value_counts import UsersAt
     from dpselect.engines.duckdb.weights import DuckDBPairs
     from dpselect.engines.row_filter import RowFilter
     from dpselect.engines.row_periods import RowPeriods
@@ -239,7 +240,7 @@ class DuckDBEngine(QuestionsByGroup):
         """Refuse an item column that holds no numbers; text may hold some only where the source has no types."""
         refuse_no_numbers(self._item_type, untyped=self._scan.untyped)
 
-    def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
+    def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
         from dpselect.aggregates.value_counts import UsersAt
 

@@ -13,7 +13,7 @@ from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dpselect.aggregates.value_counts import Grid
+    from dpselect.aggregates.unbounded import Points
     from dpselect.engines.row_periods import RowPeriods
 
 
@@ -113,7 +113,7 @@ def seen_before(gaps: str) -> str:
     return f"SELECT count(*) FROM {gaps} WHERE gap <= ?"
 
 
-def users_at(rows: str, grid: Grid, per_user: PerUser, key: bytes, item_type: str) -> str:
+def users_at(rows: str, grid: Points, per_user: PerUser, key: bytes, item_type: str) -> str:
     """p, a place of the grid, and n, how many users have their value there; ascending."""
     values = f"SELECT u, {number_form('i', item_type)} AS v FROM {rows}"
     places = f"SELECT u, {place(grid)} AS p FROM ({values}) WHERE NOT isnan(v)"
@@ -132,11 +132,21 @@ def one_place(per_user: PerUser, key: bytes) -> str:
     return one[per_user]
 
 
-def place(grid: Grid, value: str = "v") -> str:
+def place(grid: Points, value: str = "v") -> str:
     """`Grid.places` of a double in SQL, operation by operation."""
-    low, high, step = (f"'{float(x)!r}'::DOUBLE" for x in (grid.low, grid.high, grid.step))
+    from dpselect.aggregates.unbounded import Unbounded
+
+    if isinstance(grid, Unbounded):
+        from dpselect.engines import unbounded_places
+
+        return unbounded_places.place(grid, value, _double, "BIGINT")
+    low, high, step = (_double(float(x)) for x in (grid.low, grid.high, grid.step))
     steps = f"floor((least(greatest({value}, {low}), {high}) - {low}) / {step} + 0.5::DOUBLE)"
     return f"CAST(least({steps}, {grid.points - 1}::DOUBLE) AS BIGINT)"
+
+
+def _double(value: float) -> str:
+    return f"'{value!r}'::DOUBLE"
 
 
 def in_span(rows: str, span: Span, item_type: str, more: str = "") -> str:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from dpselect.aggregates.grouped_counts import GroupedCounts
     from dpselect.aggregates.grouped_values import GroupedValues
     from dpselect.aggregates.totals import Totals
+    from dpselect.aggregates.unbounded import Points
     from dpselect.aggregates.user_sets import Int64, UserSets
-    from dpselect.aggregates.value_counts import Grid
 
 
 class QuestionsByGroup(ABC):
@@ -122,7 +122,7 @@ class QuestionsByGroup(ABC):
 
     def users_at_by(
         self,
-        grid: Grid,
+        grid: Points,
         per_user: PerUser,
         max_groups_per_user: int,
         groups: Domain | FoundGroups,

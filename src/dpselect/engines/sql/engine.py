@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.measures import NOBODY
 from dpselect.aggregates.totals import Totals
+from dpselect.aggregates.unbounded import Points
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.aggregates.value_counts import Grid, UsersAt
+from dpselect.aggregates.value_counts import UsersAt
 from dpselect.domain import (
     UNSEEN,
     Column,
@@ -248,7 +249,7 @@ class SqlEngine(QuestionsByGroup):
         """Refuse an item column that holds no numbers, and text, which may hold some, but was not declared as such."""
         weighing.refuse_no_numbers(self._item)
 
-    def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
+    def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
         key = self._database.secret(self._key)
         rows = self._each(self._rows) if per_user is PerUser.MEAN else self._rows

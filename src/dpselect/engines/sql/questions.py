@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpselect.aggregates.value_counts import Grid
+from dpselect.aggregates.unbounded import Points, Unbounded
 from dpselect.domain import Span
+from dpselect.engines import unbounded_places
 from dpselect.engines.port import PerUser
 from dpselect.engines.row_periods import RowPeriods
 from dpselect.engines.sql.keys import Key
@@ -196,7 +197,7 @@ def texts_of_users(rows: str) -> str:
     return f"{named} SELECT a.code AS u, p.i AS i FROM p JOIN a ON a.u = p.u"
 
 
-def users_at(rows: str, grid: Grid, per_user: PerUser, key: str, item_type: SqlType, dialect: Dialect) -> str:
+def users_at(rows: str, grid: Points, per_user: PerUser, key: str, item_type: SqlType, dialect: Dialect) -> str:
     """p, a place of the grid, and n, how many users have their value there; ascending."""
     values = f"SELECT u, {of(item_type.number or '', 'i')} AS v FROM {rows} AS t"
     places = f"SELECT u, {place(grid, dialect)} AS i FROM ({values}) AS r WHERE v IS NOT NULL"
@@ -214,8 +215,10 @@ def users_at(rows: str, grid: Grid, per_user: PerUser, key: str, item_type: SqlT
     return f"SELECT CAST(i AS {dialect.integer}) AS p, count(*) AS n FROM {users} AS o GROUP BY i ORDER BY p"
 
 
-def place(grid: Grid, dialect: Dialect, value: str = "v") -> str:
+def place(grid: Points, dialect: Dialect, value: str = "v") -> str:
     """`Grid.places` of a double in SQL, operation by operation."""
+    if isinstance(grid, Unbounded):
+        return unbounded_places.place(grid, value, lambda x: number(x, dialect), dialect.integer)
     ends = (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
     low, high, step, half, last = (number(float(x), dialect) for x in ends)
     steps = f"floor((least(greatest({value}, {low}), {high}) - {low}) / {step} + {half})"
