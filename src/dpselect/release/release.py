@@ -168,17 +168,18 @@ class Release(Tabular, Generic[Label_co]):
         """The noisy counts as bars, a matplotlib figure that a notebook shows; saved where a path is given.
 
         By group, a small panel for each; of a histogram upright bars in the domain's order; of quantiles a row of
-        dots, one for each group. `theme` is light or dark. The figure's `alt` says in words what it shows.
+        dots, one for each group, and of nine or more the steps of their distribution with bars below. `theme` is light
+        or dark. The figure's `alt` says in words what it shows.
         """
         from dpselect.release import drawn, plots
 
-        promise = self.privacy.promise
         if self._asked:
-            return drawn.of_quantiles(self.items, self.groups, [float(q) for q in self._asked], promise, path, theme)
+            asked = [float(q) for q in self._asked]
+            return drawn.of_quantiles(self.items, self.groups, asked, self.privacy, self.accuracy, path, theme)
         if not self.counted:
             hint = "ask for them with counts=True"
             raise ParameterError("counts", "be released for a plot", "a release without", hint)
-        words = plots.Words(self.weight, self.ranked, promise)
+        words = plots.Words(self.weight, self.ranked, self.privacy.promise)
         return drawn.of_counts(self.items, self.groups, words, path, theme, upright=self.of_domain)
 
     # ---- for people ---------------------------------------------------------------------------------------
