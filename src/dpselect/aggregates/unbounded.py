@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from dpselect.aggregates.value_counts import Grid, numbers
+from dpselect.aggregates.value_counts import Floats, Grid, Integers, in_parts, numbers
 from dpselect.errors import ParameterError, came
 from dpselect.parameters import Number, positive
 
@@ -76,19 +75,24 @@ class Unbounded:
         exact = (above - times * DECADE) * 10**times * self.step * (1 if place > self.last else -1)
         return int(exact) if self.step.denominator == 1 else float(exact)
 
-    def places(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    def places(self, values: Floats) -> Integers:
         """The place of the nearest point for every value, in floats, as `Grid.places`. No NaN."""
         widths = np.array([float(width) for width in self.widths])
-        sizes = np.minimum(np.abs(values), widths[-1] * DENSE)
-        times = np.searchsorted(widths[:-1] * DENSE, sizes, side="right")
-        sizes /= widths[times]
-        sizes += 0.5
-        above: npt.NDArray[np.int64] = np.floor(sizes, out=sizes).astype(np.int64) + times * DECADE
-        np.negative(above, out=above, where=values < 0)
-        above += self.last
-        return above
+        ends, top, last = widths[:-1] * DENSE, float(widths[-1] * DENSE), self.last
 
-    def placed(self, values: object) -> npt.NDArray[np.int64]:
+        def places(some: Floats) -> Integers:
+            sizes = np.minimum(np.abs(some), top)
+            times = np.searchsorted(ends, sizes, side="right")
+            sizes /= widths[times]
+            sizes += 0.5
+            above: Integers = np.floor(sizes, out=sizes).astype(np.int64) + times * DECADE
+            np.negative(above, out=above, where=some < 0)
+            above += last
+            return above
+
+        return in_parts(values, places)
+
+    def placed(self, values: object) -> Integers:
         """The place of every user's one value, in no order; what is missing (NaN, None, no number) does not count."""
         found = numbers(values)
         missing = np.isnan(found)

@@ -28,6 +28,7 @@ from dpselect.reals import Exp
 Integers = npt.NDArray[np.int64]
 
 BEYOND = 20  # all points that are not near weigh at most e^-20 of the best one together
+SAMPLE = 10_000  # values by which those near a rank are found: as few are put in order
 MOST = 10_000  # quantiles of one question
 FINEST = 10**6  # the denominator of a q: ranks stay integers of 64 bits, and the float 0.1 means one tenth
 SHARE = "be one number between 0 and 1, both excluded, or several"
@@ -91,7 +92,7 @@ class Quantile:
         return [self.grid.value(place) for place in sorted(found)]  # sorting never adds to the largest miss
 
     def place(self, users: UsersAt | Integers, q: Fraction, draws: Draws) -> int:
-        """One quantile's place on the grid. Places of users, where they are an array, are put into another order."""
+        """One quantile's place on the grid."""
         near = Near.all(users, self.grid.points) if isinstance(users, UsersAt) else self.near(users, q)
         while True:
             found = near.propose(q, self.rate(q) / q.denominator, draws)
@@ -170,13 +171,17 @@ class Near:
         first, last = max(0, (q * n).__floor__() - reach), min(n - 1, (q * n).__ceil__() + reach)
         if first == 0 and last == n - 1:
             return cls.all(UsersAt.counted(np.sort(places)), points)
-        places.partition([first, last])
-        users = UsersAt.counted(np.sort(places[first : last + 1]))
-        low, high = int(users.places[0]), int(users.places[-1])
-        tied = int(np.count_nonzero(places[:first] == low)), int(np.count_nonzero(places[last + 1 :] == high))
-        users.users[0] += tied[0]
-        users.users[-1] += tied[1]
-        below, above = first - tied[0], n - 1 - last - tied[1]
+        under, among = around(places, first, last)
+        among.partition([first - under, last - under])
+        low, high = int(among[first - under]), int(among[last - under])
+        inner = UsersAt.counted(np.sort(among[(among > low) & (among < high)]))
+        below = under + int(np.count_nonzero(among < low))
+        above = n - under - int(np.count_nonzero(among <= high))
+        ends = np.array([low, high] if low < high else [low], dtype=np.int64)
+        tied = np.array([np.count_nonzero(among == end) for end in ends], dtype=np.int64)
+        users = UsersAt(
+            np.concatenate([ends[:1], inner.places, ends[1:]]), np.concatenate([tied[:1], inner.users, tied[1:]])
+        )
         start, stop = (low if below else 0), (high + 1 if above else points)
         return cls(Stretches.between(users, start, stop, below, above), start, points - stop, places)
 
@@ -208,6 +213,19 @@ class Near:
         places = self.places if self.places is not None else np.empty(0, dtype=np.int64)
         below, above = int(np.count_nonzero(places < place)), int(np.count_nonzero(places > place))
         return max(0, *overshoot(q, below, above, len(places)))
+
+
+def around(places: Integers, first: int, last: int) -> tuple[int, Integers]:
+    """All places between two of them, in any order, among which those of these ranks are, and how many are lower.
+
+    Two members of a sample enclose them, or, where they do not, all places are taken.
+    """
+    sample = np.sort(places[:: max(1, len(places) // SAMPLE)])
+    of, margin = len(sample) / len(places), 2 * math.isqrt(len(sample))
+    low = sample[max(0, math.floor(first * of) - margin)]
+    high = sample[min(len(sample) - 1, math.ceil(last * of) + margin)]
+    among, under = places[(places >= low) & (places <= high)], int(np.count_nonzero(places < low))
+    return (under, among) if under <= first and last < under + len(among) else (0, places.copy())
 
 
 Whole = TypeVar("Whole", int, Integers)
