@@ -27,6 +27,8 @@ VALUES: dict[str, tuple[list[object], object]] = {
     "below 0": ([-9e5, -3e5, -1e5, -1, 0, 2, 1e5, 3e5, 2e6], "1e-12"),
     "at edges": ([10, 20, 30, 40, 50, 60, 70, 80, 90], 10),
     "far out": ([-1e20, 0, 0, 0, 1, 1, 1, 1, 1e20], 1),
+    "tiny": ([n * 1e-272 for n in range(9)], "1e-280"),
+    "huge": ([(n - 5) * 1e298 for n in range(9)], "1e290"),
     "near": ([1.7e9 + n for n in range(9)], 1),
 }
 

@@ -85,7 +85,8 @@ WORDS: dict[str, dict[str, str]] = {
         "q": "one share between 0 and 1, or several, ascending",
         "bounds": (
             "two numbers, chosen without looking at the data; "
-            "without them, answers of [six digits](mechanisms/quantile.md#without-bounds)"
+            "without them, answers of [six digits](mechanisms/quantile.md#without-bounds), "
+            "or at a gateway those that its owner declared"
         ),
         "epsilon": "the price of all of them",
         "delta": "0 by default; 1e-6 where groups are to be found",

@@ -68,7 +68,7 @@ class Distribution:
 
     def _width(self, most: int) -> Fraction:
         """1, 2 or 5 times a power of ten, a step at least, so that there are no more bins than that."""
-        size = max(self.values[-1] - self.values[0], self.step, Fraction(1, 10**12))
+        size = max(self.values[-1] - self.values[0], self.step) or Fraction(1)
         power = math.floor(math.log10(size)) - 3
         widths = (times * Fraction(f"1e{power + i}") for i in range(6) for times in (1, 2, 5))
         ends = self.values[0], self.values[-1]
