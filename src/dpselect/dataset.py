@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -201,6 +202,7 @@ class Dataset:
         at_most: Number | None = None,
         weight_unit: Number | None = None,
         measures: Sequence[Measure | str] | Measure | str | None = None,
+        compared_with: Sequence[str] | str | None = None,
         by: Sequence[str] | str | None = None,
         groups: object = None,
         max_groups_per_user: int | None = None,
@@ -235,6 +237,9 @@ class Dataset:
         `counts=True`, `Sum(column, low, high)`, the sum over users of their totals, and `Mean(column, low, high)`, the
         mean of their means; or texts such as "mean(rating, 1, 5)". The bounds must not be chosen by these data
         (docs/measures.md).
+        `compared_with` names as many other periods as `during` does, and the best items are then those that gained most
+        distinct users from these to those: what rose most. The price is that of any top k, and is paid in all of the
+        periods (docs/periods.md).
         `by`, a column or several, asks for the k items of every group, such as every country, at the price of
         `max_groups_per_user` groups (1 where it is left out) however many there are: a user who is in more counts in so
         many, chosen at random. Nobody has to know the groups; a group without an item is not shown. `groups` lists
@@ -268,6 +273,7 @@ class Dataset:
             at_most=at_most,
             weight_unit=weight_unit,
             measures=measures,
+            compared_with=compared_with,
             by=by,
             groups=groups,
             max_groups_per_user=max_groups_per_user,
@@ -535,6 +541,21 @@ class Dataset:
         check_call(draws, progress)
         parameters.flag("fresh", fresh)
         query = query.of(self)
+        if query.others:
+            return self._compared(query.others)._asked(query, fresh=fresh, progress=progress, draws=draws)
+        return self._asked(query, fresh=fresh, progress=progress, draws=draws)
+
+    def _compared(self, others: Sequence[str]) -> Dataset:
+        """The same rows, and those of the periods with which these are compared: read, charged and said as any."""
+        if self._periods is None:
+            hint = "a user is then one user in one period, who can only add to what items gained, or only take off"
+            raise ParameterError("compared_with", "go with data of periods: time, period and during", "none", hint)
+        both = copy(self)
+        object.__setattr__(both, "_periods", self._periods.compared_with(others))
+        return both
+
+    def _asked(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
+        """The answer to the question of these rows, in all of its periods."""
         if not query.own_price:
             warn_if_weak(query.ceiling)
         budget = self.paying
@@ -584,6 +605,8 @@ class Dataset:
             data["item"] = self.item
         if self._periods is not None:
             data |= self._periods.said
+            if self._periods.compared:
+                asked = {**asked, "compared_with": self._periods.base.text}
         found = (pinned and engine.fixed) or snapshot is not None
         return question(verb, asked, data, found, user=text_of(self.whose), periods=self._periods)
 

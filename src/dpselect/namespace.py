@@ -82,6 +82,7 @@ class Namespace:
         at_most: Number | None = None,
         weight_unit: Number | None = None,
         measures: Sequence[Measure | str] | Measure | str | None = None,
+        compared_with: Sequence[str] | str | None = None,
         by: Sequence[str] | str | None = None,
         groups: object = None,
         max_groups_per_user: int | None = None,

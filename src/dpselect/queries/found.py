@@ -10,15 +10,15 @@ from dpselect.release.accuracy import TIMES, Accuracy, said_items, said_users
 FURTHEST = 2**40  # users that an item may need; beyond, there is nothing to say
 
 
-def found_by(mechanism: Any, most: int | None, longest: int = 1) -> Accuracy:
-    """From how many users on an item of a union is found."""
+def found_by(mechanism: Any, most: int | None, longest: int = 1, among: str = "") -> Accuracy:
+    """From how many users on an item of a union is found; `among` says which users those are, if not all."""
     what = "an item" if longest == 1 else f"a candidate of {longest} tokens"
     sure = users_for(mechanism, TIMES / 100, 1)
     if sure is None:
         return Accuracy(("How many users an item needs to be found cannot be said beforehand.",))
     half = users_for(mechanism, 0.5, 1)
     numbers = {"found_with_users": sure, "half_found_with_users": half}
-    said = f"{what.capitalize()} is found if {said_users(sure)} or more have it and no other item"
+    said = f"{what.capitalize()} is found if {said_users(sure)} or more have it and no other item{among}"
     said += f" (with {half:,} its chance is about one half)"
     if most is None or looks_at_others(mechanism):
         more = "What users of several items lend to it depends on others, so of them nothing can be said."

@@ -43,6 +43,10 @@ WORDS: dict[str, dict[str, str]] = {
             "other numbers of the items that come back, a list of "
             "[`users`, `sum(column, low, high)` and `mean(column, low, high)`](measures.md)"
         ),
+        "compared_with": (
+            "as many other periods as `during`: the items that [gained most users](periods.md#what-rose-most) from "
+            "these to those"
+        ),
         "exclude": LEFT_OUT,
         "in_engine": "for `discover`: leave users' items in the engine",
     },

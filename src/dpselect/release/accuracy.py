@@ -120,7 +120,8 @@ def interval(count: int | None, width: int | None, scale: Scale = USERS) -> tupl
 
 def counts_apart(width: int, most: int | None, scale: Scale = USERS) -> Accuracy:
     """Of counts with noise of their own, which the choice of the items has not seen."""
-    what, which = ("true number of users", "count") if scale == USERS else ("true sum", "sum")
+    which = scale.score
+    what = "true number of users" if scale == USERS else f"true {which}"
     spread = f"{scale.value(width):,} less or more{_of(most)}"
     said = f"The {what} of an item lies from low to high: the {which} and {spread}."
     return Accuracy((said,), {"width_of_counts": scale.value(width)})

@@ -250,7 +250,12 @@ class Release(Tabular, Generic[Label_co]):
         if self.groups is not None:
             said = self.groups.outcome(self.items)
             return f"{said[0].upper()}{said[1:]}."
-        wanted, weight = self.privacy.parameters.get("k"), self.weight is not None
+        wanted = self.privacy.parameters.get("k")
+        if self.compared is not None:
+            from dpselect.release import gained
+
+            return gained.said(len(self), self.compared, wanted=wanted, complete=self.complete, ranked=self.ranked)
+        weight = self.weight is not None
         items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         if not self.complete:
             found = items if wanted is None else f"{len(self)} of at most {wanted} items"
@@ -294,12 +299,23 @@ class Release(Tabular, Generic[Label_co]):
         return column if isinstance(column, str) else None
 
     @property
+    def compared(self) -> str | None:
+        """From which periods to which others items gained users; None where they were not selected by that."""
+        if "compared_with" not in self.privacy.parameters:
+            return None
+        from dpselect.release.gained import between
+
+        return between(self.privacy.parameters)
+
+    @property
     def of_domain(self) -> bool:
         """Are these the counts of a whole domain, in its own order?"""
         return self.privacy.mechanism.startswith("Histogram")
 
     @property
     def _count(self) -> str:
+        if self.compared is not None:
+            return "gain"
         return "count" if self.weight is None else "sum"
 
     @property

@@ -121,7 +121,8 @@ class DuckDBEngine(QuestionsByGroup):
         if totals is not None or measures:
             self._scan = self._scan.each()
         self._every_item = split is None  # are items those of rows, each of them?
-        self._plain = self._every_item and max_items_per_user is None and totals is None
+        self._gains = periods is not None and bool(periods.compared)
+        self._plain = self._every_item and max_items_per_user is None and totals is None and not self._gains
 
     def __enter__(self) -> DuckDBEngine:
         return self
@@ -321,6 +322,7 @@ class DuckDBEngine(QuestionsByGroup):
             lambda: self._scan.rows(self._workspace, self._columns, self._select),
             self._keys[1].label,
             progress,
+            gains=self._gains,
         )
 
     def check_text(self, tokenizer: Tokenizer) -> None:
@@ -359,6 +361,8 @@ class DuckDBEngine(QuestionsByGroup):
 
     def _scored(self, rows: str) -> str:
         """The items and how many users have them, or what these give to them."""
+        if self._gains:
+            return questions.gains(rows, self._bound)
         if self._totals is None:
             return questions.counts(rows, self._bound)
         from dpselect.engines.duckdb import totals
@@ -367,8 +371,10 @@ class DuckDBEngine(QuestionsByGroup):
 
     @property
     def _weight(self) -> str:
-        """The columns of weights and measures, where rows have some, behind u and i."""
-        return ("" if self._totals is None else ", w") + "".join(f", m{at}" for at in range(len(self._measures)))
+        """The columns of weights, or of what is gained, and of measures, where rows have some, behind u and i."""
+        return (", w" if self._gains or self._totals is not None else "") + "".join(
+            f", m{at}" for at in range(len(self._measures))
+        )
 
     @property
     def _numbers(self) -> list[str]:
@@ -445,11 +451,12 @@ class DuckDBEngine(QuestionsByGroup):
         forms = self._forms if several is None else f"{self._forms}, {several.column}"
         there = f" AND {self._group.nameable}" if self._group else ""
         more = (", g" if self._group else "") + self._weight
+        inner = more.removesuffix(", w") if self._gains else more  # which has no periods yet
         rows = (
             f"SELECT {forms} FROM (SELECT {', '.join(columns)} FROM {source}) "
             f"WHERE ({self._where}) AND ({self._inside}) AND {user.present} AND {item.nameable}{there}"
         )
-        rows = rows if several is None else questions.in_periods(rows, several, more)
+        rows = rows if several is None else questions.in_periods(rows, several, inner)
         rows = rows if self._split is None else questions.split(rows, self._split, more)
         return rows if self._left_out is None else f"SELECT * FROM ({rows}) WHERE {self._left_out}"
 

@@ -64,7 +64,7 @@ def split(rows: str, separator: str, more: str = "") -> str:
 def in_periods(rows: str, time: RowPeriods, more: str = "") -> str:
     """Users as users in one of several periods, whose places are small numbers; `more` columns go with them."""
     place = time.place(lambda number: f"{number}::SMALLINT")
-    return f"SELECT struct_pack(u := u, p := {place}) AS u{more}, i FROM ({rows}){time.but}"
+    return f"SELECT struct_pack(u := u, p := {place}) AS u{more}{time.gained}, i FROM ({rows}){time.but}"
 
 
 def counts(rows: str, bound: Bound | None) -> str:
@@ -72,6 +72,16 @@ def counts(rows: str, bound: Bound | None) -> str:
     if bound is None:
         return f"SELECT i, count(DISTINCT u) AS n FROM {rows} GROUP BY i"
     return f"SELECT i, count(*) AS n FROM {bound.pairs(rows)} GROUP BY i"
+
+
+def gains(rows: str, bound: Bound | None) -> str:
+    """i and n, by how many the users with w = 1 are more than those with w = -1; other items are not there.
+
+    A user has one w, so every pair is one row.
+    """
+    kept = f"(SELECT DISTINCT u, i, w FROM {rows})"
+    kept = kept if bound is None else f"(SELECT u, i, w FROM {kept} {bound.first})"
+    return f"SELECT i, CAST(sum(w) AS BIGINT) AS n FROM {kept} GROUP BY i HAVING sum(w) > 0"
 
 
 def top(counted: str, most: int) -> str:

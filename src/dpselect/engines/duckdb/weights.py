@@ -17,17 +17,41 @@ from dpselect.parameters import Progress
 
 
 class DuckDBPairs:
-    """The distinct pairs of users and items, in tables of a workspace; `mechanisms.set_union.grouped` asks them."""
+    """The distinct pairs of users and items, in tables of a workspace; `mechanisms.set_union.grouped` asks them.
 
-    def __init__(self, workspace: Workspace, rows: Rows, label: Label, progress: Progress | None = None) -> None:
+    With `gains` the pairs are of the users with w = 1, and those with w = -1 are taken off the numbers of users.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        rows: Rows,
+        label: Label,
+        progress: Progress | None = None,
+        *,
+        gains: bool = False,
+    ) -> None:
         self._workspace, self._label = workspace, label
         self._pairs, self._weights, self._found = (workspace.fresh() for _ in range(3))
+        self._before = workspace.fresh() if gains else None
 
         def keep() -> None:
             _leave_room(workspace)
             with rows() as source:
-                workspace.rows(f"CREATE TEMP TABLE {self._pairs} AS SELECT DISTINCT u, i FROM {source}")
+                if self._before is None:
+                    workspace.rows(f"CREATE TEMP TABLE {self._pairs} AS SELECT DISTINCT u, i FROM {source}")
+                else:
+                    keep_both(source, self._before)
             workspace.rows(f"CREATE TEMP TABLE {self._found} AS SELECT i FROM {self._pairs} LIMIT 0")
+
+        def keep_both(source: str, before: str) -> None:
+            """Rows are read once: some sources have them only once."""
+            both = workspace.fresh()
+            workspace.rows(f"CREATE TEMP TABLE {both} AS SELECT DISTINCT u, i, w FROM {source}")
+            workspace.rows(f"CREATE TEMP TABLE {self._pairs} AS SELECT u, i FROM {both} WHERE w = 1")
+            counted = f"SELECT i, count(*) AS n FROM {both} WHERE w = -1 GROUP BY i"
+            workspace.rows(f"CREATE TEMP TABLE {before} AS {counted}")
+            workspace.rows(f"DROP TABLE {both}")
 
         workspace.guarded(keep, progress=progress)
 
@@ -70,10 +94,17 @@ class DuckDBPairs:
         return [self._label(item) for (item,) in found]
 
     def users(self, most: int, key: bytes) -> Int64:
-        """How many users have each of the names, when every user counts for at most `most` of them."""
+        """How many users have each of the names, when every user counts for at most `most` of them.
+
+        Or by how many they are more than before, 0 where they are not.
+        """
         theirs = kept(f"{self._pairs} SEMI JOIN {self._found} USING (i)", most, key)
         counted = f"SELECT i, count(*) AS n FROM ({theirs}) GROUP BY i"
-        sql = f"SELECT coalesce(n, 0) AS n FROM {self._found} LEFT JOIN ({counted}) USING (i) ORDER BY i"
+        number, joined = "coalesce(n, 0)", f"{self._found} LEFT JOIN ({counted}) USING (i)"
+        if self._before is not None:
+            number = f"greatest({number} - coalesce(m, 0), 0)"
+            joined += f" LEFT JOIN (SELECT i, n AS m FROM {self._before}) USING (i)"
+        sql = f"SELECT {number} AS n FROM {joined} ORDER BY i"
         return self._workspace.guarded(lambda: self._workspace.columns(sql)["n"].astype(np.int64))
 
     def lengths(self, most: int) -> tuple[Int64, Int64]:

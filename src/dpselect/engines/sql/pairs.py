@@ -23,10 +23,26 @@ S = TypeVar("S", bound=Sized)
 
 
 class SqlPairs:
-    """The distinct pairs of users and items of a database; `mechanisms.set_union.grouped` asks them."""
+    """The distinct pairs of users and items of a database; `mechanisms.set_union.grouped` asks them.
 
-    def __init__(self, database: Database, rows: str, item_type: SqlType, progress: Progress | None = None) -> None:
+    With `gains` the pairs are of the users with w = 1, and those with w = -1 are taken off the numbers of users.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        rows: str,
+        item_type: SqlType,
+        progress: Progress | None = None,
+        *,
+        gains: bool = False,
+    ) -> None:
         self._database, self._item_type, self._progress = database, item_type, progress
+        self._before: str | None = None
+        if gains:
+            before = questions.counts(weights.of_sign(rows, -1), None, database.dialect)
+            self._before = database.keep(before, progress=progress)
+            rows = weights.of_sign(rows, 1)
         self._pairs = database.keep(questions.kept(rows, database.dialect), progress=progress)
         self._found: list[str] = []  # texts of released items
         self._weighed: str | None = None
@@ -72,12 +88,15 @@ class SqlPairs:
         return [self._item_type.label(row[0]) for row in _all_of(found, len(self._found))]
 
     def users(self, most: int, key: bytes) -> Int64:
-        """How many users have each of the names, when every user counts for at most `most` of them."""
+        """How many users have each of the names, when every user counts for at most `most` of them.
+
+        Or by how many they are more than before, 0 where they are not.
+        """
         if not self._found:
             return int64([])
         theirs = weights.only(self._pairs, self._released() or "", self._database.dialect)
         kept = weights.kept(theirs, most, self._database.secret(key), self._database.dialect)
-        sql = weights.users_of(theirs, kept)
+        sql = weights.users_of(theirs, kept, self._before)
         found = self._database.columns(sql, ("n",), progress=self._progress)
         return _all_of(int64(found["n"]), len(self._found))
 

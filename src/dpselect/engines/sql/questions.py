@@ -47,7 +47,7 @@ def rows(
     if time is None or not time.several:
         return f"(SELECT {forms} FROM {source} WHERE {' AND '.join(conditions)})"
     timed = f"(SELECT {forms}, {time.column} FROM {source} WHERE {' AND '.join(conditions)})"
-    return f"(SELECT {_in_period(time, dialect)} AS u, i{more} FROM {timed} AS t{time.but})"
+    return f"(SELECT {_in_period(time, dialect)} AS u, i{more}{time.gained} FROM {timed} AS t{time.but})"
 
 
 def _in_period(time: RowPeriods, dialect: Dialect) -> str:
@@ -61,11 +61,14 @@ def of(template: str, expression: str) -> str:
     return template.replace("{}", expression)
 
 
-def parts(rows: str, separator: str, dialect: Dialect, *, grouped: bool = False) -> str:
-    """The parts of every item as items of their own; the same part twice in a row is one, an empty part is none."""
-    more = ", t.g AS g" if grouped else ""
+def parts(rows: str, separator: str, dialect: Dialect, beside: Sequence[str] = ()) -> str:
+    """The parts of every item as items of their own; the same part twice in a row is one, an empty part is none.
+
+    The columns `beside` go with them.
+    """
+    more = "".join(f", t.{name} AS {name}" for name in beside)
     split = dialect.parts.format(rows=f"{rows} AS t", separator=dialect.literal(separator), more=more)
-    return f"(SELECT u, {'g, ' if grouped else ''}i FROM ({split}) AS s WHERE i <> '')"
+    return f"(SELECT u, {''.join(f'{name}, ' for name in beside)}i FROM ({split}) AS s WHERE i <> '')"
 
 
 def without(rows: str, items: str, columns: str, own: str = "i") -> str:
@@ -106,6 +109,21 @@ def counts(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
     if bound is not None:
         return f"SELECT i, count(*) AS n FROM {pairs(rows, *bound, dialect)} AS k GROUP BY i"
     return f"SELECT i, {of(dialect.users, 'u')} AS n FROM {rows} AS t GROUP BY i"
+
+
+def gains(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
+    """i and n, by how many the users with w = 1 are more than those with w = -1; other items are not there.
+
+    A user has one w, so every pair is one row.
+    """
+    by_user = f"{dialect.by_user} " if dialect.by_user else ""
+    kept = f"(SELECT DISTINCT u, i, w FROM (SELECT {by_user}u, i, w FROM {rows} AS t) AS d)"
+    if bound is not None:
+        most, key = bound
+        kept = f"(SELECT u, i, w, {first_kept(key, dialect)} FROM {kept} AS a)"
+        kept = f"(SELECT u, i, w FROM {kept} AS b WHERE place <= {most})"
+    summed = f"SELECT i, CAST(sum(w) AS {dialect.integer}) AS n FROM {kept} AS k GROUP BY i"
+    return f"SELECT i, n FROM ({summed}) AS g WHERE n > 0"
 
 
 def top(counted: str, item_type: SqlType, rows: int) -> str:

@@ -66,11 +66,23 @@ def named(pairs: str, released: str, item_type: SqlType, dialect: Dialect) -> st
     return f"SELECT name FROM (SELECT {item_type.named} AS name, i FROM ({items}) AS d) AS e ORDER BY i"
 
 
-def users_of(pairs: str, kept: str) -> str:
-    """How many users keep each of the items that these pairs hold, in the order of items."""
+def of_sign(rows: str, sign: int) -> str:
+    """The rows of users with this w."""
+    return f"(SELECT u, i FROM {rows} AS t WHERE w = {sign})"
+
+
+def users_of(pairs: str, kept: str, before: str | None = None) -> str:
+    """How many users keep each of the items that these pairs hold, in the order of items.
+
+    Or by how many they are more than the n of `before`, 0 where they are not.
+    """
     counted = f"SELECT i, count(*) AS n FROM {kept} AS k GROUP BY i"
     items = f"SELECT DISTINCT i FROM {pairs} AS p"
-    return f"SELECT coalesce(c.n, 0) AS n FROM ({items}) AS d LEFT JOIN ({counted}) AS c ON c.i = d.i ORDER BY d.i"
+    number, joined = "coalesce(c.n, 0)", f"({items}) AS d LEFT JOIN ({counted}) AS c ON c.i = d.i"
+    if before is not None:
+        number = f"greatest({number} - coalesce(b.n, 0), 0)"
+        joined += f" LEFT JOIN {before} AS b ON b.i = d.i"
+    return f"SELECT {number} AS n FROM {joined} ORDER BY d.i"
 
 
 def lengths(pairs: str, most: int) -> str:
