@@ -157,6 +157,22 @@ def test_periods_as_in_duckdb(opened, user, column, timezone, durings):
                 assert more or ours == theirs
 
 
+def test_what_items_gained_as_in_duckdb(opened):
+    asked = periods_of("at", "day", ["2024-01-02"], "UTC").compared_with(["2024-01-03"])
+    found = []
+    for engine in (judge(periods=asked), opened(periods=asked)):
+        with engine:
+            kept = engine.pairs()
+            kept.release(np.arange(kept.weigh(np.array([1] * 99), b"k" * 16).sizes.sum()))
+            users = dict(zip(map(str, kept.names()), kept.users(99, b"k" * 16).tolist(), strict=True))
+            found.append((pairs(engine.top(99)), users))
+    assert found[0] == found[1]
+    assert found[0][0]
+    assert 0 in found[0][1].values()
+    with judge(periods=asked, max_items_per_user=99) as right, opened(periods=asked, max_items_per_user=99) as ours:
+        assert pairs(ours.top(99)) == pairs(right.top(99)) == found[0][0]
+
+
 def test_a_moment_of_a_warehouse_is_one_in_utc(opened):
     """What DuckDB has as clocks without a zone is UTC there, so Berlin's day of it begins an hour before."""
     asked = periods_of("at", "day", "2024-01-02", "Europe/Berlin")

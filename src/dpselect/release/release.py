@@ -142,7 +142,7 @@ class Release(Tabular, Generic[Label_co]):
         """Columns rank (but of a set), item and, where counts were released, count, low, high; quantiles: q, value.
 
         Items of several columns have one under the name of each. By group, the columns of groups come first. Where
-        items were selected by a weight the counts are sums, and the column is called so.
+        items were selected by a weight the counts are sums, or by what they gained gains, and the column is called so.
         """
         groups = self.groups
         columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
@@ -178,7 +178,7 @@ class Release(Tabular, Generic[Label_co]):
         if not self.counted:
             hint = "ask for them with counts=True"
             raise ParameterError("counts", "be released for a plot", "a release without", hint)
-        words = plots.Words(self.weight, self.ranked, promise)
+        words = plots.Words(self.weight, self.ranked, promise, gains=self.compared is not None)
         return drawn.of_counts(self.items, self.groups, words, path, theme, upright=self.of_domain)
 
     # ---- for people ---------------------------------------------------------------------------------------
