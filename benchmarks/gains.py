@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import table
+from measure import alternate, call, table
 
 import dpselect as dps
 
@@ -90,13 +90,34 @@ def answers(rows: dict[str, Any], months: list[str], domain: range, k: int, epsi
     }
 
 
+def costs(users: int) -> None:
+    """The CPU of the question beside that of an ordinary top k of the rows of the same two months."""
+    rows, months, _ = invented(users)
+    both, later = dataset(rows, f"{months[0]}..{months[1]}"), dataset(rows, months[1])
+    asked: dict[str, Any] = {"epsilon": 1, "delta": DELTA, "method": "limited-domain"}
+    found = alternate(
+        {
+            "top k of both": lambda: call(lambda: both.top_k(10, **asked)),
+            "what rose most": lambda: call(lambda: later.top_k(10, compared_with=months[0], **asked)),
+        },
+        3,
+    )
+    ratio = found["what rose most"].cpu / found["top k of both"].cpu
+    figures = [f"{one.cpu:.2g} s" for one in found.values()]
+    table(["rows", *found, "ratio"], [[f"{len(rows['user']):,}", *figures, f"{ratio:.2f}"]])
+
+
 def main() -> None:
     """Print the table."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=5)
     options.add_argument("--epsilons", default="0.3,1")
     options.add_argument("--ks", default="10,50")
+    options.add_argument("--cost", type=int, metavar="USERS", help="the CPU with so many users, and nothing else")
     args = options.parse_args()
+    if args.cost:
+        costs(args.cost)
+        return
     found = {"invented": invented()}
     if "DPSELECT_DATA" in os.environ:
         found["ml100k"] = ratings()

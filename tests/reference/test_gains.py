@@ -34,7 +34,7 @@ def dataset(**more: Any) -> dps.Dataset:
 
 METHODS: list[dict[str, Any]] = [
     {},
-    {"method": "discover"},
+    {"method": "limited-domain"},
     {"method": "discover", "in_engine": True},
     {"domain": ["tea", "soup", "new", "gone", "nobody's"]},
     {"domain": 10**6},
@@ -56,7 +56,7 @@ def test_the_items_that_gained_most_come_back(asked: dict[str, Any], tmp_path: P
     again = dps.Release.from_json(release.to_json())
     assert again == release
     release.to_json(tmp_path / "release.json")
-    usual = Verdict.STATED if asked.get("method") == "discover" else Verdict.FOLLOWS
+    usual = Verdict.STATED if release.privacy.mechanism == "DiscoverThenPeel" else Verdict.FOLLOWS
     assert dps.check(tmp_path / "release.json").verdict is usual
 
 
@@ -73,8 +73,11 @@ def test_what_no_item_gained_is_an_answer() -> None:
     )
 
 
-def test_auto_discovers_where_k_is_large_for_epsilon() -> None:
-    release = dataset(max_items_per_user=2).top_k(40, epsilon=1, compared_with=OLD)
+def test_auto_discovers_where_there_is_a_union() -> None:
+    for asked, mechanism in (({"k_bar": 50}, "LimitedDomain"), ({"epsilon": "0.01"}, "LimitedDomain")):
+        small = dataset().top_k(**{"k": 2, "epsilon": 1, "compared_with": OLD, **asked})  # type: ignore[arg-type]
+        assert small.privacy.mechanism == mechanism
+    release = dataset(max_items_per_user=2).top_k(2, epsilon=1, compared_with=OLD)
     assert release.privacy.mechanism == "DiscoverThenPeel"
     assert "in_engine" not in release.privacy.parameters
     assert "ranked by what they gained" in " ".join(release.privacy.sentences)

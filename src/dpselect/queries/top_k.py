@@ -299,6 +299,7 @@ class TopKQuery(Query):
             max_items_per_user=self.max_items_per_user,
             moves=1 if self.totals is None else self.totals.most,
             by_weight=self.totals is not None,
+            gains=self.compared_with is not None,
             in_engine=self.in_engine,
         )
 
