@@ -23,6 +23,7 @@ from tests.engines.typed_rows import AWKWARD, VALUES, counts, in_order
 
 USERS = {"u1": "abc", "u2": "ab", "u3": "a", "u4": "ca", "u5": "z"}
 SHARES = np.array([12, 6, 4], dtype=np.int64)
+TWO_LISTS = np.array([[10, 6, 4], [1, 5, 3]], dtype=np.int64)
 
 
 def rows_of(users):
@@ -66,6 +67,17 @@ def check_weights(held):
 
 def test_weights_are_the_shares_of_every_users_items(hold):
     check_weights(hold(TABLE))
+
+
+def test_of_several_lists_of_shares_an_item_has_a_weight_by_each(hold):
+    """a, z, and b and c, which have the same by both lists; z has it by the first alone."""
+    with hold(TABLE).engine() as engine:
+        pairs = engine.pairs()
+        groups = pairs.weigh(TWO_LISTS, b"k")
+        found = np.repeat(groups.weights, groups.sizes, axis=0)
+        assert sorted(found.tolist()) == [[10, 1], [10, 8], [10, 8], [26, 14]]
+        pairs.release(np.flatnonzero(found[:, 1] == 8)[1:])
+        assert pairs.names() == ["c"]
 
 
 def test_rows_that_are_there_twice_and_rows_without_user_or_item_change_nothing(hold):

@@ -34,7 +34,7 @@ def found_by(mechanism: Any, most: int | None, longest: int = 1) -> Accuracy:
 def users_for(mechanism: Any, chance: float, items: int) -> int | None:
     """How many users of at most so many items each an item needs to be released with this chance; None if none do."""
     if isinstance(mechanism, RenyiShaped):
-        likely = mechanism.curves[-1].chances[-1] >= chance
+        likely = all(curve.chances[-1] >= chance for _, curve in mechanism.shares[-1])
         return max(1, mechanism.users_for(chance, items)) if likely else None
     law = mechanism.laws[-1] if hasattr(mechanism, "laws") else mechanism.law
     share, cutoff = mechanism.share(items), getattr(mechanism, "cutoff", None)
