@@ -105,6 +105,14 @@ PICTURES = (
         "minutes.quantile([0.1, 0.25, 0.5, 0.75, 0.9], bounds=(0, 60), step=1, epsilon=1).plot()",
     ),
     Picture(
+        "distribution",
+        "Many quantiles: a distribution",
+        "From nine quantiles on, steps of the share of users up to each value, and bars of the shares between round "
+        "numbers.\nThe users between two quantiles are spread evenly in the bars.\n"
+        "How far a step may be off is said in users: a band would need their number, which is private.",
+        "minutes.quantile([place / 20 for place in range(1, 20)], bounds=(0, 60), step=1, epsilon=1).plot()",
+    ),
+    Picture(
         "quantile-groups",
         "Quantiles of every group",
         "A line for each group.",

@@ -11,8 +11,9 @@ def rows_of(stream: TokenStream) -> list[set[str]]:
     assert sets.users == stream.users
     assert sets.size == stream.size
     found = []
-    for start, stop in zip(sets.offsets[:-1], sets.offsets[1:], strict=True):
-        labels = [sets.label(code) for code in sets.codes[start:stop].tolist()]
-        assert len(set(labels)) == len(labels)
-        found.append(set(labels))
+    for block in sets.blocks():
+        for start, stop in zip(block.offsets[:-1], block.offsets[1:], strict=True):
+            labels = [block.label(code) for code in block.codes[start:stop].tolist()]
+            assert len(set(labels)) == len(labels)
+            found.append(set(labels))
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -201,6 +202,7 @@ class Dataset:
         at_most: Number | None = None,
         weight_unit: Number | None = None,
         measures: Sequence[Measure | str] | Measure | str | None = None,
+        compared_with: Sequence[str] | str | None = None,
         by: Sequence[str] | str | None = None,
         groups: object = None,
         max_groups_per_user: int | None = None,
@@ -214,17 +216,18 @@ class Dataset:
         """The k items that most distinct users share, best first.
 
         Guarantee: (epsilon, delta)-DP for one whole user coming or going, for all that the release shows. Without
-        `domain` the items are found by limited domain, which looks only at the `k_bar` + 1 items with most users, or,
-        for a k that is large for epsilon, by "discover": a set union finds items that enough users share, peeling ranks
-        the best of them by all of their users. Both need delta > 0 and may return fewer than k. With `domain` (a list,
-        a range, a number of items, a `Column` of another source) exactly k come back, by peeling. A delta that is left
-        out is 1e-6 where it is needed, which is without a domain, and else 0. `counts=True` adds noisy counts at the
-        same total price. `method` is "auto", "limited-domain", "discover", "hitting-set" (k items that together reach
-        most users, in the order in which they were chosen: docs/mechanisms/hitting-set.md), or, for users of few items,
-        "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "hitting-set", "joint-sequence",
-        or one of "joint-set", "canonical-set", "joint-permute-and-flip" and "canonical-permute-and-flip". These four
-        choose a set in no order, which is often nearer to the true one; they need `ranked=False`, which also lets
-        "auto" take one.
+        `domain` the items are found by limited domain, which looks only at the `k_bar` + 1 items with most users; for a
+        k that is large for epsilon in its sparse form, where one noisy threshold decides which picks come out; and for
+        a larger k by "discover": a set union finds items that enough users share, peeling ranks the best of them by all
+        of their users. All need delta > 0 and may return fewer than k. With `domain` (a list, a range, a number of
+        items, a `Column` of another source) exactly k come back, by peeling. A delta that is left out is 1e-6 where it
+        is needed, which is without a domain, and else 0. `counts=True` adds noisy counts at the same total price.
+        `method` is "auto", "limited-domain", "limited-domain-sparse", "discover", "hitting-set" (k items that together
+        reach most users, in the order in which they were chosen: docs/mechanisms/hitting-set.md), or, for users of few
+        items, "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "hitting-set",
+        "joint-sequence", or one of "joint-set", "canonical-set", "joint-permute-and-flip" and
+        "canonical-permute-and-flip". These four choose a set in no order, which is often nearer to the true one; they
+        need `ranked=False`, which also lets "auto" take one.
         `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many
         users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows from it
         (docs/within.md).
@@ -235,6 +238,9 @@ class Dataset:
         `counts=True`, `Sum(column, low, high)`, the sum over users of their totals, and `Mean(column, low, high)`, the
         mean of their means; or texts such as "mean(rating, 1, 5)". The bounds must not be chosen by these data
         (docs/measures.md).
+        `compared_with` names as many other periods as `during` does, and the best items are then those that gained most
+        distinct users from these to those: what rose most. The price is that of any top k, and is paid in all of the
+        periods (docs/periods.md).
         `by`, a column or several, asks for the k items of every group, such as every country, at the price of
         `max_groups_per_user` groups (1 where it is left out) however many there are: a user who is in more counts in so
         many, chosen at random. Nobody has to know the groups; a group without an item is not shown. `groups` lists
@@ -268,6 +274,7 @@ class Dataset:
             at_most=at_most,
             weight_unit=weight_unit,
             measures=measures,
+            compared_with=compared_with,
             by=by,
             groups=groups,
             max_groups_per_user=max_groups_per_user,
@@ -419,7 +426,7 @@ class Dataset:
         self,
         q: Number | Sequence[Number] = 0.5,
         *,
-        bounds: Bounds,
+        bounds: Bounds | None = None,
         epsilon: Number | None = None,
         share: Number | None = None,
         within: int | None = None,
@@ -438,7 +445,8 @@ class Dataset:
         Guarantee: (epsilon, delta)-DP for one whole user coming or going. Every user takes part with one value: with
         `per_user` a "random" one of their distinct values, their "min", "max" or "mean". `bounds` are two numbers
         chosen without looking at the data; what lies beyond counts as the bound. The answer is a point low + i `step`;
-        without a step the points are very dense. Several q share the price; a small delta makes them more accurate.
+        without a step the points are very dense. Without bounds it is a number of six digits, wherever the values lie.
+        Several q share the price; a small delta makes them more accurate.
         `within`, in place of epsilon, is the most users by which a rank may be missed, 95 times of 100; the price
         follows (docs/within.md).
         `by`, a column or several, asks for the quantiles of every group, such as every country, at the price of
@@ -457,7 +465,7 @@ class Dataset:
     def median(
         self,
         *,
-        bounds: Bounds,
+        bounds: Bounds | None = None,
         epsilon: Number | None = None,
         share: Number | None = None,
         within: int | None = None,
@@ -535,6 +543,21 @@ class Dataset:
         check_call(draws, progress)
         parameters.flag("fresh", fresh)
         query = query.of(self)
+        if query.others:
+            return self._compared(query.others)._asked(query, fresh=fresh, progress=progress, draws=draws)
+        return self._asked(query, fresh=fresh, progress=progress, draws=draws)
+
+    def _compared(self, others: Sequence[str]) -> Dataset:
+        """The same rows, and those of the periods with which these are compared: read, charged and said as any."""
+        if self._periods is None:
+            hint = "a user is then one user in one period, who can only add to what items gained, or only take off"
+            raise ParameterError("compared_with", "go with data of periods: time, period and during", "none", hint)
+        both = copy(self)
+        object.__setattr__(both, "_periods", self._periods.compared_with(others))
+        return both
+
+    def _asked(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
+        """The answer to the question of these rows, in all of its periods."""
         if not query.own_price:
             warn_if_weak(query.ceiling)
         budget = self.paying
@@ -584,6 +607,8 @@ class Dataset:
             data["item"] = self.item
         if self._periods is not None:
             data |= self._periods.said
+            if self._periods.compared:
+                asked = {**asked, "compared_with": self._periods.base.text}
         found = (pinned and engine.fixed) or snapshot is not None
         return question(verb, asked, data, found, user=text_of(self.whose), periods=self._periods)
 

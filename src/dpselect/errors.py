@@ -98,8 +98,8 @@ class ParameterError(DpselectError, ValueError):
 
 
 @contextmanager
-def naming(parameter: str) -> Iterator[None]:
-    """What is said of a domain within is said of this parameter, which is read as one.
+def naming(parameter: str, read_as: str = "domain") -> Iterator[None]:
+    """What is said of a domain within is said of this parameter, which is read as one, or as `read_as`.
 
     >>> with naming("groups"):
     ...     raise ParameterError("domain", "hold at least one item", "none")
@@ -109,7 +109,7 @@ def naming(parameter: str) -> Iterator[None]:
     try:
         yield
     except ParameterError as error:
-        raise ParameterError(error.parameter.replace("domain", parameter), error.must, error.came, error.hint) from None
+        raise ParameterError(error.parameter.replace(read_as, parameter), error.must, error.came, error.hint) from None
 
 
 class WeakPromiseWarning(UserWarning):

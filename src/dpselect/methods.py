@@ -85,6 +85,11 @@ def _union(name: str, home: str, help: str, weights: Weights, bound: Bound, **mo
 METHODS: tuple[Method, ...] = (
     _top_k("limited-domain", "top_k.limited_domain:LimitedDomain", "picks among the k_bar items with most users"),
     _top_k(
+        "limited-domain-sparse",
+        "top_k.sparse_limited_domain:LimitedDomainSparse",
+        "picks among the k_bar items with most users, shown while they pass one noisy threshold",
+    ),
+    _top_k(
         "discover",
         "top_k.discover:DiscoverThenPeel",
         "a set union finds items, peeling ranks the best of them",

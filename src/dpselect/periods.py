@@ -10,9 +10,9 @@ import datetime
 import re
 import zoneinfo
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from dpselect.errors import ParameterError, came
+from dpselect.errors import ParameterError, came, naming
 from dpselect.parameters import near, one_of
 
 MOST = 500
@@ -93,13 +93,14 @@ class Periods:
     """The periods of one question, in their order, each once; `column` holds the time of a row.
 
     A day begins when the clocks of the time zone first show its midnight, or, where they leave midnight out, when they
-    would have shown it.
+    would have shown it. `compared` are those of all with which the others are compared, where a question does that.
     """
 
     column: str
     sort: str
     timezone: str
     all: tuple[Period, ...]
+    compared: tuple[Period, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -124,9 +125,33 @@ class Periods:
         return ", ".join(said)
 
     @property
+    def asked(self) -> Periods:
+        """Those that are asked about, without those with which they are compared."""
+        return replace(self, all=tuple(one for one in self.all if one not in self.compared), compared=())
+
+    @property
+    def base(self) -> Periods:
+        """Those with which the others are compared."""
+        return replace(self, all=self.compared, compared=())
+
+    @property
     def said(self) -> dict[str, str]:
-        """All that says which periods are meant, in one form."""
-        return {"time": self.column, "period": self.sort, "during": self.text, "timezone": self.timezone}
+        """All that says which periods are asked about, in one form; a question says with which they are compared."""
+        return {"time": self.column, "period": self.sort, "during": self.asked.text, "timezone": self.timezone}
+
+    def compared_with(self, names: Sequence[str]) -> Periods:
+        """These, and as many others with which they are compared. A question about all of them is paid in each."""
+        with naming("compared_with", "during"):
+            others = periods_of(self.column, self.sort, names, self.timezone).all
+        both = [one.name for one in others if one in self.all]
+        if both:
+            raise ParameterError("compared_with", "be other periods than during", both[0])
+        if len(others) != len(self.all):
+            must = f"be as many {self.sort}s as during, {len(self.all)}"
+            raise ParameterError("compared_with", must, len(others))
+        if len(others) + len(self.all) > MOST:
+            raise ParameterError("compared_with", f"be at most {MOST} periods together with during", "more")
+        return replace(self, all=tuple(sorted((*self.all, *others), key=lambda one: one.start)), compared=others)
 
     def midnight(self, day: Day, *, in_utc: bool) -> datetime.datetime:
         """When a day begins: on the clocks of the time zone, or as the moment in UTC. Without a zone either way."""

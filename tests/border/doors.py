@@ -166,7 +166,13 @@ def of_verbs() -> Iterator[Door]:
     usual = {"epsilon": 1, "delta": "1e-6"}
     more = ("k", "epsilon", "delta")
     yield Door("top_k", fresh(data.top_k), usual, (*more, "k_bar"))
-    for method in ("limited-domain-laplace", "limited-domain-gaussian", "limited-domain", "discover"):
+    for method in (
+        "limited-domain-laplace",
+        "limited-domain-gaussian",
+        "limited-domain",
+        "limited-domain-sparse",
+        "discover",
+    ):
         yield Door(f"top_k {method}", fresh(few.top_k), {**usual, "method": method}, more)
     known = {**usual, "k": 2, "domain": [1, 2, 3, 4]}
     yield Door("top_k known", fresh(data.top_k), known, (*more, "domain"))

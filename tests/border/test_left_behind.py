@@ -61,6 +61,8 @@ import os, signal, sys
 from dpselect.command.main import process
 
 number = int(sys.argv.pop())
+if number != signal.SIGINT:
+    signal.signal(number, signal.SIG_DFL)  # whoever started the tests may have it ignored
 
 
 def profile(frame, event, _):

@@ -26,6 +26,8 @@ def test_a_table_says_that_nothing_was_spent(dpselect: Command) -> None:
     assert [line.split()[:2] for line in table.splitlines()[1:]] == [
         ["limited-domain", "0.5"],
         ["limited-domain", "2"],
+        ["limited-domain-sparse", "0.5"],
+        ["limited-domain-sparse", "2"],
     ]
     assert first == FREE
     assert "500 users with 10 of 60 items" in notes
@@ -68,7 +70,7 @@ def test_counts_of_an_earlier_release(form: str, dpselect: Command, events: Path
     ended = dpselect("plan", "top", "-k", 2, "--counts", release, "--epsilon", 30, "--format", "json", "--quiet")
     told = json.loads(ended.out)
     assert told["assumed"]["counts"] == 3
-    assert [(row["items"], row["error"]) for row in told["rows"]] == [(2, 0)]
+    assert [(row["items"], row["error"]) for row in told["rows"]] == [(2, 0)] * 2
     assert counts is None or told["rows"][0]["smallest_count"] == sorted(counts)[1]
     assert "released before" in " ".join(told["notes"])
 
@@ -97,7 +99,11 @@ def test_a_domain_that_is_known_and_counts_that_will_be_asked(dpselect: Command)
     [
         ([*TOP, "--epsilon", "0"], 2, "epsilon must be a positive, finite number, got '0'"),
         ([*TOP, "--epsilon", "1,"], 2, "epsilon must be a positive, finite number, got ''"),
-        ([*TOP, "--methods", "peeling"], 2, "methods must be among limited-domain here, got 'peeling'"),
+        (
+            [*TOP, "--methods", "peeling"],
+            2,
+            "methods must be among limited-domain, limited-domain-sparse here, got 'peeling'",
+        ),
         ([*TOP, "--skew", "steep"], 2, "skew must be a number from 0 to 10, got 'steep'"),
         ([*UNION, "--items-per-user", "many"], 2, "items_per_user must be a positive, finite number, got 'many'"),
         ([*UNION, "-o", "plan.parquet"], 2, "-o must end in .txt, .csv or .json, got plan.parquet"),

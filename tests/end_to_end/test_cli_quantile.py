@@ -57,6 +57,17 @@ def test_several_quantiles_and_options(people: Path, dpselect: Command) -> None:
         assert abs(values(dpselect(*ask(people, "--per-user", rule, "--format", "json")))[0] - 500) < 5
 
 
+def test_without_bounds(people: Path, dpselect: Command) -> None:
+    asked = ("quantile", people, "--user", "id", "--item", "age", "--epsilon", 20, "--format", "json")
+    assert abs(values(dpselect(*asked))[0] - 500) < 5
+    assert values(dpselect(*asked, "--step", 10))[0] in (490, 500, 510)
+    refused = dpselect(*asked, "--per-user", "mean")
+    assert refused.status == 2
+    assert "per_user must be random, min or max where there are no bounds" in refused.err.replace(
+        "--per-user", "per_user"
+    )
+
+
 def test_bounds_below_zero_and_numbers_in_a_table(tmp_path: Path, dpselect: Command) -> None:
     path = tmp_path / "degrees.parquet"
     polars.DataFrame({"id": range(2000), "age": [n / 100 - 15 for n in range(2000)]}).write_parquet(path)

@@ -189,3 +189,19 @@ def test_users_items_stay_in_the_engine(dpselect: Command, tmp_path: Path):
     found = json.loads(dpselect("top", str(path), "--user", "user", "--item", "item", *asked).out)
     assert [item["item"] for item in found["items"]] == ["tea"]
     assert found["privacy"]["parameters"]["in_engine"] is True
+
+
+def test_what_rose_most(dpselect: Command, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    lines = [f"{n},tea,2026-{month}-05\n" for n in range(400) for month in ("09", "10")]
+    path.write_text("user,item,at\n" + "".join(lines + [f"{n},soup,2026-10-06\n" for n in range(300)]))
+    asked = ["--epsilon", "8", "-k", "1", "--time", "at", "--period", "month", "--during", "2026-10", "--counts"]
+    asked += ["--compared-with", "2026-09", "--user", "user", "--item", "item"]
+    found = dpselect("top", str(path), *asked, "--format", "csv").out.splitlines()
+    assert found[0] == "rank,item,gain,low,high"
+    assert found[1].startswith("1,soup,")
+    assert "1 item that gained most users from 2026-09 to 2026-10." in dpselect("top", str(path), *asked).out
+    alone = [one for one in asked if one not in ("--time", "at", "--period", "month", "--during", "2026-10")]
+    refused = dpselect("top", str(path), *alone)
+    assert refused.status == 2
+    assert "compared_with must go with data of periods" in refused.err

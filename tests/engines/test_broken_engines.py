@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from dpselect.domain import Listed
+from dpselect.engines import unbounded_places
 from dpselect.engines.duckdb import questions as duckdb_questions
 from dpselect.engines.postgres import dialect
 from dpselect.engines.postgres.database import PostgresDatabase
@@ -69,6 +70,10 @@ def values(hold: Hold) -> None:
     check_rules(hold(test_every_value.CROWD), test_every_value.CROWD, "real")
 
 
+def wide(hold: Hold) -> None:
+    test_every_value.check_wide(hold(test_every_value.WIDE))
+
+
 def keyed(wrong: Callable[[str, str, str], str], check: Callable[[Hold], None]) -> Twin:
     """A bound that is decided by something else."""
     return Twin(PostgresDatabase, "dialect", replace(POSTGRES, keyed=wrong), check)
@@ -103,6 +108,10 @@ TWINS = {
     "the first items are kept": keyed(lambda _key, _user, item: item, lambda hold: check_even(hold(EVEN))),
     "a mean rounded down": spoilt(questions, "users_at", "+ count(*)", "", values),
     "a place rounded down": spoilt(questions, "place", "+ CAST('0.5'", "+ 0 * CAST('0.5'", values),
+    "a tenfold that begins too early": spoilt(
+        unbounded_places, "place", "< CAST('5000000.0'", "< CAST('4000000.0'", wide
+    ),
+    "no side below 0": spoilt(unbounded_places, "place", "THEN -1 ELSE", "THEN 1 ELSE", wide),
     "what is released stays": Twin(
         sql_weights,
         "without",

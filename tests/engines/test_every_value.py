@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dpselect.aggregates.unbounded import Points, Unbounded
 from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.port import PerUser
 from dpselect.errors import DataError
@@ -30,8 +31,15 @@ CROWD = pa.table(
     }
 )
 
+# Of every size, at the edges of all tenfolds, and the two infinities.
+SIZES = [
+    sign * x for n in range(-14, 24) for x in (10.0**n, 10.0**n * 9.999996, 4.56789e-3 * 10.0**n) for sign in (1, -1)
+]
+SIZES += [float("inf"), float("-inf"), 0.0, 0.3, -2.5, 999999.5, 1234567.0, 1e300, 5e-324, -5e-324, 1e-310]
+WIDE = pa.table({"user": list(range(len(SIZES))), "real": SIZES})
 
-def at(held: Held, grid: Grid, which: PerUser, item: str, **more: object) -> dict[int, int]:
+
+def at(held: Held, grid: Points, which: PerUser, item: str, **more: object) -> dict[int, int]:
     with held.engine(item=item, **more) as engine:
         return histogram(engine.users_at(grid, which))
 
@@ -83,6 +91,16 @@ def test_one_place_of_every_user(hold: Hold, item: str) -> None:
 @pytest.mark.parametrize("item", ["real", "whole", "written"])
 def test_one_place_of_every_user_of_many(hold: Hold, item: str) -> None:
     check_rules(hold(CROWD), CROWD, item)
+
+
+def check_wide(held: Held) -> None:
+    """A value of any size has the place that it has in an array, also one that no width divides."""
+    for points in (Unbounded.of(), Unbounded.of("0.5"), Unbounded.of(1000), Grid.of((0, 5000), 10)):
+        assert at(held, points, PerUser.MIN, "real") == Counter(points.placed(SIZES).tolist())
+
+
+def test_places_without_bounds(hold: Hold) -> None:
+    check_wide(hold(WIDE))
 
 
 def test_the_key_decides_which_place_is_taken_at_random(hold: Hold) -> None:

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -98,6 +99,39 @@ def check_everywhere(held: Held, case: str = "quarters of days") -> None:
         tokens = engine.tokens(Tokenizer()).sets()
         assert Counter(map(frozenset, named(tokens))) == theirs
     check_values(held, case)
+
+
+def check_gains(held: Held, case: str = "quarters of days") -> None:
+    """How many more users in one period an item has in some quarters than in others, which lie before and after."""
+    column, sort, _, timezone = CASES[case]
+    names, few = periods(case).names, "number < 2"
+    asked = periods_of(column, sort, [names[1], names[4]], timezone).compared_with([names[2], names[0]])
+    rows: list[tuple[Any, object, Any]] = [row for row in right(case) if row[2] < 2]  # type: ignore[operator]
+    now, before = (
+        Counter(dict(counts_of([row for row in rows if row[0][1] in some.names]))) for some in (asked.asked, asked.base)
+    )
+    gains = now - before  # those above 0
+    assert 0 < len(gains) < len(now)
+    domain = Listed((*ITEMS, "nobody's"))
+    with held.engine(periods=asked, where=few) as engine:
+        assert Counter(dict(pairs(engine.top(100)))) == gains
+        assert Counter(dict(pairs(engine.grouped()))) == gains
+        assert dict(pairs(engine.grouped(domain))) == {name: gains[name] for name in domain.items}
+        found = engine.pairs()
+        weighed = found.weigh(np.array([1]), b"k" * 16)  # of each user one item, in the quarters that are asked about
+        people = {row[0] for row in rows if row[0][1] in asked.asked.names}
+        assert (weighed.weights * weighed.sizes).sum() == len(people)
+        while weighed.sizes.sum():
+            found.release(np.arange(weighed.sizes.sum()))
+            weighed = found.weigh(np.array([1]), b"k" * 16)
+        users = dict(zip(found.names(), found.users(9, b"k" * 16).tolist(), strict=True))
+        assert users == {name: gains[name] for name in now}
+    with held.engine(periods=asked, where=few, max_items_per_user=9, split="|") as engine:
+        assert Counter(dict(pairs(engine.top(100)))) == gains
+
+
+def test_what_items_gained(hold: Hold) -> None:
+    check_gains(hold(TIMED))
 
 
 def check_values(held: Held, case: str) -> None:

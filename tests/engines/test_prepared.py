@@ -185,6 +185,21 @@ def test_periods(tmp_path, column, sort, zone):
             assert answers(ours, item="item", periods=periods) == answers(source, item="item", periods=periods)
 
 
+def test_what_items_gained(tmp_path):
+    rules = {"user": "user", "item": "item", "keep": "number", "time": "zoned", "period": "month"}
+    source, ours = prepared(timed_rows.TIMED, tmp_path, 2, **rules)
+    quarters = periods_of("zoned", "quarter", ["2026-Q2", "2027-Q1"], "UTC").compared_with(["2026-Q3", "2026-Q1"])
+    found = []
+    for place in (source, ours):
+        asked = {"user": "user", "item": "item", "periods": quarters, "where": "number < 2", "key": KEY}
+        with open_engine(place, **asked) as engine:
+            kept = engine.pairs()
+            kept.release(np.arange(kept.weigh(np.array([1] * 9), KEY).sizes.sum()))
+            found.append([pairs(engine.top(9)), kept.names(), kept.users(9, KEY).tolist()])
+    assert found[0] == found[1]
+    assert found[0][0]
+
+
 def test_rules_refuse_what_was_not_kept(tmp_path):
     given: dict[str, Any] = {"user": "user", "item": "item", "time": "zoned", "period": "month"}
     _, ours = prepared(timed_rows.TIMED, tmp_path, 1, **given)

@@ -115,6 +115,8 @@ def test_spark_prepares_what_every_question_needs(odd, prepared):
         assert top(odd, table=str(prepared), **asked) == top(AWKWARD, **asked) == top(prepared, **asked), asked
         with open_engine(odd, user="user", table=str(prepared), key=KEY, **asked) as engine:
             assert " GROUP BY i) ON " in engine._counts(engine._rows)  # and not of the rows
+    gained = {"item": "price", "periods": periods_of("moment", "month", "2024-01", "UTC").compared_with(["1900-03"])}
+    assert top(odd, table=str(prepared), **gained) == top(AWKWARD, **gained) != []
     assert answers(prepared, item="price", where="flag") == answers(AWKWARD, item="price", where="flag")
     bounded = {"item": "text", "max_items_per_user": 2}  # by Spark's own hash of the same values
     assert top(odd, table=str(prepared), **bounded) == top(framed(odd, AWKWARD), **bounded)

@@ -16,7 +16,7 @@ import pytest
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.text import MOST_MARKS, MOST_OF_A_PATTERN, tokens_of
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import ParameterError
 from dpselect.texts.text import Text
 from dpselect.texts.token_stream import Level, level_by_level
 from dpselect.texts.tokenizer import Tokenizer, ngram_levels
@@ -267,17 +267,6 @@ def test_users_of_odd_types_are_told_apart():
     assert everything(relation)[0] == Counter([frozenset("xyz"), frozenset("y")])
     source = {"user": np.array([0.0, -0.0, 1.5, np.nan]), "item": ["x", "y", "z", "q"]}
     assert everything(source)[0] == Counter([frozenset("xy"), frozenset("z")])
-
-
-def test_more_tokens_than_memory_are_refused_without_their_number(monkeypatch):
-    monkeypatch.setenv("DPSELECT_MEMORY", "1000")
-    with DuckDBEngine({"user": [1], "item": ["x " * 7]}, user="user", item="item", key=b"k") as engine:
-        assert engine.tokens(Tokenizer()).size == 1
-    with (
-        DuckDBEngine({"user": [1], "item": ["x " * 8]}, user="user", item="item", key=b"k") as engine,
-        pytest.raises(DataError, match=r"^these rows need about 1 GiB of memory"),
-    ):
-        engine.tokens(Tokenizer())
 
 
 def test_a_very_long_message():

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dpselect.aggregates.unbounded import Points, Unbounded
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import PerUser
@@ -66,7 +67,7 @@ def histogram(users: UsersAt) -> dict[int, int]:
     return dict(zip(users.places.tolist(), users.users.tolist(), strict=True))
 
 
-def asked(source: object, which: PerUser, *, key: bytes = KEY, grid: Grid = GRID, **more: object) -> dict[int, int]:
+def asked(source: object, which: PerUser, *, key: bytes = KEY, grid: Points = GRID, **more: object) -> dict[int, int]:
     names = {"user": "user", "item": "item"} | more
     with DuckDBEngine(source, key=key, **names) as engine:
         return histogram(engine.users_at(grid, which))
@@ -100,6 +101,8 @@ def test_an_array_has_the_places_of_a_table():
         Grid.of(("-0.1", "33.3"), "0.1"),
         Grid.of((-(10**20), 10**20)),
         Grid.of((0, 7), 3),
+        Unbounded.of(),
+        Unbounded.of(1),
     ):
         found = asked({"user": np.arange(len(values)), "item": values}, PerUser.MIN, grid=grid)
         assert found == histogram(UsersAt.counted(np.sort(grid.placed(values))))

@@ -16,6 +16,7 @@ import pytest
 import dpselect as dps
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
+from dpselect.aggregates.unbounded import Unbounded
 from dpselect.domain import UNSEEN, Column, Listed, Size, Span
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.identity import source_of
@@ -155,6 +156,22 @@ def test_periods_as_in_duckdb(opened, user, column, timezone, durings):
                 ours, theirs = pairs(found.top(99)), pairs(right.top(99))
                 assert sum(n for _, n in ours) == sum(n for _, n in theirs) > 0
                 assert more or ours == theirs
+
+
+def test_what_items_gained_as_in_duckdb(opened):
+    asked = periods_of("at", "day", ["2024-01-02"], "UTC").compared_with(["2024-01-03"])
+    found = []
+    for engine in (judge(periods=asked), opened(periods=asked)):
+        with engine:
+            kept = engine.pairs()
+            kept.release(np.arange(kept.weigh(np.array([1] * 99), b"k" * 16).sizes.sum()))
+            users = dict(zip(map(str, kept.names()), kept.users(99, b"k" * 16).tolist(), strict=True))
+            found.append((pairs(engine.top(99)), users))
+    assert found[0] == found[1]
+    assert found[0][0]
+    assert 0 in found[0][1].values()
+    with judge(periods=asked, max_items_per_user=99) as right, opened(periods=asked, max_items_per_user=99) as ours:
+        assert pairs(ours.top(99)) == pairs(right.top(99)) == found[0][0]
 
 
 def test_a_moment_of_a_warehouse_is_one_in_utc(opened):
@@ -355,6 +372,8 @@ def test_one_value_of_every_user(opened, item):
     with judge(rows, item=item) as right, opened(VALUES if item == "item" else rows, item=item) as found:
         for which in (PerUser.MIN, PerUser.MAX, PerUser.MEAN):
             assert histogram(found.users_at(GRID, which)) == histogram(right.users_at(GRID, which))
+        wide = Unbounded.of()
+        assert histogram(found.users_at(wide, PerUser.MIN)) == histogram(right.users_at(wide, PerUser.MIN))
         some = histogram(found.users_at(GRID, PerUser.RANDOM))
         assert sum(some.values()) == sum(histogram(right.users_at(GRID, PerUser.MIN)).values())
 

@@ -60,6 +60,23 @@ def audit(mechanism: Any) -> float:
     return audited(mechanism.curves, steps, mechanism.order, float(mechanism.epsilon))
 
 
+def chance_of(shares: Any, users: Sequence[int]) -> float:
+    """The chance of an item that users[t - 1] users of t items each have: the largest over all curves."""
+    weights = [sum(n * one.share(t) for t, n in enumerate(users, 1)) for one, _ in shares]
+    return float(max(c.chances[min(w, len(c.chances) - 1)] for w, (_, c) in zip(weights, shares, strict=True)))
+
+
+def spent_by_users(shares: Any, order: int, grid: Sequence[Sequence[int]], chance: Any = chance_of) -> float:
+    """The most that one user's coins spend where an item has any of these numbers of users of 1, 2, ... items."""
+    found = 0.0
+    for users in grid:
+        p = chance(shares, users)
+        for t in range(1, len(users) + 1):
+            q = chance(shares, [n + (i == t) for i, n in enumerate(users, 1)])
+            found = max(found, t * float(both_ways(p, q, order)) if q > p else 0.0)
+    return found
+
+
 def slow_curve(
     t: int, order: int, budget: float, delta: float, measure: Callable[[Any, Any, int], Any] = both_ways
 ) -> list[float]:

@@ -15,7 +15,8 @@ from dpselect.draws import CertifiedDraws, SecureDraws, Weights, fresh_key
 from dpselect.draws.binomial import _mode, _Share, _short
 from dpselect.draws.entropy import SystemBits
 from dpselect.draws.float_exp import ERROR, LIMIT, decay
-from dpselect.draws.peeling import FAR, FAR_BITS, Peel, Reach, nearest
+from dpselect.draws.near import nearest
+from dpselect.draws.peeling import FAR, FAR_BITS, Peel, Reach
 from dpselect.errors import ParameterError
 from dpselect.reals import Exp, Logistic, enclose, lower, upper
 from dpselect.testing import SeededDraws, law
@@ -93,7 +94,7 @@ def test_envelope_times_acceptance_is_the_exact_mass(weights, slack_bits):
     for position in range(peel.end):
         copies, mass = int(peel.copies[position]), int(peel.table[position])
         share = peel._share(position, copies, mass)
-        exact = weights.ratio(peel._group(position), peel.best).ball(256)
+        exact = peel.near.ratio(position, peel.best).ball(256)
         with ctx.workprec(256):
             unit = enclose(Fraction(peel.shift)).exp() * arb(2) ** peel.scale
             assert (share.ball(256) * mass - exact * copies * unit).overlaps(arb(0))
@@ -101,11 +102,14 @@ def test_envelope_times_acceptance_is_the_exact_mass(weights, slack_bits):
             if mass >= 1 << slack_bits:  # decided without refinement: acceptance is at least 1 - 4 slack
                 assert share.ball(256) >= 1 - 4 * arb(2) ** -slack_bits
         checked += copies
-    for position in range(peel.end, len(weights)):
+    peel.rest = peel.places.beyond(len(peel.near))
+    for position in range(peel.end, len(peel.near) + len(peel.rest)):
         share = peel._share(position, peel.outside, peel.total - peel.inside)
         assert share.ball(256) <= 1
-        assert weights.ratio(peel._group(position), peel.best).exponent <= -peel.reach.exponent
-        checked += weights.size(peel._group(position))
+        near = position < len(peel.near)
+        of, place = (peel.near, position) if near else (weights, peel._far(position))
+        assert of.ratio(place, peel.best).exponent <= -peel.reach.exponent
+        checked += of.size(place)
     assert checked == weights.candidates
 
 
@@ -322,11 +326,11 @@ def test_the_order_of_an_array_takes_no_other_path():
     broken = falling.copy()
     broken[[7, 8]] = broken[[8, 7]]
     for scores in (falling, broken):
-        order = nearest(Weights(scores, Fraction(1)), 3)
-        assert order is not None
-        assert scores[order[0]] == scores.max()
+        near = nearest(Weights(scores, Fraction(1)), 3, FAR)
+        assert near.counts is not None
+        assert near.weights.scores.tolist() == falling[:3].tolist()
     sizes = np.ones(5000, dtype=np.int64)
-    assert nearest(Weights(falling, Fraction(1), sizes), 3) is None
+    assert nearest(Weights(falling, Fraction(1), sizes), 3, FAR).groups is None
 
 
 def test_no_pick_of_many_alike():

@@ -130,9 +130,10 @@ class Kept:
         totals = {}
         for items in left:
             for i in items:
-                totals[i] = totals.get(i, 0) + int(shares[len(items) - 1])
-        self.order = sorted(totals, key=lambda i: (-totals[i], i))
-        weights, sizes = np.unique(np.array(list(totals.values()), dtype=np.int64), return_counts=True)
+                totals[i] = totals.get(i, 0) + shares[..., len(items) - 1]
+        self.order = sorted(totals, key=lambda i: ((-totals[i]).tolist(), i))
+        found = np.array(list(totals.values()), dtype=np.int64).reshape(-1, *shares.shape[:-1])
+        weights, sizes = np.unique(found, axis=0, return_counts=True)
         return WeightGroups(weights=weights[::-1], sizes=sizes[::-1].astype(np.int64))
 
     def release(self, places):
@@ -178,10 +179,10 @@ def test_truncated_geometric_gives_one_to_one_item():
 def test_shares_are_those_of_the_mechanism(most):
     """A table of shares, whole parts, says the same as what the mechanism gives in memory."""
     renyi = RenyiShaped(epsilon=1, delta="1e-6", max_items_per_user=most)
-    for one, terms in zip(rounds_of(renyi), renyi.conditions, strict=True):
-        users = [[(t, i) for i in range(t)] for t in range(1, most + 1)]
-        weights = given(UserSets.of(users), terms.steps)
-        assert weights.tolist() == np.repeat(one.shares, np.arange(1, most + 1)).tolist()
+    users = UserSets.of([[(t, i) for i in range(t)] for t in range(1, most + 1)])
+    for one, of_round in zip(rounds_of(renyi), renyi.shares, strict=True):
+        for shares, (terms, _) in zip(one.shares, of_round, strict=True):
+            assert given(users, terms.steps).tolist() == np.repeat(shares, np.arange(1, most + 1)).tolist()
     even = WeightedLaplace(epsilon=1, delta="1e-6", max_items_per_user=most)
     (one,) = rounds_of(even)
     assert [Fraction(int(s), one.unit) for s in one.shares] == [even.share(t) for t in range(1, most + 1)]

@@ -12,7 +12,7 @@ from flint import ctx
 
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.mechanisms import Quantile
-from dpselect.mechanisms.quantile import Near, Stretches
+from dpselect.mechanisms.quantile import Near, Stretches, around
 from dpselect.privacy import BoundedRange, Steps
 from dpselect.reals import enclose
 from dpselect.testing import law
@@ -214,3 +214,33 @@ def test_stretches_cover_every_point_once():
         for start, below, above in zip(found.starts, found.below, found.above, strict=True):
             assert below == sum(v < start for v in left)
             assert above == sum(v > start for v in left)
+
+
+ORDERS = {
+    "random": np.random.default_rng(1).integers(0, 10**6, 50_000),
+    "ascending": np.arange(50_000),
+    "the sample is low": np.where(np.arange(50_000) % 5, np.arange(50_000) + 7, 0),
+    "ties": np.repeat([3, 1, 2, 9], [40_000, 5_000, 4_000, 1_000]),
+    "two": np.tile([5, 6], 25_000),
+}
+
+
+@pytest.mark.parametrize("places", ORDERS.values(), ids=list(ORDERS))
+@pytest.mark.parametrize("reach", [0, 30, 4_000])
+@pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 100), Fraction(9, 10)], ids=str)
+def test_values_near_the_rank_are_found_in_any_order(places, q, reach):
+    """The stretches are those of sorted places, between the ones that stand so far from the rank."""
+    n, points, given = len(places), 2 * 10**6, places.copy()
+    ordered = np.sort(places)
+    first, last = max(0, int(q * n) - reach), min(n - 1, int(q * n) + reach)
+    under, among = around(places, first, last)
+    assert np.sort(among)[[first - under, last - under]].tolist() == ordered[[first, last]].tolist()
+    near = Near.rank(places, points, q, reach).stretches
+    low, high = int(ordered[first]), int(ordered[last])
+    inside = ordered[(ordered >= low) & (ordered <= high)]
+    below, above = int((ordered < low).sum()), int((ordered > high).sum())
+    right = Stretches.between(UsersAt.counted(inside), low if below else 0, high + 1 if above else points, below, above)
+    for name in ("starts", "sizes", "below", "above"):
+        assert (getattr(near, name) == getattr(right, name)).all()
+    assert near.total == right.total == n
+    assert (places == given).all()

@@ -14,7 +14,8 @@ from flint import arb, ctx
 
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.mechanisms import Quantile, RecursiveQuantiles, spread_users
-from dpselect.mechanisms.recursive_quantiles import better_for, levels, ordered
+from dpselect.mechanisms.rank_tree import ordered
+from dpselect.mechanisms.recursive_quantiles import better_for, levels
 from dpselect.mechanisms.spread_users import Blocks, Segment, Spread
 from dpselect.privacy import BoundedRange, Steps
 from dpselect.reals import enclose
@@ -259,6 +260,7 @@ def test_no_rank_is_missed_by_more_than_the_gap(monkeypatch: pytest.MonkeyPatch)
     """By the exact law, with ties; at a small price it is missed. Cells divide as many users as there are."""
     exactly(monkeypatch)
     monkeypatch.setattr(RecursiveQuantiles, "CELLS", 8)
+    monkeypatch.setattr(RecursiveQuantiles, "SHARED", 8)
     mechanism, cheap = small(epsilon=32), small(epsilon=1)
     gap = mechanism.gap(BETA)
 

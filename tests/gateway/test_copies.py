@@ -13,6 +13,7 @@ import pytest
 from dpselect.gateway import sources
 from tests.gateway.served import Served, rows, serving
 
+MONTHS = ("2026-09", "2026-10")
 COUNT = {"verb": "histogram", "data": "plays", "item": "country", "epsilon": 0.5, "max_items_per_user": 1}
 
 
@@ -67,6 +68,30 @@ def test_each_period_has_a_budget_of_its_own(tmp_path: Path) -> None:
         assert both["state"] == "answered"
         left = {row["period"]: row["left"] for row in served.ann.get("/v1/budget").json()["budgets"]}
         assert left["2026-09"] < left["2026-10"] < 1
+        _compare(served)
+
+
+def _compare(served: Served) -> None:
+    """What rose most from September to October is priced by what is left of September, and paid in both."""
+    question = {"verb": "top_k", "data": "plays", "k": 2, "epsilon": "1/10", "during": "2026-10"}
+    alone, compared = question, {**question, "compared_with": "2026-09"}
+    least = {name: served.ann.post("/v1/price", {**question, "during": name}).json()["left"] for name in MONTHS}
+    assert served.ann.post("/v1/price", alone).json()["left"] == least["2026-10"]
+    assert served.ann.post("/v1/price", compared).json()["left"] == least["2026-09"] < least["2026-10"]
+    told = served.ann.post("/v1/plan", compared).json()
+    assert told["forecast"] is None
+    job = served.ann.ask(compared)
+    assert job["state"] == "answered", job
+    release = served.ann.get(job["answer"]).json()
+    assert release["privacy"]["parameters"]["compared_with"] == "2026-09"
+    after = {row["period"]: row["left"] for row in served.ann.get("/v1/budget").json()["budgets"]}
+    assert all(after[name] < least[name] for name in MONTHS)
+    assert served.ann.post("/v1/price", {**compared, "compared_with": ["2026-09"]}).json()["free"] is True
+    assert served.ann.post("/v1/price", alone).json()["free"] is False
+    for wrong in ("2026-10", "2026-08..2026-09", "soon", ["2026-09"] * 501, {}):
+        told = served.ann.post("/v1/price", {**question, "compared_with": wrong})
+        assert told.status_code == 422
+        assert told.json()["parameter"] == "compared_with"
 
 
 def _counts(served: Served) -> dict[str, int]:

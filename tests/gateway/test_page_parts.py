@@ -197,6 +197,20 @@ def test_groups_have_a_panel_each_and_names_alone_have_none() -> None:
         pictures.file(names, "x")
 
 
+def test_many_quantiles_are_steps_and_bars() -> None:
+    values, ranks = [n % 100 for n in range(5000)], [place / 10 for place in range(1, 10)]
+    release = dps.quantile(values, ranks, bounds=(0, 99), step=1, epsilon=60)
+    (drawn,) = pictures.drawings(release)
+    assert drawn.shapes.count('class="path"') == 1
+    path = drawn.shapes.partition('class="path" d="')[2].partition('"')[0]
+    assert path.count("V") == 8
+    heights = [float(one.partition("H")[0]) for one in path.split("V")[1:]]
+    assert heights == sorted(heights, reverse=True)
+    assert 8 <= drawn.shapes.count('class="bar"') <= 20
+    assert drawn.finding.startswith(f"10 % at {release.labels[0]}, 30 % at {release.labels[2]}")
+    assert ElementTree.fromstring(pictures.file(release, "x")).tag == f"{SVG}svg"
+
+
 def test_values_stand_on_the_scale_of_the_bounds() -> None:
     release = dps.quantile([30] * 500 + [40] * 600, [0.25, 0.75], bounds=(0, 120), step=1, epsilon=60)
     (drawn,) = pictures.drawings(release)

@@ -293,6 +293,19 @@ def test_menus_offer_what_the_owner_declared_and_nothing_else(ann: Browser) -> N
     assert ann.get("/ask?data=visits&wish=common&price=within&within=50").has("cost")  # a union by how many users share
 
 
+def test_what_rose_most_is_on_the_menu_where_there_is_a_period_before(ann: Browser) -> None:
+    asked = "/ask?data=visits&wish=top&k=2&score=%2Busers&share=2"
+    assert "+users" not in ann.get(f"{asked}&during=2026-10").choices("score")  # the first that is offered
+    *_, second, first = ann.choices("during")
+    assert "+users" in ann.get(f"{asked}&during={second}").choices("score")
+    assert ann.has("cost")
+    ann.submit("asking")
+    assert "Top 2 artists by users gained from October 2026 to" in "".join(ann.one("title").itertext())
+    assert first == "2026-10"
+    assert "+users" not in ann.get("/ask?data=plays&wish=top&score=%2Busers").choices("score")  # there are no periods
+    assert ann.has("cost")
+
+
 def test_filters_from_menus(ann: Browser) -> None:
     ann.get("/ask?column=country&column=minutes")
     assert ann.choices("value-1") == ["", "Germany", "Bra'zil", "7"]

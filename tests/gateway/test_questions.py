@@ -41,6 +41,16 @@ def test_every_sort_of_question_is_answered(served: Served, body: dict[str, Any]
     assert 0 < job["cost"]["share"] < 1
 
 
+def test_bounds_that_are_left_out_are_those_of_the_owner(served: Served) -> None:
+    """Also where somebody says null: the owner of rows knows bounds."""
+    asked = {"data": "plays", "verb": "quantile", "epsilon": 0.01}
+    found = [served.ann.ask({**asked, **more}) for more in ({}, {"bounds": None})]
+    assert found[0]["answer"] == found[1]["answer"]
+    parameters = served.ann.get(found[0]["answer"]).json()["privacy"]["parameters"]
+    assert "bounds" in parameters
+    assert "digits" not in parameters
+
+
 def test_the_answer_has_every_form(served: Served) -> None:
     address = served.ann.ask(TOP)["answer"]
     for form, start in (("json", b"{"), ("csv", b"rank"), ("parquet", b"PAR1"), ("html", b"<!doctype html>")):

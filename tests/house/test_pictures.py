@@ -52,6 +52,14 @@ def quantiles() -> dps.Release:
     return replace(release([]), items=items, kind=Kind.VALUES, privacy=statement)
 
 
+def many() -> dps.Release:
+    """Nine quantiles."""
+    parameters = {"q": tuple(Fraction(place, 10) for place in range(1, 10)), "step": 1}
+    items = tuple(Item(value, place, None) for place, value in enumerate((2, 3, 3, 5, 8, 8, 13, 21, 34), 1))
+    statement = replace(STATEMENT, parameters=parameters)
+    return replace(release([]), items=items, kind=Kind.VALUES, privacy=statement)
+
+
 def histogram(*labels: str) -> dps.Release:
     items = tuple(Item(label, None, 9, 4, 14) for label in labels)
     statement = replace(STATEMENT, mechanism="HistogramLaplace", parameters={})
@@ -120,7 +128,7 @@ def test_a_ledger_is_drawn_for_all_or_for_those_that_are_named(spent: dps.Ledger
 def test_a_theme_colours_the_ground_and_the_words(theme: str, spent: dps.Ledger) -> None:
     forecast = dps.plan("top_k", k=2, users=200, items=20, epsilon=[1, 2])
     look = THEMES[theme]
-    for shown in (counted(), in_groups(2), quantiles(), histogram("a"), forecast, spent):
+    for shown in (counted(), in_groups(2), quantiles(), many(), histogram("a"), forecast, spent):
         figure = shown.plot(theme=theme)
         assert matplotlib.colors.to_hex(figure.get_facecolor()) == look.ground
         for axes in figure.axes:
@@ -242,7 +250,7 @@ def test_the_words_are_short_where_names_are_long() -> None:
 
 
 def test_every_kind_stands_alone_and_is_the_same_each_time(tmp_path: Path, spent: dps.Ledger) -> None:
-    for shown in (counted(), in_groups(2), quantiles(), histogram("a"), spent):
+    for shown in (counted(), in_groups(2), quantiles(), many(), histogram("a"), spent):
         for name in ("one.svg", "two.SVG"):
             shown.plot(tmp_path / name)
         text = (tmp_path / "one.svg").read_text("utf-8")
@@ -260,6 +268,10 @@ ALT = {
     "a histogram": (histogram("b", "a"), "In the domain's order: b 9 (4 to 14), a 9 (4 to 14)."),
     "groups": (in_groups(2, 1), "in 2 panels, one a group. group 0: item 1 99 (90 to 110). group 1: item 1 99"),
     "quantiles": (quantiles(), "Dots at the noisy quantiles 0.25, 0.75. 3, 4.5."),
+    "many quantiles": (
+        many(),
+        "10 % at 2, 30 % at 3, 50 % at 8, 70 % at 13, 90 % at 34. Most, 20 %, lie from 2 to before 4.",
+    ),
     "nothing": (counted(0), "Nothing came back."),
 }
 

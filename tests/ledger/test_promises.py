@@ -29,7 +29,7 @@ from tests.house.pace import examples
 from tests.ledger.amounts import charge
 
 ANN, BOB, EVE = (Account("plays", name) for name in ("ann", "bob", "eve"))
-TOP = TopKQuery(k=10, epsilon="0.1", delta="1e-9")
+TOP = TopKQuery(k=10, epsilon="0.1", delta="1e-9", method="limited-domain")
 
 
 @pytest.fixture

@@ -145,18 +145,25 @@ def test_roots_are_rounded_down_by_little(square):
 # ---- auto -------------------------------------------------------------------------------------------------------
 
 
-def test_auto_discovers_where_k_is_large_for_epsilon():
+def test_auto_is_told_by_k_and_epsilon():
     def by(k, epsilon, most=10):
         return best_unknown_method(k, Fraction(epsilon), Fraction(1, 10**6), most)
 
-    assert by(10, "0.1") == by(19, "0.3") == by(30, 1) == by(90, 3) == "limited-domain"
-    assert by(20, "0.3") == by(31, 1) == by(91, 3) == by(31, 1, None) == by(31, 1, 1) == "discover"
-    assert by(20, "0.01", 1000) == by(20, "0.01", None) == "limited-domain"  # no union for so little
+    assert by(2, "0.01") == by(7, "0.3") == by(25, 1) == by(75, 3) == "limited-domain"
+    assert by(3, "0.1") == by(19, "0.01") == by(8, "0.3") == by(26, 1) == by(63, 1) == "limited-domain-sparse"
+    assert by(21, "0.1", 10) == by(64, 1) == by(110, 3) == by(64, 1, None) == by(64, 1, 1) == "discover"
+    assert by(20, "0.01", 1000) == by(20, "0.01", None) == "limited-domain-sparse"  # no union for so little
 
 
 def test_a_plan_takes_what_auto_says_and_tells_why():
-    assert plan(50, 10, method="auto").reason.endswith("It was taken because k is large for epsilon.")
+    assert plan(90, 10, method="auto").reason.endswith("It was taken because k is large for epsilon.")
     assert not plan(50, 10).reason.endswith("It was taken because k is large for epsilon.")
+    helped = "With a max_items_per_user that few users exceed, a set union could find more."
+    few = {"k": 100, "epsilon": "0.1", "delta": "1e-6"}
+    assert TopKQuery(**few).plan.reason.endswith(f"It was taken because k is large for epsilon. {helped}")
+    assert TopKQuery(**few, max_items_per_user=5).plan.method == "discover"
+    assert helped not in TopKQuery(**few | {"k": 20}).plan.reason
+    assert helped not in TopKQuery(**few, by_weight="w", at_most=2).plan.reason
     looked = TopKQuery(k=50, epsilon=1, k_bar=500, max_items_per_user=10).plan
     assert type(looked.selector).__name__ == "LimitedDomain"
 

@@ -345,19 +345,20 @@ def test_it_says_that_nothing_was_spent(forecast):
 
 
 def test_every_form_has_every_row(forecast):
-    assert len(forecast) == len(list(forecast)) == len(forecast.rows) == 6
+    assert len(forecast) == len(list(forecast)) == len(forecast.rows) == 8
     names = set(forecast.rows[0].to_dict())
     frames = forecast.to_polars(), forecast.to_pandas(), forecast.to_arrow()
     for frame in frames:
-        assert len(frame) == 6
+        assert len(frame) == 8
         assert set(getattr(frame, "column_names", frame.columns)) == names
-    assert forecast.to_columns()["epsilon"] == [0.5, 5] * 3
+    assert forecast.to_columns()["epsilon"] == [0.5, 5] * 4
     assert [row["method"] for row in forecast.to_dict()["rows"]][::2] == [
         "limited-domain",
+        "limited-domain-sparse",
         "limited-domain-laplace",
         "limited-domain-gaussian",
     ]
-    assert len(str(forecast).split("\n\n")[1].splitlines()) == 7
+    assert len(str(forecast).split("\n\n")[1].splitlines()) == 9
 
 
 def test_the_plot_is_saved(forecast, tmp_path):
@@ -368,7 +369,7 @@ def test_the_plot_is_saved(forecast, tmp_path):
         "smallest likely count (users)",
         "lost (%)",
     ]
-    assert [len(axes.lines) for axes in figure.axes] == [3, 3, 3]
+    assert [len(axes.lines) for axes in figure.axes] == [4, 4, 4]
     with pytest.raises(dps.OutputError, match="cannot be written"):
         forecast.plot(tmp_path / "nowhere" / "prospects.svg")
 

@@ -137,6 +137,7 @@ def top(epsilon, delta, k=10):
         counts=False,
         k_bar=None,
         max_items_per_user=None,
+        method="limited-domain",
     )
 
 

@@ -255,6 +255,59 @@ def test_the_release_says_it_all(people):
     assert release.to_pandas().shape == (2, 2)
 
 
+# ---- without bounds ---------------------------------------------------------------------------------------
+
+
+def test_without_bounds_the_release_says_so(people):
+    release = people.quantile([0.25, 0.5, 0.75], epsilon=50, per_user="max")
+    used = release.privacy.parameters
+    assert used["digits"] == 6
+    assert "bounds" not in used
+    said = " ".join(release.privacy.sentences)
+    assert (
+        "No bounds were given. Every value moves to the nearest number of 6 digits that is a multiple of 1e-12" in said
+    )
+    assert "Where over 16 million users share one value, more may lie between." in release.accuracy.sentences[0]
+    assert "million" not in people.median(epsilon=1).accuracy.sentences[0]
+    assert dps.Release.from_json(release.to_json()) == release
+    between = people.quantile([0.25, 0.5, 0.75], bounds=(0, 120), epsilon=50)
+    assert np.allclose(release.labels, between.labels, atol=0.1)
+    assert people.median(epsilon=50, step=1).labels == [40]
+
+
+def test_without_bounds_as_json_by_group_and_within(people):
+    query = dps.Query.from_dict({"verb": "quantile", "q": [0.5], "epsilon": 9, "step": 1})
+    assert "bounds" not in query.to_dict()
+    assert dps.Query.from_dict(query.to_dict()).key == query.key
+    assert people.ask(query).labels == [40]
+    assert people.median(within=100).privacy.parameters["within"] == 100
+    rows = dps.Dataset({**ROWS, "team": ["a"] * len(ROWS["user"])}, user="user", item="item")
+    assert rows.median(epsilon=50, step=1, by="team", groups=["a"]).labels == [40]
+
+
+def test_a_mean_needs_bounds(people):
+    with pytest.raises(dps.ParameterError, match="per_user must be random, min or max where there are no bounds, got"):
+        people.median(epsilon=1, per_user="mean")
+
+
+def test_values_of_any_size_are_an_outcome():
+    """Whatever one value is, nothing fails, and the others' answer is the same."""
+    for odd in (
+        1e308,
+        -1e308,
+        float("inf"),
+        10**400,
+        -(10**400),
+        5e-324,
+        "x",
+        None,
+        Decimal("1e999"),
+        Fraction(1, 10**500),
+    ):
+        assert dps.median([7] * 300 + [odd], epsilon=50, draws=SeededDraws(1)).labels == [7]
+    assert abs(dps.median([10**400] * 300, epsilon=50).labels[0]) == 10**20
+
+
 # ---- paid -------------------------------------------------------------------------------------------------
 
 
@@ -274,12 +327,12 @@ def test_a_quantile_is_paid_kept_and_refused(ledger):
     assert again.items == first.items
     assert again.privacy == first.privacy
     assert again.charged.numbers["repeated"] is True
-    for other in ({"bounds": (0, 121)}, {"q": [0.25, 0.6]}, {"step": 2}, {"per_user": "min"}):
+    for other in ({"bounds": (0, 121)}, {"q": [0.25, 0.6]}, {"step": 2}, {"per_user": "min"}, {"bounds": None}):
         people.quantile(epsilon="0.1", **usual | other)
-    assert ledger.balance(ANN).spent.epsilon == Fraction(14, 10)
+    assert ledger.balance(ANN).spent.epsilon == Fraction(15, 10)
     with pytest.raises(dps.BudgetError):
         people.quantile(epsilon=4, **usual)
-    assert ledger.balance(ANN).used.epsilon == Fraction(14, 10)
+    assert ledger.balance(ANN).used.epsilon == Fraction(15, 10)
 
 
 def test_an_array_is_paid_for_too(ledger):

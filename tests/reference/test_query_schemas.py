@@ -85,7 +85,7 @@ WRONG = [
     (CHOOSE, {"sensitivity": 2}),
     (CHOOSE, {"of_scores": True}),
     (QUANTILE, {"bounds": [0]}),
-    (QUANTILE, {"bounds": None}),
+    (QUANTILE, {"bounds": []}),
     (QUANTILE, {"q": []}),
     (QUANTILE, {"per_user": None}),
     (QUANTILE, {"per_user": "median"}),

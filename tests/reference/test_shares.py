@@ -231,7 +231,7 @@ def test_a_share_of_a_budget_of_picks_is_of_its_picks():
     assert alike.terms.filter.name == "one for each step"
     assert votes(alike).choose(domain=["ant", "bee"], share="1%").privacy.epsilon == Fraction(1, 10)
     with pytest.raises(ParameterError, match=r"^share must be larger for this question"):
-        votes(alike).top_k(10, share="1%")
+        votes(alike).top_k(10, share="1%", method="limited-domain")
 
 
 def test_a_share_of_a_ledgers_budget_is_of_the_quota_or_of_what_is_left_to_all_analysts(tmp_path):
@@ -279,7 +279,9 @@ def test_of_no_other_release():
 
 def test_the_share_of_a_question_is_what_its_ceiling_takes(tmp_path):
     """Before it is asked; and as much is gone while it is open."""
-    query = dps.Query.from_dict({"verb": "top_k", "k": 10, "epsilon": "0.1", "delta": "1e-9"})
+    query = dps.Query.from_dict(
+        {"verb": "top_k", "k": 10, "epsilon": "0.1", "delta": "1e-9", "method": "limited-domain"}
+    )
     memory = dps.Budget(epsilon=1, delta="1e-6")
     assert memory.share_of(query) == pytest.approx(1 / 111.0, rel=0.01)
     assert memory.left_for(query) == 111

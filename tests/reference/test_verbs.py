@@ -116,7 +116,7 @@ BAD = [
     ({"delta": 0}, "delta must be between 0 and 1, both excluded"),
     (
         {"method": "peeling"},
-        "method must be one of auto, limited-domain, discover, limited-domain-laplace, "
+        "method must be one of auto, limited-domain, limited-domain-sparse, discover, limited-domain-laplace, "
         "limited-domain-gaussian, hitting-set without a domain",
     ),
     (

@@ -96,7 +96,8 @@ def test_names_of_columns_do_not_steer_a_terminal():
 
 def test_the_automatic_method_takes_none_that_counts_users():
     assert TopKQuery(k=200, epsilon=1).plan.method == "discover"
-    assert TopKQuery(k=200, epsilon=1, by_weight="w", at_most=5).plan.method == "limited-domain"
+    assert TopKQuery(k=200, epsilon=1, by_weight="w", at_most=5).plan.method == "limited-domain-sparse"
+    assert TopKQuery(k=20, epsilon=1, by_weight="w", at_most=5).plan.method == "limited-domain"
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_the_automatic_method_takes_none_that_counts_users():
         ({"by_weight": "w", "at_most": 5, "weight_unit": 2}, "at_most must be a whole number of units, from 1 to"),
         ({"by_weight": "w", "at_most": 10**6 + 1}, "at_most must be a whole number of units"),
         ({"by_weight": "w", "at_most": 1, "weight_unit": 2}, "at_most must be a whole number of units"),
-        ({"by_weight": "w", "at_most": 5, "method": "discover"}, "method must be one of limited-domain, peeling"),
+        ({"by_weight": "w", "at_most": 5, "method": "discover"}, "limited-domain, limited-domain-sparse, peeling"),
         ({"by_weight": "w", "at_most": 5, "method": "limited-domain-laplace"}, "method must be one of limited-domain"),
         ({"by_weight": "w", "at_most": 5, "within": 50, "epsilon": None}, "within must be left out where by_weight"),
         ({"by_weight": "w", "at_most": 5, "by": "item"}, "by must be other columns than user and item"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pytest
 
+from dpselect.engines.duckdb import pairs, text
 from dpselect.mechanisms.set_union.kernels import compiled
 from tests.replay.calls import LONE, ROWS, makers
 from tests.replay.cells import every_kind
@@ -85,4 +86,12 @@ def test_progress_of_long_loops(monkeypatch: pytest.MonkeyPatch, verb: str):
     """As with millions of items: loops are compiled, and tell how far they are."""
     monkeypatch.setattr(compiled, "WORTH", dict.fromkeys(compiled.WORTH, 0))
     monkeypatch.setattr(compiled, "USERS", 8, raising=False)
+    check(KINDS["DuckDB table"], verb)
+
+
+@pytest.mark.parametrize("verb", ["union, a policy", "union of n-grams"])
+def test_sets_and_tokens_on_disk(monkeypatch: pytest.MonkeyPatch, verb: str):
+    """As with millions of rows: they are in files."""
+    monkeypatch.setattr(pairs, "MANY", 0)
+    monkeypatch.setattr(text, "MANY", 0)
     check(KINDS["DuckDB table"], verb)

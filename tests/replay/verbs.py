@@ -40,6 +40,7 @@ VERBS: dict[str, Ask] = {
     "top k, split": _call("top_k", {"split": " "}, k=3, **LIKELY),
     "top k, few rows": _call("top_k", k=2, k_bar=3, method="limited-domain", **LIKELY),
     "top k, noise": _call("top_k", {"max_items_per_user": 50}, k=2, method="limited-domain-laplace", **LIKELY),
+    "top k, sparse": _call("top_k", k=3, counts=True, method="limited-domain-sparse", **LIKELY),
     "top k, discover": _call("top_k", {"max_items_per_user": 50}, k=3, method="discover", **LIKELY),
     "top k, hitting set of a domain": _call("top_k", k=3, domain=WORDS, epsilon=40, method="hitting-set"),
     "top k, weights": _call("top_k", k=3, by_weight="number", at_most=4, weight_unit="0.5", **LIKELY),

@@ -11,6 +11,7 @@ import pytest
 
 from dpselect.draws import CertifiedDraws, Noise, SecureDraws, Weights
 from dpselect.draws.entropy import SystemBits
+from dpselect.draws.near import nearest
 from dpselect.mechanisms import ExponentialMechanism, LimitedDomain, Peeling, PermuteAndFlip, ReportNoisyMax
 from dpselect.reals import Exp
 from dpselect.testing import law
@@ -184,6 +185,60 @@ def test_successes_among_very_many(draws):
 
     weights = Weights(np.array([69, 0]), Fraction(1), np.array([1, 10**30], dtype=object))
     judge(lambda: dict(draws.group_bernoullis(weights)).get(1, 0), law_at(69), [law_at(69.5), law_at(68.5)])
+
+
+ALIKE = np.array([6, 0, 4, 1, 6, 2, 1, 1, 2])  # the window below ends between 4 and 2
+
+
+@pytest.fixture
+def _narrow(monkeypatch):
+    """A window that ends at exponent 1: equal scores stand inside as one group, and beyond it by themselves."""
+    monkeypatch.setattr("dpselect.draws.peeling.FAR", 1)
+    monkeypatch.setattr("dpselect.draws.peeling.FAR_BITS", 1)
+
+
+@pytest.mark.usefixtures("_narrow")
+def test_picks_among_equal_scores(draws):
+    """Of several, so that a group loses members, and the window moves down to what had no place in it."""
+
+    def law_at(rate):
+        return answers(lambda d: tuple(g for g, _ in d.peel(Weights(ALIKE[:6], rate), 3)))
+
+    weights = Weights(ALIKE[:6], Fraction(1, 2))
+    assert nearest(weights, 3, 1).counts is not None
+    judge(
+        lambda: tuple(g for g, _ in draws.peel(weights, 3)),
+        law_at(Fraction(1, 2)),
+        [law_at(Fraction(1)), law_at(Fraction(1, 4))],
+    )
+
+
+@pytest.mark.usefixtures("_narrow")
+def test_permute_and_flip_among_equal_scores(draws):
+    def law_at(epsilon):
+        return answers(lambda d: int(PermuteAndFlip(epsilon=epsilon)(ALIKE, draws=d)[0]))
+
+    chooser = PermuteAndFlip(epsilon=1)
+    judge(lambda: int(chooser(ALIKE, draws=draws)[0]), law_at(1), [law_at(2), law_at("0.5")])
+
+
+@pytest.mark.usefixtures("_narrow")
+@pytest.mark.parametrize("noise", list(Noise))
+@pytest.mark.parametrize("sizes", [None, np.array([9, 1, 3, 3, 2, 1])], ids=["single", "groups"])
+def test_noisy_max_with_most_candidates_beyond_the_window(noise, sizes, draws):
+    scores = ALIKE[[1, 0, 3, 5, 6, 2]]
+
+    def law_at(rate):
+        return answers(lambda d: d.noisy_max(Weights(scores, rate, sizes), noise)[0])
+
+    weights = Weights(scores, Fraction(1, 2), sizes)
+    near = nearest(weights, 1, 1)
+    assert len(near.beyond(len(near))) == 3
+    judge(
+        lambda: draws.noisy_max(weights, noise)[0],
+        law_at(Fraction(1, 2)),
+        [law_at(Fraction(1)), law_at(Fraction(1, 4))],
+    )
 
 
 @pytest.mark.slow

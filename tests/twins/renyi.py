@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -13,7 +14,7 @@ from dpselect.accounting.renyi import renyi_budget
 from dpselect.mechanisms import RenyiShaped
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, steepest
-from tests.exact.renyi_laws import divergence, slow_curve
+from tests.exact.renyi_laws import chance_of, divergence, slow_curve
 
 
 def _upward(p: Any, q: Any, order: int) -> Any:
@@ -92,3 +93,13 @@ def delta_for_nothing(right: RenyiShaped) -> RenyiShaped:
         replace(c, budget=Fraction(right.epsilon) * part) for c, part in zip(right.conditions, parts, strict=True)
     )
     return _other(right, conditions, tuple(steepest(c) for c in conditions))
+
+
+def a_coin_for_each_curve(shares: Sequence[tuple[Conditions, Curve]], users: Sequence[int]) -> float:
+    """The chance where every curve has a coin of its own, and one of them is enough."""
+    return 1 - math.prod(1 - chance_of([one], users) for one in shares)
+
+
+def first_shares_at_every_curve(shares: Sequence[tuple[Conditions, Curve]], users: Sequence[int]) -> float:
+    """The chance where the weights by the first shares are looked up in all curves."""
+    return chance_of([(shares[0][0], curve) for _, curve in shares], users)

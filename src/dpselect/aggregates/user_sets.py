@@ -1,14 +1,68 @@
-"""UserSets: what an engine hands to a set union. The distinct items of every user, as two arrays."""
+"""UserSets: what an engine hands to a set union. The distinct items of every user, as two arrays.
+
+Sets of many users are read in blocks of whole users, here as on disk (`stored_sets`): where a block ends is decided by
+the sets alone, so whoever draws block after block draws the same for both.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Int64 = npt.NDArray[np.int64]
+BLOCK = 1 << 22  # pairs: a block ends with the user who reaches a multiple of it
+
+
+class Sets(Protocol):
+    """The distinct items of every user, wherever they are. The order of users, and of the items of each, is kept."""
+
+    @property
+    def size(self) -> int:
+        """Codes of items are 0 .. size - 1."""
+        ...
+
+    @property
+    def users(self) -> int:
+        """How many users there are, those without items included."""
+        ...
+
+    @property
+    def pairs(self) -> int:
+        """How many items all users have together."""
+        ...
+
+    @property
+    def longest(self) -> int:
+        """How many items the user with most of them has."""
+        ...
+
+    @property
+    def label_many(self) -> Callable[[Int64], list[object]] | None:
+        """Names many at once, where an engine can do so in one go."""
+        ...
+
+    def labels(self, codes: npt.ArrayLike) -> list[object]:
+        """The names of these codes, in their order. Ask for released items only."""
+        ...
+
+    def blocks(self) -> Iterator[UserSets]:
+        """All users in their order, some at a time."""
+        ...
+
+    def mapped(self, change: Callable[[UserSets], UserSets]) -> Self:
+        """The same users with what `change` makes of each block: it takes no user away, and numbers all items alike."""
+        ...
+
+    def arranged(self, users: Int64, items: Int64 | None) -> Self:
+        """Users in this order, the items of each in this order of all items, or in their given order."""
+        ...
+
+
+S = TypeVar("S", bound=Sets)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -35,6 +89,49 @@ class UserSets:
     def users(self) -> int:
         """How many users there are, those without items included."""
         return len(self.offsets) - 1
+
+    @property
+    def pairs(self) -> int:
+        """How many items all users have together."""
+        return int(self.offsets[-1] - self.offsets[0])
+
+    @property
+    def longest(self) -> int:
+        """How many items the user with most of them has."""
+        return int(np.diff(self.offsets).max()) if self.users else 0
+
+    def blocks(self) -> Iterator[UserSets]:
+        """All users in their order, some at a time; one block, that may be empty, where they are few."""
+        cuts, _ = first_of_blocks(self.offsets[:-1], BLOCK)
+        for start, end in zip([0, *cuts], [*cuts, self.users], strict=True):
+            if not cuts:
+                yield self
+                return
+            first, last = self.offsets[start], self.offsets[end]
+            yield replace(self, offsets=self.offsets[start : end + 1] - first, codes=self.codes[first:last])
+
+    def mapped(self, change: Callable[[UserSets], UserSets]) -> UserSets:
+        """The same users with what `change` makes of each block."""
+        changed = [change(block) for block in self.blocks()]
+        if len(changed) == 1:
+            return changed[0]
+        lengths = np.concatenate([np.diff(block.offsets) for block in changed])
+        codes = np.concatenate([block.codes for block in changed])
+        return replace(changed[0], offsets=offsets_of(lengths), codes=codes)
+
+    def arranged(self, users: Int64, items: Int64 | None) -> UserSets:
+        """Users in this order, the items of each in this order of all items, or in their given order."""
+        lengths = np.diff(self.offsets)
+        offsets = offsets_of(lengths[users])
+        if items is None:
+            places = np.repeat(self.offsets[:-1][users] - offsets[:-1], lengths[users])
+            places += np.arange(len(places), dtype=np.int64)
+            return replace(self, offsets=offsets, codes=self.codes[places])
+        pairs = np.repeat(inverse(users) << 32, lengths)
+        pairs |= inverse(items)[self.codes]
+        pairs.sort()
+        pairs &= LOW - 1
+        return replace(self, offsets=offsets, codes=items[pairs])
 
     def labels(self, codes: npt.ArrayLike) -> list[object]:
         """The names of these codes, in their order. Ask for released items only."""
@@ -69,10 +166,56 @@ def sets_of(pairs: Int64) -> tuple[Int64, Int64]:
     Sorts in place, and lets every array go as soon as it can.
     """
     pairs.sort()
-    pairs = pairs[_first_of_a_run(pairs)]
+    pairs = each_once(pairs)
     starts = np.flatnonzero(_first_of_a_run(pairs >> 32))
     pairs &= LOW - 1
     return np.append(starts, len(pairs)).astype(np.int64, copy=False), pairs
+
+
+def summed(weigh: Callable[[UserSets], Int64], sets: Sets) -> Int64:
+    """What `weigh` says of every item, added up over the blocks: integers, so exact."""
+    total: Int64 | None = None
+    for block in sets.blocks():
+        found = weigh(block)
+        if total is None:
+            total = found
+        else:
+            total += found
+    return np.zeros(sets.size, dtype=np.int64) if total is None else total
+
+
+def numbers_of_users(sets: Sets) -> Int64:
+    """How many users each item has."""
+    return summed(lambda block: np.bincount(block.codes, minlength=block.size).astype(np.int64, copy=False), sets)
+
+
+def first_of_blocks(starts: Int64, due: int) -> tuple[list[int], int]:
+    """Which users begin a block, given how many pairs stand before each; the next block is due at `due` pairs.
+
+    With them, when the block after those is due.
+    """
+    cuts = []
+    while (at := int(np.searchsorted(starts, due))) < len(starts):
+        cuts.append(at)
+        due = (int(starts[at]) // BLOCK + 1) * BLOCK
+    return cuts, due
+
+
+def inverse(order: Int64) -> Int64:
+    """The place of each number in an order."""
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.arange(len(order), dtype=np.int64)
+    return places
+
+
+def offsets_of(lengths: Int64) -> Int64:
+    """Where each block of these lengths begins, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def each_once(values: Int64) -> Int64:
+    """Sorted numbers, each once."""
+    return values[_first_of_a_run(values)]
 
 
 def _first_of_a_run(values: Int64) -> npt.NDArray[np.bool_]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,6 +17,10 @@ from dpselect.parameters import Number, positive, rational, unquoted
 FINE = 10**9  # without a step, the range is cut into at least so many, and less than ten times as many
 MOST_POINTS = 2**50  # so that floats number the points, and a point beyond every draw's window stays rare
 WIDEST, NARROWEST = Fraction(10) ** 300, Fraction(10) ** -280  # floats hold the bounds, and their distance in steps
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+PART = 2**15
 
 BOUNDS = "be two finite numbers, the lower one first"
 VALUES = "be a one-dimensional array of numbers, one for each user"
@@ -45,6 +49,11 @@ class Grid:
         return cls(low, high, width)
 
     @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """The two bounds."""
+        return self.low, self.high
+
+    @property
     def points(self) -> int:
         """How many there are."""
         return ((self.high - self.low) / self.step).__floor__() + 1
@@ -55,39 +64,52 @@ class Grid:
         whole = self.low.denominator == self.step.denominator == 1
         return int(exact) if whole else float(exact)
 
-    def places(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    def places(self, values: Floats) -> Integers:
         """The place of the nearest point for every value, where values beyond the bounds count as the bounds.
 
         In floats, each operation rounded alone, so a value has one place whatever stands beside it: nothing more is
         needed for the guarantee. Near the middle between two points it may be either of them. No NaN.
         """
-        steps = values.clip(float(self.low), float(self.high))
-        steps -= float(self.low)
-        steps /= float(self.step)
-        steps += 0.5
-        np.floor(steps, out=steps)
-        np.minimum(steps, self.points - 1, out=steps)
-        return steps.astype(np.int64)
+        low, high, step, last = float(self.low), float(self.high), float(self.step), self.points - 1
 
-    def placed(self, values: object) -> npt.NDArray[np.int64]:
+        def places(some: Floats) -> Floats:
+            steps = some.clip(low, high)
+            steps -= low
+            steps /= step
+            steps += 0.5
+            np.floor(steps, out=steps)
+            np.minimum(steps, last, out=steps)
+            return steps
+
+        return in_parts(values, places)
+
+    def placed(self, values: object) -> Integers:
         """The place of every user's one value, in no order; what is missing (NaN, None, no number) does not count."""
         found = numbers(values)
         missing = np.isnan(found)
         return self.places(found[~missing] if missing.any() else found)
 
 
+def in_parts(values: Floats, places: Callable[[Floats], Floats | Integers]) -> Integers:
+    """The places of all values, part by part: what is between fits into a fast memory."""
+    found = np.empty(len(values), dtype=np.int64)
+    for start in range(0, len(values), PART):
+        found[start : start + PART] = places(values[start : start + PART])
+    return found
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class UsersAt:
     """How many users have their value at which place of a grid: places ascending, each once. The repr shows nothing."""
 
-    places: npt.NDArray[np.int64]
-    users: npt.NDArray[np.int64]
+    places: Integers
+    users: Integers
 
     def __repr__(self) -> str:
         return "UsersAt(private)"
 
     @classmethod
-    def counted(cls, ordered: npt.NDArray[np.int64]) -> UsersAt:
+    def counted(cls, ordered: Integers) -> UsersAt:
         """From ascending places, one for each user."""
         first = np.ones(len(ordered), dtype=bool)
         np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
@@ -95,7 +117,7 @@ class UsersAt:
         return cls(ordered[starts], np.diff(starts, append=len(ordered)))
 
 
-def numbers(values: Any) -> npt.NDArray[np.float64]:
+def numbers(values: Any) -> Floats:
     """Values as floats. An array has the type that it declares; in a list each value is read by itself.
 
     What is no number is missing, so no value makes a question fail; an error speaks of declared types only.

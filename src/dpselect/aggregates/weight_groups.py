@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from dpselect.aggregates.user_sets import Int64
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class WeightGroups:
-    """`sizes[g]` items have the weight `weights[g]`, which no other group has.
+    """`sizes[g]` items have the weight `weights[g]`, which no other group has; of several, that row.
 
     An item is known by its place: group after group, and in each group by the order of items, which depends on the
     items alone. The repr shows nothing: all of this is private.
@@ -23,13 +25,25 @@ class WeightGroups:
         return "WeightGroups(private)"
 
 
+def numbered(name: str, shares: Int64) -> list[str]:
+    """What columns are called of which there is one for each list of shares: w, w1, w2, ..."""
+    return [name, *(f"{name}{i}" for i in range(1, len(np.atleast_2d(shares))))]
+
+
+def as_columns(shares: Int64) -> dict[str, Int64]:
+    """A table of what users of t items give."""
+    given = dict(zip(numbered("share", shares), np.atleast_2d(shares), strict=True))
+    return {"t": np.arange(1, shares.shape[-1] + 1), **given}
+
+
 class PairsElsewhere(Protocol):
     """Users' items, kept by somebody who can add up weights. What was released leaves everybody."""
 
     def weigh(self, shares: Int64, key: bytes) -> WeightGroups:
-        """Weights when every user keeps len(shares) of the items they have left and gives shares[t - 1] to each of t.
+        """Weights when every user keeps as many as there are shares of the items they have left.
 
-        Which items a user keeps is decided by a hash with this key, of that user's own rows only.
+        Who keeps t gives shares[t - 1] to each. Of several lists of shares, the rows of an array, an item has a weight
+        by each. Which items a user keeps is decided by a hash with this key, of that user's own rows only.
         """
         ...
 

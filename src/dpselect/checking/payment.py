@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpselect.checking import by_group, histograms, hitting, in_groups
+from dpselect.checking import by_group, histograms, hitting, in_groups, sparse
 from dpselect.checking.balls import ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.checking.numbers import Parameters
@@ -50,6 +50,9 @@ class Cost:
             return cls._by_steps(statement, tuple(by_group.taken(said, release.found)), by_group.failure(said))
         if name in in_groups.NAMES:
             return cls._by_steps(statement, tuple(in_groups.steps_of(name, said)), in_groups.failure(said))
+        if name == sparse.NAME:
+            shown = sparse.shown(said, len(release))
+            return cls(min(whole, shown), delta, shown, said.delta("delta_threshold"), tuple(sparse.steps_of(said)))
         if name == histograms.LAPLACE:
             return cls._by_steps(statement, tuple(histograms.steps_of(said)), Fraction(0))
         if name == histograms.GAUSSIAN:

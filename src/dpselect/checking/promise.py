@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpselect.checking import by_group, histograms, hitting, in_groups, picks, tops, unions
+from dpselect.checking import by_group, histograms, hitting, in_groups, picks, sparse, tops, unions
 from dpselect.checking.balls import told
 from dpselect.checking.finding import Finding, fails, stated
 from dpselect.checking.measures import measured
@@ -20,7 +20,7 @@ PICKS = {"LimitedDomain", "Peeling", "Quantile", picks.RECURSIVE, *picks.OF_SETS
 NOISY = {"LimitedDomainLaplace", "LimitedDomainGaussian"}
 UNIONS = {"RenyiShaped", *unions.THRESHOLDS}
 COUNTED_BY = {  # what says how counts got their noise; no other mechanism pays for any
-    **dict.fromkeys([*PICKS, by_group.NAME, tops.DISCOVERED, histograms.LAPLACE], ("epsilon_per_count",)),
+    **dict.fromkeys([*PICKS, sparse.NAME, by_group.NAME, tops.DISCOVERED, histograms.LAPLACE], ("epsilon_per_count",)),
     histograms.GAUSSIAN: ("variance",),
     **dict.fromkeys(NOISY, ("height",)),
     **dict.fromkeys(UNIONS, ("epsilon_of_counts", "deviation_of_counts")),
@@ -50,6 +50,8 @@ def _findings(release: Release) -> Iterator[Finding]:
         )
     elif name in PICKS:
         yield picks.composed(name, said, epsilon, delta, statement.bound)
+    elif name == sparse.NAME:
+        yield sparse.composed(said, epsilon, delta, statement.bound)
     elif name == by_group.NAME:
         yield by_group.composed(said, epsilon, delta, statement.bound)
     elif name in in_groups.NAMES:

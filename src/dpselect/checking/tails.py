@@ -86,6 +86,12 @@ def _turn(holds: Callable[[Fraction], bool]) -> Fraction:
         return low
 
 
+def geometric_pair(rate: Fraction, other: Fraction, gap: int) -> arb:
+    """The chance that geometric noise of the first rate is at least `gap` above that of the other, gap >= 0."""
+    ratio = (-ball(other)).expm1() / (-ball(rate + other)).expm1()
+    return ratio * (-ball(rate * gap)).exp()
+
+
 # ---- new items --------------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ WEIGHT = "by_weight"
 BY_WEIGHT = {
     "LimitedDomain",
     "LimitedDomainByGroup",
+    "LimitedDomainSparse",
     "Peeling",
     "JointSet",
     "JointSequence",

@@ -48,8 +48,13 @@ def dataset_of(args: argparse.Namespace, text: Text | None = None) -> Dataset | 
 
 def periods_of(args: argparse.Namespace) -> dict[str, Any]:
     """Which periods are meant, in Python's words."""
-    during = None if args.during is None else [name.strip() for name in args.during.split(",")]
+    during = periods_named(args.during)
     return {"time": args.time, "period": args.period, "during": during, "timezone": args.timezone}
+
+
+def periods_named(text: str | None) -> list[str] | None:
+    """Periods between commas; None where nothing was given."""
+    return None if text is None else [name.strip() for name in text.split(",")]
 
 
 def payment(args: argparse.Namespace) -> dict[str, Any]:

@@ -21,6 +21,8 @@ examples:
       The median again, at most 100 people from the true one, 95 times of 100; the price follows, and is said first.
   dpselect quantile visits.parquet --user id --item seconds --per-user max --bounds 0 3600 --epsilon 0.5
       The median of everybody's longest visit.
+  dpselect quantile visits.parquet --user id --item bytes --step 1 --epsilon 1
+      The median where nobody knows bounds: an answer of six digits, wherever it lies.
   dpselect quantile people.csv --user id --item age --bounds 0 120 --step 1 --epsilon 1 --by country --groups DE,FR
       The median of each of these countries, at the price of one: a user counts in one country.
 
@@ -39,7 +41,10 @@ def options(command: shared.Group) -> None:
         "--q", default="0.5", metavar="Q,Q", help="which quantiles, ascending (default 0.5, the median)"
     )
     command.add_argument(
-        "--bounds", required=True, nargs=2, metavar=("LOW", "HIGH"), help="where values lie; chosen without the data"
+        "--bounds",
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="where values lie, chosen without the data; without them answers have six digits",
     )
     command.add_argument("--step", metavar="S", help="answers are LOW + i S (default: a very small power of ten)")
     command.add_argument(
@@ -59,7 +64,7 @@ def options(command: shared.Group) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer."""
-    given: dict[str, Any] = {"q": args.q.split(","), "bounds": tuple(args.bounds)}
+    given: dict[str, Any] = {"q": args.q.split(","), "bounds": None if args.bounds is None else tuple(args.bounds)}
     given |= {"step": args.step, "per_user": args.per_user, "within": args.within}
     given |= {"by": args.by, "groups": asking.listed(args.groups)}
     given |= {"max_groups_per_user": args.max_groups_per_user}

@@ -23,7 +23,7 @@ examples:
   dpselect top plays.parquet --user user --item artist -k 10 --epsilon 1 --by country --counts
       The ten artists of every country, at the price of one: a user counts in one country.
   dpselect top plays.parquet --user user --item artist --epsilon 1 --time at --period month --during 2026-10
-      Of October 2026 alone; the promise is for one user in one month.
+      Of October 2026 alone; the promise is for one user in one month. With --compared-with 2026-09 what rose most.
   dpselect top plays.parquet --user user --item artist --epsilon 1 --budget budget.sqlite --analyst ann
       Paid from ann's budget; refused, before any row is read, when that does not suffice.
   dpselect top plays.parquet --user user --item artist -k 10 --within 50
@@ -68,6 +68,11 @@ def options(command: shared.Group) -> None:
         help="of the items also users, 'sum(COLUMN, LOW, HIGH)' or 'mean(COLUMN, LOW, HIGH)'; once for each",
     )
     command.add_argument(
+        "--compared-with",
+        metavar="NAME,NAME",
+        help="as many other periods as --during: the items that gained most users from these to those",
+    )
+    command.add_argument(
         "--in-engine",
         action="store_true",
         help="for discover: leave users and items in the engine, which spills to disk, for data larger than memory",
@@ -86,6 +91,7 @@ def run(args: argparse.Namespace) -> None:
         for name in ("k", "counts", "k_bar", "method", "ranked", "within", "max_groups_per_user", "users", "in_engine")
     }
     given |= {name: getattr(args, name) for name in ("by_weight", "at_most", "weight_unit", "measures")}
+    given["compared_with"] = asking.periods_named(args.compared_with)
     given |= {"by": args.by, "groups": asking.listed(args.groups)}
     given |= {"exclude": asking.excluded(args)}
 

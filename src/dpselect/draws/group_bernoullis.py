@@ -15,31 +15,29 @@ import numpy.typing as npt
 from dpselect.draws.binomial import binomial
 from dpselect.draws.core import Core
 from dpselect.draws.float_exp import decay
-from dpselect.draws.peeling import Reach, nearest, peel
+from dpselect.draws.near import Groups, nearest
+from dpselect.draws.peeling import Reach, peel
 from dpselect.draws.weights import Floats, Weights
 from dpselect.reals import Exp
 
-Groups = npt.NDArray[np.intp]
-
 
 def group_bernoullis(core: Core, weights: Weights) -> list[tuple[int, int]]:
-    """Return (group, successes) for the groups with any."""
+    """Return (group, successes) for the groups with any; those of equal single scores may all stand under the first."""
     reach = Reach.of(weights.candidates)
-    order = nearest(weights, 1, reach.exponent)
-    if order is None:
-        order = np.arange(len(weights))
-    best = weights.score(int(order[0]))
-    near = weights.pick(order)
+    places = nearest(weights, 1, reach.exponent)
+    near = places.weights
+    best = near.score(0)
     x = near.exponents(slice(0, len(near)), best)
     inside = int(np.searchsorted(x, reach.exponent + 1, side="right"))
     sizes = np.ones(len(near), dtype=np.int64) if near.sizes is None else near.sizes
     singles = np.flatnonzero(sizes[:inside] == 1)
-    found = [(int(order[p]), 1) for p in singles[_singles(core, near, x[singles], singles, best)]]
-    for position in np.flatnonzero(sizes[:inside] != 1):
-        count = binomial(core, near.size(int(position)), near.ratio(int(position), best))
-        if count:
-            found.append((int(order[position]), count))
-    return found + _beyond(core, weights, order[:inside], best, reach.exponent)
+    found = [(p, 1) for p in singles[_singles(core, near, x[singles], singles, best)].tolist()]
+    for position in np.flatnonzero(sizes[:inside] != 1).tolist():
+        if count := binomial(core, near.size(position), near.ratio(position, best)):
+            found.append((position, count))
+    groups = places.one_of_each([place for place, _ in found])
+    beyond = _beyond(core, weights, places.beyond(inside), best, reach.exponent)
+    return [(group, count) for group, (_, count) in zip(groups, found, strict=True)] + beyond
 
 
 def _singles(core: Core, near: Weights, x: Floats, positions: Groups, best: int | Fraction) -> npt.NDArray[np.bool_]:
@@ -55,11 +53,8 @@ def _singles(core: Core, near: Weights, x: Floats, positions: Groups, best: int 
     return successes
 
 
-def _beyond(core: Core, weights: Weights, inside: Groups, best: int | Fraction, far: int) -> list[tuple[int, int]]:
+def _beyond(core: Core, weights: Weights, groups: Groups, best: int | Fraction, far: int) -> list[tuple[int, int]]:
     """Find successes among candidates of probability at most e^-far: binomially many proposals at e^-far, thinned."""
-    rest = np.ones(len(weights), dtype=bool)
-    rest[inside] = False
-    groups = np.flatnonzero(rest)
     if not len(groups):
         return []
     sizes = None if weights.sizes is None else weights.sizes[groups]

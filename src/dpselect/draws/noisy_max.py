@@ -4,6 +4,8 @@ In units of 1 / rate, group g's best noisy score is M_g - rate (best - score_g),
 independent noises, exceeds t exactly when V_g < 1 - (1 - S(t))^sizes[g]; S is the survival function of the noise
 and V_g a uniform whose bits are drawn as needed. One group is evaluated first; a proved upper bound of S
 dismisses nearly all others; the few that remain are compared as balls until one is certain to be the largest.
+Candidates far below the best could only win with a V that begins with many zeros: how many of them have one is a
+binomial draw, nearly always 0. Proof: docs/exact-draws.md.
 """
 
 from __future__ import annotations
@@ -14,39 +16,62 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
+from dpselect.draws.binomial import binomial
 from dpselect.draws.core import Core
 from dpselect.draws.float_exp import decay
+from dpselect.draws.near import Near, nearest
+from dpselect.draws.peeling import Reach, peel
 from dpselect.draws.port import Noise
 from dpselect.draws.weights import Floats, Weights
-from dpselect.reals import enclose, lower, upper
+from dpselect.reals import Exp, enclose, lower, upper
 
 FIRST_BITS = 53
+BITS_PER_UNIT = Fraction(144, 100)  # below 1 / ln 2, so 2^-floor(1.44 t) >= e^-t
 
 
 def noisy_max(core: Core, weights: Weights, noise: Noise) -> tuple[int, int]:
     """Find the (group, member) whose rate * score + noise is largest."""
-    best = int(np.argmax(weights.scores))
-    x = weights.exponents(slice(0, len(weights)), weights.score(best))
-    first = core.source.words(len(weights)) >> np.uint64(64 - FIRST_BITS)
-    sizes: Floats = np.ones(1) if weights.sizes is None else weights.sizes.astype(np.float64)
+    reach = Reach.of(weights.candidates).exponent
+    places = nearest(weights, 1, reach)
+    near, best = places.weights, places.weights.score(0)
+    x = near.exponents(slice(0, len(near)), best)
+    first = core.source.words(len(near)) >> np.uint64(64 - FIRST_BITS)
+    sizes: Floats = np.ones(1) if near.sizes is None else near.sizes.astype(np.float64)
     v = first.astype(np.float64) * 2.0**-FIRST_BITS
 
-    def contender(group: int) -> _Contender:
-        shift = weights.rate * (weights.score(group) - weights.score(best))
-        return _Contender(core, noise, group, weights.size(group), shift, int(first[group]), FIRST_BITS)
+    def contender(place: int) -> _Contender:
+        shift = near.rate * (near.score(place) - best)
+        return _Contender(core, noise, (place, None), near.size(place), shift, int(first[place]), FIRST_BITS)
 
     guess = int(np.argmin(x + np.log(np.maximum(v / sizes, 2.0**-1000))))  # any guess is valid, a good one is fast
     least = contender(guess).low()
     t = x + np.nextafter(float(least), -np.inf)
     survival = np.where(t > 0, decay(np.maximum(t, 0.0)), 1.0) * (1 + 2.0**-core.slack_bits)
-    alive = [contender(int(g)) for g in np.flatnonzero(v < sizes * survival)]
+    alive = [contender(int(place)) for place in np.flatnonzero(v < sizes * survival)]
+    zeros = max(0, ((reach + least) * BITS_PER_UNIT).__floor__())
+    for group, member in _proposed(core, weights, places, zeros):
+        shift = weights.rate * (weights.score(group) - best)
+        alive.append(_Contender(core, noise, (group, member), 1, shift, 0, zeros))
     while len(alive) > 1:
         least = max(c.low() for c in alive)
         alive = [c for c in alive if c.high() >= least]
         if len(alive) > 1:
             for c in alive:
                 c.extend()
-    return alive[0].group, core.below(alive[0].size)
+    place, far = alive[0].candidate
+    return places.candidates([(place, core.below(alive[0].size))])[0] if far is None else (place, far)
+
+
+def _proposed(core: Core, weights: Weights, places: Near, zeros: int) -> list[tuple[int, int]]:
+    """Find the candidates that are not near the best and have `zeros` first bits of V that are 0: hardly ever any."""
+    count = weights.candidates - places.weights.candidates
+    proposals = binomial(core, count, Exp(Fraction(0), Fraction(1, 1 << zeros))) if count else 0
+    if not proposals:
+        return []
+    groups = places.beyond(len(places))
+    sizes = None if weights.sizes is None else weights.sizes[groups]
+    alike = Weights(np.zeros(len(groups), dtype=np.int64), Fraction(1), sizes)
+    return [(int(groups[index]), member) for index, member in peel(core, alike, proposals)]
 
 
 @dataclass(eq=False)
@@ -55,7 +80,7 @@ class _Contender:
 
     core: Core
     noise: Noise
-    group: int
+    candidate: tuple[int, int | None]  # a place near the best, any of its members; or beyond (group, member)
     size: int
     shift: Fraction
     value: int  # V lies between value / 2^bits and (value + 1) / 2^bits

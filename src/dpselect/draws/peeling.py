@@ -20,7 +20,7 @@ from flint import ctx
 
 from dpselect.draws.core import Core
 from dpselect.draws.float_exp import decay
-from dpselect.draws.kth_largest import kth_largest
+from dpselect.draws.near import Groups, Near, nearest
 from dpselect.draws.weights import Weights
 from dpselect.reals import Exp, enclose
 
@@ -48,28 +48,6 @@ class Reach:
         return cls(FAR + -(-more * 7 // 10), FAR_BITS + more)  # 7 / 10 > ln 2
 
 
-def nearest(weights: Weights, k: int, reach: int = FAR) -> npt.NDArray[np.intp] | None:
-    """Sort groups by descending score, without those that stay beyond the window for k picks; None if all are in order.
-
-    The best remaining score is never below the k-th largest, since k - 1 picks exhaust at most k - 1 groups.
-    Only groups with sizes are asked for their order, which counting put them in: that of single scores is somebody's
-    data, and one user could break it, which the time would tell.
-    """
-    scores, n = weights.scores, len(weights)
-    if n < 2 or not k or (weights.sizes is not None and bool((scores[:-1] >= scores[1:]).all())):
-        return None
-    groups = np.arange(n)
-    if k < n and weights.factors is None and scores.dtype != np.object_:
-        best = kth_largest(scores, k)
-        if scores.dtype == np.int64:
-            floor = int(best) + ((-reach - 1) / weights.rate).__floor__()
-            groups = np.flatnonzero(scores >= max(floor, np.iinfo(np.int64).min))
-        else:
-            with np.errstate(over="ignore"):
-                groups = np.flatnonzero((best - scores) * float(weights.rate) <= reach + 1)
-    return groups[np.argsort(scores[groups], kind="stable")[::-1]]
-
-
 def peel(core: Core, weights: Weights, k: int, until: int | None = None) -> list[tuple[int, int]]:
     """Draw k candidates without replacement, each in proportion to its weight; one of group `until` on is the last."""
     return Peel(core, weights, k).picks(len(weights) if until is None else until)
@@ -95,8 +73,9 @@ class Peel:
         self.weights = weights
         self.k = k
         self.reach: Reach = Reach.of(weights.candidates)
-        self.order = nearest(weights, k, self.reach.exponent)
-        self.near: Weights = weights if self.order is None else weights.pick(self.order)
+        self.places: Near = nearest(weights, k, self.reach.exponent)
+        self.near: Weights = self.places.weights
+        self.rest: Groups | None = None  # what has no place in there, once a pick falls so far
         self.logs: npt.NDArray[np.float64] | None = self.near.log_factors(_log)
         self.first: int = 0  # the best position with a candidate left
         self.taken: dict[int, int] = {}  # position -> how many of its candidates are gone
@@ -112,11 +91,11 @@ class Peel:
                 position, mass, copies = self._propose()
                 slot = self.core.below(copies) if copies > 1 else 0
                 if slot < self._left(position):
-                    found.append((self._group(position), self._take(position, slot)))
-                    if found[-1][0] >= until:
-                        return found
+                    found.append((position, self._take(position, slot)))
+                    if until < len(self.weights) and self._named(found[-1:])[0][0] >= until:
+                        return self._named(found)
                     removed += mass // copies
-        return found
+        return self._named(found)
 
     def _build(self, remaining: int) -> None:
         """Make the table for what remains, from the best position to the end of its window."""
@@ -150,7 +129,9 @@ class Peel:
             point = core.below(self.total)
             if point >= self.inside:
                 position = self._far_position()
-                if core.bernoulli(self._share(position, self.outside, self.total - self.inside)):
+                if position is not None and core.bernoulli(
+                    self._share(position, self.outside, self.total - self.inside)
+                ):
                     return position, 1, 1
                 continue
             index = int(self.sums.searchsorted(point, side="right"))
@@ -161,7 +142,8 @@ class Peel:
 
     def _share(self, position: int, copies: int, mass: int) -> Exp:
         """The acceptance probability is copies * weight * 2^scale / mass, in the table's units exp(shift)."""
-        weight = self.weights.ratio(self._group(position), self.best)
+        near = position < len(self.near)
+        weight = (self.near if near else self.weights).ratio(position if near else self._far(position), self.best)
         return Exp(
             weight.exponent + Fraction(self.shift),
             weight.factor * copies * Fraction(2) ** self.scale / mass,
@@ -185,15 +167,20 @@ class Peel:
                 copies[position - window.start] -= gone
         return copies
 
-    def _far_position(self) -> int:
-        """Draw a candidate uniformly beyond the window; this is rare, so it may take a pass over all."""
-        positions = np.arange(self.end, len(self.weights))
+    def _far_position(self) -> int | None:
+        """Draw a candidate uniformly beyond the window; None for one taken since the table was made. Rare: a pass."""
+        if self.rest is None:
+            self.rest = self.places.beyond(len(self.near))
+        positions = np.arange(self.end, len(self.near) + len(self.rest))
         sizes = [self._left(int(p)) for p in positions]
         sums = np.cumsum(np.array(sizes, dtype=object))
-        return int(positions[int(np.searchsorted(sums, self.core.below(self.outside), side="right"))])
+        place = int(np.searchsorted(sums, self.core.below(self.outside), side="right"))
+        return int(positions[place]) if place < len(positions) else None
 
     def _left(self, position: int) -> int:
-        return self.weights.size(self._group(position)) - self.taken.get(position, 0)
+        near = position < len(self.near)
+        size = self.near.size(position) if near else self.weights.size(self._far(position))
+        return size - self.taken.get(position, 0)
 
     def _take(self, position: int, slot: int) -> int:
         """Take the member in a slot; the last member moves into the slot."""
@@ -203,14 +190,15 @@ class Peel:
         self.taken[position] = self.taken.get(position, 0) + 1
         return member
 
-    def _group(self, position: int) -> int:
-        if self.order is None:
-            return position
-        if position >= len(self.order):
-            rest = np.ones(len(self.weights), dtype=bool)
-            rest[self.order] = False
-            self.order = np.concatenate([self.order, np.flatnonzero(rest)])
-        return int(self.order[position])
+    def _far(self, position: int) -> int:
+        """The group of a position that has no place near the best."""
+        assert self.rest is not None, "a position so far is drawn from what is left"
+        return int(self.rest[position - len(self.near)])
+
+    def _named(self, found: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The groups and members at these positions."""
+        near = iter(self.places.candidates([pick for pick in found if pick[0] < len(self.near)]))
+        return [next(near) if p < len(self.near) else (self._far(p), member) for p, member in found]
 
 
 def _log(factor: Fraction) -> float:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from dpselect.aggregates.grouped_values import GroupedValues
     from dpselect.aggregates.histogram import Histogram
     from dpselect.aggregates.measures import Measured
-    from dpselect.aggregates.user_sets import Int64, UserSets
-    from dpselect.aggregates.value_counts import Grid, UsersAt
+    from dpselect.aggregates.unbounded import Points
+    from dpselect.aggregates.user_sets import Int64, Sets
+    from dpselect.aggregates.value_counts import UsersAt
     from dpselect.aggregates.weight_groups import PairsElsewhere
     from dpselect.domain import Column, Domain, Known, Listed
     from dpselect.texts.token_stream import TokenStream
@@ -109,7 +110,7 @@ class Engine(Protocol):
 
     def contributions_by(
         self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
-    ) -> UserSets:
+    ) -> Sets:
         """The distinct items of every user, as `contributions` has them, in the groups that `top_by` would keep.
 
         The engine must have been opened with the columns `by` at the head of those of items, so that an item is a group
@@ -117,7 +118,7 @@ class Engine(Protocol):
         """
         ...
 
-    def group_sets(self, *, progress: Progress | None = None) -> UserSets:
+    def group_sets(self, *, progress: Progress | None = None) -> Sets:
         """The distinct groups of every user, as `contributions` has items, for a set union that finds groups.
 
         Groups that were found are asked for next, where it can be helped of the very same rows.
@@ -133,7 +134,7 @@ class Engine(Protocol):
 
     def users_at_by(
         self,
-        grid: Grid,
+        grid: Points,
         per_user: PerUser,
         max_groups_per_user: int,
         groups: Domain | FoundGroups,
@@ -218,7 +219,7 @@ class Engine(Protocol):
         """Refuse an item column that holds no numbers, or is declared as text, before a row is read or paid for."""
         ...
 
-    def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
+    def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves.
 
         The item column holds the values, in numbers or in text that is written as a number; other text, null and NaN
@@ -230,13 +231,13 @@ class Engine(Protocol):
         """Refuse a source whose sets of users cannot be asked for, before a row is read and before anything is paid."""
         ...
 
-    def contributions(self, domain: Known | None = None, *, progress: Progress | None = None) -> UserSets:
-        """The distinct items of every user, as numbers in memory; labels can be asked for until the engine is closed.
+    def contributions(self, domain: Known | None = None, *, progress: Progress | None = None) -> Sets:
+        """The distinct items of every user, as numbers; labels can be asked for until the engine is closed.
 
         With a domain only its items, by the labels that `item_names` gives them; those without a row are not there.
         Users are those with at least one row that counts. A contribution bound is not applied: a set union samples
-        by itself. Users and items come in their own order, so where their rows stood changes nothing. Data that do
-        not fit into memory are refused with roughly what they would need.
+        by itself. Users and items come in their own order, so where their rows stood changes nothing. An engine keeps
+        them on disk where they are many, or refuses those that memory does not hold with roughly what they would need.
         """
         ...
 

@@ -72,6 +72,17 @@ class RowPeriods:
         return self._last([(one.start, written(place)) for place, one in enumerate(self.periods.all)])
 
     @property
+    def gained(self) -> str:
+        """The SQL of a column w beside the place: -1 in the periods with which the others are compared, 1 elsewhere.
+
+        There is none, but nothing, where none are compared.
+        """
+        if not self.periods.compared:
+            return ""
+        signs = ["-1" if one in self.periods.compared else "1" for one in self.periods.all]
+        return f", {self.place(signs.__getitem__)} AS w"
+
+    @property
     def but(self) -> str:
         """The WHERE that leaves out gaps between periods, for rows that have `column`; nothing where `inside` does."""
         return f" WHERE {self._gaps}" if self._gaps else ""

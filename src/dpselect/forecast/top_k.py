@@ -18,6 +18,7 @@ from dpselect.forecast.forecast import ForecastRow
 from dpselect.forecast.population import Population, expected_counts, smallest_likely
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
+from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
 from dpselect.methods import Bound
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.top_k_plan import Plan
@@ -134,6 +135,8 @@ def threshold(plan: Plan, counts: Int64) -> float | None:
     s = plan.selector
     if isinstance(s, LimitedDomain):
         return after(counts, s.terms.k_bar) + s.height
+    if isinstance(s, LimitedDomainSparse):
+        return float(after(counts, s.terms.k_bar) + s.terms.height)
     if isinstance(s, LimitedDomainLaplace | LimitedDomainGaussian):
         return float(after(counts, k_bar_of(s)) + s.height)
     return None

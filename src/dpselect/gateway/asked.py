@@ -25,6 +25,7 @@ from dpselect.release.formatting import Json
 if TYPE_CHECKING:
     from dpselect.dataset import Dataset
     from dpselect.ledger.budget import Budget
+    from dpselect.periods import Periods
 
 BESIDE = ("data", "item", "where", "during", "share", "fresh")
 """What a body holds beside the parameters of its query."""
@@ -69,6 +70,17 @@ class Asked:
             beside["during"] = [*self.during]
         return {**beside, **self.query.to_dict()}
 
+    @property
+    def periods(self) -> Periods | None:
+        """Those of the question, in each of which it is paid: also those with which others are compared."""
+        if self.during is None:
+            return None
+        if self.query.others:
+            return _compared(self.during, list(self.query.others), self.settings)
+        from dpselect.periods import periods_of
+
+        return periods_of(self.settings.time, self.settings.period, self.during, self.settings.timezone)
+
     @cached_property
     def key(self) -> str:
         """By what two askings are the same, of data in one state: what was asked, and what the settings add to it."""
@@ -106,7 +118,7 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     given = dict(body)
     settings = _data(given.pop("data", None), data)
     where, fresh = given.pop("where", None), parameters.flag("fresh", given.pop("fresh", False))
-    during, share = given.pop("during", None), given.pop("share", None)
+    when, share = given.pop("during", None), given.pop("share", None)
     verb = parameters.one_of("verb", given.get("verb"), ("top_k", "union", "choose", "histogram", "quantile"))
     of_values = verb == "quantile"
     item = _item(given.pop("item", None), settings, of_values=of_values)
@@ -123,9 +135,12 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
         filters.check(where, settings.filters)
     _fill(verb, given, item, settings)
     _check_sizes(given, settings)
+    during = _during(when, settings)
+    if given.get("compared_with") is not None:
+        given["compared_with"] = [*_compared(during, given["compared_with"], settings).base.names]
     query = _priced(verb, given, share, partial(paying, settings))
     _check(query, settings)
-    return Asked(settings, query, item, where, _during(during, settings), fresh)
+    return Asked(settings, query, item, where, during, fresh)
 
 
 def _data(name: object, data: Mapping[str, DataSettings]) -> DataSettings:
@@ -171,6 +186,18 @@ def _during(given: object, settings: DataSettings) -> tuple[str, ...] | None:
     return periods_of(settings.time, settings.period, given, settings.timezone).names
 
 
+def _compared(during: tuple[str, ...] | None, given: object, settings: DataSettings) -> Periods:
+    """The periods that are meant, and those with which they are compared."""
+    if during is None:
+        raise ParameterError("compared_with", "be left out where data have no periods", came(given))
+    from dpselect.periods import MOST, periods_of
+
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or len(names) > MOST:
+        raise ParameterError("compared_with", f"be a list of at most {MOST} names of periods", came(given))
+    return periods_of(settings.time, settings.period, during, settings.timezone).compared_with(names)
+
+
 def _fill(verb: str, given: dict[str, Any], item: Key, settings: DataSettings) -> None:
     """What is left out and the owner declared."""
     if verb in ("choose", "histogram") and given.get("domain") is None and isinstance(item, str):
@@ -181,7 +208,8 @@ def _fill(verb: str, given: dict[str, Any], item: Key, settings: DataSettings) -
             given["domain"] = [typed.label(one) for one in known]
     if verb == "quantile":
         bounds = settings.values[str(item)]
-        given.setdefault("bounds", [str(bounds.low), str(bounds.high)])
+        if given.get("bounds") is None:
+            given["bounds"] = [str(bounds.low), str(bounds.high)]
         if bounds.step is not None:
             given.setdefault("step", str(bounds.step))
     weight = given.get("by_weight")

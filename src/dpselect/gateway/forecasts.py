@@ -134,7 +134,7 @@ def _planned(asked: Asked, queries: list[Query]) -> Forecast | None:
     said |= {"items_per_user": str(sizes.items_per_user), "max_items_per_user": most if isinstance(most, int) else None}
     said["delta"] = str(query.ceiling.delta)
     said["epsilon"] = tuple(str(one.ceiling.epsilon) for one in queries)
-    if getattr(query, "by", None) is not None or getattr(query, "by_weight", None) is not None or query.measuring:
+    if any(getattr(query, name, None) is not None for name in ("by", "by_weight")) or query.measuring or query.others:
         return None
     if query.verb == "top_k":
         domain = getattr(query, "domain", None)

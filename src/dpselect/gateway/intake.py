@@ -26,7 +26,6 @@ from dpselect.gateway.store import Jobs, Place
 from dpselect.ledger import Account
 from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.charge import Ceiling
-from dpselect.periods import Periods, periods_of
 from dpselect.queries.query import Query
 from dpselect.release.formatting import Json
 
@@ -82,12 +81,12 @@ class Intake:
         return self._price(person, self.asked(person, body))
 
     def _share(self, person: Person, question: Asked, query: Query) -> Fraction:
-        found = self._books.standings(question.settings, person, periods_asked(question))
+        found = self._books.standings(question.settings, person, question.periods)
         return max(one.part(one.ceiling(Ceiling.of(query.price_at(one.order)))) for one in found)
 
     def _price(self, person: Person, question: Asked) -> dict[str, Json]:
         free = not question.fresh and self._jobs.answer_to(self._key(question)) is not None
-        standings = self._books.standings(question.settings, person, periods_asked(question))
+        standings = self._books.standings(question.settings, person, question.periods)
         return forecasts.price(question, standings, free=free)
 
     def _key(self, question: Asked) -> str:
@@ -231,7 +230,7 @@ class Intake:
 
     def _check_budget(self, person: Person, question: Asked) -> None:
         """Say at once what would be refused later; only the reservation itself is certain."""
-        during = periods_asked(question)
+        during = question.periods
         account = Account(dataset=question.settings.name, analyst=person.name)
         for period, one in self._books.ledger.standings(account, during).items():
             ceiling = one.ceiling(Ceiling.of(question.query.price_at(one.order)))
@@ -246,11 +245,3 @@ def _is_short(body: Mapping[str, Json]) -> bool:
 
 def _sent_by(person: Person, raw: bytes) -> tuple[object, ...]:
     return person.name, person.data, hashlib.sha256(raw).digest()
-
-
-def periods_asked(question: Asked) -> Periods | None:
-    """The periods of a question."""
-    data = question.settings
-    if data.period is None:
-        return None
-    return periods_of(data.time, data.period, list(question.during or ()), data.timezone)

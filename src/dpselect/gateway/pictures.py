@@ -13,15 +13,16 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dpselect.errors import ParameterError
+from dpselect.gateway import distribution_pictures
+from dpselect.gateway.shapes import BAR, INK, LINE, TOP, WIDTH, Drawing, n, shortened, text
 from dpselect.release import formatting
+from dpselect.release.distribution import Distribution
 from dpselect.release.statement import Kind
-from dpselect.release.table import width
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release
 
-WIDTH, WIDE, ROW, TOP = 330, 460, 36, 8  # on a page, which may be a telephone; in a file
-BAR, INK, LINE, PAPER = "#3d76ad", "#1b1f24", "#c3cbd3", "#ffffff"
+WIDE, ROW, PAPER = 460, 36, "#ffffff"  # in a file; on a page it is WIDTH
 LETTER = 7.2  # units that a letter takes at most, about
 MOST_BARS, MOST_PANELS, MOST_IN_PANEL = 50, 24, 10
 Number = int | float
@@ -35,17 +36,6 @@ class Bar:
     value: Number
     low: Number | None = None
     high: Number | None = None
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """One picture without its frame: what it is of, what it shows in words, its shapes."""
-
-    title: str
-    finding: str
-    shapes: str
-    height: int
-    width: int = WIDTH
 
 
 # ---- what is drawn ----------------------------------------------------------------------------------------
@@ -94,9 +84,9 @@ def _bar(bar: Bar, rank: str, top: float, most: Number, wide: int) -> str:
     name = shortened(rank + bar.label, int((wide - LETTER * len(said) - 12) / LETTER))
     long, middle = max(0.0, bar.value * scale), top + 23
     found = text(0, top + 13, name) + text(wide, top + 13, said, "end")
-    found += f'<rect class="bar" x="0" y="{top + 18:g}" width="{_n(long)}" height="10" rx="2" fill="{BAR}"/>'
+    found += f'<rect class="bar" x="0" y="{top + 18:g}" width="{n(long)}" height="10" rx="2" fill="{BAR}"/>'
     if bar.low is not None and bar.high is not None:
-        low, high = (_n(min(max(0.0, end * scale), wide - 0.75)) for end in (bar.low, bar.high))
+        low, high = (n(min(max(0.0, end * scale), wide - 0.75)) for end in (bar.low, bar.high))
         path = f"M{low} {middle}H{high}M{low} {middle - 5:g}v10M{high} {middle - 5:g}v10"
         found += f'<path class="whisker" d="{path}" fill="none" stroke="{INK}" stroke-width="1.5"/>'
     return found
@@ -105,6 +95,9 @@ def _bar(bar: Bar, rank: str, top: float, most: Number, wide: int) -> str:
 def of_values(release: Release, wide: int = WIDTH) -> Drawing:
     """Quantiles as dots on one line, or on a line for each group, all on one scale."""
     values = [_number(item.item) for item in release.items]
+    drawn_as_one = Distribution.of(values, release.privacy.parameters) if release.groups is None else None
+    if drawn_as_one is not None:
+        return distribution_pictures.steps(drawn_as_one, wide)
     panels: Mapping[str, Sequence[float]] = (
         {"": values} if release.groups is None else release.groups.panels(release.items, values)
     )
@@ -129,7 +122,7 @@ def _dots(name: str, values: Sequence[float], top: int, wide: int, at: Callable[
     found = text(0, top + 13, shortened(name, room)) + text(wide, top + 13, said, "end")
     found += f'<path class="rule" d="M0 {top + 24}H{wide}" stroke="{LINE}" stroke-width="1.5"/>'
     for value in values:
-        place = _n(at(value))
+        place = n(at(value))
         found += f'<circle class="bar" cx="{place}" cy="{top + 24}" r="5" fill="{BAR}"/>'
     return found
 
@@ -156,7 +149,7 @@ def left(points: Sequence[tuple[str, float]]) -> Drawing:
     step = (WIDTH - side - 6) / max(1, len(points) - 1)
 
     def y(part: float) -> str:
-        return _n(TOP + high * (1 - min(1.0, max(0.0, part))))
+        return n(TOP + high * (1 - min(1.0, max(0.0, part))))
 
     shapes = "".join(
         f'<path class="rule" d="M{side} {y(part)}H{WIDTH}" stroke="{LINE}"/>'
@@ -164,7 +157,7 @@ def left(points: Sequence[tuple[str, float]]) -> Drawing:
         for part in (0, 0.25, 0.5, 0.75, 1)
     )
     path = f"M{side} {y(points[0][1])}" + "".join(
-        f"H{_n(side + place * step)}V{y(part)}" for place, (_, part) in enumerate(points)
+        f"H{n(side + place * step)}V{y(part)}" for place, (_, part) in enumerate(points)
     )
     shapes += f'<path class="path" d="{path}H{WIDTH}" fill="none" stroke="{BAR}" stroke-width="2.5"/>'
     first, last = (point[0][:16].replace("T", " ") for point in (points[0], points[-1]))
@@ -219,27 +212,6 @@ def _said(drawing: Drawing, name: str) -> str:
     )
 
 
-def text(x: float, y: float, said: str, anchor: str = "start", size: int = 13, weight: str = "normal") -> str:
-    """A line of text."""
-    more = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    more += "" if weight == "normal" else f' font-weight="{weight}"'
-    return f'<text x="{_n(x)}" y="{_n(y)}" font-size="{size}" fill="{INK}"{more}>{escape(said)}</text>'
-
-
-def shortened(said: str, room: int) -> str:
-    """A text of so many columns at most."""
-    if width(said) <= room:
-        return said
-    while said and width(said) >= room:
-        said = said[:-1]
-    return f"{said}\N{HORIZONTAL ELLIPSIS}"
-
-
 def _part(part: float) -> str:
     """A part of a budget, rounded down."""
     return f"{math.floor(100 * part)}\N{NO-BREAK SPACE}%"
-
-
-def _n(value: float) -> str:
-    """A number of at most one decimal."""
-    return f"{value:.1f}".removesuffix(".0")

@@ -267,6 +267,14 @@ def rounded_part(part: Fraction) -> float:
     return max(0, math.floor(part * PARTS)) / PARTS
 
 
+def _others(query: object) -> Sequence[str]:
+    """The periods with which a question, or that of a release, compares those that it is about."""
+    if isinstance(query, Release):
+        return [name for name in str(query.privacy.parameters.get("compared_with", "")).split(", ") if name]
+    others: Sequence[str] = getattr(query, "others", ())
+    return others
+
+
 class LedgerBudget(Budget):
     """An analyst's quota in a ledger, from which questions are paid. `Budget.open` makes it."""
 
@@ -292,7 +300,7 @@ class LedgerBudget(Budget):
     def share_of(self, query: Priced, *, during: str | Sequence[str] | None = None) -> float:
         """Which part of the quota a question costs at most, or of what all may use if that is more, from 0 to 1."""
         self.check(priced(query).price.neighbors)
-        standings = self._standings(during)
+        standings = self._standings(during, query)
         return float(max(one.part(one.ceiling(Ceiling.of(query.price_at(one.order)))) for one in standings))
 
     def left_for(self, query: Priced | Release, *, during: str | Sequence[str] | None = None) -> int:
@@ -301,7 +309,7 @@ class LedgerBudget(Budget):
         Of data that have periods: `during` those, or in each in which anything was asked. A release that this account
         paid stands for the question that it answers.
         """
-        standings = self._standings(during)
+        standings = self._standings(during, query)
         if isinstance(query, Release):
             return min(one.left_for(price_paid(query, (one.account, one.order))) for one in standings)
         asked = priced(query)
@@ -327,12 +335,15 @@ class LedgerBudget(Budget):
         one = next(iter(self._standings()))
         return Sharing(one.order, [limits for limits, _ in one.limits])
 
-    def _standings(self, during: str | Sequence[str] | None = None) -> Collection[Standing]:
+    def _standings(self, during: str | Sequence[str] | None = None, query: object = None) -> Collection[Standing]:
+        """In the periods that are named, and in those with which a question compares them."""
         with self.ledger() as ledger:
             data = ledger.data_account(self.account.dataset)
             if during is not None and data.period is None:
                 raise ParameterError("during", "be left out where data have no periods", came(during))
             meant = None if during is None else periods_of(data.time, data.period, during, data.timezone)
+            others = _others(query)
+            meant = meant.compared_with(others) if meant is not None and others else meant
             return ledger.standings(self.account, meant).values()
 
     def __repr__(self) -> str:

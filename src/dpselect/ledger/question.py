@@ -88,7 +88,8 @@ def summary(text: str) -> str:
     names = ("k", "q", "k_star", "l_star", "epsilon", "delta", "epsilon_per_pick", "delta_per_query")
     said = [f"{name}={_short(asked[name])}" for name in names if asked.get(name) is not None]
     said += ["counts"] if asked.get("counts") is True else []
-    said += [f"{name}={_columns(asked[name])}" for name in ("by_weight", "by") if asked.get(name) is not None]
+    columns = ("by_weight", "by", "compared_with")
+    said += [f"{name}={_columns(asked[name])}" for name in columns if asked.get(name) is not None]
     said += ["of a known domain"] if asked.get("domain") is not None else []
     of = [f"{name}={_short(data[name])}" for name in ("user", "item", "text", "where") if data.get(name) is not None]
     return " ".join([verb, *said, *(["from", *of] if of else [])])

@@ -187,4 +187,7 @@ def check_one_period(during: Periods | None) -> None:
     """
     if during is not None and len(during.all) > 1:
         hint = "or let an account by period pay: `dpselect ledger data --period`"
+        if during.compared:
+            must = "be left out where a promise to whole users pays, who may be in several periods"
+            raise ParameterError("compared_with", must, came(during.base.text), hint)
         raise ParameterError("during", "name one period where a promise to whole users pays", came(during.text), hint)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace
     from dpselect.mechanisms.top_k.one_shot_laplace import ApproxOneShotLaplace, OneShotLaplace
     from dpselect.mechanisms.top_k.peeling import Peeling
+    from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
 
 _HOMES = {
     "ApproxOneShotLaplace": "top_k.one_shot_laplace",
@@ -65,6 +66,7 @@ _HOMES = {
     "LimitedDomainByGroup": "top_k.by_group",
     "LimitedDomainGaussian": "top_k.noisy_limited_domain",
     "LimitedDomainLaplace": "top_k.noisy_limited_domain",
+    "LimitedDomainSparse": "top_k.sparse_limited_domain",
     "Mechanism": "port",
     "NoisyCounts": "top_k.noisy_counts",
     "NoisyHistogram": "choose.noisy_histogram",
@@ -111,6 +113,7 @@ __all__ = [
     "LimitedDomainByGroup",
     "LimitedDomainGaussian",
     "LimitedDomainLaplace",
+    "LimitedDomainSparse",
     "Mechanism",
     "NoisyCounts",
     "NoisyHistogram",

@@ -1,8 +1,4 @@
-"""Candidates: what a mechanism selects among, whatever form the scores came in.
-
-Equal integers are put into one group where that is cheap, so that a mechanism works on distinct counts; the
-members drawn from groups are looked up once at the end, in one pass over the scores.
-"""
+"""Candidates: what a mechanism selects among, whatever form the scores came in."""
 
 from __future__ import annotations
 
@@ -30,8 +26,6 @@ MUST = "be finite numbers: integers, floats, Fractions or Decimals"
 EXACT = 2**53  # the largest integer that floats hold with all before it
 FLOAT = 8  # bytes of a float64
 LARGEST = 5000  # decimal exponent of a score: more than any float has
-FEW = 4  # so many groups are looked up one by one
-BINS_PER_SCORE = 4  # counting by value costs a pass over the range of the scores: worth it up to here
 
 
 class Names(Protocol):
@@ -71,7 +65,7 @@ def candidates(scores: Input) -> Candidates:
     array, index = exact(scores), _index(scores)
     if index is not None:
         return Candidates(array, None, lambda picks: [index[g] for g, _ in picks])
-    return _grouped(array) or Candidates(array, None, lambda picks: np.array([g for g, _ in picks], dtype=np.int64))
+    return Candidates(array, None, lambda picks: np.array([g for g, _ in picks], dtype=np.int64))
 
 
 def _index(scores: Any) -> list[Any] | None:
@@ -167,31 +161,3 @@ def _number(score: object) -> Fraction:
     except (TypeError, ValueError, OverflowError):
         raise ParameterError("scores", MUST, "something else among them") from None
     return number
-
-
-def _grouped(scores: Scores) -> Candidates | None:
-    """Equal integers in one group, distinct values descending; None where the range is too wide to count by value."""
-    if scores.dtype != np.int64 or len(scores) < 64:
-        return None
-    low, high = int(scores.min()), int(scores.max())
-    if high - low > BINS_PER_SCORE * len(scores):
-        return None
-    shifted = scores - low  # for low = 0 too: whether anything has no user should not be told by the time
-    bins = np.bincount(shifted)
-    values = np.flatnonzero(bins)[::-1]
-
-    def names(picks: Picks) -> Answer:
-        wanted = np.unique([g for g, _ in picks])
-        if len(wanted) <= FEW:
-            members = {g: np.flatnonzero(shifted == values[g]) for g in wanted.tolist()}
-            return np.array([members[g][r] for g, r in picks], dtype=np.int64)
-        code = np.zeros(len(bins), dtype=np.min_scalar_type(len(wanted)))  # few bits sort by radix
-        code[values[wanted]] = np.arange(1, len(wanted) + 1)
-        codes = code[shifted]
-        hits = np.flatnonzero(codes)
-        order = hits[np.argsort(codes[hits], kind="stable")]  # the members of every wanted group, in index order
-        starts = np.concatenate([[0], np.cumsum(bins[values[wanted]])])
-        places = [starts[np.searchsorted(wanted, g)] + r for g, r in picks]
-        return np.asarray(order[places], dtype=np.int64)
-
-    return Candidates(values.astype(np.int64) + low, bins[values], names)

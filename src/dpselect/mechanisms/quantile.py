@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from dpselect import parameters
 from dpselect.accounting.calibration import plan_of, price
-from dpselect.aggregates.value_counts import Grid, UsersAt
+from dpselect.aggregates.unbounded import Points, points_of
+from dpselect.aggregates.value_counts import UsersAt
 from dpselect.draws import Draws
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError, came
@@ -27,6 +28,7 @@ from dpselect.reals import Exp
 Integers = npt.NDArray[np.int64]
 
 BEYOND = 20  # all points that are not near weigh at most e^-20 of the best one together
+SAMPLE = 10_000  # values by which those near a rank are found: as few are put in order
 MOST = 10_000  # quantiles of one question
 FINEST = 10**6  # the denominator of a q: ranks stay integers of 64 bits, and the float 0.1 means one tenth
 SHARE = "be one number between 0 and 1, both excluded, or several"
@@ -38,14 +40,15 @@ class Quantile:
 
     miss(x) = max(0, #{v < x} - q n, #{v > x} - (1 - q) n) is by how many users x misses the rank q; x runs over the
     points low, low + step, ... up to high. Values move to the nearest point first, those outside of the bounds to a
-    bound. Values that are missing do not count.
+    bound. Values that are missing do not count. Without bounds x runs over numbers of six digits, to 10^20 and beyond.
 
     Guarantee: (epsilon, delta)-DP for the whole call; each quantile is one epsilon_per_pick-bounded-range step. Give
         `epsilon` for the largest epsilon_per_pick that fits, or `epsilon_per_pick` for its total.
     Neighbors: add-remove.
     Sensitivity: one user moves miss(x) by at most s = max(q, 1 - q), which is 1/2 for the median; the number of users n
         is private. rate = epsilon_per_pick / (2 s).
-    Exactness: the law is exact on the grid. Without `step` the grid is so fine that 10^9 steps or more fit in.
+    Exactness: the law is exact on the grid. Without `step` the grid is so fine that 10^9 steps or more fit in; without
+        `bounds` it has 0 and the numbers of six digits, in steps of `step` (10^-12) at least.
     Cost: a few passes over the values, which are put in order near the ranks only, and a draw for each quantile.
     Source: Smith 2011 (private quantile); McSherry and Talwar 2007; Desfontaines, "Choosing things privately", for
         the continuous case. Ours: miss is the true error in ranks where values tie, and several quantiles
@@ -56,21 +59,21 @@ class Quantile:
     """
 
     q: Number | Sequence[Number] = Fraction(1, 2)
-    bounds: tuple[Number, Number]
+    bounds: tuple[Number, Number] | None = None
     step: Number | None = None
     epsilon: Number | None = None
     delta: Number = 0
     epsilon_per_pick: Number | None = None
-    grid: Grid = field(init=False, repr=False)
+    grid: Points = field(init=False, repr=False)
     privacy: Privacy = field(init=False, repr=False)
     _pick: Fraction = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        q, grid = shares(self.q), Grid.of(self.bounds, self.step)
+        q, grid = shares(self.q), points_of(self.bounds, self.step)
         delta = parameters.probability("delta", self.delta, zero=True)
         related = Neighbors.ADD_REMOVE
         privacy, pick = price(plan_of(len(q)), self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
-        settle(self, q=q, bounds=(grid.low, grid.high), step=grid.step, grid=grid, delta=delta)
+        settle(self, q=q, bounds=grid.bounds, step=grid.step, grid=grid, delta=delta)
         settle(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, privacy=privacy, _pick=pick)
 
     @property
@@ -89,7 +92,7 @@ class Quantile:
         return [self.grid.value(place) for place in sorted(found)]  # sorting never adds to the largest miss
 
     def place(self, users: UsersAt | Integers, q: Fraction, draws: Draws) -> int:
-        """One quantile's place on the grid. Places of users, where they are an array, are put into another order."""
+        """One quantile's place on the grid."""
         near = Near.all(users, self.grid.points) if isinstance(users, UsersAt) else self.near(users, q)
         while True:
             found = near.propose(q, self.rate(q) / q.denominator, draws)
@@ -168,13 +171,17 @@ class Near:
         first, last = max(0, (q * n).__floor__() - reach), min(n - 1, (q * n).__ceil__() + reach)
         if first == 0 and last == n - 1:
             return cls.all(UsersAt.counted(np.sort(places)), points)
-        places.partition([first, last])
-        users = UsersAt.counted(np.sort(places[first : last + 1]))
-        low, high = int(users.places[0]), int(users.places[-1])
-        tied = int(np.count_nonzero(places[:first] == low)), int(np.count_nonzero(places[last + 1 :] == high))
-        users.users[0] += tied[0]
-        users.users[-1] += tied[1]
-        below, above = first - tied[0], n - 1 - last - tied[1]
+        under, among = around(places, first, last)
+        among.partition([first - under, last - under])
+        low, high = int(among[first - under]), int(among[last - under])
+        inner = UsersAt.counted(np.sort(among[(among > low) & (among < high)]))
+        below = under + int(np.count_nonzero(among < low))
+        above = n - under - int(np.count_nonzero(among <= high))
+        ends = np.array([low, high] if low < high else [low], dtype=np.int64)
+        tied = np.array([np.count_nonzero(among == end) for end in ends], dtype=np.int64)
+        users = UsersAt(
+            np.concatenate([ends[:1], inner.places, ends[1:]]), np.concatenate([tied[:1], inner.users, tied[1:]])
+        )
         start, stop = (low if below else 0), (high + 1 if above else points)
         return cls(Stretches.between(users, start, stop, below, above), start, points - stop, places)
 
@@ -206,6 +213,19 @@ class Near:
         places = self.places if self.places is not None else np.empty(0, dtype=np.int64)
         below, above = int(np.count_nonzero(places < place)), int(np.count_nonzero(places > place))
         return max(0, *overshoot(q, below, above, len(places)))
+
+
+def around(places: Integers, first: int, last: int) -> tuple[int, Integers]:
+    """All places between two of them, in any order, among which those of these ranks are, and how many are lower.
+
+    Two members of a sample enclose them, or, where they do not, all places are taken.
+    """
+    sample = np.sort(places[:: max(1, len(places) // SAMPLE)])
+    of, margin = len(sample) / len(places), 2 * math.isqrt(len(sample))
+    low = sample[max(0, math.floor(first * of) - margin)]
+    high = sample[min(len(sample) - 1, math.ceil(last * of) + margin)]
+    among, under = places[(places >= low) & (places <= high)], int(np.count_nonzero(places < low))
+    return (under, among) if under <= first and last < under + len(among) else (0, places.copy())
 
 
 Whole = TypeVar("Whole", int, Integers)

@@ -42,7 +42,7 @@ class QuantileByGroup:
     """
 
     q: Number | Sequence[Number] = Fraction(1, 2)
-    bounds: tuple[Number, Number]
+    bounds: tuple[Number, Number] | None = None
     step: Number | None = None
     max_groups_per_user: int
     epsilon: Number | None = None

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from dpselect import parameters
 from dpselect.accounting.calibration import plan_of, price
-from dpselect.aggregates.value_counts import Grid, UsersAt
+from dpselect.aggregates.unbounded import Points, points_of
+from dpselect.aggregates.value_counts import UsersAt
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms import gaps
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.quantile import Quantile, shares
+from dpselect.mechanisms.rank_tree import Misses, Paths, ordered
 from dpselect.mechanisms.spread_users import Segment, Spread
 from dpselect.parameters import Number
 from dpselect.privacy import Neighbors, Privacy
@@ -49,25 +50,26 @@ class RecursiveQuantiles:
     """
 
     CELLS: ClassVar[int] = 2**28  # of a point; users who share a point are divided as finely as that
+    SHARED: ClassVar[int] = 2**24  # users at one point that a gap is for
 
     q: Number | Sequence[Number]
-    bounds: tuple[Number, Number]
+    bounds: tuple[Number, Number] | None = None
     step: Number | None = None
     epsilon: Number | None = None
     delta: Number = 0
     epsilon_per_pick: Number | None = None
-    grid: Grid = field(init=False, repr=False)
+    grid: Points = field(init=False, repr=False)
     privacy: Privacy = field(init=False, repr=False)
     _pick: Fraction = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        q, grid = shares(self.q), Grid.of(self.bounds, self.step)
+        q, grid = shares(self.q), points_of(self.bounds, self.step)
         if grid.points > MOST_POINTS:
             raise ParameterError("step", "cut the bounds into at most 2^34 points", came(self.step))
         delta = parameters.probability("delta", self.delta, zero=True)
         related = Neighbors.ADD_REMOVE
         privacy, pick = price(plan_of(levels(len(q))), self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
-        settle(self, q=q, bounds=(grid.low, grid.high), step=grid.step, grid=grid, delta=delta)
+        settle(self, q=q, bounds=grid.bounds, step=grid.step, grid=grid, delta=delta)
         settle(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, privacy=privacy, _pick=pick)
 
     @property
@@ -97,16 +99,10 @@ class RecursiveQuantiles:
     def gap(self, beta: float) -> Fraction:
         """No quantile misses its rank by more users than this, but with probability beta.
 
-        An answer that misses what is wanted of its segment by t misses its rank by t and what the ends of the segment
-        miss theirs by, in proportion to how near they are. One user more is for what a cut cannot divide.
+        One user more is for what a cut cannot divide. Said of fewer than SHARED users at each point.
         """
-        points, miss = self.grid.points, gaps.each(beta, len(self.shares))
-        far = {-1: Fraction(0), len(self.shares): Fraction(0)}
-        for one in ordered(self.shares):
-            many = gaps.others(points if one.ends else points * self.CELLS)
-            own = gaps.exponential(self.rate(one.r), many, miss)
-            far[one.place] = own + (1 - one.r) * far[one.left] + one.r * far[one.right]
-        return Fraction(max(far.values()).__ceil__() + 1)
+        misses = Misses(self.grid.points, self.CELLS, self.SHARED)
+        return Fraction(Paths.of(ordered(self.shares), self.rate, misses).gap(beta).__ceil__() + 1)
 
 
 def levels(quantiles: int) -> int:
@@ -116,33 +112,5 @@ def levels(quantiles: int) -> int:
 
 def better_for(q: object, bounds: object, step: Number | None) -> type[Quantile | RecursiveQuantiles]:
     """Which of the two to take: recursion where it has fewer levels than there are quantiles, and numbers hold it."""
-    fewer, grid = len(shares(q)) >= FEWEST, Grid.of(bounds, step)
+    fewer, grid = len(shares(q)) >= FEWEST, points_of(bounds, step)
     return RecursiveQuantiles if fewer and grid.points <= MOST_POINTS else Quantile
-
-
-class Rank(NamedTuple):
-    """One of the ranks: between which others its segment lies, its rank in that, and whether nothing follows inside."""
-
-    place: int
-    left: int
-    right: int
-    r: Fraction
-
-    @property
-    def ends(self) -> bool:
-        """Whether no other rank lies in its segment."""
-        return self.right - self.left == 2
-
-
-def ordered(q: Sequence[Fraction]) -> list[Rank]:
-    """Every rank after those that its segment ends at, level by level: always the middle one of those between two."""
-    all_of = (Fraction(0), *q, Fraction(1))
-    found: list[Rank] = []
-    level = [(-1, len(q))]
-    while level:
-        middles = [(left, (left + right) // 2, right) for left, right in level if right - left > 1]
-        for left, place, right in middles:
-            low, here, high = (all_of[i + 1] for i in (left, place, right))
-            found.append(Rank(place, left, right, (here - low) / (high - low)))
-        level = [half for left, place, right in middles for half in ((left, place), (place, right))]
-    return found

@@ -10,15 +10,15 @@ from dpselect.release.accuracy import TIMES, Accuracy, said_items, said_users
 FURTHEST = 2**40  # users that an item may need; beyond, there is nothing to say
 
 
-def found_by(mechanism: Any, most: int | None, longest: int = 1) -> Accuracy:
-    """From how many users on an item of a union is found."""
+def found_by(mechanism: Any, most: int | None, longest: int = 1, among: str = "") -> Accuracy:
+    """From how many users on an item of a union is found; `among` says which users those are, if not all."""
     what = "an item" if longest == 1 else f"a candidate of {longest} tokens"
     sure = users_for(mechanism, TIMES / 100, 1)
     if sure is None:
         return Accuracy(("How many users an item needs to be found cannot be said beforehand.",))
     half = users_for(mechanism, 0.5, 1)
     numbers = {"found_with_users": sure, "half_found_with_users": half}
-    said = f"{what.capitalize()} is found if {said_users(sure)} or more have it and no other item"
+    said = f"{what.capitalize()} is found if {said_users(sure)} or more have it and no other item{among}"
     said += f" (with {half:,} its chance is about one half)"
     if most is None or looks_at_others(mechanism):
         more = "What users of several items lend to it depends on others, so of them nothing can be said."
@@ -34,7 +34,7 @@ def found_by(mechanism: Any, most: int | None, longest: int = 1) -> Accuracy:
 def users_for(mechanism: Any, chance: float, items: int) -> int | None:
     """How many users of at most so many items each an item needs to be released with this chance; None if none do."""
     if isinstance(mechanism, RenyiShaped):
-        likely = mechanism.curves[-1].chances[-1] >= chance
+        likely = all(curve.chances[-1] >= chance for _, curve in mechanism.shares[-1])
         return max(1, mechanism.users_for(chance, items)) if likely else None
     law = mechanism.laws[-1] if hasattr(mechanism, "laws") else mechanism.law
     share, cutoff = mechanism.share(items), getattr(mechanism, "cutoff", None)

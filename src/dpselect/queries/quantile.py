@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect import parameters
 from dpselect.aggregates.grouped_values import GroupedValues
+from dpselect.aggregates.unbounded import DIGITS, Points, Unbounded
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, PerUser
+from dpselect.errors import ParameterError
 from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
@@ -24,7 +26,7 @@ from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.query import INNER, Ready
 from dpselect.queries.within import Asked, asked_for, price_for
 from dpselect.release import accuracy, formatting
-from dpselect.release.accuracy import BETA
+from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.formatting import Json
 from dpselect.release.release import Item, Kind, Release, Statement
 
@@ -60,7 +62,7 @@ class QuantileQuery(OfValues):
     unfit: ClassVar[tuple[str, ...]] = ("columns", "split", "max_items_per_user")
 
     q: Any = MEDIAN
-    bounds: Any
+    bounds: Any = None
     epsilon: Number | None = None
     delta: Number | None = None
     step: Number | None = None
@@ -75,6 +77,9 @@ class QuantileQuery(OfValues):
 
     def __post_init__(self) -> None:
         which = None if self.per_user is None else PerUser(parameters.one_of("per_user", self.per_user, PerUser))
+        if self.bounds is None and which is PerUser.MEAN:
+            hint = "give bounds, between which means are taken"
+            raise ParameterError("per_user", "be random, min or max where there are no bounds", which, hint)
         settle_groups(self)
         if self.by is not None:
             mechanism = self._by_group()
@@ -82,9 +87,8 @@ class QuantileQuery(OfValues):
             mechanism = self._mechanism(epsilon=self.epsilon, epsilon_per_pick=self.epsilon_per_pick)
         else:
             mechanism = self._near_enough()
-        grid = mechanism.grid
-        delta = mechanism.delta if self.table is None else self.table.delta
-        settle(self, q=mechanism.shares, bounds=(grid.low, grid.high), step=grid.step, delta=delta)
+        grid, delta = mechanism.grid, mechanism.delta if self.table is None else self.table.delta
+        settle(self, q=mechanism.shares, bounds=grid.bounds, step=grid.step, delta=delta)
         settle(self, per_user=which, mechanism=mechanism)
         if self.epsilon is not None:
             settle(self, epsilon=self.price.epsilon)
@@ -168,24 +172,29 @@ class QuantileQuery(OfValues):
         """The answer for one value of each user, or for their numbers at the points of the grid."""
         found = self.mechanism(values, draws=draws)
         items = tuple(Item(value, i + 1, None) for i, value in enumerate(found))
-        good = accuracy.ranks(self.mechanism.gap(BETA), several=len(items) > 1)
         privacy, secure = self.statement(), draws.secure
-        release = Release(items=items, kind=Kind.VALUES, privacy=privacy, secure=secure, accuracy=good)
+        release = Release(items=items, kind=Kind.VALUES, privacy=privacy, secure=secure, accuracy=self.near)
         return release if self.asked is None else self.asked.told(release)
 
     def select_by(self, values: GroupedValues, draws: Draws) -> Release:
         """The answers for the values of every group."""
         assert self.table is not None
         found = [self.mechanism(users, draws=draws) for users in values.users]
-        good = accuracy.ranks(self.mechanism.gap(BETA), several=len(self.mechanism.shares) > 1)
         return self.table.released(
             values.groups,
             found,
             statement=self.statement(),
-            accuracy=good,
+            accuracy=self.near,
             secure=draws.secure,
             kind=Kind.VALUES,
         )
+
+    @property
+    def near(self) -> Accuracy:
+        """How far answers may be from their ranks."""
+        m = self.mechanism
+        shared = m.SHARED if isinstance(m, RecursiveQuantiles) else None
+        return accuracy.ranks(m.gap(BETA), len(m.shares) > 1, shared)
 
     @property
     def sentence(self) -> str:
@@ -196,17 +205,14 @@ class QuantileQuery(OfValues):
     def statement(self) -> Statement:
         """What is promised, in numbers and in sentences."""
         m = self.mechanism
-        low, step = (formatting.short(x) for x in (m.grid.low, m.grid.step))
-        high = formatting.short(m.grid.high)
         ranks = ", ".join(formatting.short(q) for q in m.shares)
         sentences: tuple[str, ...] = (
             f"The quantile {ranks}." if len(m.shares) == 1 else f"The quantiles {ranks}, in this order.",
             self.sentence,
-            f"Values below {low} count as {low} and those above {high} as {high}. Every value moves to the nearest of "
-            f"the points in steps of {step} from {low}, and so does the answer.",
+            points_said(m.grid),
         )
-        used: dict[str, object] = {"q": m.shares, "bounds": (m.grid.low, m.grid.high), "step": m.grid.step}
-        used["epsilon_per_pick"] = m.epsilon_per_pick
+        where = {"digits": DIGITS} if m.grid.bounds is None else {"bounds": m.grid.bounds}
+        used: dict[str, object] = {"q": m.shares, **where, "step": m.grid.step, "epsilon_per_pick": m.epsilon_per_pick}
         if isinstance(m, RecursiveQuantiles):
             used["levels"] = levels(len(m.shares))
             sentences += (BY_LEVELS.format(levels=used["levels"]),)
@@ -215,11 +221,26 @@ class QuantileQuery(OfValues):
         return Statement.of(m.privacy, type(m).__name__, used, sentences)
 
 
+def points_said(points: Points) -> str:
+    """Where every value moves to."""
+    step = formatting.short(points.step)
+    if isinstance(points, Unbounded):
+        return (
+            f"No bounds were given. Every value moves to the nearest number of {DIGITS} digits that is a multiple of "
+            f"{step}, and at most to {points.value(points.points - 1):g} from 0; so does the answer."
+        )
+    low, high = formatting.short(points.low), formatting.short(points.high)
+    return (
+        f"Values below {low} count as {low} and those above {high} as {high}. Every value moves to the nearest of "
+        f"the points in steps of {step} from {low}, and so does the answer."
+    )
+
+
 def quantile(
     values: object,
     q: Number | Sequence[Number] = 0.5,
     *,
-    bounds: Bounds,
+    bounds: Bounds | None = None,
     epsilon: Number | None = None,
     share: Number | None = None,
     within: int | None = None,
@@ -233,7 +254,8 @@ def quantile(
 
     Guarantee: (epsilon, delta)-DP for one user coming or going, if every user has one value in `values`. `bounds` are
     two numbers chosen without looking at the data; what lies beyond counts as the bound, and what is missing does not
-    count. The answer is a point low + i `step`; without a step the points are very dense. Several q share the price,
+    count. The answer is a point low + i `step`; without a step the points are very dense. Without bounds it is a number
+    of six digits. Several q share the price,
     and a small delta makes them more accurate. `within`, in place of epsilon, is the most users by which a rank may be
     missed, 95 times of 100: the price follows (docs/within.md). With `budget` it is paid, as for a Dataset, also by
     `share`; values have no fingerprint, so a stored answer is found again only where the budget's `snapshot` names
@@ -251,7 +273,7 @@ def quantile(
 def median(
     values: object,
     *,
-    bounds: Bounds,
+    bounds: Bounds | None = None,
     epsilon: Number | None = None,
     share: Number | None = None,
     within: int | None = None,

@@ -104,6 +104,11 @@ class Query(ABC):
         return ()
 
     @property
+    def others(self) -> tuple[str, ...]:
+        """The names of periods with which those of the data are compared; the question is about these too."""
+        return ()
+
+    @property
     def ceiling(self) -> ApproxDP:
         """The price of any answer, as one (epsilon, delta)."""
         return self.price.approx

@@ -85,7 +85,7 @@ STATED: dict[tuple[str, str], Schema] = {
     ("choose", "neighbors"): {"enum": [*map(str, Neighbors)], "default": str(Neighbors.ADD_REMOVE)},
     ("histogram", "domain"): KNOWN,
     ("quantile", "q"): {"anyOf": [NUMBER, {"type": "array", "items": NUMBER, "minItems": 1}], "default": "1/2"},
-    ("quantile", "bounds"): {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2},
+    ("quantile", "bounds"): {"type": ["array", "null"], "items": NUMBER, "minItems": 2, "maxItems": 2},
     ("quantile", "per_user"): {"enum": [*map(str, PerUser)], "default": str(PerUser.RANDOM)},
     ("quantile", "groups"): {"anyOf": [ITEMS, NULL]},
 }

@@ -57,6 +57,7 @@ class TopKQuery(Query):
     at_most: Number | None = None
     weight_unit: Number | None = None
     measures: object = None
+    compared_with: Sequence[str] | str | None = None
     by: Sequence[str] | str | None = None
     groups: object = None
     max_groups_per_user: int | None = None
@@ -100,6 +101,12 @@ class TopKQuery(Query):
 
             found, users = checked_measures(self.measures, {name: getattr(self, name) for name in BESIDE_MEASURES})
             settle(self, measures=found or None, counts=self.counts or users)
+        if self.compared_with is not None:
+            from dpselect.queries.top_k_gains import UNFIT
+            from dpselect.queries.top_k_gains import checked as checked_gains
+
+            others = {name: getattr(self, name) for name in UNFIT}
+            settle(self, compared_with=checked_gains(self.compared_with, method, others))
         if self.epsilon_per_pick is not None and method not in (AUTO, PEELING, LIMITED):
             raise ParameterError("epsilon", f"be given for {method}, which makes no picks", "nothing")
         if self.within is not None:
@@ -112,6 +119,10 @@ class TopKQuery(Query):
             from dpselect.queries.top_k_weights import by_weights
 
             plan = by_weights(plan, self.totals)
+        if self.compared_with is not None:
+            from dpselect.queries.top_k_gains import by_gains
+
+            plan = by_gains(plan)
         settle(self, plan=plan, k=plan.selector.k, k_bar=None if self.k_bar is None else plan.k_bar)
 
     def _settle_groups(self) -> None:
@@ -175,6 +186,7 @@ class TopKQuery(Query):
             of = {"k": self.k, "domain": self.domain, "counts": self.counts, "k_bar": self.plan.k_bar}
             price = {"epsilon_per_pick": self.epsilon_per_pick, "delta_threshold": self.delta_threshold}
             of |= {} if self.exclude is None else {"exclude": self.exclude}
+            of |= {} if self.compared_with is None else {"compared_with": self.compared_with}
             return of | price | weights | self._measured
         return {
             "k": self.k,
@@ -186,6 +198,7 @@ class TopKQuery(Query):
             "method": self.plan.method,
             **({} if self.within is None else {"within": self.within}),
             **({} if self.exclude is None else {"exclude": self.exclude}),
+            **({} if self.compared_with is None else {"compared_with": self.compared_with}),
             **({"in_engine": True} if self.in_engine and self.plan.of_sets else {}),
             **weights,
             **self._measured,
@@ -196,6 +209,11 @@ class TopKQuery(Query):
     def measuring(self) -> tuple[Measure, ...]:
         """The measures of items that come back."""
         return self.measures or ()  # type: ignore[return-value] # __post_init__ has read it
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The periods with which those of the data are compared."""
+        return self.compared_with or ()  # type: ignore[return-value] # __post_init__ has read it
 
     @property
     def _measured(self) -> dict[str, object]:
@@ -281,6 +299,7 @@ class TopKQuery(Query):
             max_items_per_user=self.max_items_per_user,
             moves=1 if self.totals is None else self.totals.most,
             by_weight=self.totals is not None,
+            gains=self.compared_with is not None,
             in_engine=self.in_engine,
         )
 

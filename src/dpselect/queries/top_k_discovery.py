@@ -14,7 +14,7 @@ from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.accounting.renyi_prices import divergence, up
 from dpselect.accounting.two_prices import Price, ceiling
 from dpselect.aggregates.measures import Measure, noises
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import Int64, Sets
 from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws, fresh_key
 from dpselect.errors import ParameterError
@@ -132,7 +132,7 @@ class FoundTop(Plan):
         """Counts alone do not tell who shares which items."""
         return True
 
-    def select(self, aggregate: UserSets, draws: Draws, progress: Progress | None = None) -> Release:
+    def select(self, aggregate: Sets, draws: Draws, progress: Progress | None = None) -> Release:
         """The answer for the items of every user."""
         asked, sets = self.selector, aggregate
         mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound), draws))
@@ -143,7 +143,7 @@ class FoundTop(Plan):
 
     def asked_of(self, engine: Engine) -> Ready | None:
         """Where users' items stay in the engine: it adds up the weights of the union, then users of what was found."""
-        if not self.selector.in_engine:
+        if not (self.selector.in_engine or self.scale.gains):
             return None
         engine.check_sets()
         return lambda draws, progress: self._of_pairs(engine.pairs(progress=progress), draws, progress)
@@ -162,6 +162,8 @@ class FoundTop(Plan):
         each = self._price_of_pick(mechanism, found)
         places = best(asked.k, found, users, each, draws)
         release = self._released(mechanism, found, each, [names[place] for place in places], users[places], draws)
+        if not asked.in_engine:
+            return release
         said = release.privacy
         sentences = (*said.sentences, SAID)
         return replace(
@@ -185,14 +187,15 @@ class FoundTop(Plan):
         """The answer with these items of those that were found, and their numbers of users."""
         asked, size = self.selector, len(labels)
         counter = NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE) if asked.counted and size else None
-        told = fresh_counts(counter, users.tolist(), draws)
+        told = fresh_counts(counter, users.tolist(), draws, self.scale)
         items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels))
         statement = self.statement(mechanism, len(found), each)
-        good = found_by(mechanism.union, mechanism.max_items_per_user)
+        among = " in the periods that are asked about" if self.scale.gains else ""
+        good = found_by(mechanism.union, mechanism.max_items_per_user, among=among)
         if (made := picks(asked.k, found)) and len(found) > 1:
             gap = gaps.exponential(each, gaps.others(len(found)), gaps.each(BETA, made))
             good += (
-                accuracy.ranking(whole(gap), discovered=True)
+                accuracy.ranking(whole(gap), discovered=True, scale=self.scale)
                 if self.ranks
                 else accuracy.reaching(whole(gap), discovered=True)
             )
@@ -219,12 +222,13 @@ class FoundTop(Plan):
         }
         sentences = [self.reason, _bound(mechanism.max_items_per_user, asked)]
         how = "ranked by the numbers of all their users" if self.ranks else "chosen by all the items of every user"
+        how = "ranked by what they gained of all users" if self.scale.gains else how
         sentences.append(
             f"Items discovered: {found:,}; {self._ranked(found)} {how}: max_items_per_user limits the discovery only."
         )
         if asked.counted:
             used["epsilon_per_count"] = each * COUNT_SHARE
-            sentences.append(noise(each * COUNT_SHARE))
+            sentences.append(noise(each * COUNT_SHARE, self.scale))
         if asked.measures:
             more, said = of_measures(asked.measures, each * COUNT_SHARE, None)
             used, sentences = used | more, [*sentences, *said]

@@ -10,14 +10,14 @@ import numpy as np
 
 from dpselect import parameters
 from dpselect.accounting.calibration import COUNT_SHARE
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.domain import most_items
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.top_k.by_group import MOST_GROUPS
-from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
+from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.parameters import Progress
 from dpselect.queries.found import found_by
@@ -69,12 +69,13 @@ class FoundTopByGroup(FoundTop):
 
         return answer
 
-    def _select(self, sets: UserSets, listed: Sequence[object], draws: Draws, progress: Progress | None) -> Release:
+    def _select(self, sets: Sets, listed: Sequence[object], draws: Draws, progress: Progress | None) -> Release:
         """The answer for the pairs of every user; the label of a pair has the values of the group, then the item's."""
         asked = self.selector
         mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound), draws))
         codes = mechanism.union(sets, draws=draws, progress=progress)
         found = self._by_group(codes, sets.labels(codes))
+        users = numbers_of_users(sets)
         named = [one if isinstance(one, tuple) else (one,) for one in listed]
         shown = {told_apart(values): values for values in named or (one.group for one in found.values())}
         sizes = [len(one.codes) for one in found.values()]
@@ -84,8 +85,8 @@ class FoundTopByGroup(FoundTop):
         said = NOTHING
         for one in (found[which] for which in shown if which in found):
             places = {code: place for place, code in enumerate(one.codes.tolist())}
-            ranked = best(asked.k, one.codes, users_of(sets, one.codes), each, draws)
-            told = fresh_counts(counter, users_of(sets, ranked).tolist(), draws)
+            ranked = best(asked.k, one.codes, users[one.codes], each, draws)
+            told = fresh_counts(counter, users[ranked].tolist(), draws)
             said = told.accuracy
             items += [
                 Item(one.items[places[code]], rank, *numbers, one.group)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpselect.accounting.hitting_set import hitting_divergence
 from dpselect.accounting.two_prices import Price, ceiling
-from dpselect.aggregates.user_sets import UserSets
+from dpselect.aggregates.user_sets import Int64, S, Sets, UserSets
 from dpselect.domain import MOST_COUNTED, Domain, Known, Size, most_items, refuse_many
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
@@ -52,7 +52,7 @@ class HittingTop(Plan):
 
         return answer
 
-    def select(self, aggregate: UserSets, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
+    def select(self, aggregate: Sets, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
         """The answer for the items of every user, numbered as the domain is."""
         sets, chooser = bounded(aggregate, self.most, draws), self.selector
         labels = sets.labels(chooser(sets, draws=draws))
@@ -78,13 +78,21 @@ class HittingTop(Plan):
         return self.price_at(order)
 
 
-def among(sets: UserSets, names: Sequence[object]) -> UserSets:
+def among(sets: S, names: Sequence[object]) -> S:
     """The same users, their items numbered by their place in the domain."""
     place = {fixed(name): at for at, name in enumerate(names)}
     places = np.array([place.get(fixed(label), -1) for label in sets.labels(np.arange(sets.size))], dtype=np.int64)
-    codes = places[sets.codes]
-    offsets = np.append(0, np.cumsum(codes >= 0))[sets.offsets]
-    return UserSets(offsets=offsets, codes=codes[codes >= 0], size=len(names), label=names.__getitem__)
+
+    def moved(block: UserSets) -> UserSets:
+        codes = places[block.codes]
+        kept = np.append(0, np.cumsum(codes >= 0))[block.offsets]
+        here = codes[codes >= 0]
+        return UserSets(offsets=kept, codes=here, size=len(names), label=names.__getitem__, label_many=many)
+
+    def many(codes: Int64) -> list[object]:
+        return [names[code] for code in codes.tolist()]
+
+    return sets.mapped(moved)
 
 
 def plan_hitting(

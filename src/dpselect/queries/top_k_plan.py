@@ -143,8 +143,7 @@ def fresh_counts(counter: NoisyCounts | None, counts: Sequence[int], draws: Draw
 
 def noise(rate: Fraction, scale: Scale = USERS) -> str:
     """How noisy counts are."""
-    what = "Counts" if scale == USERS else "Sums"
-    return f"{what} carry discrete Laplace noise of scale {scale.about(1 / float(rate), 3)}."
+    return f"{scale.score.title()}s carry discrete Laplace noise of scale {scale.about(1 / float(rate), 3)}."
 
 
 Picked = tuple[Sequence[tuple[int, int]], Any, Callable[[Any], Any]]
@@ -247,6 +246,6 @@ class LimitedTop(Picks):
         sentences += [
             f"One user counts for {touched}.",
             f"An item comes out only if it beats bottom, which stands {self.scale.about(s.height)} above the "
-            f"{'count' if self.scale == USERS else 'sum'} of rank k_bar + 1 = {self.k_bar + 1:,}.",
+            f"{self.scale.score} of rank k_bar + 1 = {self.k_bar + 1:,}.",
         ]
         return used, sentences

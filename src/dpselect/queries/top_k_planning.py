@@ -22,13 +22,16 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 
 DISCOVER, LIMITED, PEELING = "discover", "limited-domain", "peeling"
+SPARSE = "limited-domain-sparse"
 HITTING_SET = "hitting-set"
 FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
 LEAST_EPSILON_OF_A_SET = Fraction(3, 10)
 MOST_PER_EPSILON = 30  # k / epsilon up to which a whole set is drawn although delta lets peeling compose
 FEWEST_TO_DISCOVER = 20
+FEWEST_OF_SPARSE = 3
 FEWEST_TO_DISCOVER_BY_GROUP, MOST_BY_GROUP = 10, 20  # picks in the groups of a user, and picks / epsilon
-MOST_OF_LIMITED_DOMAIN = 30  # k / epsilon up to which bottom is low enough
+MOST_OF_LIMITED_DOMAIN = 25  # k / epsilon up to which bottom is low enough
+MOST_OF_SPARSE = 4000  # k^2 / epsilon up to which few of the picks are too low
 
 KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
 KNOWN_SET = "The domain is given, and k of its items are chosen all at once; unseen items take part with count 0."
@@ -36,7 +39,12 @@ KNOWN_SEQUENCE = "The domain is given, and a ranking of k of its items is chosen
 UNKNOWN_NOISE = "No domain is given; the k_bar largest counts are noised once, and those above noisy bottom come out."
 IN_ORDER = " It was taken because the items are to come in order."
 LARGE_K = " It was taken because k is large for epsilon."
+BOUND_HELPS = " With a max_items_per_user that few users exceed, a set union could find more."
 UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with most users."
+UNKNOWN_SPARSE = (
+    "No domain is given, so only the k_bar + 1 items with most users are looked at, and one noisy threshold decides "
+    "which picks come out."
+)
 NO_ORDER = {
     "canonical-set": " A whole set was taken because no order is wanted and k is small enough for epsilon.",
     "peeling": " It was taken because for a whole set k is below 3, or too large for epsilon.",
@@ -56,6 +64,7 @@ class Wanted:
     max_items_per_user: int | None
     moves: int  # by how much one user moves a score at most
     by_weight: bool
+    gains: bool = False  # are scores what items gained from some periods to others?
     in_engine: bool = False
 
     @property
@@ -85,8 +94,12 @@ class Wanted:
             return self._set(method, epsilon, delta, why)
         if method == AUTO and self.k_bar is None:
             method = best_unknown_method(parameters.listed("k", self.k), epsilon, delta, bound)
-            method = LIMITED if self.by_weight else method
-            why = LARGE_K if method == DISCOVER else ""
+            method = SPARSE if self.by_weight and method == DISCOVER else method
+            why = "" if method == LIMITED else LARGE_K
+            if method == SPARSE and not self.by_weight and bound is None and is_for_a_union(self.k, epsilon):
+                why += BOUND_HELPS
+            if self.gains and _discovered_if_possible(epsilon, delta, bound) == DISCOVER:
+                method, why = DISCOVER, ""  # gains are small beside numbers of users, and a union needs only these
         if method in (DISCOVER, HITTING_SET):
             from dpselect.queries.top_k_discovery import plan_discovery
 
@@ -104,6 +117,8 @@ class Wanted:
             )
         if method in (AUTO, LIMITED):
             return self._limited(epsilon, delta)
+        if method == SPARSE:
+            return self._sparse(epsilon, delta, UNKNOWN_SPARSE + why)
         return self._noised(method, epsilon, delta)
 
     def of_picks(self, pick: Fraction, threshold: Fraction | None) -> PeeledTop | LimitedTop:
@@ -153,6 +168,16 @@ class Wanted:
         privacy = priced(plan(pick), epsilon, split.composition, failure=failure, neighbors=Neighbors.ADD_REMOVE)
         told = self._told(pick * COUNT_SHARE)
         return LimitedTop(method=LIMITED, selector=selector, **told, privacy=privacy, reason=UNKNOWN_DOMAIN)
+
+    def _sparse(self, epsilon: Fraction, delta: Fraction, reason: str) -> Plan:
+        """One noisy threshold, picks, and their noisy numbers, together within epsilon."""
+        from dpselect.queries.top_k_sparse import SparseTop
+
+        counted = self._moved(parameters.listed("k", self.k)) * self.noises
+        given: dict[str, Any] = {"k": self.k, "k_bar": self.k_bar, "sensitivity": self.moves, "counted": counted}
+        selector = methods.named("top_k", SPARSE).make(epsilon=epsilon, delta=delta, **given)
+        told = self._told(selector.epsilon_per_pick * COUNT_SHARE)
+        return SparseTop(method=SPARSE, selector=selector, **told, privacy=selector.privacy, reason=reason)
 
     def _set(self, method: str, epsilon: Fraction, delta: Fraction, why: str) -> Plan:
         """One step for the set; its counts, together, as much epsilon again, and each other noisy number too."""
@@ -242,15 +267,21 @@ def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:
 
 
 def best_unknown_method(k: int, epsilon: Fraction, delta: Fraction, most: int | None) -> str:
-    """Without a domain: limited domain, or discover, then peel, by k, epsilon, delta and max_items_per_user alone.
+    """Without a domain: limited domain, its sparse form, or discover, by k, epsilon, delta and the bound alone.
 
     Bottom stands ln(k_bar / delta) / epsilon_per_pick users above the first item that is not looked at, and the epsilon
-    of one pick falls with k. What a union needs of an item does not depend on k, but is more where k is small. The
-    limits are measured (benchmarks/README.md, discover).
+    of one pick falls with k. One threshold for all picks stands lower once k is large for epsilon, and what it costs
+    leaves less to the picks. What a union needs of an item does not depend on k, but is more where k is small. The
+    limits are measured (benchmarks/README.md, unknown_domain and discover).
     """
-    if k < FEWEST_TO_DISCOVER or k <= MOST_OF_LIMITED_DOMAIN * epsilon:
+    if k < FEWEST_OF_SPARSE or k <= MOST_OF_LIMITED_DOMAIN * epsilon:
         return LIMITED
-    return _discovered_if_possible(epsilon, delta, most)
+    return _discovered_if_possible(epsilon, delta, most, SPARSE) if is_for_a_union(k, epsilon) else SPARSE
+
+
+def is_for_a_union(k: int, epsilon: Fraction) -> bool:
+    """Is k so large for epsilon that most picks of all items would be too low?"""
+    return k >= FEWEST_TO_DISCOVER and k**2 > MOST_OF_SPARSE * epsilon
 
 
 def best_by_group(picks: int, epsilon: Fraction, delta: Fraction, most: int | None) -> str:
@@ -264,9 +295,9 @@ def best_by_group(picks: int, epsilon: Fraction, delta: Fraction, most: int | No
     return _discovered_if_possible(epsilon, delta, most)
 
 
-def _discovered_if_possible(epsilon: Fraction, delta: Fraction, most: int | None) -> str:
+def _discovered_if_possible(epsilon: Fraction, delta: Fraction, most: int | None, otherwise: str = LIMITED) -> str:
     from dpselect.queries.top_k_discovery import fits
     from dpselect.queries.union_terms import BOUND_SHARE
 
     left = epsilon if most is not None else epsilon * (1 - BOUND_SHARE)
-    return DISCOVER if fits(left, delta, most) else LIMITED
+    return DISCOVER if fits(left, delta, most) else otherwise

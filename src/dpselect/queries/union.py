@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.accounting.two_prices import Price
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws, fresh_key
@@ -86,7 +86,7 @@ class UnionQuery(UnionTerms):
         return lambda draws, progress: union_of(engine.contributions(progress=progress), self, draws, progress)
 
 
-def union_of(sets: UserSets, query: UnionTerms, draws: Draws, progress: Progress | None) -> Release:
+def union_of(sets: Sets, query: UnionTerms, draws: Draws, progress: Progress | None) -> Release:
     """The items that enough users share."""
     run = Run.of(sets if query.chosen else None, query, draws, progress)
     items = run.level(sets, 0)
@@ -99,7 +99,7 @@ def vocabulary_of(stream: TokenStream, query: UnionTerms, draws: Draws, progress
     run = Run.of(stream.sets() if query.chosen else None, query, draws, progress)
     found: list[dict[object, Item]] = []
 
-    def release(sets: UserSets, level: int) -> Int64:
+    def release(sets: Sets, level: int) -> Int64:
         items = run.level(sets, level - 1)
         found.append({item.item: item for item in items.values()})
         return np.array(list(items), dtype=np.int64)
@@ -120,12 +120,12 @@ class Run:
     progress: Progress | None
 
     @classmethod
-    def of(cls, sets: UserSets | None, query: UnionTerms, draws: Draws, progress: Progress | None) -> Run:
+    def of(cls, sets: Sets | None, query: UnionTerms, draws: Draws, progress: Progress | None) -> Run:
         """The bound is chosen first, from `sets`, where it is."""
         most = query.most if sets is None else chosen_bound(sets, query.chooser, draws)
         return cls(query, most, query.mechanisms(most), draws, progress)
 
-    def level(self, sets: UserSets, place: int) -> dict[int, Item]:
+    def level(self, sets: Sets, place: int) -> dict[int, Item]:
         """What one level releases, by code."""
         if self.query.counts_decide and place >= self.query.first:
             return level_with_counts(self.mechanisms[place], sets, self.draws, self.progress)
@@ -143,12 +143,12 @@ class Run:
         """How near the counts of a level are."""
         return gaussian_width(self.query.noise(place, self.most or 1), BETA)
 
-    def _counts(self, sets: UserSets, codes: Int64, variance: Fraction) -> Iterator[int]:
+    def _counts(self, sets: Sets, codes: Int64, variance: Fraction) -> Iterator[int]:
         """Noisy numbers of users. Every user counts for a random few of the released items that they have."""
         gone: npt.NDArray[np.bool_] = np.ones(sets.size, dtype=np.bool_)
         gone[codes] = False
         kept = bounded(without(sets, gone), self.most, self.draws)
-        true = np.bincount(kept.codes, minlength=sets.size)[codes]
+        true = numbers_of_users(kept)[codes]
         return (int(n) + self.draws.gaussian(variance) for n in true)
 
     def release(self, levels: list[Any], lengths: list[str] | None = None) -> Release:
@@ -213,11 +213,13 @@ class Run:
         return Statement.of(t.price, type(last).__name__, used, tuple(sentences))
 
 
-def chosen_bound(sets: UserSets, chooser: Quantile, draws: Draws) -> int:
+def chosen_bound(sets: Sets, chooser: Quantile, draws: Draws) -> int:
     """About how many items 9 of 10 users have at most: each stands at the least of BOUNDS that leaves all they have."""
-    lengths = np.diff(sets.offsets)
-    places = np.searchsorted(BOUNDS, np.minimum(lengths[lengths > 0], BOUNDS[-1]))
-    return bound_at(places, chooser, draws)
+    total = np.zeros(BOUNDS[-1] + 1, dtype=np.int64)
+    for block in sets.blocks():
+        total += np.bincount(np.minimum(np.diff(block.offsets), BOUNDS[-1]), minlength=len(total))
+    lengths = np.flatnonzero(total[1:]) + 1
+    return bound_at(placed(lengths, total[lengths]), chooser, draws)
 
 
 def bound_at(places: Any, chooser: Quantile, draws: Draws) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
-from dpselect.aggregates.user_sets import UserSets
+from dpselect.aggregates.user_sets import Sets
 from dpselect.draws import Draws
 from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
 from dpselect.parameters import Progress
@@ -15,9 +15,7 @@ from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.release import Item
 
 
-def level_with_counts(
-    mechanism: CountGaussian, sets: UserSets, draws: Draws, progress: Progress | None
-) -> dict[int, Item]:
+def level_with_counts(mechanism: CountGaussian, sets: Sets, draws: Draws, progress: Progress | None) -> dict[int, Item]:
     """What one level releases, by code, each with the noisy count that decided it."""
     codes, users = mechanism.weighed(sets, draws, progress)
     noisy = mechanism.noisy(users.astype("int64"), draws)

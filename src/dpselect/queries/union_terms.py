@@ -17,7 +17,7 @@ from dpselect.keys import key_of, names
 from dpselect.ledger.question import named
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
-from dpselect.mechanisms.set_union.renyi_shaped import has_curve, least_epsilon
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon
 from dpselect.methods import AUTO, Bound, Weights
 from dpselect.parameters import DELTA, MOST_BITS, Number, rounded_up
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
@@ -314,7 +314,9 @@ def _near_enough(query: UnionTerms, _popular: str) -> Asked:
     wanted, most = query.users_for or 1, query.most
 
     def made(epsilon: Fraction) -> Any:
-        return replace(query, epsilon=epsilon, users_for=None).mechanisms(most)[-1]
+        found = replace(query, epsilon=epsilon, users_for=None).mechanisms(most)[-1]
+        # By its first shares, as when it had no others: else what was asked and paid would have another price today.
+        return found.of_first_shares() if isinstance(found, RenyiShaped) else found
 
     def miss(epsilon: Fraction) -> int | None:
         return users_for(made(epsilon), TIMES / 100, 1)

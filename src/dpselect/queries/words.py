@@ -43,6 +43,10 @@ WORDS: dict[str, dict[str, str]] = {
             "other numbers of the items that come back, a list of "
             "[`users`, `sum(column, low, high)` and `mean(column, low, high)`](measures.md)"
         ),
+        "compared_with": (
+            "as many other periods as `during`: the items that [gained most users](periods.md#what-rose-most) from "
+            "these to those"
+        ),
         "exclude": LEFT_OUT,
         "in_engine": "for `discover`: leave users' items in the engine",
     },
@@ -83,7 +87,11 @@ WORDS: dict[str, dict[str, str]] = {
     },
     "quantile": {
         "q": "one share between 0 and 1, or several, ascending",
-        "bounds": "two numbers, chosen without looking at the data",
+        "bounds": (
+            "two numbers, chosen without looking at the data; "
+            "without them, answers of [six digits](mechanisms/quantile.md#without-bounds), "
+            "or at a gateway those that its owner declared"
+        ),
         "epsilon": "the price of all of them",
         "delta": "0 by default; 1e-6 where groups are to be found",
         "step": "of the grid of answers",

@@ -98,10 +98,12 @@ def ends_early(reach: int, after: int, scale: Scale = USERS) -> Accuracy:
     return Accuracy((said,), {"reach": scale.value(reach), "rank_of_reach": after})
 
 
-def ranks(gap: Fraction, several: bool) -> Accuracy:
-    """Of quantiles."""
+def ranks(gap: Fraction, several: bool, shared: int | None = None) -> Accuracy:
+    """Of quantiles; `shared` is the number of users at one value that the gap is for, where there is one."""
     whom = "each answer" if several else "the answer"
     said = f"No more than {said_users(gap.__ceil__())} lie between {whom} and the true value of that rank."
+    if shared is not None:
+        said += f" Where over {shared // 10**6} million users share one value, more may lie between."
     return Accuracy((said,), {"gap": gap.__ceil__()})
 
 
@@ -120,7 +122,8 @@ def interval(count: int | None, width: int | None, scale: Scale = USERS) -> tupl
 
 def counts_apart(width: int, most: int | None, scale: Scale = USERS) -> Accuracy:
     """Of counts with noise of their own, which the choice of the items has not seen."""
-    what, which = ("true number of users", "count") if scale == USERS else ("true sum", "sum")
+    which = scale.score
+    what = "true number of users" if scale == USERS else f"true {which}"
     spread = f"{scale.value(width):,} less or more{_of(most)}"
     said = f"The {what} of an item lies from low to high: the {which} and {spread}."
     return Accuracy((said,), {"width_of_counts": scale.value(width)})

@@ -1,4 +1,4 @@
-"""Which plot a release has: bars of its counts, upright for a whole domain, a panel a group, dots of quantiles."""
+"""Which plot a release has: bars of its counts, upright for a whole domain, a panel a group, quantiles."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpselect.release import formatting, plots, value_plots
+from dpselect.release import distribution_plots, formatting, plots, value_plots
+from dpselect.release.accuracy import Accuracy
+from dpselect.release.distribution import Distribution
 from dpselect.release.groups import Groups
 from dpselect.release.picture import Place, themed
-from dpselect.release.statement import Item
+from dpselect.release.statement import Item, Statement
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,11 +32,17 @@ def of_quantiles(
     items: Sequence[Item],
     groups: Groups | None,
     asked: Sequence[float],
-    promise: str,
+    privacy: Statement,
+    good: Accuracy,
     path: Place | None,
     theme: str,
 ) -> Figure:
-    """The values of all quantiles, or of those of each group."""
+    """The values of all quantiles, or of those of each group; of many the distribution."""
+    drawn = Distribution.of((one.item for one in items), privacy.parameters) if groups is None else None
+    if drawn is not None:
+        gap = good.numbers.get("gap")
+        off = gap if isinstance(gap, int) else None
+        return distribution_plots.steps(drawn, off, privacy.promise, path, themed(theme))
     values = [float(Fraction(str(one.item))) for one in items]
     panels = {"": values} if groups is None else groups.panels(items, values)
-    return value_plots.rows(list(panels.items()), asked, promise, path, themed(theme))
+    return value_plots.rows(list(panels.items()), asked, privacy.promise, path, themed(theme))

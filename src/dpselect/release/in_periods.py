@@ -17,8 +17,21 @@ def in_periods(release: Release, periods: Periods, now: datetime.datetime | None
     """The release with a statement per user in one period. The clock decides nothing but what is said of it."""
     now = datetime.datetime.now(datetime.UTC) if now is None else now
     said = release.privacy
-    sentences = (*said.sentences, *_whose(said, periods), *_open(periods, now))
-    return replace(release, privacy=replace(said, unit=f"{said.unit} in one {periods.sort}", sentences=sentences))
+    sentences = (*said.sentences, *_gains(periods), *_whose(said, periods), *_open(periods, now))
+    used = {**said.parameters, "during": periods.asked.text, "compared_with": periods.base.text}
+    used = used if periods.compared else dict(said.parameters)
+    unit = f"{said.unit} in one {periods.sort}"
+    return replace(release, privacy=replace(said, unit=unit, parameters=used, sentences=sentences))
+
+
+def _gains(periods: Periods) -> tuple[str, ...]:
+    """What an item gained, where periods are compared."""
+    if not periods.compared:
+        return ()
+    return (
+        f"The gain of an item is its number of distinct users in {periods.asked.text} less that in "
+        f"{periods.base.text}, or 0 where that is below 0.",
+    )
 
 
 def _whose(said: Statement, periods: Periods) -> tuple[str, ...]:

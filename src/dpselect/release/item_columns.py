@@ -10,6 +10,8 @@ from dpselect.release.measured import names_of as measures_in
 
 COLUMNS = "item"
 """The parameter of a statement that names the columns of items, where they have several."""
+COMPARED = "compared_with"
+"""The parameter of a statement that names the periods from which items gained users."""
 _OWN = frozenset({"rank", "count", "sum", "low", "high", "group_users"})
 
 
@@ -23,7 +25,8 @@ def names_of(parameters: Mapping[str, object]) -> tuple[str, ...]:
     if not isinstance(found, tuple):
         return ("item",)
     names: list[str] = []
-    taken = {*_OWN, *(head.casefold() for name in measures_in(parameters) for head in heads(name))}
+    own = {*_OWN, "gain"} if COMPARED in parameters else _OWN
+    taken = {*own, *(head.casefold() for name in measures_in(parameters) for head in heads(name))}
     for name in map(str, found):
         while name.casefold() in taken:  # many tables do not see letter case
             name = f"item_{name}"  # noqa: PLW2901 - until it is free

@@ -52,10 +52,13 @@ class Words:
     weight: str | None
     ranked: bool
     promise: str
+    gains: bool = False  # are they numbers of users that were gained?
 
     @property
     def counts(self) -> str:
         """What a bar is."""
+        if self.gains:
+            return "users gained: noisy gains"
         return "users: noisy counts" if self.weight is None else f"{shortened(self.weight)}: noisy sums"
 
     def axis(self, drawn: Sequence[Bar]) -> str:

@@ -142,7 +142,7 @@ class Release(Tabular, Generic[Label_co]):
         """Columns rank (but of a set), item and, where counts were released, count, low, high; quantiles: q, value.
 
         Items of several columns have one under the name of each. By group, the columns of groups come first. Where
-        items were selected by a weight the counts are sums, and the column is called so.
+        items were selected by a weight the counts are sums, or by what they gained gains, and the column is called so.
         """
         groups = self.groups
         columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
@@ -168,17 +168,18 @@ class Release(Tabular, Generic[Label_co]):
         """The noisy counts as bars, a matplotlib figure that a notebook shows; saved where a path is given.
 
         By group, a small panel for each; of a histogram upright bars in the domain's order; of quantiles a row of
-        dots, one for each group. `theme` is light or dark. The figure's `alt` says in words what it shows.
+        dots, one for each group, and of nine or more the steps of their distribution with bars below. `theme` is light
+        or dark. The figure's `alt` says in words what it shows.
         """
         from dpselect.release import drawn, plots
 
-        promise = self.privacy.promise
         if self._asked:
-            return drawn.of_quantiles(self.items, self.groups, [float(q) for q in self._asked], promise, path, theme)
+            asked = [float(q) for q in self._asked]
+            return drawn.of_quantiles(self.items, self.groups, asked, self.privacy, self.accuracy, path, theme)
         if not self.counted:
             hint = "ask for them with counts=True"
             raise ParameterError("counts", "be released for a plot", "a release without", hint)
-        words = plots.Words(self.weight, self.ranked, promise)
+        words = plots.Words(self.weight, self.ranked, self.privacy.promise, gains=self.compared is not None)
         return drawn.of_counts(self.items, self.groups, words, path, theme, upright=self.of_domain)
 
     # ---- for people ---------------------------------------------------------------------------------------
@@ -250,7 +251,12 @@ class Release(Tabular, Generic[Label_co]):
         if self.groups is not None:
             said = self.groups.outcome(self.items)
             return f"{said[0].upper()}{said[1:]}."
-        wanted, weight = self.privacy.parameters.get("k"), self.weight is not None
+        wanted = self.privacy.parameters.get("k")
+        if self.compared is not None:
+            from dpselect.release import gained
+
+            return gained.said(len(self), self.compared, wanted=wanted, complete=self.complete, ranked=self.ranked)
+        weight = self.weight is not None
         items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         if not self.complete:
             found = items if wanted is None else f"{len(self)} of at most {wanted} items"
@@ -294,12 +300,23 @@ class Release(Tabular, Generic[Label_co]):
         return column if isinstance(column, str) else None
 
     @property
+    def compared(self) -> str | None:
+        """From which periods to which others items gained users; None where they were not selected by that."""
+        if "compared_with" not in self.privacy.parameters:
+            return None
+        from dpselect.release.gained import between
+
+        return between(self.privacy.parameters)
+
+    @property
     def of_domain(self) -> bool:
         """Are these the counts of a whole domain, in its own order?"""
         return self.privacy.mechanism.startswith("Histogram")
 
     @property
     def _count(self) -> str:
+        if self.compared is not None:
+            return "gain"
         return "count" if self.weight is None else "sum"
 
     @property

@@ -1,4 +1,7 @@
-"""Scale: what the scores of an answer are counted in, users or the units of a weight, and how a person is told."""
+"""Scale: what the scores of an answer are counted in, users or the units of a weight, and how a person is told.
+
+Users may be all that an item has, or those that it gained from one period to another.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,19 @@ class Scale:
     """How whole scores become numbers for a reader. Of weights these are in the weight's own unit."""
 
     totals: Totals | None = None
+    gains: bool = False
+
+    @property
+    def score(self) -> str:
+        """What a score is called."""
+        if self.totals is not None:
+            return "sum"
+        return "gain" if self.gains else "count"
+
+    @property
+    def users(self) -> str:
+        """What one of them is called, and several."""
+        return "gained user" if self.gains else "user"
 
     def value(self, steps: int) -> int | float:
         """A score: an integer where the unit is one, else the nearest float."""
@@ -28,13 +44,13 @@ class Scale:
     def said(self, steps: int) -> str:
         """So many users, or so much of the weight."""
         if self.totals is None:
-            return f"{steps:,} user{'' if steps == 1 else 's'}"
+            return f"{steps:,} {self.users}{'' if steps == 1 else 's'}"
         return f"{self.value(steps):,} of {formatting.text(self.totals.column)}"
 
     def about(self, steps: float, digits: int = 4) -> str:
         """The same of a height or a scale of noise, in few digits."""
         if self.totals is None:
-            return f"{steps:.{digits}g} users"
+            return f"{steps:.{digits}g} {self.users}s"
         few = Fraction(f"{steps * float(self.totals.unit):.{digits}g}")
         value = f"{int(few):,}" if few.denominator == 1 else formatting.short(few)
         return f"{value} of {formatting.text(self.totals.column)}"
@@ -59,3 +75,4 @@ class Scale:
 
 
 USERS = Scale()
+GAINS = Scale(gains=True)

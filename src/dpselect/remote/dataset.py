@@ -106,6 +106,7 @@ class RemoteDataset:
         at_most: Number | None = None,
         weight_unit: Number | None = None,
         measures: Sequence[Measure | str] | Measure | str | None = None,
+        compared_with: Sequence[str] | str | None = None,
         by: Sequence[str] | str | None = None,
         groups: object = None,
         max_groups_per_user: int | None = None,
@@ -121,6 +122,7 @@ class RemoteDataset:
         given |= {"counts": counts, "k_bar": k_bar, "method": method, "ranked": ranked, "by_weight": by_weight}
         given |= {"at_most": at_most, "weight_unit": weight_unit, "measures": measures, "by": by, "groups": groups}
         given |= {
+            "compared_with": compared_with,
             "max_groups_per_user": max_groups_per_user,
             "users": users,
             "exclude": exclude,
@@ -194,7 +196,7 @@ class RemoteDataset:
         self,
         q: Number | Sequence[Number] = 0.5,
         *,
-        bounds: Bounds,
+        bounds: Bounds | None = None,
         epsilon: Number | None = None,
         share: Number | None = None,
         within: int | None = None,
@@ -217,7 +219,7 @@ class RemoteDataset:
     def median(
         self,
         *,
-        bounds: Bounds,
+        bounds: Bounds | None = None,
         epsilon: Number | None = None,
         share: Number | None = None,
         within: int | None = None,

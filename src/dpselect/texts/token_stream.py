@@ -1,4 +1,4 @@
-"""TokenStream: the n-grams of one length that stand in all messages, as arrays, and the step to the next length.
+"""TokenStream: the n-grams of one length that stand in all messages, as numbers, and the step to the next length.
 
 Level by level: words first, then what two released words in a row can make, then three. An n-gram is a candidate only
 if its two parts of n - 1 tokens were released (Kim, Gopi, Kulkarni and Yekhanin, Differentially private n-gram
@@ -8,48 +8,59 @@ extraction, 2021). What was released is public, so choosing candidates by it is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.aggregates.user_sets import UserSets
+from dpselect.aggregates.user_sets import LOW, Sets, UserSets, each_once, offsets_of
 from dpselect.errors import ParameterError
 
 Int64 = npt.NDArray[np.int64]
 Gram = tuple[str, ...]
 """The tokens of an n-gram; its label joins them by one space."""
+GAP = LOW - 1  # no code is that large
+NOTHING = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class TokenStream:
-    """At `place[j]` stands the n-gram `code[j]`, in a message of the user `user[j]`; places ascend.
+    """All n-grams of one length, user after user and message after message, as numbers.
 
-    Within a message the places of neighbours differ by 1, between messages by more, so "the next token of the same
-    message" is "the next place". Codes are 0 .. size - 1 and users 0 .. users - 1; how they are numbered depends on
-    the data and may decide nothing. `grams` names n-grams and may be asked for released ones only.
+    `entries` has for every user the n-gram that begins at each token, or GAP where none does, and GAP at the end of
+    each message. So of two entries that follow each other, neither GAP, both stand in one message, one token apart.
+    They are kept as the items of users are, in memory or on disk, and read in blocks of whole users. Codes are
+    0 .. size - 1; how they and users are numbered depends on the data and may decide nothing. `grams` names n-grams
+    and may be asked for released ones only.
     """
 
     level: int
-    users: int
-    user: Int64
-    place: Int64
-    code: Int64
+    entries: Sets
     size: int
     grams: Callable[[Int64], list[Gram]]
 
     def __repr__(self) -> str:
         return f"TokenStream(level={self.level}, private)"
 
-    def sets(self) -> UserSets:
+    @property
+    def users(self) -> int:
+        """How many users there are, those without n-grams included."""
+        return self.entries.users
+
+    def sets(self) -> Sets:
         """The distinct n-grams of every user: a user of many messages is one user."""
-        size = max(1, self.size)
-        # Sorting is several times as fast here as np.unique, which goes through a table of hashes.
-        pairs = np.sort(self.user * size + self.code)
-        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
-        each = np.bincount(pairs // size, minlength=self.users)
-        offsets = np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
-        return UserSets(offsets=offsets, codes=pairs % size, size=self.size, label=self.label, label_many=self._many)
+
+        def distinct(block: UserSets) -> UserSets:
+            whose = np.repeat(np.arange(block.users, dtype=np.int64), np.diff(block.offsets))
+            pairs = ((whose << 32) | block.codes)[block.codes != GAP]
+            pairs.sort()
+            pairs = each_once(pairs)
+            offsets = offsets_of(np.bincount(pairs >> 32, minlength=block.users))
+            return UserSets(
+                offsets=offsets, codes=pairs & (LOW - 1), size=self.size, label=self.label, label_many=self._many
+            )
+
+        return self.entries.mapped(distinct)
 
     def label(self, code: int) -> str:
         """The name of one n-gram."""
@@ -70,65 +81,56 @@ class TokenStream:
         """
         kept = _codes(released, self.size)
         parts = self.grams(kept)
-        new = np.full(self.size, -1, dtype=np.int64)
+        new = np.full(self.size + 1, -1, dtype=np.int64)  # the last one is what GAP becomes
         new[kept] = np.arange(len(kept))
-        code = new[self.code]
-        here = code >= 0
-        place, user, code = self.place[here], self.user[here], code[here]
-        follows = np.diff(place) == 1
         base = max(1, len(kept))
-        pairs, code = np.unique(code[:-1][follows] * base + code[1:][follows], return_inverse=True)
+
+        def joined(block: UserSets) -> Int64:
+            """The two parts of what begins at each entry, as one number, or -1."""
+            part = new[np.minimum(block.codes, self.size)]
+            pairs = np.full(len(part), -1, dtype=np.int64)  # after the last entry of a user, a GAP, nothing follows
+            both = (part[:-1] >= 0) & (part[1:] >= 0)
+            pairs[:-1][both] = part[:-1][both] * base + part[1:][both]
+            return pairs
+
+        pairs = NOTHING
+        for block in self.entries.blocks():
+            own = joined(block)
+            more = np.concatenate([pairs, own[own >= 0]])
+            more.sort()
+            pairs = each_once(more)
+
+        def grown(block: UserSets) -> UserSets:
+            own = joined(block)
+            here = own >= 0
+            codes = np.full(len(own), GAP, dtype=np.int64)
+            codes[here] = np.searchsorted(pairs, own[here])
+            stays = here.copy()
+            stays[1:] |= here[:-1]  # a GAP behind an n-gram; others hold nothing apart
+            offsets = np.append(0, np.cumsum(stays))[block.offsets]
+            return replace(block, offsets=offsets, codes=codes[stays])
+
         return TokenStream(
             level=self.level + 1,
-            users=self.users,
-            user=user[:-1][follows],
-            place=place[:-1][follows],
-            code=code.astype(np.int64, copy=False),
+            entries=self.entries.mapped(grown),
             size=len(pairs),
-            grams=_Joined(parts, pairs // base, pairs % base),
-        )
-
-    @classmethod
-    def tokens(
-        cls, *, users: int, user: Int64, lengths: Int64, code: Int64, size: int, words: Callable[[Int64], list[str]]
-    ) -> TokenStream:
-        """Level 1: message m has `lengths[m]` tokens and belongs to `user[m]`; `code` are all tokens in a row."""
-        # One place is left free after every message, whether it has tokens or not.
-        message = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
-        return cls(
-            level=1,
-            users=users,
-            user=user[message],
-            place=np.arange(len(code), dtype=np.int64) + message,
-            code=code,
-            size=size,
-            grams=lambda codes: [(word,) for word in words(codes)],
+            grams=_Joined(parts, pairs, base),
         )
 
     @classmethod
     def of(cls, people: Iterable[Iterable[Sequence[str]]]) -> TokenStream:
         """From the messages of every user, each a list of its tokens."""
         known: dict[str, int] = {}
-        user: list[int] = []
-        lengths: list[int] = []
-        code: list[int] = []
-        users = 0
+        codes: list[int] = []
+        offsets = [0]
         for messages in people:
             for message in messages:
-                user.append(users)
-                lengths.append(len(message))
-                code.extend(known.setdefault(token, len(known)) for token in message)
-            users += 1
+                codes += [known.setdefault(token, len(known)) for token in message]
+                codes.append(GAP)
+            offsets.append(len(codes))
         names = list(known)
-        whose, long, codes = (np.array(numbers, dtype=np.int64) for numbers in (user, lengths, code))
-        return cls.tokens(
-            users=users,
-            user=whose,
-            lengths=long,
-            code=codes,
-            size=len(names),
-            words=lambda wanted: [names[one] for one in wanted],
-        )
+        entries = kept_in_memory(np.array(offsets, dtype=np.int64), np.array(codes, dtype=np.int64))
+        return cls(level=1, entries=entries, size=len(names), grams=lambda codes: [(names[code],) for code in codes])
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,12 +138,22 @@ class _Joined:
     """The n-grams as pairs of released ones: no text but that of released parts is in here."""
 
     parts: list[Gram]
-    left: Int64
-    right: Int64
+    pairs: Int64
+    base: int
 
     def __call__(self, codes: Int64) -> list[Gram]:
-        pairs = zip(self.left[codes].tolist(), self.right[codes].tolist(), strict=True)
-        return [self.parts[left] + self.parts[right][-1:] for left, right in pairs]
+        asked = [divmod(pair, self.base) for pair in self.pairs[codes].tolist()]
+        return [self.parts[left] + self.parts[right][-1:] for left, right in asked]
+
+
+def kept_in_memory(offsets: Int64, codes: Int64) -> UserSets:
+    """Entries of users as arrays; they have no names."""
+    return UserSets(offsets=offsets, codes=codes, size=GAP + 1, label=unnamed, label_many=unnamed)
+
+
+def unnamed(_: object) -> list[object]:
+    """An entry has no name of its own."""
+    raise LookupError("the n-gram has the name")
 
 
 def _codes(released: npt.ArrayLike, size: int) -> Int64:
@@ -157,7 +169,7 @@ def _codes(released: npt.ArrayLike, size: int) -> Int64:
     return found
 
 
-Union = Callable[[UserSets, int], npt.ArrayLike]
+Union = Callable[[Sets, int], npt.ArrayLike]
 """A set union with the budget of one level: from the users' sets and the level to the codes it releases."""
 
 

@@ -38,8 +38,9 @@ from dpselect.parameters import Progress, whole
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure, Measured
     from dpselect.aggregates.totals import Totals
-    from dpselect.aggregates.user_sets import UserSets
-    from dpselect.aggregates.value_counts import Grid, UsersAt
+    from dpselect.aggregates.unbounded import Points
+    from dpselect.aggregates.user_sets import Sets
+    from dpselect.aggregates.value_counts import UsersAt
     from dpselect.engines.duckdb.weights import DuckDBPairs
     from dpselect.engines.row_filter import RowFilter
     from dpselect.engines.row_periods import RowPeriods
@@ -116,12 +117,13 @@ class DuckDBEngine(QuestionsByGroup):
             raise
         self._most = max_items_per_user
         self._kept_rows: str | None = None  # a table of the rows that count, where they are asked for again
-        self._found: UserSets | None = None  # the groups of every user, where they are to be found
+        self._found: Sets | None = None  # the groups of every user, where they are to be found
         self._left_out: str | None = None  # the SQL condition on items whose rows count, where not all do
         if totals is not None or measures:
             self._scan = self._scan.each()
         self._every_item = split is None  # are items those of rows, each of them?
-        self._plain = self._every_item and max_items_per_user is None and totals is None
+        self._gains = periods is not None and bool(periods.compared)
+        self._plain = self._every_item and max_items_per_user is None and totals is None and not self._gains
 
     def __enter__(self) -> DuckDBEngine:
         return self
@@ -239,7 +241,7 @@ class DuckDBEngine(QuestionsByGroup):
         """Refuse an item column that holds no numbers; text may hold some only where the source has no types."""
         refuse_no_numbers(self._item_type, untyped=self._scan.untyped)
 
-    def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
+    def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
         from dpselect.aggregates.value_counts import UsersAt
 
@@ -268,7 +270,7 @@ class DuckDBEngine(QuestionsByGroup):
     def check_sets(self) -> None:
         """Nothing to refuse: sets of users come from every source."""
 
-    def contributions(self, domain: Known | None = None, *, progress: Progress | None = None) -> UserSets:
+    def contributions(self, domain: Known | None = None, *, progress: Progress | None = None) -> Sets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
         if domain is not None:
             return self._sets_in(domain, progress)
@@ -283,7 +285,7 @@ class DuckDBEngine(QuestionsByGroup):
             progress=progress,
         )
 
-    def _sets_in(self, domain: Known, progress: Progress | None) -> UserSets:
+    def _sets_in(self, domain: Known, progress: Progress | None) -> Sets:
         """Of the items of a domain those that users have."""
         from dpselect.engines.count_groups import number_of
 
@@ -303,7 +305,7 @@ class DuckDBEngine(QuestionsByGroup):
             return nullcontext(self._kept_rows)
         return self._scan.rows(self._workspace, self._columns, self._select)
 
-    def _sets(self, rows: Rows, progress: Progress | None, label: Label | None = None) -> UserSets:
+    def _sets(self, rows: Rows, progress: Progress | None, label: Label | None = None) -> Sets:
         from dpselect.engines.duckdb.pairs import user_sets
 
         pairs = self._time is not None and self._time.several
@@ -321,6 +323,7 @@ class DuckDBEngine(QuestionsByGroup):
             lambda: self._scan.rows(self._workspace, self._columns, self._select),
             self._keys[1].label,
             progress,
+            gains=self._gains,
         )
 
     def check_text(self, tokenizer: Tokenizer) -> None:
@@ -335,12 +338,12 @@ class DuckDBEngine(QuestionsByGroup):
 
         self.check_text(tokenizer)
 
-        def ask() -> TokenStream:
+        @contextmanager
+        def rows() -> Iterator[str]:
             with self._scan.rows(self._workspace, self._columns, self._select) as source:
-                rows = f"(SELECT u, {plain_form('i')} AS i FROM {source})" if self._item_type == OBJECT else source
-                return token_stream(self._workspace, rows, tokenizer)
+                yield f"(SELECT u, {plain_form('i')} AS i FROM {source})" if self._item_type == OBJECT else source
 
-        return self._workspace.guarded(ask, progress=progress)
+        return self._workspace.guarded(lambda: token_stream(self._workspace, rows, tokenizer), progress=progress)
 
     def _counted(self, domain: Domain | None) -> Callable[[str], str]:
         """From the source to the counts of what the domain asks for."""
@@ -359,6 +362,8 @@ class DuckDBEngine(QuestionsByGroup):
 
     def _scored(self, rows: str) -> str:
         """The items and how many users have them, or what these give to them."""
+        if self._gains:
+            return questions.gains(rows, self._bound)
         if self._totals is None:
             return questions.counts(rows, self._bound)
         from dpselect.engines.duckdb import totals
@@ -367,8 +372,10 @@ class DuckDBEngine(QuestionsByGroup):
 
     @property
     def _weight(self) -> str:
-        """The columns of weights and measures, where rows have some, behind u and i."""
-        return ("" if self._totals is None else ", w") + "".join(f", m{at}" for at in range(len(self._measures)))
+        """The columns of weights, or of what is gained, and of measures, where rows have some, behind u and i."""
+        return (", w" if self._gains or self._totals is not None else "") + "".join(
+            f", m{at}" for at in range(len(self._measures))
+        )
 
     @property
     def _numbers(self) -> list[str]:
@@ -445,11 +452,12 @@ class DuckDBEngine(QuestionsByGroup):
         forms = self._forms if several is None else f"{self._forms}, {several.column}"
         there = f" AND {self._group.nameable}" if self._group else ""
         more = (", g" if self._group else "") + self._weight
+        inner = more.removesuffix(", w") if self._gains else more  # which has no periods yet
         rows = (
             f"SELECT {forms} FROM (SELECT {', '.join(columns)} FROM {source}) "
             f"WHERE ({self._where}) AND ({self._inside}) AND {user.present} AND {item.nameable}{there}"
         )
-        rows = rows if several is None else questions.in_periods(rows, several, more)
+        rows = rows if several is None else questions.in_periods(rows, several, inner)
         rows = rows if self._split is None else questions.split(rows, self._split, more)
         return rows if self._left_out is None else f"SELECT * FROM ({rows}) WHERE {self._left_out}"
 

@@ -10,63 +10,80 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpselect.aggregates.user_sets import LOW, MOST_ROWS, Int64, UserSets, sets_of
+from dpselect.aggregates.sorted_numbers import SortedNumbers
+from dpselect.aggregates.stored_sets import StoredSets, stored_pairs
+from dpselect.aggregates.user_sets import BLOCK, LOW, MOST_ROWS, Int64, Sets, UserSets, sets_of
 from dpselect.engines.duckdb.types import INTEGERS, kind
-from dpselect.engines.duckdb.workspace import Label, Rows, Workspace
-from dpselect.engines.memory import available, does_not_fit
+from dpselect.engines.duckdb.workspace import Label, Rows, Workspace, sparing
 from dpselect.errors import DataError
 
-BYTES_PER_ROW = 96  # at the peak: its values in the engine, its pair there and in NumPy, and the sets themselves
+MANY = 1 << 23  # rows from which on pairs are sorted, and sets kept, on disk
 _SMALL = INTEGERS - {"UBIGINT", "HUGEINT", "UHUGEINT"}  # these fit into a BIGINT
 
 
-def user_sets(workspace: Workspace, rows: Rows, user_type: str, label: Label) -> UserSets:
+def user_sets(workspace: Workspace, rows: Rows, user_type: str, label: Label) -> UserSets | StoredSets:
     """Every user's distinct items, users and items each in their own order; inside guarded work."""
-    kept, items = workspace.fresh(), workspace.fresh()
-    number = _keep(workspace, rows, kept)
-    size = _keep_codes(workspace, kept, "i", items)
-    pairs = _pairs(workspace, kept, items, kind(user_type))
-    workspace.rows(f"DROP TABLE {kept}")
-    if len(pairs) != number:
-        raise DataError("the source's values cannot be told apart", "cast users and items to text or to numbers")
-    offsets, codes = sets_of(pairs)
-    names = _Names(workspace, items, size, label)
-    return UserSets(offsets=offsets, codes=codes, size=size, label=names, label_many=names.many)
+
+    def ask() -> UserSets | StoredSets:
+        kept, items = workspace.fresh(), workspace.fresh()
+        number = _keep(workspace, rows, kept)
+        size = _keep_codes(workspace, kept, "i", items)
+        coded = _pairs(workspace, kept, items, kind(user_type))
+        return _sets(workspace, kept, coded, number, _Names(workspace, items, size, label))
+
+    return sparing(workspace, ask)
 
 
-def coded_sets(workspace: Workspace, rows: Rows, names: str, label: Label) -> UserSets:
+def coded_sets(workspace: Workspace, rows: Rows, names: str, label: Label) -> UserSets | StoredSets:
     """The same of rows whose items i are codes, and users whole numbers; `names` has the number and the item i of each.
 
     Here too items are numbered in their own order, and only those that somebody has.
     """
-    kept, items = workspace.fresh(), workspace.fresh()
-    number = _keep(workspace, rows, kept)
-    here = f"SELECT number, i FROM ({names}) WHERE number IN (SELECT i FROM {kept})"
-    place = "row_number() OVER (ORDER BY i) - 1 AS i_code"
-    workspace.rows(f"CREATE TEMP TABLE {items} AS SELECT i, {place}, number FROM ({here})")
-    least = _least(workspace, kept) or 0
-    pairs = _fetched(workspace, f"u - {least}", f"{kept} JOIN {items} ON {kept}.i = number")
+
+    def ask() -> UserSets | StoredSets:
+        kept, items = workspace.fresh(), workspace.fresh()
+        number = _keep(workspace, rows, kept)
+        here = f"SELECT number, i FROM ({names}) WHERE number IN (SELECT i FROM {kept})"
+        place = "row_number() OVER (ORDER BY i) - 1 AS i_code"
+        workspace.rows(f"CREATE TEMP TABLE {items} AS SELECT i, {place}, number FROM ({here})")
+        least = _least(workspace, kept) or 0
+        coded = _coded(workspace, f"u - {least}", f"{kept} JOIN {items} ON {kept}.i = number")
+        return _sets(workspace, kept, coded, number, _Names(workspace, items, _count(workspace, items), label))
+
+    return sparing(workspace, ask)
+
+
+def _sets(workspace: Workspace, kept: str, coded: str, number: int, names: _Names) -> UserSets | StoredSets:
+    """The sets of the coded pairs: on disk where they are many, the same to whoever draws."""
     workspace.rows(f"DROP TABLE {kept}")
-    if len(pairs) != number:
+    if _count(workspace, coded) != number:
         raise DataError("the source's values cannot be told apart", "cast users and items to text or to numbers")
-    offsets, codes = sets_of(pairs)
-    of_codes = _Names(workspace, items, _count(workspace, items), label)
-    return UserSets(offsets=offsets, codes=codes, size=of_codes.size, label=of_codes, label_many=of_codes.many)
+    with workspace.untold():
+        if number <= MANY:
+            offsets, codes = sets_of(_fetched(workspace, coded))
+            workspace.rows(f"DROP TABLE {coded}")
+            return UserSets(offsets=offsets, codes=codes, size=names.size, label=names, label_many=names.many)
+        ((most,),) = workspace.rows(f"SELECT max(pair) FROM {coded}")
+        sort = SortedNumbers.expecting(number, high=most + 1)
+        found = 0
+        for start in range(0, number, BLOCK):
+            pairs = _fetched(workspace, f"{coded} WHERE rowid >= {start} AND rowid < {start + BLOCK}")
+            found += len(pairs)
+            sort.add(pairs)
+        if found != number:
+            raise DataError("the engine lost rows that it kept", "this is an error of ours: please tell us")
+        workspace.rows(f"DROP TABLE {coded}")
+        return stored_pairs(sort, names.size, names.many)
 
 
 def _keep(workspace: Workspace, rows: Rows, kept: str) -> int:
-    """Keep the rows, read once, and how many there are; reading ends where they would no longer fit into memory."""
-    memory = available()
-    most = MOST_ROWS if memory is None else min(memory // BYTES_PER_ROW, MOST_ROWS)
+    """Keep the rows, read once, and how many there are; what does not fit into memory spills to disk."""
     with rows() as source:
-        workspace.rows(f"CREATE TEMP TABLE {kept} AS SELECT u, i FROM {source} LIMIT {most + 1}")
+        workspace.rows(f"CREATE TEMP TABLE {kept} AS SELECT u, i FROM {source} LIMIT {MOST_ROWS + 1}")
     number = _count(workspace, kept)
-    if number <= most:
-        return number
-    workspace.rows(f"DROP TABLE {kept}")
-    with rows() as source:
-        number = _count(workspace, source)
-    raise does_not_fit(number * BYTES_PER_ROW)
+    if number > MOST_ROWS:
+        raise DataError("there are more than 2^31 rows", "keep fewer with where=, or leave the pairs in the engine")
+    return number
 
 
 def _count(workspace: Workspace, table: str) -> int:
@@ -80,17 +97,17 @@ def _keep_codes(workspace: Workspace, kept: str, column: str, table: str) -> int
     return _count(workspace, table)
 
 
-def _pairs(workspace: Workspace, kept: str, items: str, user_kind: str) -> Int64:
-    """One number for each row, in any order."""
+def _pairs(workspace: Workspace, kept: str, items: str, user_kind: str) -> str:
+    """A table of one number for each row, in any order."""
     joined = f"{kept} JOIN {items} ON {kept}.i = {items}.i"
     least = _least(workspace, kept) if user_kind in _SMALL else None
     if least is not None:
-        return _fetched(workspace, f"{kept}.u::BIGINT - ({least})::BIGINT", joined)
+        return _coded(workspace, f"{kept}.u::BIGINT - ({least})::BIGINT", joined)
     users = workspace.fresh()
     _keep_codes(workspace, kept, "u", users)
-    pairs = _fetched(workspace, "u_code", f"{joined} JOIN {users} ON {kept}.u IS NOT DISTINCT FROM {users}.u")
+    coded = _coded(workspace, "u_code", f"{joined} JOIN {users} ON {kept}.u IS NOT DISTINCT FROM {users}.u")
     workspace.rows(f"DROP TABLE {users}")
-    return pairs
+    return coded
 
 
 def _least(workspace: Workspace, kept: str) -> int | None:
@@ -99,14 +116,20 @@ def _least(workspace: Workspace, kept: str) -> int | None:
     return least if least is not None and most - least <= MOST_ROWS else None
 
 
-def _fetched(workspace: Workspace, user_code: str, joined: str) -> Int64:
-    found = workspace.columns(f"SELECT ({user_code}) * {LOW} + i_code AS pair FROM {joined}")
-    return found["pair"].astype(np.int64, copy=False)
+def _coded(workspace: Workspace, user_code: str, joined: str) -> str:
+    table = workspace.fresh()
+    workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT ({user_code}) * {LOW} + i_code AS pair FROM {joined}")
+    return table
 
 
-def keep_found(workspace: Workspace, sets: UserSets, codes: Int64) -> str:
+def _fetched(workspace: Workspace, coded: str) -> Int64:
+    """The pairs of a table, or of some of its rows."""
+    return workspace.columns(f"SELECT pair FROM {coded}")["pair"].astype(np.int64, copy=False)
+
+
+def keep_found(workspace: Workspace, sets: Sets, codes: Int64) -> str:
     """The name of a table of released items, i, as `user_sets` has counted them; inside guarded work."""
-    names, table = sets.label, workspace.fresh()
+    names, table = getattr(sets.label_many, "__self__", None), workspace.fresh()
     assert isinstance(names, _Names)
     asked = workspace.register({"code": np.sort(codes)})
     try:

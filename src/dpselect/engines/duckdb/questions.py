@@ -13,7 +13,7 @@ from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dpselect.aggregates.value_counts import Grid
+    from dpselect.aggregates.unbounded import Points
     from dpselect.engines.row_periods import RowPeriods
 
 
@@ -64,7 +64,7 @@ def split(rows: str, separator: str, more: str = "") -> str:
 def in_periods(rows: str, time: RowPeriods, more: str = "") -> str:
     """Users as users in one of several periods, whose places are small numbers; `more` columns go with them."""
     place = time.place(lambda number: f"{number}::SMALLINT")
-    return f"SELECT struct_pack(u := u, p := {place}) AS u{more}, i FROM ({rows}){time.but}"
+    return f"SELECT struct_pack(u := u, p := {place}) AS u{more}{time.gained}, i FROM ({rows}){time.but}"
 
 
 def counts(rows: str, bound: Bound | None) -> str:
@@ -72,6 +72,16 @@ def counts(rows: str, bound: Bound | None) -> str:
     if bound is None:
         return f"SELECT i, count(DISTINCT u) AS n FROM {rows} GROUP BY i"
     return f"SELECT i, count(*) AS n FROM {bound.pairs(rows)} GROUP BY i"
+
+
+def gains(rows: str, bound: Bound | None) -> str:
+    """i and n, by how many the users with w = 1 are more than those with w = -1; other items are not there.
+
+    A user has one w, so every pair is one row.
+    """
+    kept = f"(SELECT DISTINCT u, i, w FROM {rows})"
+    kept = kept if bound is None else f"(SELECT u, i, w FROM {kept} {bound.first})"
+    return f"SELECT i, CAST(sum(w) AS BIGINT) AS n FROM {kept} GROUP BY i HAVING sum(w) > 0"
 
 
 def top(counted: str, most: int) -> str:
@@ -113,7 +123,7 @@ def seen_before(gaps: str) -> str:
     return f"SELECT count(*) FROM {gaps} WHERE gap <= ?"
 
 
-def users_at(rows: str, grid: Grid, per_user: PerUser, key: bytes, item_type: str) -> str:
+def users_at(rows: str, grid: Points, per_user: PerUser, key: bytes, item_type: str) -> str:
     """p, a place of the grid, and n, how many users have their value there; ascending."""
     values = f"SELECT u, {number_form('i', item_type)} AS v FROM {rows}"
     places = f"SELECT u, {place(grid)} AS p FROM ({values}) WHERE NOT isnan(v)"
@@ -132,11 +142,21 @@ def one_place(per_user: PerUser, key: bytes) -> str:
     return one[per_user]
 
 
-def place(grid: Grid, value: str = "v") -> str:
+def place(grid: Points, value: str = "v") -> str:
     """`Grid.places` of a double in SQL, operation by operation."""
-    low, high, step = (f"'{float(x)!r}'::DOUBLE" for x in (grid.low, grid.high, grid.step))
+    from dpselect.aggregates.unbounded import Unbounded
+
+    if isinstance(grid, Unbounded):
+        from dpselect.engines import unbounded_places
+
+        return unbounded_places.place(grid, value, _double, "BIGINT")
+    low, high, step = (_double(float(x)) for x in (grid.low, grid.high, grid.step))
     steps = f"floor((least(greatest({value}, {low}), {high}) - {low}) / {step} + 0.5::DOUBLE)"
     return f"CAST(least({steps}, {grid.points - 1}::DOUBLE) AS BIGINT)"
+
+
+def _double(value: float) -> str:
+    return f"'{value!r}'::DOUBLE"
 
 
 def in_span(rows: str, span: Span, item_type: str, more: str = "") -> str:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from dpselect.aggregates.grouped_counts import GroupedCounts
     from dpselect.aggregates.grouped_values import GroupedValues
     from dpselect.aggregates.totals import Totals
-    from dpselect.aggregates.user_sets import Int64, UserSets
-    from dpselect.aggregates.value_counts import Grid
+    from dpselect.aggregates.unbounded import Points
+    from dpselect.aggregates.user_sets import Int64, Sets
 
 
 class QuestionsByGroup(ABC):
@@ -39,7 +39,7 @@ class QuestionsByGroup(ABC):
     _totals: Totals | None
     _key: bytes
     _kept_rows: str | None  # a table of the rows that count, where they are asked for again
-    _found: UserSets | None  # the groups of every user, where they are to be found
+    _found: Sets | None  # the groups of every user, where they are to be found
 
     @abstractmethod
     def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
@@ -50,7 +50,7 @@ class QuestionsByGroup(ABC):
         """The rows that count."""
 
     @abstractmethod
-    def _sets(self, rows: Rows, progress: Progress | None, label: Label | None = None) -> UserSets:
+    def _sets(self, rows: Rows, progress: Progress | None, label: Label | None = None) -> Sets:
         """The distinct items of every user."""
 
     def check_groups(self, groups: Domain) -> None:
@@ -100,7 +100,7 @@ class QuestionsByGroup(ABC):
 
         return self._workspace.guarded(ask, progress=progress)
 
-    def group_sets(self, *, progress: Progress | None = None) -> UserSets:
+    def group_sets(self, *, progress: Progress | None = None) -> Sets:
         """The distinct groups of every user; the rows are kept, so that the next step sees the same ones."""
         from dpselect.engines.duckdb.values_by_group import keep_rows
 
@@ -122,7 +122,7 @@ class QuestionsByGroup(ABC):
 
     def users_at_by(
         self,
-        grid: Grid,
+        grid: Points,
         per_user: PerUser,
         max_groups_per_user: int,
         groups: Domain | FoundGroups,
@@ -184,7 +184,7 @@ class QuestionsByGroup(ABC):
 
     def contributions_by(
         self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
-    ) -> UserSets:
+    ) -> Sets:
         """The distinct pairs of group and item of every user, in the groups that they keep."""
         from dpselect.engines.duckdb.by_group import GroupBounds, kept_rows
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import duckdb
 import numpy as np
 
+from dpselect.aggregates.stored_sets import stored
+from dpselect.aggregates.user_sets import BLOCK, MOST_ROWS, Sets, offsets_of
+from dpselect.engines.duckdb.pairs import MANY
 from dpselect.engines.duckdb.types import has_text, kind
-from dpselect.engines.duckdb.workspace import Workspace, literal
-from dpselect.engines.memory import available, does_not_fit
+from dpselect.engines.duckdb.workspace import Rows, Workspace, literal, sparing
 from dpselect.errors import DataError, ParameterError
-from dpselect.texts.token_stream import Int64, TokenStream
+from dpselect.texts.token_stream import GAP, NOTHING, Int64, TokenStream, kept_in_memory, unnamed
 from dpselect.texts.tokenizer import SENTENCES, SPACES, Tokenizer
 
-BYTES_PER_TOKEN = 128  # at the peak: its word and place in the engine, its code, user and place, and a sorted copy
 # A letter of a script that puts spaces between words, a mark, a digit, an underscore and its kind.
 _WORD = r"(?:[^\P{L}\p{Han}\p{Hiragana}]|[\p{M}\p{N}\p{Pc}])"
 # Such characters in a row; a point or comma between digits stays, and so does an apostrophe, a middle dot or a joiner
@@ -81,47 +84,84 @@ def _normalized(text: str) -> str:
     return f"CASE WHEN {endless} THEN NULL ELSE nfc_normalize({text}) END"
 
 
-def token_stream(workspace: Workspace, rows: str, tokenizer: Tokenizer) -> TokenStream:
+def token_stream(workspace: Workspace, rows: Rows, tokenizer: Tokenizer) -> TokenStream:
     """All tokens of the rows (u, i), coded; inside guarded work. One table stays: the words and their codes."""
-    messages, people, words = workspace.fresh(), workspace.fresh(), workspace.fresh()
-    workspace.rows(f"CREATE TEMP TABLE {messages} AS SELECT u, {tokens_of('i', tokenizer)} AS t FROM {rows}")
-    _refuse_what_does_not_fit(workspace, messages)
+    return sparing(workspace, lambda: _token_stream(workspace, rows, tokenizer))
+
+
+def _token_stream(workspace: Workspace, rows: Rows, tokenizer: Tokenizer) -> TokenStream:
+    messages, people, words, cut = (workspace.fresh() for _ in range(4))
+    with rows() as source:
+        workspace.rows(f"CREATE TEMP TABLE {messages} AS SELECT u, {tokens_of('i', tokenizer)} AS t FROM {source}")
     # A row's place in its table is its code. Users and words stand in their own order, so where rows stood is gone.
     workspace.rows(f"CREATE TEMP TABLE {people} AS SELECT u FROM (SELECT DISTINCT u FROM {messages}) ORDER BY u")
     each = f'SELECT DISTINCT unnest(t) COLLATE "C" AS t FROM {messages}'
     workspace.rows(f"CREATE TEMP TABLE {words} AS SELECT t FROM ({each}) ORDER BY t")
-    cut = f'SELECT rowid AS m, unnest(t) COLLATE "C" AS t, generate_subscripts(t, 1) AS p FROM {messages}'
-    tokens = workspace.columns(
-        f"SELECT {words}.rowid AS c FROM ({cut}) AS cut JOIN {words} ON cut.t = {words}.t ORDER BY m, p"
+    ((tokens, rows_kept, size, users),) = workspace.rows(
+        f"SELECT (SELECT coalesce(sum(len(t)), 0) FROM {messages}), (SELECT count(*) FROM {messages}), "
+        f"(SELECT count(*) FROM {words}), (SELECT count(*) FROM {people})"
     )
-    whose = workspace.columns(
-        f"SELECT {people}.rowid AS v, coalesce(len({messages}.t), 0) AS n FROM {messages} JOIN {people} "
-        f"ON {messages}.u IS NOT DISTINCT FROM {people}.u ORDER BY {messages}.rowid"
+    if max(rows_kept, size) > MOST_ROWS:
+        raise DataError("there are more than 2^31 rows or words", "keep fewer with where=")
+    whose = (
+        f"SELECT {people}.rowid AS v, {messages}.rowid AS m, {messages}.t "
+        f"FROM {messages} JOIN {people} ON {messages}.u IS NOT DISTINCT FROM {people}.u"
     )
-    ((number, size, users),) = workspace.rows(
-        f"SELECT (SELECT count(*) FROM {messages}), (SELECT count(*) FROM {words}), (SELECT count(*) FROM {people})"
-    )
+    apart = f'SELECT v, m, unnest(t) COLLATE "C" AS t, generate_subscripts(t, 1) AS p FROM ({whose})'
+    # Numbers below 2^32 are sorted in half the time that others take.
+    numbers = f"v::UINTEGER AS v, m::UINTEGER AS m, p::UINTEGER AS p, {words}.rowid::UINTEGER AS c"
+    coded = f"SELECT {numbers} FROM ({apart}) AS apart JOIN {words} ON apart.t = {words}.t"
+    workspace.rows(f"CREATE TEMP TABLE {cut} AS {coded} ORDER BY v, m, p")
+    ((number,),) = workspace.rows(f"SELECT count(*) FROM {cut}")
     workspace.rows(f"DROP TABLE {messages}")
     workspace.rows(f"DROP TABLE {people}")
-    lengths, code = whose["n"].astype(np.int64, copy=False), tokens["c"].astype(np.int64, copy=False)
-    if len(lengths) != number or lengths.sum() != len(code):  # or tokens would go to somebody else
+    if tokens != number:  # or tokens would go to somebody else
         raise DataError("the source's users cannot be told apart", "cast users to text or to numbers")
-    return TokenStream.tokens(
-        users=users,
-        user=whose["v"].astype(np.int64, copy=False),
-        lengths=lengths,
-        code=code,
+    with workspace.untold():
+        entries = _entries(_fetched(workspace, cut, number), users, many=number > MANY)
+        workspace.rows(f"DROP TABLE {cut}")
+    return TokenStream(
+        level=1,
+        entries=entries,
         size=size,
-        words=lambda codes: _named(workspace, words, codes),
+        grams=lambda codes: [(word,) for word in _named(workspace, words, codes)],
     )
 
 
-def _refuse_what_does_not_fit(workspace: Workspace, messages: str) -> None:
-    """The rows themselves may spill to disk, but the numbers of all tokens must fit into memory."""
-    memory = available()
-    ((tokens,),) = workspace.rows(f"SELECT coalesce(sum(len(t)), 0) FROM {messages}")
-    if memory is not None and tokens * BYTES_PER_TOKEN > memory:
-        raise does_not_fit(tokens * BYTES_PER_TOKEN)
+def _fetched(workspace: Workspace, cut: str, number: int) -> Iterator[tuple[Int64, Int64, Int64]]:
+    """Whose each token is, in which message, and which word: some at a time, in order."""
+    for start in range(0, max(number, 1), BLOCK):
+        found = workspace.columns(
+            f"SELECT v, m, c FROM {cut} WHERE rowid >= {start} AND rowid < {start + BLOCK} ORDER BY rowid"
+        )
+        yield tuple(found[name].astype(np.int64, copy=False) for name in "vmc")  # type: ignore[misc]
+
+
+def _entries(tokens: Iterable[tuple[Int64, Int64, Int64]], users: int, *, many: bool) -> Sets:
+    """Each user's words in their order, a GAP behind every message."""
+    lengths = np.zeros(users, dtype=np.int64)
+
+    def written() -> Iterator[tuple[Int64, Int64]]:
+        last: tuple[int, int] | None = None  # the user and the message of the token before
+        for whose, message, code in tokens:
+            if not len(code):
+                continue
+            user, open_message = last or (int(whose[0]), int(message[0]))
+            ends = np.flatnonzero(np.diff(message, prepend=open_message))
+            before = np.where(ends > 0, whose[ends - 1], user)
+            lengths[:] += np.bincount(np.concatenate([whose, before]), minlength=users)
+            last = int(whose[-1]), int(message[-1])
+            yield NOTHING, np.insert(code, ends, GAP)
+        if last is not None:
+            lengths[last[0]] += 1
+            yield NOTHING, np.array([GAP], dtype=np.int64)
+        for start in range(0, users, BLOCK):
+            yield lengths[start : start + BLOCK], NOTHING
+
+    if many:
+        return stored(written(), GAP + 1, unnamed)
+    codes = np.concatenate([NOTHING, *(part for _, part in written())])
+    return kept_in_memory(offsets_of(lengths), codes)
 
 
 def _named(workspace: Workspace, words: str, codes: Int64) -> list[str]:

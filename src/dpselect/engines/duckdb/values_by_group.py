@@ -17,11 +17,11 @@ from dpselect.engines.duckdb.workspace import Rows, Workspace
 from dpselect.engines.value_key import value_key
 
 if TYPE_CHECKING:
-    from dpselect.aggregates.value_counts import Grid
+    from dpselect.aggregates.unbounded import Points
     from dpselect.engines.port import PerUser
 
 
-def users_at_by(rows: str, grid: Grid, per_user: PerUser, bounds: GroupBounds, listed: str, item_type: str) -> str:
+def users_at_by(rows: str, grid: Points, per_user: PerUser, bounds: GroupBounds, listed: str, item_type: str) -> str:
     """g, p, a place of the grid, and n, how many users have their value there; n is 0 for a group without users."""
     values = f"SELECT u, g, {number_form('i', item_type)} AS v FROM {rows} WHERE g IN (SELECT i FROM {listed})"
     places = f"SELECT u, g, {place(grid)} AS p FROM ({values}) WHERE NOT isnan(v)"

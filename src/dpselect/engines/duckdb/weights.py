@@ -6,10 +6,12 @@ how many have a released one, where a bound is chosen or counts are asked for. N
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dpselect.aggregates.user_sets import Int64
-from dpselect.aggregates.weight_groups import WeightGroups
+from dpselect.aggregates.weight_groups import WeightGroups, as_columns, numbered
 from dpselect.engines.duckdb.questions import keyed_hash
 from dpselect.engines.duckdb.workspace import Label, Rows, Workspace
 from dpselect.engines.memory import available
@@ -17,17 +19,41 @@ from dpselect.parameters import Progress
 
 
 class DuckDBPairs:
-    """The distinct pairs of users and items, in tables of a workspace; `mechanisms.set_union.grouped` asks them."""
+    """The distinct pairs of users and items, in tables of a workspace; `mechanisms.set_union.grouped` asks them.
 
-    def __init__(self, workspace: Workspace, rows: Rows, label: Label, progress: Progress | None = None) -> None:
+    With `gains` the pairs are of the users with w = 1, and those with w = -1 are taken off the numbers of users.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        rows: Rows,
+        label: Label,
+        progress: Progress | None = None,
+        *,
+        gains: bool = False,
+    ) -> None:
         self._workspace, self._label = workspace, label
         self._pairs, self._weights, self._found = (workspace.fresh() for _ in range(3))
+        self._before = workspace.fresh() if gains else None
 
         def keep() -> None:
             _leave_room(workspace)
             with rows() as source:
-                workspace.rows(f"CREATE TEMP TABLE {self._pairs} AS SELECT DISTINCT u, i FROM {source}")
+                if self._before is None:
+                    workspace.rows(f"CREATE TEMP TABLE {self._pairs} AS SELECT DISTINCT u, i FROM {source}")
+                else:
+                    keep_both(source, self._before)
             workspace.rows(f"CREATE TEMP TABLE {self._found} AS SELECT i FROM {self._pairs} LIMIT 0")
+
+        def keep_both(source: str, before: str) -> None:
+            """Rows are read once: some sources have them only once."""
+            both = workspace.fresh()
+            workspace.rows(f"CREATE TEMP TABLE {both} AS SELECT DISTINCT u, i, w FROM {source}")
+            workspace.rows(f"CREATE TEMP TABLE {self._pairs} AS SELECT u, i FROM {both} WHERE w = 1")
+            counted = f"SELECT i, count(*) AS n FROM {both} WHERE w = -1 GROUP BY i"
+            workspace.rows(f"CREATE TEMP TABLE {before} AS {counted}")
+            workspace.rows(f"DROP TABLE {both}")
 
         workspace.guarded(keep, progress=progress)
 
@@ -35,19 +61,23 @@ class DuckDBPairs:
         return "DuckDBPairs(private)"
 
     def weigh(self, shares: Int64, key: bytes) -> WeightGroups:
-        """How many items have which weight, when a user of t items left gives shares[t - 1] to each that they keep."""
+        """How many items have which weights, when a user of t items left gives shares[t - 1] to each that they keep."""
+        names, given_as = numbered("w", shares), numbered("share", shares)
         table = f"CREATE TEMP TABLE {self._weights} AS "
 
         def ask() -> WeightGroups:
-            given = self._workspace.register({"t": np.arange(1, len(shares) + 1), "share": shares})
+            given = self._workspace.register(as_columns(shares))
             try:
                 self._workspace.rows(f"DROP TABLE IF EXISTS {self._weights}")  # first, so that two never take room
                 left = f"{self._pairs} ANTI JOIN {self._found} USING (i)"
-                self._workspace.rows(table + weighed(kept(left, len(shares), key), given))
+                self._workspace.rows(table + weighed(kept(left, shares.shape[-1], key), given, given_as, names))
             finally:
                 self._workspace.connection.unregister(given)
-            found = self._workspace.columns(f"SELECT w, count(*) AS n FROM {self._weights} GROUP BY w ORDER BY w DESC")
-            return WeightGroups(weights=found["w"].astype(np.int64), sizes=found["n"].astype(np.int64))
+            found = self._workspace.columns(groups(self._weights, names))
+            weights = np.stack([found[name].astype(np.int64) for name in names], axis=-1)
+            return WeightGroups(
+                weights=weights if shares.ndim > 1 else weights[:, 0], sizes=found["n"].astype(np.int64)
+            )
 
         return self._workspace.guarded(ask)
 
@@ -70,10 +100,17 @@ class DuckDBPairs:
         return [self._label(item) for (item,) in found]
 
     def users(self, most: int, key: bytes) -> Int64:
-        """How many users have each of the names, when every user counts for at most `most` of them."""
+        """How many users have each of the names, when every user counts for at most `most` of them.
+
+        Or by how many they are more than before, 0 where they are not.
+        """
         theirs = kept(f"{self._pairs} SEMI JOIN {self._found} USING (i)", most, key)
         counted = f"SELECT i, count(*) AS n FROM ({theirs}) GROUP BY i"
-        sql = f"SELECT coalesce(n, 0) AS n FROM {self._found} LEFT JOIN ({counted}) USING (i) ORDER BY i"
+        number, joined = "coalesce(n, 0)", f"{self._found} LEFT JOIN ({counted}) USING (i)"
+        if self._before is not None:
+            number = f"greatest({number} - coalesce(m, 0), 0)"
+            joined += f" LEFT JOIN (SELECT i, n AS m FROM {self._before}) USING (i)"
+        sql = f"SELECT {number} AS n FROM {joined} ORDER BY i"
         return self._workspace.guarded(lambda: self._workspace.columns(sql)["n"].astype(np.int64))
 
     def lengths(self, most: int) -> tuple[Int64, Int64]:
@@ -94,10 +131,21 @@ def kept(pairs: str, most: int, key: bytes) -> str:
     return f"SELECT i, least(count(*) OVER (PARTITION BY u), {most}) AS t FROM {pairs} QUALIFY {first}"
 
 
-def weighed(pairs: str, shares: str) -> str:
-    """i, w and the item's place: heavier items first, items of one weight in their own order. Sums are exact."""
-    sums = f"SELECT i, CAST(sum(share) AS BIGINT) AS w FROM ({pairs}) JOIN {shares} USING (t) GROUP BY i"
-    return f"SELECT i, w, row_number() OVER (ORDER BY w DESC, i) - 1 AS place FROM ({sums})"
+def weighed(pairs: str, shares: str, given: Sequence[str], names: Sequence[str]) -> str:
+    """i, its weights and place: heavier items first, items of the same weights in their own order. Sums are exact."""
+    sums = ", ".join(f"CAST(sum({share}) AS BIGINT) AS {w}" for share, w in zip(given, names, strict=True))
+    theirs = f"SELECT i, {sums} FROM ({pairs}) JOIN {shares} USING (t) GROUP BY i"
+    return f"SELECT *, row_number() OVER (ORDER BY {_heaviest(names)}, i) - 1 AS place FROM ({theirs})"
+
+
+def groups(weights: str, names: Sequence[str]) -> str:
+    """How many items have which weights, in the order of their places."""
+    every = ", ".join(names)
+    return f"SELECT {every}, count(*) AS n FROM {weights} GROUP BY {every} ORDER BY {_heaviest(names)}"
+
+
+def _heaviest(names: Sequence[str]) -> str:
+    return ", ".join(f"{name} DESC" for name in names)
 
 
 def _leave_room(workspace: Workspace) -> None:

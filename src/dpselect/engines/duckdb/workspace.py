@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.engines.memory import check_address_space
+from dpselect.engines.memory import available, check_address_space
 from dpselect.engines.waiting import waited
 from dpselect.errors import DataError, DpselectError, OutputError
 from dpselect.parameters import Progress
@@ -25,6 +25,7 @@ Rows = Callable[[], contextlib.AbstractContextManager[str]]
 Label = Callable[[object], object]
 """From a counted item to a plain Python value."""
 T = TypeVar("T")
+LITTLE = 1 << 30  # bytes of memory for what can be spilled
 _numbers = itertools.count()
 
 # Times are compared in UTC wherever the machine stands. Text stays text: a type that DuckDB infers from a sample
@@ -51,6 +52,7 @@ class Workspace:
         self.connection: duckdb.DuckDBPyConnection = duckdb.connect(config={"temp_directory": self._folder.path})
         self.files: dict[str, str] = {}  # database files that are open, and what they are called here
         self._ends: list[Callable[[], object]] = []
+        self._untold = False
         for setting in _SETTINGS:
             self.connection.execute(setting).fetchall()
         with contextlib.suppress(duckdb.Error):
@@ -90,8 +92,19 @@ class Workspace:
 
         return waited(work, tell=tell, stop=self.connection.interrupt, said=_failure)
 
+    @contextlib.contextmanager
+    def untold(self) -> Iterator[None]:
+        """Inside, no share of a statement is told: who sees where each begins would count them, and so the rows."""
+        self._untold = True
+        try:
+            yield
+        finally:
+            self._untold = False
+
     def _done(self) -> float | None:
         """In twentieths: the exact share would tell how many rows there are."""
+        if self._untold:
+            return None
         percent = self.connection.query_progress()
         return None if percent < 0 else min(percent // 5, 20) / 20
 
@@ -129,6 +142,34 @@ def _failure(error: BaseException) -> DpselectError:
         return DataError("the source's connection is in the middle of another result", hint)
     hint = "a file may be damaged or may have changed; what the engine said is not shown, it could quote rows"
     return DataError("the source could not be read", hint)
+
+
+def sparing(workspace: Workspace, work: Callable[[], T]) -> T:
+    """The result of `work` in `LITTLE` memory, with what is more spilled to disk.
+
+    Some things cannot be spilled, such as one very long text. Nobody's row may make a question fail for that, so then
+    all is done again, with three quarters of the memory that there is.
+    """
+    try:
+        with _at_most(workspace, LITTLE):
+            return work()
+    except duckdb.OutOfMemoryException:
+        pass
+    with _at_most(workspace, None):
+        return work()
+
+
+@contextlib.contextmanager
+def _at_most(workspace: Workspace, most: int | None) -> Iterator[None]:
+    """Inside, DuckDB takes no more than so many bytes, nor than three quarters of the memory."""
+    memory = available()
+    limits = [limit for limit in (most, None if memory is None else memory * 3 // 4) if limit is not None]
+    if limits:
+        workspace.rows(f"SET memory_limit = '{min(limits)} B'")
+    try:
+        yield
+    finally:
+        workspace.rows("RESET memory_limit")
 
 
 def quoted(name: str) -> str:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.measures import NOBODY
 from dpselect.aggregates.totals import Totals
+from dpselect.aggregates.unbounded import Points
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.aggregates.value_counts import Grid, UsersAt
+from dpselect.aggregates.value_counts import UsersAt
 from dpselect.domain import (
     UNSEEN,
     Column,
@@ -122,8 +123,11 @@ class SqlEngine(QuestionsByGroup):
             values = [weighing.weight(database, one.column) for one in self._measures]
             self._rows_with = partial(questions.rows, source, whose, what, kept, time, dialect, group, measures=values)
             rows = self._rows_with(weight)
-            self._rows = rows if split is None else questions.parts(rows, split, dialect, grouped=bool(by))
-            self._plain = self._rows if split is None and not by and max_items_per_user is None else None
+            self._gains = periods is not None and bool(periods.compared)
+            beside = (["g"] if by else []) + (["w"] if self._gains else [])
+            self._rows = rows if split is None else questions.parts(rows, split, dialect, beside)
+            counted = split is None and not by and max_items_per_user is None and not self._gains
+            self._plain = self._rows if counted else None
             where = kept[0] if kept else None
             self._counting = Counting(names(user), names(item), what.form, where, tuple(filtered), periods, None)
         except BaseException:
@@ -248,7 +252,7 @@ class SqlEngine(QuestionsByGroup):
         """Refuse an item column that holds no numbers, and text, which may hold some, but was not declared as such."""
         weighing.refuse_no_numbers(self._item)
 
-    def users_at(self, grid: Grid, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
+    def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
         key = self._database.secret(self._key)
         rows = self._each(self._rows) if per_user is PerUser.MEAN else self._rows
@@ -270,7 +274,7 @@ class SqlEngine(QuestionsByGroup):
 
     def pairs(self, *, progress: Progress | None = None) -> SqlPairs:
         """The distinct items of every user, kept in the database: weights are added up there."""
-        return SqlPairs(self._database, self._rows, self._item, progress)
+        return SqlPairs(self._database, self._rows, self._item, progress, gains=self._gains)
 
     def check_text(self, tokenizer: Tokenizer) -> None:
         """Refuse an item column that holds no text, and a pattern that cannot be read."""
@@ -298,6 +302,8 @@ class SqlEngine(QuestionsByGroup):
         bound = None if self._most is None else (self._most, self._database.secret(self._key))
         if self._totals is not None:
             return weighing.scores(rows, self._totals, bound, self._dialect)
+        if self._gains:
+            return questions.gains(rows, bound, self._dialect)
         if rows == self._plain:
             counted = self._database.counts(self._counting)
             if counted is not None:
@@ -321,8 +327,10 @@ class SqlEngine(QuestionsByGroup):
 
     @property
     def _numbers(self) -> str:
-        """The columns of weights and measures, where rows have some, behind u and i."""
-        return ("" if self._totals is None else ", w") + "".join(f", m{at}" for at in range(len(self._measures)))
+        """The columns of weights, or of what is gained, and of measures, where rows have some, behind u and i."""
+        return (", w" if self._gains or self._totals is not None else "") + "".join(
+            f", m{at}" for at in range(len(self._measures))
+        )
 
 
 def _whole(number: Any) -> object:

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from dpselect.aggregates.user_sets import Int64
-from dpselect.aggregates.weight_groups import WeightGroups
+from dpselect.aggregates.weight_groups import WeightGroups, as_columns, numbered
 from dpselect.engines.sql import questions, weights
 from dpselect.engines.sql.port import Database, SqlType, int64
 from dpselect.errors import DataError
@@ -23,31 +23,50 @@ S = TypeVar("S", bound=Sized)
 
 
 class SqlPairs:
-    """The distinct pairs of users and items of a database; `mechanisms.set_union.grouped` asks them."""
+    """The distinct pairs of users and items of a database; `mechanisms.set_union.grouped` asks them.
 
-    def __init__(self, database: Database, rows: str, item_type: SqlType, progress: Progress | None = None) -> None:
+    With `gains` the pairs are of the users with w = 1, and those with w = -1 are taken off the numbers of users.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        rows: str,
+        item_type: SqlType,
+        progress: Progress | None = None,
+        *,
+        gains: bool = False,
+    ) -> None:
         self._database, self._item_type, self._progress = database, item_type, progress
+        self._before: str | None = None
+        if gains:
+            before = questions.counts(weights.of_sign(rows, -1), None, database.dialect)
+            self._before = database.keep(before, progress=progress)
+            rows = weights.of_sign(rows, 1)
         self._pairs = database.keep(questions.kept(rows, database.dialect), progress=progress)
         self._found: list[str] = []  # texts of released items
         self._weighed: str | None = None
+        self._names = ["w"]
         self._groups = WeightGroups(weights=int64([]), sizes=int64([]))
 
     def __repr__(self) -> str:
         return "SqlPairs(private)"
 
     def weigh(self, shares: Int64, key: bytes) -> WeightGroups:
-        """How many items have which weight, when a user of t items left gives shares[t - 1] to each that they keep."""
+        """How many items have which weights, when a user of t items left gives shares[t - 1] to each that they keep."""
         database, dialect = self._database, self._database.dialect
         if self._weighed is not None:
             database.drop(self._weighed)
-        given = database.put({"t": np.arange(1, len(shares) + 1), "share": shares})
+        given, names = database.put(as_columns(shares)), numbered("w", shares)
         left = weights.without(self._pairs, self._released(), dialect)
-        theirs = weights.kept(left, len(shares), database.secret(key), dialect)
-        self._weighed = database.keep(weights.weighed(theirs, given, dialect), progress=self._progress)
-        found = database.columns(weights.groups(self._weighed), ("w", "n"), progress=self._progress)
-        weighed, sizes = int64(found["w"]), int64(found["n"])
-        heaviest = np.argsort(-weighed)
-        self._groups = WeightGroups(weights=weighed[heaviest], sizes=sizes[heaviest])
+        theirs = weights.kept(left, shares.shape[-1], database.secret(key), dialect)
+        sums = weights.weighed(theirs, given, numbered("share", shares), names, dialect)
+        self._weighed, self._names = database.keep(sums, progress=self._progress), names
+        found = database.columns(weights.groups(self._weighed, names), (*names, "n"), progress=self._progress)
+        heaviest = np.argsort(-int64(found["w"]))
+        weighed = np.stack([int64(found[name])[heaviest] for name in names], axis=-1)
+        weighed = weighed if shares.ndim > 1 else weighed[:, 0]
+        self._groups = WeightGroups(weights=weighed, sizes=int64(found["n"])[heaviest])
         return self._groups
 
     def release(self, places: Int64) -> None:
@@ -56,8 +75,9 @@ class SqlPairs:
             return
         starts = np.cumsum(self._groups.sizes) - self._groups.sizes
         group = np.searchsorted(starts, places, side="right") - 1
-        members = {"w": self._groups.weights[group], "r": places - starts[group]}
-        sql = weights.members(self._weighed, self._database.put(members), self._database.dialect)
+        weighed = np.atleast_2d(self._groups.weights[group].T)
+        members = {**dict(zip(self._names, weighed, strict=True)), "r": places - starts[group]}
+        sql = weights.members(self._weighed, self._database.put(members), self._names, self._database.dialect)
         found = self._database.rows(sql, progress=self._progress)
         self._found += [str(row[0]) for row in _all_of(found, len(places))]
 
@@ -72,12 +92,15 @@ class SqlPairs:
         return [self._item_type.label(row[0]) for row in _all_of(found, len(self._found))]
 
     def users(self, most: int, key: bytes) -> Int64:
-        """How many users have each of the names, when every user counts for at most `most` of them."""
+        """How many users have each of the names, when every user counts for at most `most` of them.
+
+        Or by how many they are more than before, 0 where they are not.
+        """
         if not self._found:
             return int64([])
         theirs = weights.only(self._pairs, self._released() or "", self._database.dialect)
         kept = weights.kept(theirs, most, self._database.secret(key), self._database.dialect)
-        sql = weights.users_of(theirs, kept)
+        sql = weights.users_of(theirs, kept, self._before)
         found = self._database.columns(sql, ("n",), progress=self._progress)
         return _all_of(int64(found["n"]), len(self._found))
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpselect.aggregates.value_counts import Grid
+from dpselect.aggregates.unbounded import Points, Unbounded
 from dpselect.domain import Span
+from dpselect.engines import unbounded_places
 from dpselect.engines.port import PerUser
 from dpselect.engines.row_periods import RowPeriods
 from dpselect.engines.sql.keys import Key
@@ -47,7 +48,7 @@ def rows(
     if time is None or not time.several:
         return f"(SELECT {forms} FROM {source} WHERE {' AND '.join(conditions)})"
     timed = f"(SELECT {forms}, {time.column} FROM {source} WHERE {' AND '.join(conditions)})"
-    return f"(SELECT {_in_period(time, dialect)} AS u, i{more} FROM {timed} AS t{time.but})"
+    return f"(SELECT {_in_period(time, dialect)} AS u, i{more}{time.gained} FROM {timed} AS t{time.but})"
 
 
 def _in_period(time: RowPeriods, dialect: Dialect) -> str:
@@ -61,11 +62,14 @@ def of(template: str, expression: str) -> str:
     return template.replace("{}", expression)
 
 
-def parts(rows: str, separator: str, dialect: Dialect, *, grouped: bool = False) -> str:
-    """The parts of every item as items of their own; the same part twice in a row is one, an empty part is none."""
-    more = ", t.g AS g" if grouped else ""
+def parts(rows: str, separator: str, dialect: Dialect, beside: Sequence[str] = ()) -> str:
+    """The parts of every item as items of their own; the same part twice in a row is one, an empty part is none.
+
+    The columns `beside` go with them.
+    """
+    more = "".join(f", t.{name} AS {name}" for name in beside)
     split = dialect.parts.format(rows=f"{rows} AS t", separator=dialect.literal(separator), more=more)
-    return f"(SELECT u, {'g, ' if grouped else ''}i FROM ({split}) AS s WHERE i <> '')"
+    return f"(SELECT u, {''.join(f'{name}, ' for name in beside)}i FROM ({split}) AS s WHERE i <> '')"
 
 
 def without(rows: str, items: str, columns: str, own: str = "i") -> str:
@@ -106,6 +110,21 @@ def counts(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
     if bound is not None:
         return f"SELECT i, count(*) AS n FROM {pairs(rows, *bound, dialect)} AS k GROUP BY i"
     return f"SELECT i, {of(dialect.users, 'u')} AS n FROM {rows} AS t GROUP BY i"
+
+
+def gains(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
+    """i and n, by how many the users with w = 1 are more than those with w = -1; other items are not there.
+
+    A user has one w, so every pair is one row.
+    """
+    by_user = f"{dialect.by_user} " if dialect.by_user else ""
+    kept = f"(SELECT DISTINCT u, i, w FROM (SELECT {by_user}u, i, w FROM {rows} AS t) AS d)"
+    if bound is not None:
+        most, key = bound
+        kept = f"(SELECT u, i, w, {first_kept(key, dialect)} FROM {kept} AS a)"
+        kept = f"(SELECT u, i, w FROM {kept} AS b WHERE place <= {most})"
+    summed = f"SELECT i, CAST(sum(w) AS {dialect.integer}) AS n FROM {kept} AS k GROUP BY i"
+    return f"SELECT i, n FROM ({summed}) AS g WHERE n > 0"
 
 
 def top(counted: str, item_type: SqlType, rows: int) -> str:
@@ -196,7 +215,7 @@ def texts_of_users(rows: str) -> str:
     return f"{named} SELECT a.code AS u, p.i AS i FROM p JOIN a ON a.u = p.u"
 
 
-def users_at(rows: str, grid: Grid, per_user: PerUser, key: str, item_type: SqlType, dialect: Dialect) -> str:
+def users_at(rows: str, grid: Points, per_user: PerUser, key: str, item_type: SqlType, dialect: Dialect) -> str:
     """p, a place of the grid, and n, how many users have their value there; ascending."""
     values = f"SELECT u, {of(item_type.number or '', 'i')} AS v FROM {rows} AS t"
     places = f"SELECT u, {place(grid, dialect)} AS i FROM ({values}) AS r WHERE v IS NOT NULL"
@@ -214,11 +233,15 @@ def users_at(rows: str, grid: Grid, per_user: PerUser, key: str, item_type: SqlT
     return f"SELECT CAST(i AS {dialect.integer}) AS p, count(*) AS n FROM {users} AS o GROUP BY i ORDER BY p"
 
 
-def place(grid: Grid, dialect: Dialect, value: str = "v") -> str:
+def place(grid: Points, dialect: Dialect, value: str = "v") -> str:
     """`Grid.places` of a double in SQL, operation by operation."""
+    if isinstance(grid, Unbounded):
+        return unbounded_places.place(grid, value, lambda x: number(x, dialect), dialect.integer)
     ends = (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
     low, high, step, half, last = (number(float(x), dialect) for x in ends)
-    steps = f"floor((least(greatest({value}, {low}), {high}) - {low}) / {step} + {half})"
+    tiny = number(float(grid.step) * unbounded_places.TINY, dialect)
+    above = f"greatest(least(greatest({value}, {low}), {high}) - {low}, {tiny})"
+    steps = f"floor({above} / {step} + {half})"
     return f"CAST(least({steps}, {last}) AS {dialect.integer})"
 
 

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpselect.aggregates.totals import Totals
+from dpselect.aggregates.unbounded import Points
 from dpselect.aggregates.user_sets import Int64, UserSets
-from dpselect.aggregates.value_counts import Grid
 from dpselect.domain import MOST_COUNTED, Column, Domain, Known, Listed, Span, refuse_width
 from dpselect.engines.count_groups import number_of, numbers_of
 from dpselect.engines.port import PerUser
@@ -122,7 +122,7 @@ class QuestionsByGroup(ABC):
 
     def users_at_by(
         self,
-        grid: Grid,
+        grid: Points,
         per_user: PerUser,
         max_groups_per_user: int,
         groups: Domain | FoundGroups,

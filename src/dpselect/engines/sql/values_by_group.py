@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpselect.aggregates.grouped_values import GroupedValues
-from dpselect.aggregates.value_counts import Grid
+from dpselect.aggregates.unbounded import Points
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql.by_group import KeyedHash
 from dpselect.engines.sql.port import Dialect, Row, SqlType
@@ -17,7 +17,7 @@ from dpselect.engines.sql.questions import of, place
 
 def users_at_by(
     rows: str,
-    grid: Grid,
+    grid: Points,
     per_user: PerUser,
     most: int,
     listed: str,

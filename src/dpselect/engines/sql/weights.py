@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dpselect.engines.sql.port import Dialect, SqlType
 
 
@@ -42,22 +44,25 @@ def kept(pairs: str, most: int, key: str, dialect: Dialect) -> str:
     return f"(SELECT i, {t} FROM ({ranked}) AS r WHERE place <= {most})"
 
 
-def weighed(kept: str, shares: str, dialect: Dialect) -> str:
-    """i and w, the sum of what users give to it. Sums of whole numbers are exact in any order."""
-    total = f"CAST(sum(s.share) AS {dialect.integer})"
-    return f"SELECT k.i AS i, {total} AS w FROM {kept} AS k JOIN {shares} AS s ON s.t = k.t GROUP BY k.i"
+def weighed(kept: str, shares: str, given: Sequence[str], names: Sequence[str], dialect: Dialect) -> str:
+    """i and its weights: sums of what users give to it. Sums of whole numbers are exact in any order."""
+    sums = (f"CAST(sum(s.{share}) AS {dialect.integer}) AS {w}" for share, w in zip(given, names, strict=True))
+    return f"SELECT k.i AS i, {', '.join(sums)} FROM {kept} AS k JOIN {shares} AS s ON s.t = k.t GROUP BY k.i"
 
 
-def groups(weighed: str) -> str:
-    """How many items have which weight."""
-    return f"SELECT w, count(*) AS n FROM {weighed} AS g GROUP BY w"
+def groups(weighed: str, names: Sequence[str]) -> str:
+    """How many items have which weights."""
+    every = ", ".join(names)
+    return f"SELECT {every}, count(*) AS n FROM {weighed} AS g GROUP BY {every}"
 
 
-def members(weighed: str, asked: str, dialect: Dialect) -> str:
-    """The texts of items by weight w and place r among those of that weight, which are in the order of items."""
-    place = "row_number() OVER (PARTITION BY w ORDER BY i) - 1 AS r"
-    ranked = f"SELECT i, w, {place} FROM {weighed} AS g WHERE w IN (SELECT w FROM {asked} AS b)"
-    return f"SELECT {_text('m.i', dialect)} AS x FROM ({ranked}) AS m JOIN {asked} AS a ON a.w = m.w AND a.r = m.r"
+def members(weighed: str, asked: str, names: Sequence[str], dialect: Dialect) -> str:
+    """The texts of items by weights and place r among those of the same weights, which are in the order of items."""
+    every, first = ", ".join(names), names[0]
+    place = f"row_number() OVER (PARTITION BY {every} ORDER BY i) - 1 AS r"
+    ranked = f"SELECT i, {every}, {place} FROM {weighed} AS g WHERE {first} IN (SELECT {first} FROM {asked} AS b)"
+    same = " AND ".join(f"a.{name} = m.{name}" for name in (*names, "r"))
+    return f"SELECT {_text('m.i', dialect)} AS x FROM ({ranked}) AS m JOIN {asked} AS a ON {same}"
 
 
 def named(pairs: str, released: str, item_type: SqlType, dialect: Dialect) -> str:
@@ -66,11 +71,23 @@ def named(pairs: str, released: str, item_type: SqlType, dialect: Dialect) -> st
     return f"SELECT name FROM (SELECT {item_type.named} AS name, i FROM ({items}) AS d) AS e ORDER BY i"
 
 
-def users_of(pairs: str, kept: str) -> str:
-    """How many users keep each of the items that these pairs hold, in the order of items."""
+def of_sign(rows: str, sign: int) -> str:
+    """The rows of users with this w."""
+    return f"(SELECT u, i FROM {rows} AS t WHERE w = {sign})"
+
+
+def users_of(pairs: str, kept: str, before: str | None = None) -> str:
+    """How many users keep each of the items that these pairs hold, in the order of items.
+
+    Or by how many they are more than the n of `before`, 0 where they are not.
+    """
     counted = f"SELECT i, count(*) AS n FROM {kept} AS k GROUP BY i"
     items = f"SELECT DISTINCT i FROM {pairs} AS p"
-    return f"SELECT coalesce(c.n, 0) AS n FROM ({items}) AS d LEFT JOIN ({counted}) AS c ON c.i = d.i ORDER BY d.i"
+    number, joined = "coalesce(c.n, 0)", f"({items}) AS d LEFT JOIN ({counted}) AS c ON c.i = d.i"
+    if before is not None:
+        number = f"greatest({number} - coalesce(b.n, 0), 0)"
+        joined += f" LEFT JOIN {before} AS b ON b.i = d.i"
+    return f"SELECT {number} AS n FROM {joined} ORDER BY d.i"
 
 
 def lengths(pairs: str, most: int) -> str:

@@ -13,7 +13,7 @@ from dpselect.gateway.pages.conditions import Condition
 from dpselect.gateway.pages.wishes import WISHES, Wish, fitting, known
 
 Fields = Mapping[str, Sequence[str]]
-USERS = "users"
+USERS, GAINED = "users", "+users"
 SHARE, WITHIN, EPSILON = "share", "within", "epsilon"
 PERCENT = Decimal(2)  # of the budget, before anybody has chosen
 LEAST, MOST, STEP = Decimal("0.5"), Decimal(20), Decimal("0.5")  # of the slider
@@ -57,6 +57,14 @@ class Form:
     def grouped(self) -> bool:
         """Is it asked in every group?"""
         return bool(self.by) and self.wish.groups
+
+    @property
+    def earlier(self) -> str:
+        """The period before the one that is meant, where both are offered and may be compared."""
+        periods = list(self.data["periods"])  # newest first
+        later = periods.index(self.during) + 1 if self.during in periods else len(periods)
+        fits = self.wish.verb == "top_k" and not self.grouped and later < len(periods)
+        return str(periods[later]) if fits else ""
 
     @property
     def slider(self) -> tuple[Decimal, Decimal, Decimal]:
@@ -108,7 +116,7 @@ class Form:
         if self.grouped:
             yield "by", [self.by]
         if self.wish.verb == "top_k" and self.score != USERS:
-            yield "by_weight", self.score
+            yield ("compared_with", self.earlier) if self.score == GAINED else ("by_weight", self.score)
         if self.measurable and self.also:
             kind, _, column = self.also.partition(":")
             bounds = self.data["values"][column]
@@ -148,7 +156,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
         items=items,
         k=min(max(1, whole(_one(fields, "k")) or 10), data["max_k"]),
         by=_among(fields, "by", data["groups"]),
-        score=_among(fields, "score", data["weights"]) or USERS,
+        score=_among(fields, "score", [GAINED, *data["weights"]]) or USERS,
         also=_among(fields, "also", [f"{kind}:{column}" for column in data["values"] for kind in MEASURES]),
         numbers=_one(fields, "numbers") != "no",
         during=_among(fields, "during", data["periods"]) or next(iter(data["periods"]), ""),
@@ -161,6 +169,7 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
         fresh=_one(fields, "fresh") == "yes",
         others=described,
     )
+    found = replace(found, score=USERS) if found.score == GAINED and not found.earlier else found
     return replace(found, price=SHARE) if price == WITHIN and found.nearness is None else found
 
 

@@ -45,9 +45,9 @@ def of(release: Release, body: Mapping[str, Any]) -> Table:
     naming = _naming(kept)
     for name in kept:
         found[heads[name]] = [_cell(name, value, head=name == naming) for value in columns[name]]
-        low, high = ("low", "high") if name in ("count", "sum") and ends else (f"{name} low", f"{name} high")
+        low, high = ("low", "high") if name in SCORES and ends else (f"{name} low", f"{name} high")
         if low in columns and high in columns:
-            head = BETWEEN if name in ("count", "sum") else f"{heads[name]}, {BETWEEN}"
+            head = BETWEEN if name in SCORES else f"{heads[name]}, {BETWEEN}"
             pairs = zip(columns[low], columns[high], strict=True)
             found[head] = [Cell(_between(*pair), number=True) for pair in pairs]
     lines = tuple(zip(*found.values(), strict=True)) if found else ()
@@ -64,14 +64,21 @@ def _naming(names: list[str]) -> str:
     return next((name for name in reversed(names) if name not in NUMBERS), names[0]) if "q" not in names else "q"
 
 
-NUMBERS = ("rank", "count", "sum", "value", "group_users", "q")
+SCORES = ("count", "sum", "gain")
+NUMBERS = ("rank", *SCORES, "value", "group_users", "q")
 
 
 def _head(name: str, release: Release, body: Mapping[str, Any]) -> str:
     item = body.get("item")
     if name == "item" and isinstance(item, str):
         return formatting.text(item)
-    known = {"count": "users", "rank": "place", "group_users": "users of the group", "q": "which"}
+    known = {
+        "count": "users",
+        "gain": "users gained",
+        "rank": "place",
+        "group_users": "users of the group",
+        "q": "which",
+    }
     if name == "sum" and release.weight is not None:
         return formatting.text(release.weight)
     if name == "value" and isinstance(item, str):

@@ -78,13 +78,18 @@ def asked(body: Mapping[str, Any]) -> str:
     by = body.get("by")
     if by:
         said += f" in every {key(by)}" if isinstance(by, str) or len(by) == 1 else f" for all of {key(by)}"
-    during = body.get("during")
-    if during:
-        names = [during] if isinstance(during, str) else list(during)
-        said += f", {numbers.listed([numbers.period(one) for one in names])}"
+    if body.get("compared_with"):
+        said += f" from {_periods(body['compared_with'])} to {_periods(body.get('during'))}"
+    elif body.get("during"):
+        said += f", {_periods(body['during'])}"
     if body.get("where"):
         said += f", where {formatting.text(body['where'])}"
     return said[:1].upper() + said[1:]
+
+
+def _periods(given: object) -> str:
+    names = [given] if isinstance(given, str) else list(given) if isinstance(given, (list, tuple)) else []
+    return numbers.listed([numbers.period(one) for one in names])
 
 
 def price(body: Mapping[str, Any]) -> str:
@@ -99,7 +104,8 @@ def _what(body: Mapping[str, Any]) -> str:
     item, verb = body.get("item") or "item", body.get("verb")
     if verb == "top_k":
         weight = body.get("by_weight")
-        ranked = f"by {formatting.text(weight)}" if weight else "by number of users"
+        users = "by users gained" if body.get("compared_with") else "by number of users"
+        ranked = f"by {formatting.text(weight)}" if weight else users
         more = f", with {numbers.listed(list(map(str, body['measures'])))}" if body.get("measures") else ""
         k = body.get("k", 10)
         which = f"top {key(item)}" if k == 1 and isinstance(item, str) else f"top {k} {things(item)}"
@@ -162,6 +168,7 @@ def leader(release: Release) -> str:
     if first.count is None:
         return said
     unit = "users" if release.weight is None else f"of {formatting.text(release.weight)}"
+    unit = unit if release.compared is None else "users gained"
     return f"{said} with about {numbers.number(first.count)} {unit}"
 
 
@@ -170,6 +177,7 @@ def order(release: Release) -> str | None:
     for above, below in _neighbours(release):
         if above.count is not None and below.count is not None and above.count < below.count:
             what = "number of users" if release.weight is None else f"sum of {formatting.text(release.weight)}"
+            what = what if release.compared is None else "gain"
             group = f"In {', '.join(map(formatting.text, above.group))}: place" if above.group else "Place"
             return (
                 f"{group} {below.rank}, {formatting.text(below.item)}, shows a larger {what} than place {above.rank}, "

@@ -62,6 +62,7 @@ ROW = of(
         "exact": {"description": "the item as [kind, text], where JSON has no type for it"},
         "count": {"type": "integer"},
         "sum": NUMBER,
+        "gain": {"type": "integer"},
         "low": NUMBER,
         "high": NUMBER,
         "q": NUMBER,
@@ -69,7 +70,7 @@ ROW = of(
         "group": OPEN,
         "exact_group": {"type": "array"},
     },
-    *("exact", "count", "sum", "low", "high", "q", "measures", "group", "exact_group"),
+    *("exact", "count", "sum", "gain", "low", "high", "q", "measures", "group", "exact_group"),
 )
 GROUP = of(
     {

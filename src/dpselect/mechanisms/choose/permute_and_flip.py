@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpselect.draws import Draws
+import numpy as np
+
+from dpselect.draws import Draws, Weights
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Candidates
 from dpselect.mechanisms.choose.port import Choice
@@ -46,6 +48,14 @@ class PermuteAndFlip(Choice):
         place = draws.below(sum(count for _, count in heads))
         for group, count in heads:
             if place < count:
-                return group, draws.below(weights.size(group))
+                return _alike(weights, group, draws)
             place -= count
         raise AssertionError("a place below the number of heads falls into a group")
+
+
+def _alike(weights: Weights, group: int, draws: Draws) -> tuple[int, int]:
+    """Any candidate of the same score: they are exchangeable, and the heads of all may stand under one of them."""
+    if weights.sizes is not None:
+        return group, draws.below(weights.size(group))
+    equal = np.flatnonzero(weights.scores == weights.scores[group])
+    return int(equal[draws.below(len(equal))]), 0

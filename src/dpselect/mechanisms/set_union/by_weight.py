@@ -6,7 +6,8 @@ every subset of that size is equally likely (docs/mechanisms/union-in-the-engine
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +21,7 @@ from dpselect.mechanisms.joint.ranked import subset
 from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.set_union.count import CountLaplace, TruncatedGeometric
 from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
-from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, Shares, largest, places
 from dpselect.mechanisms.set_union.sips import SIPS
 from dpselect.mechanisms.set_union.weighted import WeightedGaussian, WeightedLaplace
 from dpselect.parameters import Progress
@@ -34,11 +35,19 @@ GROUPED = (*ONE_ROUND, SIPS, RenyiShaped)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Round:
-    """What a user of t = 1, 2, ... items contributes to each, in parts of 1 / unit; the probability at each weight."""
+    """What a user of t = 1, 2, ... items contributes to each, in parts of 1 / unit; the probability at each weight.
+
+    Of several lists of shares, the rows of an array, an item has several weights, and `weight_of` makes one of them.
+    """
 
     shares: Int64
     unit: int
     law: MonotoneProbability
+    weight_of: Callable[[Int64], Int64] | None = None
+
+    def weights(self, found: WeightGroups) -> WeightGroups:
+        """The same groups with the one weight that decides, which several of them may have."""
+        return found if self.weight_of is None else replace(found, weights=self.weight_of(found.weights))
 
 
 def rounds_of(mechanism: Any) -> tuple[Round, ...]:
@@ -52,15 +61,17 @@ def rounds_of(mechanism: Any) -> tuple[Round, ...]:
     if most > MOST_SHARES:
         raise ParameterError("max_items_per_user", f"be at most {MOST_SHARES} in the engine", most)
     if isinstance(mechanism, RenyiShaped):
-        return tuple(
-            Round(shares=_of_steps(one.steps, most), unit=1, law=curve)
-            for one, curve in zip(mechanism.conditions, mechanism.curves, strict=True)
-        )
+        return tuple(_of_shares(of_round, most) for of_round in mechanism.shares)
     shares = [mechanism.share(t) for t in range(1, most + 1)]
     unit = max(share.denominator for share in shares)  # all of them divide UNIT, a power of 2
     parts = np.array([int(share * unit) for share in shares], dtype=np.int64)
     laws = mechanism.laws if isinstance(mechanism, SIPS) else (mechanism.law,)
     return tuple(Round(shares=parts, unit=unit, law=law) for law in laws)
+
+
+def _of_shares(of_round: Sequence[Shares], most: int) -> Round:
+    shares = np.stack([_of_steps(one.steps, most) for one, _ in of_round])
+    return Round(shares=shares, unit=1, law=largest(of_round), weight_of=lambda weights: places(weights.T, of_round))
 
 
 def _of_steps(steps: tuple[tuple[int, int], ...], most: int) -> Int64:
@@ -77,7 +88,7 @@ def release_elsewhere(
     for r, one in enumerate(rounds):
         if progress:
             progress(r / len(rounds))
-        groups = pairs.weigh(one.shares, fresh_key())
+        groups = one.weights(pairs.weigh(one.shares, fresh_key()))
         pairs.release(released_places(groups, one.unit, one.law, draws))
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-import numpy as np
-
-from dpselect.aggregates.user_sets import UserSets
+from dpselect.aggregates.user_sets import S, Sets, numbers_of_users
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.port import SetUnion, Weighed, parse
@@ -31,6 +29,7 @@ class CountLaplace(SetUnion):
     Source: Korolova, Kenthapadi, Mishra and Ntoulas 2009, extended to many items as in Gopi et al. 2020; threshold as
         on the page of set unions.
     Example:
+        >>> from dpselect.aggregates.user_sets import UserSets
         >>> CountLaplace(epsilon=1, delta="1e-9", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
         [0]
     """
@@ -55,13 +54,13 @@ class Counts:
         """One to each."""
         return Fraction(1)
 
-    def order(self, sets: UserSets, draws: Draws) -> UserSets:  # noqa: ARG002 - a policy draws an order
+    def order(self, sets: S, draws: Draws) -> S:  # noqa: ARG002 - a policy draws an order
         """Identity: integer sums do not depend on the order of users."""
         return sets
 
-    def weigh(self, ordered: UserSets, progress: Progress | None) -> Weighed:  # noqa: ARG002 - quick
+    def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:  # noqa: ARG002 - quick
         """The number of users of each item."""
-        return np.bincount(ordered.codes, minlength=ordered.size).astype(np.int64), 1
+        return numbers_of_users(ordered), 1
 
 
 @dataclass(frozen=True, kw_only=True)

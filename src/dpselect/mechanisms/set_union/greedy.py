@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from flint import ctx
 
-from dpselect.aggregates.user_sets import UserSets
+from dpselect.aggregates.user_sets import S, Sets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import promise, settle
@@ -39,6 +39,7 @@ class GreedyLaplace(SetUnion):
     Cost: one sort of the pairs, one loop over users, one draw an item; `popular` asks for every item's label.
     Source: Carvalho, Wang and Gondara 2022 (greedy updates without sampling). Ours: the integer cutoff and the proof.
     Example:
+        >>> from dpselect.aggregates.user_sets import UserSets
         >>> GreedyLaplace(epsilon=1, delta="1e-9", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
@@ -71,6 +72,7 @@ class GreedyGeometric(SetUnion):
     Source: Carvalho, Wang and Gondara 2022 for the updates, Desfontaines, Voss and Gipson 2022 for the release. Ours:
         the two together, the integer cutoff and the proof.
     Example:
+        >>> from dpselect.aggregates.user_sets import UserSets
         >>> GreedyGeometric(epsilon=1, delta="1e-9", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
@@ -100,7 +102,7 @@ class GreedyUpdate:
         """All of it, to one of the items."""
         return Fraction(1)
 
-    def order(self, sets: UserSets, draws: Draws) -> UserSets:
+    def order(self, sets: S, draws: Draws) -> S:
         """Users in random order; items in random order, but those of the public list before all others."""
         users, items = draws.order(sets.users), draws.order(sets.size)
         place_of = {label: place for place, label in enumerate(self.popular)}
@@ -111,10 +113,10 @@ class GreedyUpdate:
             items = items[np.argsort(places, kind="stable")]
         return by_rank(sets, users, items)
 
-    def weigh(self, ordered: UserSets, progress: Progress | None) -> Weighed:
+    def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:
         """User after user."""
-        given = (ordered.offsets, ordered.codes, ordered.size, int(self.cutoff), 1)
-        return compiled.run("greedy", *given, progress=progress), 1
+        given = (int(self.cutoff), 1)
+        return compiled.over("greedy", ordered, *given, progress=progress), 1
 
 
 def nearest(weight: Fraction) -> Fraction:

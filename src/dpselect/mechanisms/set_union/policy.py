@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpselect import parameters
-from dpselect.aggregates.user_sets import UserSets
+from dpselect.aggregates.user_sets import S, Sets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import promise, settle
@@ -44,6 +44,7 @@ class PolicyLaplace(SetUnion):
     Cost: one sort of the pairs, one loop over users, one draw an item.
     Source: Gopi et al. 2020, Algorithms 3 and 4. Ours: integer parts, and a proof without slack.
     Example:
+        >>> from dpselect.aggregates.user_sets import UserSets
         >>> policy = PolicyLaplace(epsilon=1, delta="1e-9", max_items_per_user=9, alpha=40)
         >>> policy(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
@@ -77,6 +78,7 @@ class PolicyGaussian(SetUnion):
     Source: Gopi et al. 2020, Algorithms 5 and 6; Balle and Wang 2018, Theorem 8, for the noise. Ours: the
         proof by proximal maps, and the slack.
     Example:
+        >>> from dpselect.aggregates.user_sets import UserSets
         >>> policy = PolicyGaussian(epsilon=1, delta="1e-9", max_items_per_user=9, alpha=8)
         >>> policy(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
@@ -119,14 +121,14 @@ class L1Descent:
         """All of it, where the user's other items are at the cutoff."""
         return Fraction(1)
 
-    def order(self, sets: UserSets, draws: Draws) -> UserSets:
+    def order(self, sets: S, draws: Draws) -> S:
         """Users at random, and by one random order of all items."""
         return users_and_items_in_order(sets, draws)
 
-    def weigh(self, ordered: UserSets, progress: Progress | None) -> Weighed:
+    def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:
         """User after user."""
-        given = (ordered.offsets, ordered.codes, ordered.size, int(self.cutoff * UNIT), UNIT)
-        return compiled.run("l1_descent", *given, progress=progress), UNIT
+        given = (int(self.cutoff * UNIT), UNIT)
+        return compiled.over("l1_descent", ordered, *given, progress=progress), UNIT
 
 
 @dataclass(frozen=True)
@@ -141,16 +143,16 @@ class L2Descent:
         """All of it, where the user's other items are at the cutoff."""
         return Fraction(1)
 
-    def order(self, sets: UserSets, draws: Draws) -> UserSets:
+    def order(self, sets: S, draws: Draws) -> S:
         """Users at random."""
         return users_in_order(sets, draws)
 
-    def weigh(self, ordered: UserSets, progress: Progress | None) -> Weighed:
+    def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:
         """User after user; no more users than the slack is for."""
         if ordered.users > self.most_users:
             raise ParameterError("most_users", "be at least the number of users", self.most_users, "raise most_users")
-        given = (ordered.offsets, ordered.codes, ordered.size, float(self.cutoff))
-        return compiled.run("l2_descent", *given, progress=progress), 1
+        given = (float(self.cutoff),)
+        return compiled.over("l2_descent", ordered, *given, progress=progress), 1
 
 
 def even_up(t: int) -> Fraction:

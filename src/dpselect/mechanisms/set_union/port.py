@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpselect import parameters
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import Int64, S, Sets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import secure, settle
@@ -44,11 +44,11 @@ class Weighting(Protocol):
         """What a user of t items contributes to each, or the most they can contribute to one under a policy."""
         ...
 
-    def order(self, sets: UserSets, draws: Draws) -> UserSets:
+    def order(self, sets: S, draws: Draws) -> S:
         """Users, and the items of each, in the random order in which they contribute."""
         ...
 
-    def weigh(self, ordered: UserSets, progress: Progress | None) -> Weighed:
+    def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:
         """The weights when users contribute one after another, each in the order of their items."""
         ...
 
@@ -90,19 +90,19 @@ class SetUnion(ABC):
         """That of the weighting."""
         return self.weighting.share(t)
 
-    def weigh(self, ordered: UserSets, progress: Progress | None = None) -> Weighed:
+    def weigh(self, ordered: Sets, progress: Progress | None = None) -> Weighed:
         """The weights of users in their order, none with more items than the proof allows; only policies take long."""
         most = self.max_items_per_user
-        if most is not None and ordered.users and int(np.diff(ordered.offsets).max()) > most:
+        if most is not None and ordered.longest > most:
             hint = "call the mechanism"
             raise ParameterError("ordered", "be bounded to max_items_per_user", "a user with more", hint)
         return self.weighting.weigh(ordered, progress)
 
-    def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
+    def __call__(self, sets: Sets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending: bound users, order them, weigh, and draw for each item."""
         return self.weighed(sets, secure(draws), progress)[0]
 
-    def weighed(self, sets: UserSets, draws: Draws, progress: Progress | None = None) -> tuple[Int64, Weights]:
+    def weighed(self, sets: Sets, draws: Draws, progress: Progress | None = None) -> tuple[Int64, Weights]:
         """The same, with the weights of the released items, which are private."""
         tell = progress or (lambda _: None)
         tell(0.0)

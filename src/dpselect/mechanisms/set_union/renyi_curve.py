@@ -66,10 +66,10 @@ class Curve:
         return min(int(np.searchsorted(self.chances, chance)), len(self.chances) - 1)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def steepest(conditions: Conditions) -> Curve:
     """The largest curve that keeps the conditions, less a margin; checked before it is returned."""
-    chances = np.array(_propose(conditions, SURE, LONGEST))
+    chances = np.maximum.accumulate(_propose(conditions, SURE, LONGEST))  # equal ones may differ in the last digit
     chances.flags.writeable = False
     curve = Curve(chances)
     check(curve, conditions)
@@ -85,6 +85,16 @@ def half_weight(conditions: Conditions, longest: int) -> float:
 # ---- proposing --------------------------------------------------------------------------------------------------
 
 
+Coin = tuple[float, float, float]
+"""A probability as log-odds and as the logarithms of itself and of 1 minus itself."""
+
+Width = tuple[float, float]
+"""How far apart in log-odds two coins may be, and the slope by which that was found."""
+
+NEVER: Coin = (-math.inf, -math.inf, 0.0)
+FIRST: Width = (1.0, 2.0)
+
+
 def _propose(conditions: Conditions, stop: float, longest: int) -> list[float]:
     """Weight by weight, the largest probability that every condition with smaller weights allows."""
     n, least = conditions.order - 1, conditions.least()
@@ -93,71 +103,75 @@ def _propose(conditions: Conditions, stop: float, longest: int) -> list[float]:
     alone = [
         (share, -math.expm1(math.log1p(-float(conditions.delta)) / t) * (1 - MARGIN)) for t, share in conditions.steps
     ]
-    highest = {w: min(p for share, p in alone if share >= w) for w in range(least, most + 1)}
-    chances = [0.0] * least
-    widths: dict[int, float] = {}  # how far apart in log-odds each share's weights were last
-    while chances[-1] < stop and len(chances) < longest:
-        w = len(chances)
-        p = chances[-1] if most < w < 2 * least else highest.get(w, stop)  # no item has a weight between
+    highest = {w: _coin(min(p for share, p in alone if share >= w)) for w in range(least, most + 1)}
+    end, coins = _coin(stop), [NEVER] * least
+    widths: dict[int, Width] = {}  # how far apart in log-odds each share's weights were last
+    while coins[-1][0] < end[0] and len(coins) < longest:
+        w = len(coins)
+        coin = coins[-1] if most < w < 2 * least else highest.get(w, end)  # no item has a weight between
         strictest = 0
         for i, (share, moment) in enumerate(rules):
             before = w - share
-            if before >= least and chances[before] < p and _log_moment(p, chances[before], n) > moment:
-                p = _largest(chances[before], p, n, moment, widths.get(share, 1.0))
-                widths[share] = _log_odds(p) - _log_odds(chances[before])
+            if before >= least and coins[before][0] < coin[0] and _log_moment(coin, coins[before], n) > moment:
+                coin, widths[share] = _largest(coins[before], coin, n, moment, widths.get(share, FIRST))
                 strictest = i
         rules.insert(0, rules.pop(strictest))  # likely the strictest at the next weight too: the others then only agree
-        if p < chances[-1]:  # the curve must not fall: lower what stands above p, and go on from there
-            back = next(i for i in range(w) if chances[i] > p)
-            highest |= dict.fromkeys(range(back, w), p)
-            del chances[back:]
+        if coin[0] < coins[-1][0]:  # the curve must not fall: lower what stands above it, and go on from there
+            back = next(i for i in range(w) if coins[i][0] > coin[0])
+            highest |= dict.fromkeys(range(back, w), coin)
+            del coins[back:]
         else:
-            chances.append(p)
-    return chances
+            coins.append(coin)
+    return [math.exp(seen) for _, seen, _ in coins]
 
 
-def _log_moment(q: float, p: float, n: int) -> float:
-    """(a - 1) times the larger of the two Renyi divergences of order a = n + 1, for 0 < p <= q < 1."""
-    up, down = math.log(q / p), math.log((1 - q) / (1 - p))
-    forth = _log_sum(math.log(q) + n * up, math.log1p(-q) + n * down)
-    back = _log_sum(math.log(p) - n * up, math.log1p(-p) - n * down)
-    return max(forth, back)
+def _coin(p: float) -> Coin:
+    return (math.log(p / (1 - p)), math.log(p), math.log1p(-p))
 
 
-def _log_sum(x: float, y: float) -> float:
-    x, y = max(x, y), min(x, y)
-    return x + math.log1p(math.exp(y - x))
+def _at(odds: float) -> Coin:
+    """By these log-odds; what is near 0 of both logarithms is exact to the last digits."""
+    if odds < 0:
+        missed = -math.log1p(math.exp(odds))
+        return odds, missed + odds, missed
+    seen = -math.log1p(math.exp(-odds))
+    return odds, seen, seen - odds
 
 
-def _largest(p: float, q: float, n: int, moment: float, guess: float) -> float:
-    """The largest number above p whose moment against p is within bounds, where that of q is not.
+def _log_moment(larger: Coin, smaller: Coin, n: int) -> float:
+    """(a - 1) times the larger of the two Renyi divergences of order a = n + 1."""
+    _, q, not_q = larger
+    _, p, not_p = smaller
+    up, down = n * (q - p), n * (not_q - not_p)
+    x, y = q + up, not_q + down
+    forth = x + math.log1p(math.exp(y - x)) if x > y else y + math.log1p(math.exp(x - y))
+    x, y = p - up, not_p - down
+    back = x + math.log1p(math.exp(y - x)) if x > y else y + math.log1p(math.exp(x - y))
+    return forth if forth > back else back
+
+
+def _largest(p: Coin, q: Coin, n: int, moment: float, last: Width) -> tuple[Coin, Width]:
+    """The largest coin above p whose moment against p is within bounds, where that of q is not.
 
     The root of the moment is nearly linear in the difference x of log-odds, so the secant through the last two points,
-    on logarithmic scales, needs about four steps from the x of the weight before.
+    on logarithmic scales, needs few steps from the x of the weight before.
     """
-    start, wanted = _log_odds(p), math.log(moment) - CLOSE
-    low, high = 0.0, _log_odds(q) - start
-    x = guess if low < guess < high else high / 2
-    slope, last = 2.0, (0.0, 0.0)
+    start, wanted = p[0], math.log(moment) - CLOSE
+    low, high = 0.0, q[0] - start
+    x, slope = last if low < last[0] < high else (high / 2, last[1])
+    before = (0.0, 0.0)
     for step in range(60):
-        value = math.log(_log_moment(_logistic(start + x), p, n))
+        value = math.log(_log_moment(_at(start + x), p, n))
+        if step and abs(x / before[0] - 1) > CLOSE:
+            slope = (value - before[1]) / (math.log(x) - math.log(before[0]))
+        new = x * math.exp((wanted - value) / slope) if slope > 0.5 else high
         if abs(value - wanted) <= CLOSE or high - low < CLOSE * x:
-            return _logistic(start + x)
+            x = new if low < new < high else x
+            return _at(start + x), (x, slope)
         low, high = (x, high) if value < wanted else (low, x)
-        if step and abs(x / last[0] - 1) > CLOSE:
-            slope = (value - last[1]) / (math.log(x) - math.log(last[0]))
-        last = (x, value)
-        new = x * math.exp((wanted - value) / slope) if slope > 0.01 else high
+        before = (x, value)
         x = new if low < new < high else (low + high) / 2
-    return _logistic(start + low)
-
-
-def _log_odds(p: float) -> float:
-    return math.log(p / (1 - p))
-
-
-def _logistic(x: float) -> float:
-    return 1 / (1 + math.exp(-x))
+    return _at(start + low), (low, slope)
 
 
 # ---- checking ---------------------------------------------------------------------------------------------------

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache, partial, reduce
 
 import numpy as np
 
 from dpselect.accounting.renyi import best_order, first_order, renyi_budget
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import Int64, Sets, UserSets, summed
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import promise, settle
@@ -24,9 +26,14 @@ LEAST_EPSILON = Fraction(1, 1000)
 LEAST_DELTA = Fraction(1, 10**100)
 MOST_MOMENT = 400  # (order - 1) x budget: inside of what floats hold; more is not needed
 COMPOSED = Fraction(3, 4)  # of delta for the Renyi budget; the rest for items that only one data set has
-FINEST = 16  # parts of a full contribution
-WEIGHTS = 4000  # parts are coarser where a curve would be longer than this
+FINEST, FINEST_OF_OTHERS = 16, 32  # parts of a full contribution, by the first shares and by others
+WEIGHTS, WEIGHTS_OF_OTHERS = 4000, 2500  # parts are coarser where a curve would be longer than this
+MOST_OF_OTHERS = 10_000  # weights of a curve; other shares that need more are left out
+COARSER = 4  # of the numbers of items that shares are made for, each this part of the one before
 LONGEST = 20_000  # full contributions that an item may need; beyond, another mechanism must do
+
+Shares = tuple[Conditions, Curve]
+"""What users contribute, as a part of the conditions on the curve that goes with it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +41,9 @@ class RenyiShaped:
     """Release items in `rounds` rounds; in each the chance of release is the largest that the guarantee allows.
 
     In each round every user keeps a new random `max_items_per_user` of those of their items that are not released yet.
-    A user who keeps t items contributes the t-th share to each, more where t is small. An item of weight w is released
-    with the probability `curves[r].at(w)`. Of the budget round r gets a part in proportion to split^(rounds - r).
+    A user who keeps t items contributes the t-th share to each, more where t is small. An item of weight w has the
+    chance `curves[r].at(w)`; `others[r]` has more shares and their curves, which suit users of fewer items. The largest
+    chance counts. Of the budget round r gets a part in proportion to split^(rounds - r).
 
     Guarantee: (epsilon, delta)-DP; three quarters of delta for all draws together, the rest for items that only one
         data set has.
@@ -43,7 +51,8 @@ class RenyiShaped:
     Sensitivity: a user moves the weights of at most t items, by the share of t. The curve's steps are so small that
         the draws of those items together spend at most the round's part of the Renyi budget, whatever their weights.
     Exactness: weights are integers, probabilities binary fractions, proved to keep the budget.
-    Cost: one pass over the pairs that are left and one draw an item, each round; the curves 0.1 to 0.3 s, once.
+    Cost: a pass over the pairs that are left for each curve and one draw an item, each round; the curves 0.1 to 0.5 s,
+        once.
     Source: ours; statement and proof in docs/mechanisms/renyi-shaped.md. Rounds are those of Swanberg, Desfontaines
         and Haney 2023; for one item a user the curve tends to that of Desfontaines, Voss and Gipson 2022.
     Example:
@@ -60,6 +69,7 @@ class RenyiShaped:
     order: int = field(init=False)
     conditions: tuple[Conditions, ...] = field(init=False, repr=False)
     curves: tuple[Curve, ...] = field(init=False, repr=False, compare=False)
+    others: tuple[tuple[Shares, ...], ...] = field(init=False, repr=False, compare=False)
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -70,14 +80,29 @@ class RenyiShaped:
             raise ParameterError("delta", "be at least 1e-100", str(self.delta))
         parts, most = parts_of(self), self.max_items_per_user
         order, half = _best_order(epsilon, delta, most)
-        conditions = tuple(_conditions(order, epsilon, delta, _steps(most, _finest(half, one)), one) for one in parts)
-        curves, privacy = tuple(map(steepest, conditions)), promise(epsilon, delta, f"Renyi of order {order}")
-        settle(self, order=order, conditions=conditions, curves=curves, privacy=privacy)
+        every = [[_conditions(order, epsilon, delta, one, part) for one in _lists(half, part, most)] for part in parts]
+        shares = [[(one, steepest(one)) for one in of_round] for of_round in every]
+        privacy = promise(epsilon, delta, f"Renyi of order {order}")
+        conditions, curves = (tuple(of_round[0][i] for of_round in shares) for i in (0, 1))
+        others = tuple(tuple(of_round[1:]) for of_round in shares)
+        settle(self, order=order, conditions=conditions, curves=curves, others=others, privacy=privacy)
+
+    @property
+    def shares(self) -> tuple[tuple[Shares, ...], ...]:
+        """All shares of each round with their curves; those that suit users of `max_items_per_user` items first."""
+        first = zip(self.conditions, self.curves, strict=True)
+        return tuple((one, *more) for one, more in zip(first, self.others, strict=True))
+
+    def of_first_shares(self) -> RenyiShaped:
+        """The same with the first shares of each round only; no chance is more."""
+        one = copy.copy(self)
+        settle(one, others=((),) * len(self.conditions))
+        return one
 
     def users_for(self, chance: float, items: int = 1) -> int:
         """How many users of `items` items each an item needs to be released with this chance in the last round."""
-        last = self.conditions[-1]
-        return -(-self.curves[-1].reaches(chance) // last.share(min(items, self.max_items_per_user)))
+        t = min(items, self.max_items_per_user)
+        return min(-(-curve.reaches(chance) // one.share(t)) for one, curve in self.shares[-1])
 
     @property
     def hidden(self) -> Fraction:
@@ -86,13 +111,18 @@ class RenyiShaped:
 
     def divergence(self, order: int) -> Fraction | None:
         """The Rényi divergence of any order that all rounds spend at most, but for hidden items; None if unknown."""
-        found = [spends(curve, one, order) for curve, one in zip(self.curves, self.conditions, strict=True)]
-        return None if None in found else sum((one for one in found if one is not None), Fraction(0))
+        found = Fraction(0)
+        for of_round in self.shares:
+            spent = [spends(curve, one, order) for one, curve in of_round]
+            known = [one for one in spent if one is not None]
+            if len(known) < len(spent):
+                return None
+            found += max(known)
+        return found
 
-    def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
+    def __call__(self, sets: Sets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
-        weights = [partial(given, steps=one.steps) for one in self.conditions]
-        rounds = [(weigh, 1, curve) for weigh, curve in zip(weights, self.curves, strict=True)]
+        rounds = [(partial(_weigh, shares=of_round), 1, largest(of_round)) for of_round in self.shares]
         return in_rounds(sets, self.max_items_per_user, rounds, draws, progress)
 
 
@@ -116,6 +146,28 @@ def given(kept: UserSets, steps: tuple[tuple[int, int], ...]) -> Int64:
     return np.bincount(kept.codes, weights=contributions, minlength=kept.size).astype(np.int64)
 
 
+def largest(shares: Sequence[Shares]) -> Curve:
+    """The chances of all these curves, each once, ascending: a curve over places in it, a function of parameters."""
+    return Curve(np.unique(np.concatenate([curve.chances for _, curve in shares])))
+
+
+def places(weights: Iterable[Int64], shares: Sequence[Shares]) -> Int64:
+    """Where the largest chance stands in `largest(shares)`, for items of these weights by each of the shares.
+
+    An item that nobody has is at 0, where the chance is 0.
+    """
+    chances = (
+        curve.chances[np.minimum(w, len(curve.chances) - 1)] for w, (_, curve) in zip(weights, shares, strict=True)
+    )
+    return np.searchsorted(largest(shares).chances, reduce(np.maximum, chances)).astype(np.int64)
+
+
+def _weigh(kept: Sets, shares: Sequence[Shares]) -> Int64:
+    """Weights are added up over all users before a chance is looked up."""
+    every = summed(lambda block: np.stack([given(block, one.steps) for one, _ in shares]), kept)
+    return places(every, shares)
+
+
 def _conditions(
     order: int, epsilon: Fraction, delta: Fraction, steps: tuple[tuple[int, int], ...], part: Fraction = Fraction(1)
 ) -> Conditions:
@@ -123,23 +175,39 @@ def _conditions(
     return Conditions(order=order, budget=budget, delta=delta * (1 - COMPOSED) * part, steps=steps)
 
 
-def _finest(half: float, part: Fraction) -> int:
-    """In how many parts a contribution is cut, so that the curve of a round with this part is not too long."""
-    return max(1, min(FINEST, int(WEIGHTS / (2.5 * half / math.sqrt(part)))))
+def _lists(half: float, part: Fraction, most: int) -> list[tuple[tuple[int, int], ...]]:
+    """The shares of a round with this part: for users of `most` items, of a quarter of that, and so on down to 1.
+
+    `half` is about where the curve of one round passes 1/2, in contributions of users of `most` items.
+    """
+    long, fits = 2.5 * half / math.sqrt(part), most
+    found = [_steps(most, most, max(1, min(FINEST, int(WEIGHTS / long))))]
+    while fits > 1:
+        fits = fits // COARSER or 1
+        shorter = long * math.sqrt(fits / most)
+        least = math.isqrt((most - 1) // fits) + 1  # parts, so that users of `most` items contribute something
+        if least <= FINEST_OF_OTHERS and least * shorter <= MOST_OF_OTHERS:
+            found.append(_steps(most, fits, max(least, min(FINEST_OF_OTHERS, int(WEIGHTS_OF_OTHERS / shorter)))))
+    return found
 
 
-def _steps(most: int, finest: int) -> tuple[tuple[int, int], ...]:
-    """`finest` for a user of `most` items, and more for fewer, by the fourth root; few different ones.
+def _steps(most: int, fits: int, finest: int) -> tuple[tuple[int, int], ...]:
+    """`finest` for a user of `fits` items, more for fewer by the fourth root, and less for more by the root.
 
-    Any shares are private. With the square root, as for Gaussian noise, users of few items would slow the curve for
-    all others; with equal shares they would contribute less than they may. Measured on the mechanism's page.
+    Any shares are private. With the root all the way, as for Gaussian noise, users of few items would slow the curve
+    for all others; with equal shares they would contribute less than they may. Measured on the mechanism's page.
     """
     numbers = [1]
-    while (t := numbers[-1]) < most:
-        numbers.append(min(most, t + 1 if t < 8 else t * 5 // 4))
-    largest = {int(finest * (most / t) ** 0.25 + 1e-9): t for t in numbers}  # the last t of each share
-    common = math.gcd(*largest)  # more than 1 where all contribute the same: weights are then numbers of users
-    return tuple((t, share // common) for share, t in largest.items())
+    while (t := numbers[-1]) < fits:
+        numbers.append(min(fits, t + 1 if t < 8 else t * 5 // 4))
+    steps = {int(finest * (fits / t) ** 0.25 + 1e-9): t for t in numbers}  # the last t of each share
+    t = fits
+    for share in range(finest - 1, 0, -1):
+        further = most if share == 1 else min(most, fits * finest**2 // share**2)
+        if further > t:
+            steps[share] = t = further
+    common = math.gcd(*steps)  # more than 1 where all contribute the same: weights are then numbers of users
+    return tuple((t, share // common) for share, t in steps.items())
 
 
 @lru_cache(maxsize=64)

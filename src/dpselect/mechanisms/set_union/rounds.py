@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpselect import parameters
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import Int64, S, Sets, UserSets, offsets_of
 from dpselect.draws import Draws, MonotoneProbability
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import secure, settle
@@ -26,51 +27,32 @@ MOST_USERS = 2**31
 MOST_ITEMS = 2**32
 
 
-def bounded(sets: UserSets, most: int | None, draws: Draws) -> UserSets:
+def bounded(sets: S, most: int | None, draws: Draws) -> S:
     """Every user keeps a uniformly random `most` of their items, all where they have no more."""
-    if most is None:
-        return sets
+    return sets if most is None else sets.mapped(partial(_sample, most=most, draws=draws))
+
+
+def _sample(sets: UserSets, most: int, draws: Draws) -> UserSets:
     kept = draws.sample(sets.offsets, most)
     lengths = np.minimum(np.diff(sets.offsets), most)
-    return replace(sets, offsets=_offsets(lengths), codes=sets.codes[kept])
+    return replace(sets, offsets=offsets_of(lengths), codes=sets.codes[kept])
 
 
-def users_in_order(sets: UserSets, draws: Draws) -> UserSets:
+def users_in_order(sets: S, draws: Draws) -> S:
     """Users in random order; the items of each in their given order."""
-    users = draws.order(sets.users)
-    lengths = np.diff(sets.offsets)[users]
-    offsets = _offsets(lengths)
-    places = np.repeat(sets.offsets[:-1][users] - offsets[:-1], lengths)
-    places += np.arange(len(places), dtype=np.int64)
-    return replace(sets, offsets=offsets, codes=sets.codes[places])
+    return sets.arranged(draws.order(sets.users), None)
 
 
-def users_and_items_in_order(sets: UserSets, draws: Draws) -> UserSets:
+def users_and_items_in_order(sets: S, draws: Draws) -> S:
     """Users in random order, and the items of each by one random order of all items."""
     return by_rank(sets, draws.order(sets.users), draws.order(sets.size))
 
 
-def by_rank(sets: UserSets, users: Int64, items: Int64) -> UserSets:
+def by_rank(sets: S, users: Int64, items: Int64) -> S:
     """Users in this order, and the items of each in this order of all items: one sort of (place, rank) pairs."""
     if sets.users >= MOST_USERS or sets.size >= MOST_ITEMS:
         raise ParameterError("sets", "have fewer than 2^31 users and 2^32 items", "more")
-    lengths = np.diff(sets.offsets)
-    pairs = np.repeat(inverse(users) << 32, lengths)
-    pairs |= inverse(items)[sets.codes]
-    pairs.sort()
-    pairs &= MOST_ITEMS - 1
-    return replace(sets, offsets=_offsets(lengths[users]), codes=items[pairs])
-
-
-def inverse(order: Int64) -> Int64:
-    """The place of each number in an order."""
-    places = np.empty(len(order), dtype=np.int64)
-    places[order] = np.arange(len(order), dtype=np.int64)
-    return places
-
-
-def _offsets(lengths: Int64) -> Int64:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return sets.arranged(users, items)
 
 
 MOST_ROUNDS = 20
@@ -103,9 +85,9 @@ def _at_most_1(name: str, value: object) -> Fraction:
 
 
 def in_rounds(
-    sets: UserSets,
+    sets: Sets,
     most: int,
-    rounds: Sequence[tuple[Callable[[UserSets], Int64], int, MonotoneProbability]],
+    rounds: Sequence[tuple[Callable[[Sets], Int64], int, MonotoneProbability]],
     draws: Draws | None,
     progress: Progress | None,
 ) -> Int64:
@@ -123,8 +105,12 @@ def in_rounds(
     return np.flatnonzero(found).astype(np.int64)
 
 
-def without(sets: UserSets, gone: npt.NDArray[np.bool_]) -> UserSets:
+def without(sets: S, gone: npt.NDArray[np.bool_]) -> S:
     """The users without these items, which all of them lose."""
+    return sets.mapped(partial(_without, gone=gone))
+
+
+def _without(sets: UserSets, gone: npt.NDArray[np.bool_]) -> UserSets:
     stays = ~gone[sets.codes]
     before = np.concatenate([[0], np.cumsum(stays)])
     return replace(sets, offsets=before[sets.offsets], codes=sets.codes[stays])

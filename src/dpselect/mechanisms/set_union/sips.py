@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import Int64, Sets, summed
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.port import UNIT, parse
@@ -36,6 +36,7 @@ class SIPS:
     Source: Swanberg, Desfontaines and Haney 2023 (DP-SIPS). Ours: all rounds by one Gaussian bound, the
         proof, and the default split by measurement (its page).
     Example:
+        >>> from dpselect.aggregates.user_sets import UserSets
         >>> SIPS(epsilon=1, delta="1e-9", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
@@ -73,7 +74,7 @@ class SIPS:
         """1/sqrt(t), rounded down."""
         return Fraction(rooted(t), UNIT)
 
-    def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
+    def __call__(self, sets: Sets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
-        rounds = [(partial(weighted, parts=rooted), UNIT, law) for law in self.laws]
+        rounds = [(partial(summed, partial(weighted, parts=rooted)), UNIT, law) for law in self.laws]
         return in_rounds(sets, self.max_items_per_user, rounds, draws, progress)

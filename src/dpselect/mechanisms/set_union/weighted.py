@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import Int64, S, Sets, UserSets, summed
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.port import UNIT, SetUnion, Weighed, parse
@@ -80,13 +81,13 @@ class Shares:
         """1/t or 1/sqrt(t), rounded down."""
         return Fraction(self.parts(t), UNIT)
 
-    def order(self, sets: UserSets, draws: Draws) -> UserSets:  # noqa: ARG002 - a policy draws an order
+    def order(self, sets: S, draws: Draws) -> S:  # noqa: ARG002 - a policy draws an order
         """Identity: integer sums do not depend on the order of users."""
         return sets
 
-    def weigh(self, ordered: UserSets, progress: Progress | None) -> Weighed:  # noqa: ARG002 - quick
+    def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:  # noqa: ARG002 - quick
         """The sums, exact in any order."""
-        return weighted(ordered, self.parts), UNIT
+        return summed(partial(weighted, parts=self.parts), ordered), UNIT
 
 
 def even(t: int) -> int:

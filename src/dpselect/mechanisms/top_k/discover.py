@@ -13,7 +13,7 @@ from dpselect import parameters
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of
 from dpselect.accounting.renyi import renyi_budget
 from dpselect.accounting.renyi_prices import divergence
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import promise, secure, settle
@@ -90,6 +90,7 @@ class DiscoverThenPeel:
     Source: Dick, Joseph and Raman 2026, who peel within a weighted Gaussian union. Ours: RenyiShaped as the union, one
         Rényi budget for both parts, and the proof in docs/mechanisms/discover.md.
     Example:
+        >>> from dpselect.aggregates.user_sets import UserSets
         >>> votes = UserSets.of([*["a"] * 300, *["b"] * 200, "c"])
         >>> DiscoverThenPeel(k=2, epsilon=4, delta="1e-6", max_items_per_user=1)(votes).tolist()
         [0, 1]
@@ -133,13 +134,13 @@ class DiscoverThenPeel:
         """What ranks after truncated geometric selection, whose epsilon and delta add up with these."""
         return Apart(epsilon, delta)
 
-    def __call__(self, sets: UserSets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
+    def __call__(self, sets: Sets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of k items, best first; fewer if fewer were released."""
         draws = secure(draws)
         found = self.union(sets, draws=draws, progress=progress)
         return self.best(sets, found, self.epsilon_per_pick(picks(self.k, found)), draws)
 
-    def best(self, sets: UserSets, found: Int64, epsilon_per_pick: Fraction, draws: Draws) -> Int64:
+    def best(self, sets: Sets, found: Int64, epsilon_per_pick: Fraction, draws: Draws) -> Int64:
         """At most k of the items that were found, in rank order."""
         return best(self.k, found, users_of(sets, found), epsilon_per_pick, draws)
 
@@ -171,9 +172,9 @@ def best(k: int, found: Int64, users: Int64, epsilon_per_pick: Fraction, draws: 
     return found[np.asarray(places, dtype=np.int64)].astype(np.int64)
 
 
-def users_of(sets: UserSets, codes: Int64) -> Int64:
+def users_of(sets: Sets, codes: Int64) -> Int64:
     """How many users each of these items has, over all users and not only the sample of the union."""
-    return np.bincount(sets.codes, minlength=sets.size)[codes].astype(np.int64)
+    return numbers_of_users(sets)[codes]
 
 
 def root_down(square: Fraction) -> Fraction:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 
 from dpselect import parameters
 from dpselect.accounting.hitting_set import largest_hitting_pick, largest_hitting_pick_at
 from dpselect.accounting.renyi_prices import divergence
-from dpselect.aggregates.user_sets import Int64, UserSets
+from dpselect.aggregates.user_sets import Int64, Sets, UserSets, offsets_of
 from dpselect.draws import Draws
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError
@@ -82,7 +83,7 @@ class HittingSet(DiscoverThenPeel):
     def _apart(self, epsilon: Fraction, delta: Fraction) -> Rest:
         return HittingApart(epsilon, delta)
 
-    def best(self, sets: UserSets, found: Int64, epsilon_per_pick: Fraction, draws: Draws) -> Int64:
+    def best(self, sets: Sets, found: Int64, epsilon_per_pick: Fraction, draws: Draws) -> Int64:
         """At most k of the items that were found, in the order in which they were chosen."""
         return chosen_together(min(self.k, len(found)), sets, found, epsilon_per_pick, draws)
 
@@ -126,7 +127,7 @@ class GreedyHittingSet:
         )
         settle(self, k=k, epsilon=epsilon, delta=delta, epsilon_per_pick=pick, privacy=privacy)
 
-    def __call__(self, sets: UserSets, *, draws: Draws | None = None) -> Int64:
+    def __call__(self, sets: Sets, *, draws: Draws | None = None) -> Int64:
         """The codes of k items, in the order in which they were chosen."""
         if self.k > sets.size:
             raise ParameterError("k", "be at most the number of items in the domain", self.k)
@@ -137,7 +138,7 @@ class GreedyHittingSet:
         return gaps.exponential(self.epsilon_per_pick, gaps.others(items), gaps.each(beta, self.k))
 
 
-def chosen_together(k: int, sets: UserSets, among: Int64, epsilon_per_pick: Fraction, draws: Draws) -> Int64:
+def chosen_together(k: int, sets: Sets, among: Int64, epsilon_per_pick: Fraction, draws: Draws) -> Int64:
     """k of these items, each picked by exp(epsilon_per_pick x users it newly reaches); the last left needs no draw."""
     held = Held.of(sets, among)
     scores = np.bincount(held.items, minlength=len(among)).astype(np.int64)
@@ -161,29 +162,34 @@ class Held:
     """Which of some items every user has, by user and by item."""
 
     offsets: Int64  # of users, into items
-    items: Int64
+    items: npt.NDArray[np.int32]
     starts: Int64  # of items, into users
-    users: Int64
+    users: npt.NDArray[np.int32]
 
     @classmethod
-    def of(cls, sets: UserSets, among: Int64) -> Held:
-        """Of the items of all users, only these."""
-        place = np.full(sets.size, -1, dtype=np.int64)
-        place[among] = np.arange(len(among))
-        items = place[sets.codes]
-        kept = items >= 0
-        offsets = np.append(0, np.cumsum(kept))[sets.offsets]
-        users = np.repeat(np.arange(sets.users), np.diff(offsets))
-        items = items[kept]
+    def of(cls, sets: Sets, among: Int64) -> Held:
+        """Of the items of all users, only these: block by block, so that no other item is held."""
+        place = np.full(sets.size, -1, dtype=np.int32)
+        place[among] = np.arange(len(among), dtype=np.int32)
+        parts = [_kept(block, place) for block in sets.blocks()]
+        lengths, items = (np.concatenate(one) for one in zip(*parts, strict=True))
+        users = np.repeat(np.arange(sets.users, dtype=np.int32), lengths)
         starts = np.append(0, np.cumsum(np.bincount(items, minlength=len(among))))
-        return cls(offsets, items, starts, users[np.argsort(items, kind="stable")])
+        return cls(offsets_of(lengths), items, starts, users[np.argsort(items, kind="stable")])
 
-    def users_of(self, item: int) -> Int64:
+    def users_of(self, item: int) -> npt.NDArray[np.int32]:
         """Who has it."""
         return self.users[self.starts[item] : self.starts[item + 1]]
 
-    def items_of(self, users: Int64) -> Int64:
+    def items_of(self, users: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """What these users have, one after the other."""
         first, sizes = self.offsets[users], self.offsets[users + 1] - self.offsets[users]
         places = np.repeat(first - np.append(0, np.cumsum(sizes))[:-1], sizes) + np.arange(sizes.sum())
         return self.items[places]  # type: ignore[no-any-return] # numpy's types lose it
+
+
+def _kept(block: UserSets, place: npt.NDArray[np.int32]) -> tuple[Int64, npt.NDArray[np.int32]]:
+    """How many items that have a place each user has, and their places."""
+    items = place[block.codes]
+    kept = items >= 0
+    return np.diff(np.append(0, np.cumsum(kept))[block.offsets]), items[kept]

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.aggregates.user_sets import Int64
+from dpselect.aggregates.user_sets import Int64, Sets, UserSets
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.set_union.kernels import loops, plain
+from dpselect.mechanisms.set_union.kernels import loops
 from dpselect.mechanisms.set_union.kernels.plain import Loop, Weights
 
 # Items of all users together from which on a loop is faster compiled, numba's start included (benchmarks/README.md)
@@ -27,6 +27,26 @@ USERS = 1 << 16  # users between two moments at which Ctrl-C is heard
 Compiled = Callable[..., None]
 
 
+def over(name: Loop, sets: Sets, *terms: float, progress: Callable[[float | None], None] | None = None) -> Weights:
+    """The weights after the loop over all users: `plain.run`, compiled where numba is installed and items are many."""
+    tell = _Words(sets.users, progress)
+    machine = compiled(name) if sets.pairs >= WORTH[name] else None
+    loop: Compiled = machine or getattr(loops, name)
+    kind: Any = np.float64 if name == "l2_descent" else np.int64
+    found: Any = np.zeros(sets.size, dtype=kind) if machine else np.zeros(sets.size, dtype=kind).tolist()
+    first, most = 0, max(1, min(USERS, sets.users // PARTS))
+    for block in sets.blocks():
+        _check(block.offsets, block.codes, sets.size)
+        arrays = _contiguous(block.offsets), _contiguous(block.codes)
+        offsets, codes = arrays if machine else (one.tolist() for one in arrays)
+        for start in range(0, block.users, most):
+            tell.before(first + start)
+            loop(offsets[start : start + most + 1], codes, found, *terms)
+        first += block.users
+    tell.before(first)
+    return np.asarray(found, dtype=kind)
+
+
 def run(
     name: Loop,
     offsets: Int64,
@@ -35,23 +55,24 @@ def run(
     *terms: float,
     progress: Callable[[float | None], None] | None = None,
 ) -> Weights:
-    """`plain.run`, compiled where numba is installed and there are many items."""
-    if progress is not None:
-        progress(None)  # what follows first, compiling, is as long as it is
-    loop = compiled(name) if len(codes) >= WORTH[name] else None
-    if loop is None:
-        return plain.run(name, offsets, codes, size, *terms)
-    offsets, codes = _contiguous(offsets), _contiguous(codes)
+    """The same of the users of two arrays."""
     _check(offsets, codes, size)
-    weights: Weights = np.zeros(size) if name == "l2_descent" else np.zeros(size, dtype=np.int64)
-    users = len(offsets) - 1
-    for part in range(PARTS):
+    return over(name, UserSets(offsets=offsets, codes=codes, size=size, label=int), *terms, progress=progress)
+
+
+class _Words:
+    """Of progress, always the same: how many users and blocks there are is private, and so what is worth compiling."""
+
+    def __init__(self, users: int, progress: Callable[[float | None], None] | None) -> None:
+        self._users, self._progress, self._next = users, progress, 0
         if progress is not None:
-            progress(part / PARTS)
-        end = users * (part + 1) // PARTS
-        for first in range(users * part // PARTS, end, USERS):
-            loop(offsets[first : min(first + USERS, end) + 1], codes, weights, *terms)
-    return weights
+            progress(None)  # what may follow first, compiling, is as long as it is
+
+    def before(self, user: int) -> None:
+        """Say the parts that begin at this user or before."""
+        while self._progress is not None and self._next < PARTS and self._users * self._next <= user * PARTS:
+            self._progress(self._next / PARTS)
+            self._next += 1
 
 
 @cache

@@ -1,0 +1,71 @@
+"""Numbers sorted on disk: they come in any order and go out in rising order, each once, a part at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dpselect.aggregates.number_file import NumberFile
+from dpselect.aggregates.user_sets import BLOCK, Int64, each_once
+from dpselect.temporary import Folder
+
+MOST_FILES = 64  # over which numbers are spread at once
+
+
+class SortedNumbers:
+    """Numbers from the first to below the last of `bounds`, spread over a file for each pair of neighbouring bounds.
+
+    Each file is sorted by itself, one that is too long is spread anew. So memory holds a few blocks of numbers and no
+    more, however they are distributed: a number that comes often is written once for each time that some are added.
+    """
+
+    def __init__(self, bounds: Sequence[int]) -> None:
+        self._bounds = bounds
+        folder = Folder()
+        self._files = [NumberFile(folder, str(place), np.int64) for place in range(len(bounds) - 1)]
+
+    @classmethod
+    def expecting(cls, number: int, *, high: int) -> SortedNumbers:
+        """About so many numbers, from 0 to below `high`."""
+        return cls(_even(0, high, -(-number // BLOCK)))
+
+    def add(self, numbers: Int64) -> None:
+        """Take these in, which are sorted in place."""
+        numbers.sort()
+        numbers = each_once(numbers)
+        cuts = np.searchsorted(numbers, np.array(self._bounds[1:-1], dtype=np.int64))
+        for file, part in zip(self._files, np.split(numbers, cuts), strict=True):
+            file.add(part)
+
+    def parts(self) -> Iterator[Int64]:
+        """All of them, once: each part sorted, and all below those of later parts."""
+        for file, low, high in zip(self._files, self._bounds, self._bounds[1:], strict=False):
+            if file.length <= 2 * BLOCK or high - low == 1:
+                numbers = file.all().astype(np.int64, copy=False)
+                numbers.sort()
+                yield each_once(numbers)
+                continue
+            finer = SortedNumbers(self._finer(file, low, high))
+            for part in file.parts(_blocks(file.length)):
+                finer.add(part.astype(np.int64, copy=False))
+            file.drop()
+            yield from finer.parts()
+
+    def _finer(self, file: NumberFile, low: int, high: int) -> list[int]:
+        """Bounds between which there is about a block each, by some of the numbers; and even ones, if they mislead."""
+        parts = min(MOST_FILES, 2 * file.length // BLOCK)
+        some = np.sort(next(file.parts([BLOCK])))
+        among = some[np.arange(1, parts) * len(some) // parts].tolist()
+        return sorted({*_even(low, high, 4), *among})
+
+
+def _even(low: int, high: int, parts: int) -> list[int]:
+    """Bounds of so many parts of equal size, if there are not too many."""
+    files = max(1, min(MOST_FILES, parts, high - low))
+    return [low + (high - low) * place // files for place in range(files + 1)]
+
+
+def _blocks(length: int) -> Iterator[int]:
+    for start in range(0, length, BLOCK):
+        yield min(BLOCK, length - start)

@@ -1,0 +1,102 @@
+"""What may come near the best: candidates by descending score, equal single scores as one group.
+
+Whether equal scores are put together hangs on the rate, on k and on how many candidates there are, which everybody may
+know, and on no score: the time that it takes should not tell whether one user moved the range of all counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from dpselect.draws.kth_largest import kth_largest
+from dpselect.draws.weights import Scores, Weights
+
+if TYPE_CHECKING:
+    from dpselect.draws.score_counts import ScoreCounts, Whole
+
+BINS_PER_SCORE = 4  # counting by value costs a pass over the window: worth it up to here
+
+Groups = npt.NDArray[np.intp]
+Picks = Sequence[tuple[int, int]]  # (place, member)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Near:
+    """At each place a group of candidates of one score, descending; the rest is beyond.
+
+    `groups` are those of `all` that stand here, place by place; or equal single scores are one group, as `counts` says.
+    """
+
+    all: Weights
+    weights: Weights
+    groups: Groups | None
+    counts: ScoreCounts | None = None
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def candidates(self, picks: Picks) -> list[tuple[int, int]]:
+        """What they are among all: (group, member)."""
+        if self.counts is None:
+            return [(self._group(place), member) for place, member in picks]
+        wanted = np.unique([place for place, _ in picks]).astype(np.intp)
+        members = self.counts.members(_whole(self.weights.scores[wanted]))
+        which = dict(zip(wanted.tolist(), members, strict=True))
+        return [(int(which[place](member)), 0) for place, member in picks]
+
+    def one_of_each(self, places: Sequence[int]) -> list[int]:
+        """Some group at each of these places, which must have been asked for with k = 1: none was left uncounted."""
+        if self.counts is None:
+            return [self._group(place) for place in places]
+        return self.counts.one_of_each(_whole(self.weights.scores[list(places)]))
+
+    def beyond(self, end: int) -> Groups:
+        """The groups of all that are not at the first `end` places."""
+        rest = np.ones(len(self.all), dtype=bool)
+        if self.counts is None:
+            rest[slice(end) if self.groups is None else self.groups[:end]] = False
+        elif end:
+            rest = np.asarray(self.all.scores < self.weights.scores[end - 1])
+        return np.flatnonzero(rest)
+
+    def _group(self, place: int) -> int:
+        return place if self.groups is None else int(self.groups[place])
+
+
+def nearest(weights: Weights, k: int, reach: int) -> Near:
+    """The groups by descending score, without those whose weight stays below e^-reach of the best for k picks.
+
+    The best remaining score is never below the k-th largest, since k - 1 picks exhaust at most k - 1 groups.
+    Only groups with sizes are asked for their order, which counting put them in: that of single scores is somebody's
+    data, and one user could break it, which the time would tell.
+    """
+    scores, n = weights.scores, len(weights)
+    if n < 2 or not k or (weights.sizes is not None and bool((scores[:-1] >= scores[1:]).all())):
+        return Near(weights, weights, None)
+    groups = np.arange(n)
+    if k < n and weights.factors is None and scores.dtype != np.object_:
+        best = kth_largest(scores, k)
+        if scores.dtype == np.int64:
+            width = ((reach + 1) / weights.rate).__ceil__()
+            low = max(int(best) - width, np.iinfo(np.int64).min)
+            if weights.sizes is None and width <= BINS_PER_SCORE * n:
+                from dpselect.draws.score_counts import ScoreCounts
+
+                counts = ScoreCounts.of(_whole(scores), low, int(best))
+                return Near(weights, counts.weights(weights.rate), None, counts)
+            groups = np.flatnonzero(scores >= low)
+        else:
+            with np.errstate(over="ignore"):
+                groups = np.flatnonzero((best - scores) * float(weights.rate) <= reach + 1)
+    groups = groups[np.argsort(scores[groups], kind="stable")[::-1]]
+    return Near(weights, weights.pick(groups), groups)
+
+
+def _whole(scores: Scores) -> Whole:
+    """What `nearest` found to be whole numbers."""
+    return scores.astype(np.int64, copy=False)

@@ -1,0 +1,53 @@
+"""A top k by what items gained from some periods to others: what cannot go with it, and what changes in a plan.
+
+A user is a user in one period, so one user moves the gains of items one way, by 0 or 1 each, as it moves counts: every
+mechanism of counts and its price stay what they are (docs/periods.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dpselect import methods
+from dpselect.errors import ParameterError, came
+from dpselect.methods import AUTO
+from dpselect.queries.top_k_plan import Plan
+from dpselect.release.scale import GAINS
+
+UNFIT = {
+    "within": "the price would follow from numbers of users",
+    "by": "only one list is compared",
+    "by_weight": "users are compared",
+    "measures": "they would be of rows of all these periods",
+}
+REASONS = {
+    "with most users": "that gained most users",
+    "take part with count 0": "take part with gain 0",
+    "that enough users share": "that enough users share in the periods that are asked about",
+}
+DISCOVER = "discover"
+
+
+def checked(given: Any, method: str, others: Mapping[str, object]) -> tuple[str, ...]:
+    """The names of the periods; what does not go with them is refused. Which they are the data set says."""
+    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Sequence) else ()
+    if not names or not all(isinstance(one, str) and one.strip() for one in names):
+        must = "be the name of a period, a first and a last one, or a list of such"
+        raise ParameterError("compared_with", must, came(given), 'compared_with="2026-09"')
+    for name, why in UNFIT.items():
+        if others[name] is not None:
+            raise ParameterError(name, f"be left out where compared_with is given: {why}", came(others[name]))
+    if method not in (AUTO, DISCOVER) and methods.named("top_k", method).of_users:
+        able = [one.name for one in methods.methods("top_k") if not one.of_users]
+        raise ParameterError("method", f"be one of {', '.join((DISCOVER, *able))} where compared_with is given", method)
+    return names
+
+
+def by_gains(plan: Plan) -> Plan:
+    """The plan, which says what it selects by."""
+    reason = plan.reason
+    for of_users, of_gains in REASONS.items():
+        reason = reason.replace(of_users, of_gains)
+    return replace(plan, reason=reason, scale=GAINS)

@@ -1,0 +1,186 @@
+"""Quantiles without bounds: the points, the law of the real call on few of them, privacy, and twins refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import ctx
+
+import dpselect as dps
+from dpselect.aggregates import unbounded
+from dpselect.aggregates.unbounded import Unbounded, points_of
+from dpselect.aggregates.value_counts import Grid
+from dpselect.mechanisms import Quantile, QuantileByGroup, RecursiveQuantiles
+from dpselect.reals import enclose
+from dpselect.testing import Law, SeededDraws, law
+from tests.exact.laws import BITS, at_most, delta_between, equals, log_range, max_log_ratio, same
+from tests.twins import unbounded as broken
+
+EPSILON = Fraction(3, 2)
+STEPS = [None, 1, "0.5", 3, "1e-30", "1e14"]
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One digit up to 20, so that all points can be visited: 0, 1, ..., 10, 20 and minus."""
+    monkeypatch.setattr(unbounded, "DENSE", 10)
+    monkeypatch.setattr(unbounded, "DECADE", 9)
+    monkeypatch.setattr(unbounded, "TOP", 100)
+    return [-x for x in range(100, 10, -10)] + [*range(-10, 11)] + [*range(20, 101, 10)]
+
+
+# ---- the points -------------------------------------------------------------------------------------------
+
+
+def test_few_points_are_the_ones_that_are_meant(few: list[int]) -> None:
+    points = Unbounded.of(1)
+    assert [points.value(place) for place in range(points.points)] == few
+    assert points.places(np.array(few, dtype=np.float64)).tolist() == [*range(len(few))]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_points_ascend_and_are_six_digits_apart(step: Any) -> None:
+    points = Unbounded.of(step)
+    exact = points.step
+    for times in range(points.tenfolds + 1):
+        start = points.last + unbounded.DENSE + (times - 1) * unbounded.DECADE if times else points.last
+        for place in (start, start + 1, start + 12_345):
+            size, here = exact * 10**times, Fraction(points.value(place))
+            wanted = (Fraction(10**5) * size if times else 0) + (place - start) * size
+            assert here == pytest.approx(wanted, rel=1e-15)
+            assert points.value(2 * points.last - place) == -points.value(place)
+    assert points.value(points.points - 1) >= 10**20
+    assert points.value(points.last) == 0
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_every_point_is_its_own_place_and_values_go_to_the_nearest(step: Any) -> None:
+    points, random = Unbounded.of(step), np.random.default_rng(7)
+    places = np.concatenate([random.integers(0, points.points, 1000), points.last + np.arange(-50, 50)])
+    edges = [points.last + unbounded.DENSE + times * unbounded.DECADE for times in range(points.tenfolds + 1)]
+    places = np.unique([*places, *edges, *(edge - 1 for edge in edges), *(2 * points.last - edge for edge in edges)])
+    values = [points.value(int(place)) for place in places]
+    assert values == sorted(values)
+    assert points.places(np.array(values, dtype=np.float64)).tolist() == places.tolist()
+    inner = places[(places > 0) & (places < points.points - 1)]
+    for place in inner[:: len(inner) // 200].tolist():
+        low, here, high = (float(points.value(place + by)) for by in (-1, 0, 1))
+        near = [here + (low - here) * 0.49, here + (high - here) * 0.49]
+        assert points.places(np.array(near)).tolist() == [place, place]
+
+
+def test_what_is_far_out_goes_to_the_last_point_and_what_is_missing_nowhere() -> None:
+    for step in (None, 1):
+        points = Unbounded.of(step)
+        hostile = [float("inf"), float("-inf"), 10**400, -(10**400), 1e300, float("nan"), None, "7", "x", True, -0.0]
+        end, zero = points.points - 1, points.last
+        assert sorted(points.placed(hostile).tolist()) == sorted([end, 0, end, 0, end, zero])
+
+
+def test_a_step_that_is_too_small_or_too_wide_is_refused() -> None:
+    for step in ("1e-31", "1.1e14", 0, -1, "x"):
+        with pytest.raises(dps.ParameterError, match="step must be between 1e-30 and 1e14 where there are no bounds"):
+            points_of(None, step)
+    assert isinstance(points_of((0, 1)), Grid)
+
+
+# ---- the law and privacy ----------------------------------------------------------------------------------
+
+
+def direct(points: list[int], values: tuple[int, ...], q: Fraction) -> Law:
+    """The formula on the page, point by point."""
+    with ctx.workprec(BITS):
+        weights = []
+        for x in points:
+            below, above = sum(v < x for v in values), sum(v > x for v in values)
+            miss = max(Fraction(0), below - q * len(values), above - (1 - q) * len(values))
+            weights.append(enclose(-EPSILON * miss / (2 * max(q, 1 - q))).exp())
+        return {(x,): w / sum(weights) for x, w in zip(points, weights, strict=True)}
+
+
+def laws_of(mechanism: Any) -> Any:
+    return cache(lambda values: law(lambda draws: tuple(mechanism(list(values), draws=draws))))
+
+
+def neighbours(some: list[int], most: int = 3) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    for n in range(most + 1):
+        for values in combinations_with_replacement(some, n):
+            for v in some:
+                yield values, tuple(sorted((*values, v)))
+
+
+@pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(9, 10)], ids=str)
+def test_the_law_is_the_formula_at_the_moved_values(q: Fraction, few: list[int]) -> None:
+    mechanism = Quantile(q=q, step=1, epsilon=EPSILON)
+    for values in [(), (3,), (-100, 7, 7, 40), (0, 0, 0, 100), (-20, -20, -5)]:
+        assert same(laws_of(mechanism)(values), direct(few, values, q))
+    moved = (1e300, -1e300, 43.9, 0.4, float("nan"), -14.9, 1e400)
+    assert same(laws_of(mechanism)(moved), direct(few, (100, -100, 40, 0, -10, 100), q))
+
+
+def test_privacy_over_all_neighbours_and_the_range_is_met(few: list[int]) -> None:
+    laws, met = laws_of(Quantile(step=1, epsilon=EPSILON)), False
+    crowd = ((1,) * 10, (*(1,) * 10, 100))
+    for left, right in [*neighbours([-100, -3, 0, 20], 2), crowd]:
+        found = log_range(laws(left), laws(right))
+        assert at_most(found, EPSILON)
+        assert at_most(max_log_ratio(laws(left), laws(right)), EPSILON)
+        assert at_most(max_log_ratio(laws(right), laws(left)), EPSILON)
+        met = met or equals(found, EPSILON)
+    assert met
+    assert len(few) == 39
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("twin", [broken.LastPointOfTheData, broken.SidesOfTheData])
+def test_points_that_follow_the_data_are_refused(twin: Any) -> None:
+    right, laws = laws_of(Quantile(step=1, epsilon=EPSILON)), laws_of(twin(EPSILON))
+    pairs = [pair for a, b in neighbours([-100, -3, 0, 20], 1) for pair in ((a, b), (b, a))]
+    assert not all(at_most(delta_between(laws(a), laws(b), EPSILON), 0) for a, b in pairs)
+    assert all(at_most(max_log_ratio(right(a), right(b)), EPSILON) for a, b in pairs)
+
+
+@pytest.mark.usefixtures("few")
+def test_several_quantiles_without_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RecursiveQuantiles, "CELLS", 1)
+    monkeypatch.setattr(unbounded, "DENSE", 2)  # -2, ..., 2
+    monkeypatch.setattr(unbounded, "TOP", 1)
+    laws = laws_of(RecursiveQuantiles(q=[0.25, 0.5, 0.75], step=1, epsilon=EPSILON))
+    for left, right in neighbours([-7, 0, 2], 2):
+        assert at_most(max_log_ratio(laws(left), laws(right)), EPSILON)
+        assert at_most(max_log_ratio(laws(right), laws(left)), EPSILON)
+
+
+# ---- the verbs --------------------------------------------------------------------------------------------
+
+
+def test_wherever_the_values_lie_answers_are_near_their_ranks() -> None:
+    random = np.random.default_rng(3)
+    ranks = [Fraction(i, 10) for i in range(1, 10)]
+    for values in (
+        random.lognormal(3, 2, 3000),
+        1.7e9 + random.normal(0, 3e7, 3000),
+        -1e-4 * random.random(3000),
+        random.integers(0, 100, 3000).astype(float),
+        random.normal(0, 1e15, 3000),
+    ):
+        release = dps.quantile(values, ranks, epsilon=1, draws=SeededDraws(1))
+        gap = release.accuracy.numbers["gap"]
+        for q, x in zip(ranks, release.labels, strict=True):
+            near = 2e-6 * abs(x)  # values move to six digits first
+            assert (values < x - near).sum() - q * 3000 <= gap
+            assert (values > x + near).sum() - (1 - q) * 3000 <= gap
+
+
+def test_every_verb_of_a_mechanism_takes_no_bounds() -> None:
+    values = [1234567] * 300 + [7] * 200
+    assert dps.median(values, epsilon=9, step=1).labels == [1234570]
+    assert Quantile(q=0.1, epsilon=9)(values) == [7.0]
+    made = QuantileByGroup(q=0.5, max_groups_per_user=1, step=1, epsilon=9)
+    assert made({"a": values, "b": values[300:]}) == {"a": [1234570], "b": [7]}

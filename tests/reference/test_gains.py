@@ -1,0 +1,175 @@
+"""What rose most, as a user asks for it: words, refusals, JSON, and who pays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpselect as dps
+from dpselect.checking.finding import Verdict
+from dpselect.errors import BudgetError, ParameterError
+from dpselect.ledger import Account
+from dpselect.queries.top_k import TopKQuery
+
+MONTHS = {"time": "at", "period": "month", "during": "2026-10"}
+OLD = "2026-09"
+USERS = {("tea", 9): 500, ("soup", 9): 100, ("tea", 10): 520, ("soup", 10): 400, ("new", 10): 200, ("gone", 9): 300}
+ROWS: dict[str, Any] = {
+    name: np.concatenate(columns)
+    for name, columns in {
+        "user": [np.arange(users) for users in USERS.values()],
+        "item": [np.repeat(item, users) for (item, _), users in USERS.items()],
+        "at": [np.repeat(np.datetime64(f"2026-{month:02}-07"), users) for (_, month), users in USERS.items()],
+    }.items()
+}
+
+
+def dataset(**more: Any) -> dps.Dataset:
+    """The rows of October."""
+    return dps.Dataset(ROWS, user="user", item="item", **{**MONTHS, **more})
+
+
+METHODS: list[dict[str, Any]] = [
+    {},
+    {"method": "limited-domain"},
+    {"method": "discover", "in_engine": True},
+    {"domain": ["tea", "soup", "new", "gone", "nobody's"]},
+    {"domain": 10**6},
+    {"domain": ["tea", "soup", "new", "gone"], "ranked": False, "method": "canonical-set"},
+    {"exclude": ["tea"]},
+]
+
+
+@pytest.mark.parametrize("asked", METHODS, ids=str)
+def test_the_items_that_gained_most_come_back(asked: dict[str, Any], tmp_path: Path) -> None:
+    release = dataset().top_k(2, epsilon=12, counts=True, compared_with=OLD, **asked)
+    assert [item.item for item in sorted(release.items, key=lambda one: -(one.count or 0))] == ["soup", "new"]
+    columns = release.to_columns()
+    assert "count" not in columns
+    assert np.abs(np.sort(columns["gain"]) - [200, 300]).max() < 60  # type: ignore[call-overload]
+    assert release.privacy.unit == "user in one month"
+    assert "items that gained most users from 2026-09 to 2026-10" in str(release)
+    assert "in 2026-10 less that in 2026-09, or 0" in " ".join(release.privacy.sentences)
+    again = dps.Release.from_json(release.to_json())
+    assert again == release
+    release.to_json(tmp_path / "release.json")
+    usual = Verdict.STATED if release.privacy.mechanism == "DiscoverThenPeel" else Verdict.FOLLOWS
+    assert dps.check(tmp_path / "release.json").verdict is usual
+
+
+def test_the_other_way_round_it_is_what_fell_most() -> None:
+    release = dataset(during=OLD).top_k(1, epsilon=8, compared_with="2026-10")
+    assert release.labels == ["gone"]
+
+
+def test_what_no_item_gained_is_an_answer() -> None:
+    release = dataset(where="item = 'gone'").top_k(2, epsilon=8, compared_with=OLD)
+    assert release.labels == []
+    assert "0 of at most 2 items: no other gained enough users from 2026-09 to 2026-10 to tell" in " ".join(
+        str(release).split()
+    )
+
+
+def test_auto_discovers_where_there_is_a_union() -> None:
+    for asked, mechanism in (({"k_bar": 50}, "LimitedDomain"), ({"epsilon": "0.01"}, "LimitedDomain")):
+        small = dataset().top_k(**{"k": 2, "epsilon": 1, "compared_with": OLD, **asked})  # type: ignore[arg-type]
+        assert small.privacy.mechanism == mechanism
+    release = dataset(max_items_per_user=2).top_k(2, epsilon=1, compared_with=OLD)
+    assert release.privacy.mechanism == "DiscoverThenPeel"
+    assert "in_engine" not in release.privacy.parameters
+    assert "ranked by what they gained" in " ".join(release.privacy.sentences)
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"compared_with": "2026-10"}, "compared_with must be other periods than during, got 2026-10"),
+    ({"compared_with": "2026-08..2026-09"}, "compared_with must be as many months as during, 1, got 2"),
+    ({"compared_with": "2026"}, "compared_with must name a month"),
+    ({"compared_with": 9}, "compared_with must be the name of a period"),
+    ({"compared_with": []}, "compared_with must be the name of a period"),
+    ({"by": "at"}, "by must be left out where compared_with is given"),
+    ({"by_weight": "user", "at_most": 1}, "by_weight must be left out where compared_with is given"),
+    ({"measures": "mean(user, 0, 1)"}, "measures must be left out where compared_with is given"),
+    ({"within": 5, "epsilon": None}, "within must be left out where compared_with is given"),
+    ({"method": "hitting-set"}, "method must be one of discover, limited-domain, limited-domain-sparse, peeling"),
+    (
+        {"method": "limited-domain-laplace"},
+        "method must be one of discover, limited-domain, limited-domain-sparse, peeling",
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_what_does_not_go_together_is_refused(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        dataset().top_k(2, **{"epsilon": 1, "compared_with": OLD, **asked})
+
+
+def test_a_user_with_all_rows_is_no_unit_for_it() -> None:
+    data = dps.Dataset(ROWS, user="user", item="item")
+    with pytest.raises(ParameterError, match="compared_with must go with data of periods"):
+        data.top_k(2, epsilon=1, compared_with=OLD)
+    for budget in (dps.Budget(epsilon=9, delta="1e-5"), dps.PickBudget(epsilon=9, delta="1e-5")):
+        with pytest.raises(ParameterError, match="compared_with must be left out where a promise to whole users pays"):
+            dataset(budget=budget).top_k(2, epsilon="0.1", compared_with=OLD)
+        assert budget.left == 1
+
+
+def by_month(folder: Path) -> dps.Ledger:
+    """A ledger with a budget for every month."""
+    ledger = dps.Ledger.create(folder / "ledger")
+    ledger.data("plays", 1, "1e-5", period="month", time="at")
+    ledger.grant(Account("plays", "ann"), 1, "1e-5")
+    return ledger
+
+
+def test_both_periods_pay_the_whole_price(tmp_path: Path) -> None:
+    with by_month(tmp_path) as ledger:
+        budget = dps.Budget.open(ledger, data="plays", analyst="ann", snapshot="all")
+        first = dataset(budget=budget).top_k(1, epsilon="0.6", domain=["tea", "soup"], compared_with=OLD)
+        charges = [*ledger.entries()][-1].parts
+        assert set(charges) == {OLD, "2026-10"}
+        assert {charge.epsilon for charge in charges.values()} == {first.privacy.epsilon}
+        for during, other in (("2026-10", "2026-08"), ("2026-08", "2026-10"), ("2026-08", OLD)):
+            with pytest.raises(BudgetError):  # the twin that charges one side alone would pay some of these
+                dataset(during=during, budget=budget).top_k(
+                    1, epsilon="0.6", domain=["tea", "soup"], compared_with=other
+                )
+        assert dataset(during="2026-08", budget=budget).top_k(1, epsilon="0.6", domain=["tea", "soup"]).labels
+
+
+def test_what_is_left_for_it_is_what_is_left_on_both_sides(tmp_path: Path) -> None:
+    with by_month(tmp_path) as ledger:
+        budget = dps.Budget.open(ledger, data="plays", analyst="ann")
+        dataset(during=OLD, budget=budget).top_k(1, epsilon="0.5", domain=["tea", "soup"])
+        asked = {"k": 1, "epsilon": "0.1", "domain": ["tea", "soup"]}
+        alone, both = TopKQuery(**asked), TopKQuery(**asked, compared_with=OLD)  # type: ignore[arg-type]
+        assert budget.left_for(both, during="2026-10") == budget.left_for(alone, during=OLD)
+        assert budget.left_for(both, during="2026-10") < budget.left_for(alone, during="2026-10")
+        release = dataset(budget=budget).top_k(**asked, compared_with=OLD)  # type: ignore[arg-type]
+        assert budget.left_for(release, during="2026-10") == budget.left_for(both, during="2026-10")
+
+
+def test_the_same_question_in_other_words_is_free_and_another_is_not(tmp_path: Path) -> None:
+    with by_month(tmp_path) as ledger:
+        budget = dps.Budget.open(ledger, data="plays", analyst="ann", snapshot="all")
+
+        def ask(during: str, **other: Any) -> dps.Release:
+            return dataset(during=during, budget=budget).top_k(1, epsilon="0.1", domain=["tea", "soup"], **other)
+
+        first = ask("2026-10", compared_with=OLD)
+        for other in ([OLD], "2026-09..2026-09"):
+            again = ask("2026-10", compared_with=other)
+            assert again.charged is not None
+            assert again.charged.numbers["repeated"] is True
+            assert again.items == first.items
+        for different in (
+            ask("2026-10"),
+            ask(OLD),
+            ask(OLD, compared_with="2026-10"),
+            ask("2026-10", compared_with="2026-08"),
+        ):
+            assert different.charged is not None
+            assert different.charged.numbers["repeated"] is False

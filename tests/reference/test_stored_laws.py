@@ -1,0 +1,173 @@
+"""Sets on disk, a block for every user: the same laws as in memory, and words of progress that say nothing."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpselect.aggregates import sorted_numbers, stored_sets, user_sets
+from dpselect.aggregates.stored_sets import StoredSets, stored
+from dpselect.aggregates.user_sets import Sets, UserSets
+from dpselect.draws import Draws
+from dpselect.engines.duckdb import pairs as engine_pairs
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.mechanisms import (
+    SIPS,
+    DiscoverThenPeel,
+    GreedyGeometric,
+    PolicyGaussian,
+    PolicyLaplace,
+    RenyiShaped,
+    TruncatedGeometric,
+    WeightedLaplace,
+)
+from dpselect.mechanisms.set_union.kernels import compiled
+from dpselect.testing import Law, law
+from tests.exact.laws import same as same_law
+from tests.reference.stored import in_memory, on_disk, pairs_of
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch, tmp_path):
+    """Blocks of 16 pairs, so that a few hundred pairs are many blocks, and files that are spread anew."""
+    for module in (user_sets, sorted_numbers, stored_sets, engine_pairs):
+        monkeypatch.setattr(module, "BLOCK", 16)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+# ---- the same law, with a block for every user ----------------------------------------------------------------
+
+FEW = (["ab", "bc"], ["b", "", "ab"])
+SMALL = {"epsilon": 1, "delta": "0.1"}
+LAWS = (
+    WeightedLaplace(max_items_per_user=1, **SMALL),
+    TruncatedGeometric(**SMALL),
+    SIPS(max_items_per_user=1, rounds=2, **SMALL),
+    RenyiShaped(max_items_per_user=2, rounds=1, **SMALL),  # its several lists of shares are added up apart
+    GreedyGeometric(alpha=0, max_items_per_user=2, **SMALL),
+    PolicyGaussian(alpha=0, max_items_per_user=2, **SMALL),
+    DiscoverThenPeel(k=1, max_items_per_user=1, **SMALL),
+)
+
+
+def kept(users: Sequence[str]) -> StoredSets:
+    """Sets on disk of users whose items are letters."""
+    pairs = [(place << 32) | "abc".index(item) for place, items in enumerate(users) for item in items]
+    lengths = np.array([len(items) for items in users])
+    codes = np.array(pairs, dtype=np.int64) & 0xFFFFFFFF
+    return stored([(lengths, codes)], 3, lambda asked: ["abc"[code] for code in asked])
+
+
+def law_of(mechanism: Any, sets: Sets) -> Law:
+    def run(draws: Draws) -> str:
+        return "".join(map(str, sets.labels(mechanism(sets, draws=draws))))
+
+    return law(run)
+
+
+@pytest.mark.parametrize("users", FEW, ids="-".join)
+@pytest.mark.parametrize("mechanism", LAWS, ids=lambda one: type(one).__name__)
+def test_the_law_of_blocks_of_one_user_is_that_in_memory(monkeypatch, mechanism, users):
+    held = UserSets.of(users)
+    here = UserSets(
+        offsets=held.offsets,
+        codes=np.array(["abc".index(str(held.label(code))) for code in held.codes]),
+        size=3,
+        label="abc".__getitem__,
+    )
+    monkeypatch.setattr(user_sets, "BLOCK", 1 << 22)
+    whole = law_of(mechanism, here)
+    for module in (user_sets, sorted_numbers, stored_sets):
+        monkeypatch.setattr(module, "BLOCK", 1)
+    assert len(kept(users).starts) - 1 == sum(map(bool, users))
+    assert same_law(whole, law_of(mechanism, kept(users)))
+
+
+def test_an_order_within_blocks_is_another_law(monkeypatch):
+    """The twin: each block is put in order by itself, as if that were an order of all users."""
+    for module in (user_sets, sorted_numbers, stored_sets):
+        monkeypatch.setattr(module, "BLOCK", 1)
+    arranged = StoredSets.arranged
+
+    def by_blocks(sets: StoredSets, users: np.ndarray, items: np.ndarray | None) -> StoredSets:
+        block = np.searchsorted([start for start, _ in sets.starts[1:]], users, side="right")
+        return arranged(sets, users[np.argsort(block, kind="stable")], items)
+
+    mechanism = PolicyLaplace(alpha=0, max_items_per_user=2, epsilon=4, delta="0.3")
+    laws = [law_of(mechanism, kept(users)) for users in (["b", "ab"], ["ab", "b"])]
+    monkeypatch.setattr(StoredSets, "arranged", by_blocks)
+    twins = [law_of(mechanism, kept(users)) for users in (["b", "ab"], ["ab", "b"])]
+    assert same_law(*laws)
+    assert not same_law(*twins)
+
+
+# ---- what a watcher sees ---------------------------------------------------------------------------------------
+
+WORDS = [None, *(part / 20 for part in range(20))]
+
+
+@pytest.mark.parametrize("worth", [0, 10**9], ids=["compiled", "interpreted"])
+@pytest.mark.parametrize("name", ["greedy", "l1_descent", "l2_descent"])
+def test_progress_is_the_same_for_all_sets(monkeypatch, name, worth):
+    """However many users and blocks there are, on disk or in memory, and whether the loop is compiled."""
+    monkeypatch.setattr(compiled, "WORTH", {name: worth})
+    terms = (6.1,) if name == "l2_descent" else (50, 7)
+    pairs, found = pairs_of(0), []
+    for sets in (on_disk(pairs), in_memory(pairs), kept(["ab"]), kept([]), on_disk(pairs[:20])):
+        seen: list[float | None] = []
+        weights = compiled.over(name, sets, *terms, progress=seen.append)
+        found.append(weights.tolist())
+        assert seen == WORDS
+        assert weights.tolist() == compiled.over(name, sets, *terms).tolist()
+    assert found[0] == found[1] != found[2]
+
+
+def test_progress_by_blocks_would_count_them():
+    """The twin: each block tells how far it is."""
+    seen: list[float | None] = []
+    for block in on_disk(pairs_of(0)).blocks():
+        compiled.over("greedy", block, 50, 7, progress=seen.append)
+    assert len(seen) > 20 * len(WORDS)
+
+
+class Halfway:
+    """A connection that is always in the middle of something."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def query_progress(self) -> float:
+        return 40.0
+
+
+@pytest.mark.parametrize("many", [10**6, 0])
+def test_the_engine_tells_nothing_while_pairs_are_fetched(monkeypatch, many):
+    """Each fetch would begin at 0 again, and there is one for every block of rows."""
+    seen: list[tuple[float | None, float | None]] = []
+    fetched = engine_pairs._fetched
+
+    def watched(workspace: Workspace, *more: Any) -> np.ndarray:
+        told = workspace._done()
+        workspace._untold = False
+        seen.append((told, workspace._done()))
+        workspace._untold = True
+        return fetched(workspace, *more)
+
+    monkeypatch.setattr(engine_pairs, "_fetched", watched)
+    monkeypatch.setattr(engine_pairs, "MANY", many)
+    rows = {"user": list(range(50)), "item": [n % 3 for n in range(50)]}
+    with DuckDBEngine(rows, user="user", item="item", key=b"k") as engine:
+        engine._workspace.connection = Halfway(engine._workspace.connection)
+        engine.contributions()
+        assert engine._workspace._done() == 0.4
+    assert len(seen) == (4 if many == 0 else 1)
+    assert all(told is None for told, _ in seen)
+    assert seen[0][1] == 0.4
