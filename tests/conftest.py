@@ -68,6 +68,7 @@ FIRST_ON_SPARK = tuple(
 
 # What takes long, and stands beside something like it that runs every time.
 RARE = (
+    "tests/border/test_left_behind.py::test_a_signal_at_many_more_lines_leaves_nothing",
     "tests/border/test_numbers.py::test_every_door_answers_or_refuses_every_number[budgets]",
     "tests/border/test_numbers.py::test_a_number_of_any_type_means_the_same[budgets]",
     "tests/border/test_numbers.py::test_every_door_answers_or_refuses_every_number[verbs]",
@@ -78,25 +79,33 @@ RARE = (
     "tests/engines/test_by_group.py::test_listed_groups_are_there_and_no_others[spark]",
     "tests/engines/test_every_engine.py::test_counts_of_every_type[spark-written]",
     "tests/engines/test_killed_executors.py",
+    "tests/engines/test_spark_prepared.py::test_spark_finds_a_changed_byte",
     "tests/engines/test_spark_prepared.py::test_spark_names_the_state",
     "tests/engines/test_spark_prepared.py::test_spark_prepares_items_of_every_type",
     "tests/exact/test_composing.py::test_the_order_must_be_chosen_before",
+    "tests/exact/test_peeling.py::test_theorem_1_one_shot_gumbel_is_peeling",
     "tests/gateway/chromium/test_chromium.py::test_people_do_their_work[plain]",
     "tests/gateway/test_killed.py::test_one_of_two",
     "tests/gateway/test_killed.py::test_postgres",
     "tests/house/test_selection.py::test_a_selection_that_skips_too_much_is_refused[no packages]",
     "tests/house/test_selection.py::test_a_selection_that_skips_too_much_is_refused[one step]",
+    "tests/house/test_selection.py::test_a_change_here_selects_its_tests_and_not_all[src/dpselect/engines/spark/",
+    "tests/ledger/test_crashes.py::test_killed_at_any_moment[postgres]",
+    "tests/ledger/test_crashes.py::test_killed_at_many_lines_postgres",
     "tests/ledger/test_crowds.py::test_twelve_processes[postgres]",
     "tests/ledger/test_patterns.py::test_sessions_in_a_ledger[postgres-",
     "tests/ledger/test_patterns.py::test_sessions_in_a_ledger[sqlite-object]",
+    "tests/replay/test_fuzz.py::test_values[DuckDB table]",
+    "tests/replay/test_fuzz.py::test_values[pyarrow]",
     "tests/statistical/test_draws.py::test_binomial[refining often",
     "tests/statistical/test_draws.py::test_geometric[refining often",
     "tests/statistical/test_draws.py::test_many_equal_integers_are_grouped_and_found_again",
+    "tests/statistical/test_noise.py::test_discrete_gaussian[variance1]",
     "tests/statistical/test_noise.py::test_discrete_gaussian[variance2]",
     "tests/statistical/test_noise.py::test_the_radius_of_the_gamma_mechanism[3-rate1]",
     *(
         f"tests/engines/test_awkward_values.py::test_an_odd_value_without_a_declared_type_is_its_own_users_affair[{one}"
-        for one in ("whole numbers-object", "whole numbers-pandas")
+        for one in ("whole numbers-object", "whole numbers-pandas", "text-pandas")
     ),
     *(
         f"tests/replay/test_rows.py::test_awkward_values[spark frame: all of them as item among {one}"
