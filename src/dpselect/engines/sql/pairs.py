@@ -63,7 +63,7 @@ class SqlPairs:
         sums = weights.weighed(theirs, given, numbered("share", shares), names, dialect)
         self._weighed, self._names = database.keep(sums, progress=self._progress), names
         found = database.columns(weights.groups(self._weighed, names), (*names, "n"), progress=self._progress)
-        heaviest = np.argsort(-int64(found["w"]))
+        heaviest = np.lexsort([-int64(found[name]) for name in reversed(names)])  # one order, whatever came first
         weighed = np.stack([int64(found[name])[heaviest] for name in names], axis=-1)
         weighed = weighed if shares.ndim > 1 else weighed[:, 0]
         self._groups = WeightGroups(weights=weighed, sizes=int64(found["n"])[heaviest])
