@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
     from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
     from dpselect.mechanisms.top_k.peeling import Peeling
+    from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
     from dpselect.queries.query import Ready
 
 
@@ -212,10 +213,10 @@ class PeeledTop(Picks):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LimitedTop(Picks):
-    """At most k of the k_bar items with most users, until bottom is picked."""
+class UnknownTop(Picks):
+    """At most k of the k_bar items with most users; what ends the list is the selector's."""
 
-    selector: LimitedDomain
+    selector: LimitedDomain | LimitedDomainSparse
 
     @property
     def k_bar(self) -> int:
@@ -236,6 +237,13 @@ class LimitedTop(Picks):
         good = accuracy.ranking(whole(self.selector.terms.gap(BETA)), scale=self.scale)
         good += accuracy.ends_early(self.reach(), self.k_bar + 1, self.scale)
         return (self.selector.picks(rows, draws), rows.counts, rows.names), good
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitedTop(UnknownTop):
+    """At most k of the k_bar items with most users, until bottom is picked."""
+
+    selector: LimitedDomain
 
     def said(self) -> tuple[dict[str, object], list[str]]:
         """Parameters and sentences of the selection."""

@@ -7,43 +7,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpselect.accounting.two_prices import Price, ceiling
-from dpselect.aggregates.histogram import Histogram
-from dpselect.draws import Draws
 from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
-from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.privacy import ApproxDP, Steps
-from dpselect.queries.top_k_plan import Picked, Picks
-from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, Accuracy, whole
+from dpselect.queries.top_k_plan import UnknownTop
 from dpselect.release.release import Release
 from dpselect.release.scale import USERS
 
 
 @dataclass(frozen=True, kw_only=True)
-class SparseTop(Picks):
+class SparseTop(UnknownTop):
     """At most k of the k_bar items with most users, until one does not pass a noisy threshold."""
 
     selector: LimitedDomainSparse
-
-    @property
-    def k_bar(self) -> int:
-        """How many items with most users are looked at."""
-        return self.selector.terms.k_bar
-
-    def shortfall(self, candidates: int | None) -> int:  # noqa: ARG002
-        """By how much an item may be below the k-th best."""
-        return whole(self.selector.terms.shortfall(BETA))
-
-    def reach(self) -> int:
-        """How far above rank k_bar + 1 nothing is missing."""
-        return whole(self.selector.terms.reach(BETA))
-
-    def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
-        """Among the first k_bar items."""
-        rows = top_rows(histogram, self.k_bar + 1)
-        good = accuracy.ranking(whole(self.selector.terms.gap(BETA)), scale=self.scale)
-        good += accuracy.ends_early(self.reach(), self.k_bar + 1, self.scale)
-        return (self.selector.picks(rows, draws), rows.counts, rows.names), good
 
     def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:  # noqa: ARG002 - the picks that are hidden were made
         """All steps: the picks that an answer does not show took place."""
