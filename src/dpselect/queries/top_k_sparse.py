@@ -11,7 +11,6 @@ from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
 from dpselect.privacy import ApproxDP, Steps
 from dpselect.queries.top_k_plan import UnknownTop
 from dpselect.release.release import Release
-from dpselect.release.scale import USERS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +58,7 @@ class SparseTop(UnknownTop):
             "delta_threshold": t.delta_threshold,
             "height": t.height,
         }
-        count = "count" if self.scale == USERS else "sum"
+        count = self.scale.score
         sentences += [
             "One user counts for any number of items.",
             f"Picks are shown in their order while their {count}s pass one noisy threshold, which stands "
