@@ -241,6 +241,16 @@ def test_noisy_max_with_most_candidates_beyond_the_window(noise, sizes, draws):
     )
 
 
+@pytest.mark.usefixtures("_narrow")
+def test_too_many_zeros_asked_of_those_beyond_the_window_are_refused(draws, monkeypatch):
+    """The twin: far more zeros than the bound proves, so that those far away win too rarely."""
+    weights = Weights(ALIKE[[1, 0, 3, 5, 6, 2]], Fraction(1, 2), np.array([9, 1, 3, 3, 2, 1]))
+    right = answers(lambda d: d.noisy_max(weights, Noise.LAPLACE)[0])
+    assert accepts(lambda: draws.noisy_max(weights, Noise.LAPLACE)[0], right, 1000)
+    monkeypatch.setattr("dpselect.draws.noisy_max.BITS_PER_UNIT", Fraction(30))
+    assert not accepts(lambda: draws.noisy_max(weights, Noise.LAPLACE)[0], right, 1000)
+
+
 @pytest.mark.slow
 def test_many_equal_integers_are_grouped_and_found_again():
     """The path for arrays: counting by value, one pick of a group, and one pass to find its member."""
