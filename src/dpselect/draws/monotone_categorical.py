@@ -42,6 +42,7 @@ class Cell:
     base: arb
     rise: arb
     bound: arb  # at least the mass of each of them
+    least: arb  # at most the mass of each of them
     log_area: float  # log2 of the envelope's area on the cell, and of how much of it is rejected at most:
     log_rejected: float  # these only say where to refine
 
@@ -51,9 +52,9 @@ class Cell:
         return self.last - self.first + 1
 
 
-def sample_product(core: Core, masses: Masses) -> tuple[int, int]:
-    """Draw (family, x) in proportion to its mass."""
-    cells = refined(masses, first_cells(masses), REJECTION_RATE)
+def sample_product(core: Core, masses: Masses, envelope: Sequence[Cell] | None = None) -> tuple[int, int]:
+    """Draw (family, x) in proportion to its mass, by an envelope of all candidates: one that is there, or a new one."""
+    cells = refined(masses, first_cells(masses), REJECTION_RATE) if envelope is None else envelope
     if len(cells) == 1 and cells[0].width == 1:
         return cells[0].family, 0
     scale = TOTAL_BITS - int(max(c.log_area for c in cells))
@@ -135,8 +136,8 @@ def _cell(masses: Masses, family: int, first: int, last: int, base: arb, rise: a
     with ctx.workprec(BITS):
         fall = masses.fall(family, first, BITS)
         bound, width = fall * rise, log2(last - first + 1)
-        rejected = bound - masses.fall(family, last, BITS) * base if first < last else arb(0)
-        return Cell(family, first, last, base, rise, bound, _log2(bound) + width, _log2(rejected) + width)
+        least = masses.fall(family, last, BITS) * base if first < last else bound
+        return Cell(family, first, last, base, rise, bound, least, _log2(bound) + width, _log2(bound - least) + width)
 
 
 def _log2(ball: arb) -> float:

@@ -5,13 +5,14 @@ with probability the integral over u in [0, 1] of Phi(u) p_S / (1 - p_S u), wher
 1 - p_S u (McKenna and Sheldon 2020). Since the sum of p_S / (1 - p_S u) is -Phi'(u) / Phi(u), this is: draw u with
 P(u > v) = Phi(v), then S with mass p_S / (1 - p_S u). So u = Phi^-1(V) for a uniform V whose bits are drawn as needed,
 known between bounds that more bits, and more cells of the envelope, bring together. Most draws need few of either:
-where many answers compete, u is small and the masses hardly depend on it. Proof: docs/exact-draws.md.
+where many answers compete, u is small and the masses hardly depend on it: then one envelope serves to find u and to
+draw S. Proof: docs/exact-draws.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import arb, ctx
@@ -23,12 +24,14 @@ from dpselect.draws.port import Layers
 from dpselect.reals import enclose
 
 BITS = 96
+LOW = 2.0**-10  # a height below this counts as low
 REJECTION_BITS = 1  # the envelope that bounds Phi is as coarse as for a draw at first, finer where more bits are asked
 
 
 def flip(core: Core, layers: Layers) -> tuple[int, int]:
     """Draw the layer of the answer."""
-    return sample_product(core, _AtHeight(layers, _Height(core, layers)))
+    height = _Height(core, layers)
+    return sample_product(core, _AtHeight(layers, height), height.envelope())
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,24 @@ class _Height:
         self.cells = first_cells(layers)
         self.known: dict[int, tuple[arb, arb]] = {}
 
+    def envelope(self) -> list[Cell] | None:
+        """Return bounds of what layers weigh at this height, from those that they weigh at height 0, where it is low.
+
+        A layer of p - q = unit x fall weighs p / (1 - p u) - q / (1 - q u) = (p - q) / ((1 - p u) (1 - q u)), at most
+        (p - q) / (1 - u)^2.
+        """
+        rest, _ = self.ends(BITS)
+        if not 1 - rest < LOW:
+            return None
+        with ctx.workprec(BITS):
+            more = self.unit() / (rest * rest)
+            return [replace(cell, bound=cell.bound * more) for cell in self.cells]
+
+    def unit(self) -> arb:
+        """Return how often the fall of a layer goes into its p - q, which is the same for all."""
+        one = self.cells[0]
+        return _Layer.of(self.layers, one.family, one.first, BITS).gap / self.layers.fall(one.family, one.first, BITS)
+
     def ends(self, bits: int) -> tuple[arb, arb]:
         """Return two positive numbers (exact, as tiny balls) between which 1 - u lies."""
         if bits not in self.known:
@@ -109,6 +130,11 @@ class _Height:
     def _solved(self, bits: int, close: int) -> tuple[arb, arb]:
         """Find u = e^-s between the two s at which a bound of -ln Phi is certain to be on one side of -ln V."""
         low, high = (-enclose(Fraction(self.value + i, 1 << self.bits)).log() for i in (1, 0))
+        if bits <= BITS:
+            most = self.unit() * sum((cell.bound * cell.width for cell in self.cells), arb(0))
+            least = self.unit() * sum((cell.least * cell.width for cell in self.cells), arb(0))
+            if high / least < LOW:  # and -ln Phi lies between u least and u most / (1 - u)
+                return 1 - high / least, 1 - low / (most + low)
         parts = [_Contribution(self.layers, c, bits) for c in self.cells]
         top = arb(1)
         while not sum((part.most(top) for part in parts), arb(0)) < low:
