@@ -62,6 +62,9 @@ class PostgresDatabase:
         """All rows of one large query by column; those of whole numbers alone come as they lie in memory."""
         return self._workspace.columns(sql, names, self._values, progress=progress)
 
+    def fetched(self, sql: str, *, progress: Progress | None = None) -> None:
+        """Not here: distinct pairs are found where the rows are."""
+
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:  # noqa: ARG002 - nothing runs yet
         """The query itself: the snapshot answers it in the same way each time."""
         return f"({sql})" if not sql.startswith("(") else sql

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from dpselect.engines.duckdb.scans import Counting
 from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.sql.sorted_texts import Sorted
 from dpselect.parameters import Progress
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Row = tuple[Any, ...]
 Needs = Callable[[Sequence[str]], Sequence[str]]
@@ -113,6 +116,10 @@ class Database(Protocol):
 
     def columns(self, sql: str, names: Sequence[str], *, progress: Progress | None = None) -> Columns:
         """All rows of one large query by column, under these names: int64 for whole numbers, float64, else objects."""
+        ...
+
+    def fetched(self, sql: str, *, progress: Progress | None = None) -> pa.Table | None:
+        """All rows of a query, where they are known to be few, and counting there would cost more; else None."""
         ...
 
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:

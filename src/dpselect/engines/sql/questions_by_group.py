@@ -107,7 +107,7 @@ class QuestionsByGroup(ABC):
         from dpselect.engines.sql.values_by_group import groups_of
 
         assert self._group is not None
-        self._found = sets.user_sets(self._database, groups_of(self._rows), self._group, progress)
+        self._found = sets.numbered_sets(self._database, groups_of(self._rows), self._group, progress)
         return self._found
 
     def keep_groups(self, codes: Int64) -> FoundGroups:

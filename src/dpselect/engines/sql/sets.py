@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpselect.aggregates.user_sets import LOW, MOST_ROWS, Int64, UserSets, sets_of
+from dpselect.aggregates.user_sets import LOW, MOST_ROWS, Int64, UserSets, inverse, sets_of
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.memory import available, does_not_fit
 from dpselect.engines.sql import questions
@@ -16,13 +17,47 @@ from dpselect.parameters import Progress
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 BYTES_PER_PAIR = 64  # at the peak: as it arrives, as one number, sorted, and in the sets themselves
 BYTES_PER_LETTER = 4  # a text here, and in DuckDB, which cuts it
 _NO_KEY = b""  # nothing is bounded where texts are cut
 
 
 def user_sets(database: Database, rows: str, item_type: SqlType, progress: Progress | None) -> UserSets:
-    """Every user's distinct items, users and items numbered in their own order by the database."""
+    """Every user's distinct items: made of the rows where they come here, else numbered by the database."""
+    if item_type.named == "i":
+        fetched = database.fetched(f"SELECT u, i FROM {rows} AS t", progress=progress)
+        if fetched is not None:
+            return sets_of_rows(fetched, item_type)
+    return numbered_sets(database, rows, item_type, progress)
+
+
+def sets_of_rows(fetched: pa.Table, item_type: SqlType) -> UserSets:
+    """The sets of rows of users u and items i, numbered here: text in the order of its bytes, as in a database."""
+    users, _ = _numbered(fetched["u"])
+    items, names = _numbered(fetched["i"])
+    offsets, codes = sets_of(users << 32 | items)
+
+    def label(code: int) -> object:
+        return item_type.label(names[code].as_py())
+
+    return UserSets(offsets=offsets, codes=codes, size=len(names), label=label)
+
+
+def _numbered(column: pa.ChunkedArray) -> tuple[Int64, pa.Array]:
+    """The place of every value among the different ones in their order, and these."""
+    import pyarrow as pa
+
+    encoded = column.combine_chunks().dictionary_encode()
+    values = encoded.dictionary
+    found = pa.table({"value": values, "place": np.arange(len(values))}).sort_by("value")
+    return inverse(int64(found["place"]))[encoded.indices.to_numpy()], found["value"].combine_chunks()
+
+
+def numbered_sets(database: Database, rows: str, item_type: SqlType, progress: Progress | None) -> UserSets:
+    """The same, users and items numbered in their own order by the database."""
     pairs = database.keep(questions.distinct(rows, database.dialect), progress=progress)
     memory = available()
     most = MOST_ROWS if memory is None else min(memory // BYTES_PER_PAIR, MOST_ROWS)

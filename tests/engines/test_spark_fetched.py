@@ -1,0 +1,124 @@
+"""Sets of users on Spark: where the rows are few they are made of rows that came here, as if Spark had made them."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import dpselect as dps
+from dpselect.engines.registry import open_engine
+from dpselect.engines.spark import database as database_module
+from dpselect.engines.spark.sizes import most_bytes
+from dpselect.engines.sql import sets
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("as_spark_comes")]
+
+TYPES = "user string, text string, real double, small float, whole bigint, amount decimal(20, 3), yes boolean"
+TYPES += ", bytes binary, day date"
+AMOUNTS = [decimal.Decimal("12345678901234567.125"), decimal.Decimal("-2.5"), None]
+TEXTS = ["é", "z", "", "Z", "\U0001f600", "￿", None, "a" * 300]
+ROWS = [
+    (
+        f"u{user % 7}" if user % 11 else None,
+        TEXTS[user % len(TEXTS)],
+        [0.0, -0.0, float("nan"), 1e300, -5.5, None][user % 6],
+        [0.5, -0.0, None][user % 3],
+        [2**60, -1, 0, None][user % 4],
+        AMOUNTS[user % 3],
+        [True, False, None][user % 3],
+        [b"\xff\x00", b"", b"a", None][user % 4],
+        [datetime.date(2026, 1, 1), datetime.date(2024, 2, 29), None][user % 3],
+    )
+    for user in range(200)
+]
+
+
+@pytest.fixture(scope="module")
+def file(spark, tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("rows") / "rows.parquet")
+    spark.createDataFrame(ROWS, TYPES).write.parquet(path)
+    return path
+
+
+def opened(spark, file, item):
+    return open_engine(spark.read.parquet(file), user="user", item=item, key=bytes(16))
+
+
+def said(found):
+    """All that sets say."""
+    return found.offsets.tolist(), found.codes.tolist(), found.size, found.labels(np.arange(found.size))
+
+
+ITEMS = ["text", "real", "small", "whole", "amount", "yes", "bytes", "day", ("text", "whole")]
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=str)
+def test_both_ways_say_the_same(spark, file, item, monkeypatch):
+    """Of a day Spark has the name; all else comes here."""
+    numbered = []
+    made = sets.numbered_sets
+    monkeypatch.setattr(sets, "numbered_sets", lambda *given: numbered.append(1) or made(*given))
+    with opened(spark, file, item) as engine:
+        here = said(engine.contributions())
+        assert bool(numbered) == (item == "day")
+        there = said(made(engine._database, engine._rows, engine._item, None))
+    assert here == there
+    assert here[2] >= 2
+
+
+def test_no_rows(spark, file):
+    with opened(spark, file, "text") as engine:
+        engine._rows = f"(SELECT u, i FROM {engine._rows} AS t WHERE false)"
+        found = engine.contributions()
+    assert (found.users, found.size) == (0, 0)
+
+
+def test_items_are_in_the_order_of_the_bytes_of_their_text(spark, file):
+    with opened(spark, file, "text") as engine:
+        found = engine.contributions()
+        names = found.labels(np.arange(found.size))
+    assert names == sorted((text for text in TEXTS if text is not None), key=str.encode)
+
+
+@pytest.mark.parametrize("bound", ["EXPECTED_BYTES", "MOST_BYTES"])
+def test_what_is_much_stays_there(spark, file, bound, monkeypatch):
+    """By what Spark expects, or by what the rows turn out to have, a long text among them."""
+    monkeypatch.setattr(database_module, bound, 500)
+    with opened(spark, file, "text") as engine:
+        assert engine._database.fetched(f"SELECT u, i FROM {engine._rows} AS t") is None
+        assert engine.contributions().size == len(TEXTS) - 1
+
+
+def test_what_the_session_lets_come(spark, file, monkeypatch):
+    monkeypatch.setattr(database_module, "most_bytes", lambda _: 500)
+    with opened(spark, file, "text") as engine:
+        assert engine._database.fetched(f"SELECT u, i FROM {engine._rows} AS t") is None
+
+
+@pytest.mark.parametrize(
+    ("written", "most"),
+    [
+        ("1g", 1 << 29),
+        ("512M", 1 << 28),
+        ("3kb", 1536),
+        ("1000", 500),
+        ("2t", 1 << 40),
+        ("0", 1 << 62),
+        ("1.5g", 0),
+        ("much", 0),
+    ],
+)
+def test_how_a_session_says_what_may_come(written, most):
+    assert most_bytes(SimpleNamespace(conf={"spark.driver.maxResultSize": written})) == most
+    assert most_bytes(SimpleNamespace(conf={})) == 1 << 29
+
+
+def test_nothing_is_left(spark, file):
+    data = dps.Dataset(spark.read.parquet(file), user="user", item="text", max_items_per_user=3)
+    data.union(epsilon=1, delta="1e-6")
+    assert [table.name for table in spark.catalog.listTables() if table.name.startswith("dpselect_")] == []
+    assert spark.sparkContext._jsc.sc().getPersistentRDDs().isEmpty()
