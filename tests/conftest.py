@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,49 +69,49 @@ FIRST_ON_SPARK = tuple(
 )
 
 
-# Of many cases of one kind a third runs every time, another third of each of these tests: all kinds of sources, values
-# and questions still meet. All run with SLOW=2.
-THIRDS = frozenset(
-    {
-        "tests/border/test_before_the_price.py::test_a_wrong_argument_costs_nothing",
-        "tests/engines/test_awkward_rows.py::test_one_line_speaks_for_nobody_else",
-        "tests/engines/test_awkward_rows.py::test_texts_of_parquet_that_are_not_utf8",
-        "tests/engines/test_awkward_values.py::test_an_odd_value_of_a_declared_type_is_its_own_users_affair",
-        "tests/engines/test_awkward_values.py::test_an_odd_value_without_a_declared_type_is_its_own_users_affair",
-        "tests/engines/test_awkward_values.py::test_every_question_reads_past_all_of_them_together",
-        "tests/engines/test_conformance.py::test_counts",
-        "tests/engines/test_conformance.py::test_no_rows_are_an_outcome",
-        "tests/engines/test_conformance.py::test_sets_of_filtered_rows",
-        "tests/engines/test_conformance.py::test_sets_of_users",
-        "tests/engines/test_conformance.py::test_sets_without_users",
-        "tests/engines/test_contributions.py::test_users_of_any_type",
-        "tests/engines/test_every_engine.py::test_counts_of_every_type",
-        "tests/engines/test_every_engine.py::test_domains",
-        "tests/engines/test_every_engine.py::test_sets_of_users",
-        "tests/engines/test_every_value.py::test_one_place_of_every_user",
-        "tests/engines/test_filter.py::test_refused",
-        "tests/engines/test_keys.py::test_sets_and_weights",
-        "tests/engines/test_periods.py::test_the_period_of_every_row",
-        "tests/engines/test_postgres.py::test_types_as_in_duckdb",
-        "tests/engines/test_prepared.py::test_periods",
-        "tests/engines/test_prepared.py::test_prepared_for_items_of_every_type",
-        "tests/engines/test_text.py::test_every_source_holds_the_same_words",
-        "tests/engines/test_values.py::test_one_value_of_every_user",
-        "tests/engines/test_values_by_group.py::test_items_of_any_type_have_the_same_name_with_users_and_without",
-        "tests/engines/test_warehouses.py::test_keys_of_several_columns_as_in_duckdb",
-        "tests/engines/test_warehouses.py::test_one_value_of_every_user",
-        "tests/gateway/test_bad_requests.py::test_a_body_that_is_no_question",
-        "tests/gateway/test_openapi.py::test_every_answer_is_described",
-        "tests/ledger/test_earlier.py::test_a_process_of_the_earlier_version_can_spend_no_more",
-        "tests/reference/test_check.py::test_no_odd_parameter_is_an_error",
-        "tests/reference/test_composition.py::test_every_promise_is_covered_by_its_own_steps",
-        "tests/replay/test_calls.py::test_a_call_on_a_neighbour",
-        "tests/replay/test_command.py::test_the_command_on_a_neighbour",
-        "tests/replay/test_rows.py::test_awkward_lines",
-        "tests/replay/test_rows.py::test_awkward_values",
-        "tests/statistical/test_noise.py::test_draws_at_one_cut_after_another",
-    }
+# Of the many cases of these tests run every time: whatever names a source, a value or a question that no case before
+# had, and a third of the rest. Where a case has one name, a third runs, another one of each test. All run with SLOW=2.
+THIRDS = (
+    "tests/engines/test_awkward_rows.py::test_one_line_speaks_for_nobody_else",
+    "tests/engines/test_awkward_rows.py::test_texts_of_parquet_that_are_not_utf8",
+    "tests/engines/test_awkward_values.py::test_an_odd_value_of_a_declared_type_is_its_own_users_affair",
+    "tests/engines/test_awkward_values.py::test_an_odd_value_without_a_declared_type_is_its_own_users_affair",
+    "tests/engines/test_awkward_values.py::test_every_question_reads_past_all_of_them_together",
+    "tests/engines/test_conformance.py::test_counts",
+    "tests/engines/test_conformance.py::test_no_rows_are_an_outcome",
+    "tests/engines/test_conformance.py::test_sets_of_filtered_rows",
+    "tests/engines/test_conformance.py::test_sets_of_users",
+    "tests/engines/test_conformance.py::test_sets_without_users",
+    "tests/engines/test_every_engine.py::test_counts_of_every_type",
+    "tests/engines/test_every_engine.py::test_domains",
+    "tests/engines/test_every_engine.py::test_sets_of_users",
+    "tests/engines/test_every_value.py::test_one_place_of_every_user",
+    "tests/engines/test_keys.py::test_sets_and_weights",
+    "tests/engines/test_periods.py::test_the_period_of_every_row",
+    "tests/engines/test_postgres.py::test_types_as_in_duckdb",
+    "tests/engines/test_prepared.py::test_periods",
+    "tests/engines/test_prepared.py::test_users_of_every_type",
+    "tests/engines/test_text.py::test_every_source_holds_the_same_words",
+    "tests/engines/test_values.py::test_one_value_of_every_user",
+    "tests/engines/test_values_by_group.py::test_items_of_any_type_have_the_same_name_with_users_and_without",
+    "tests/engines/test_warehouses.py::test_keys_of_several_columns_as_in_duckdb",
+    "tests/engines/test_warehouses.py::test_domains_as_in_duckdb",
+    "tests/engines/test_warehouses.py::test_one_value_of_every_user",
+    "tests/engines/test_warehouses.py::test_periods_as_in_duckdb",
+    "tests/engines/test_warehouses.py::test_sums_of_weights_as_in_duckdb",
+    "tests/engines/test_warehouses.py::test_types_as_in_duckdb",
+    "tests/engines/test_warehouses.py::test_values_and_domains_by_group_as_in_duckdb",
+    "tests/gateway/test_bad_requests.py::test_a_body_that_is_no_question",
+    "tests/gateway/test_openapi.py::test_every_answer_is_described",
+    "tests/ledger/test_earlier.py::test_a_process_of_the_earlier_version_can_spend_no_more",
+    "tests/reference/test_composition.py::test_every_promise_is_covered_by_its_own_steps",
+    "tests/replay/test_calls.py::test_a_call_on_a_neighbour",
+    "tests/replay/test_command.py::test_the_command_on_a_neighbour",
+    "tests/replay/test_rows.py::test_awkward_lines",
+    "tests/replay/test_rows.py::test_awkward_values",
+    "tests/statistical/test_noise.py::test_draws_at_one_cut_after_another",
 )
+NAMES = re.compile(r"[-:,] ?| as | among ")
 
 
 # What takes long, and stands beside something like it that runs every time.
@@ -124,7 +126,10 @@ RARE = (
     "tests/engines/test_by_group.py::test_a_filter_a_split_and_periods_come_before[spark]",
     "tests/engines/test_by_group.py::test_counts_are_those_of_plain_python[spark]",
     "tests/engines/test_by_group.py::test_listed_groups_are_there_and_no_others[spark]",
+    "tests/engines/test_by_group.py::test_groups_of_several_columns[spark]",
     "tests/engines/test_every_engine.py::test_counts_of_every_type[spark-written]",
+    "tests/engines/test_every_engine.py::test_every_user_keeps_as_many_as_they_may[spark]",
+    "tests/engines/test_filter_everywhere.py::test_any_filter_keeps_the_same_rows_on_spark",
     "tests/engines/test_killed_executors.py",
     "tests/engines/test_spark_prepared.py::test_spark_finds_a_changed_byte",
     "tests/engines/test_spark_prepared.py::test_spark_names_the_state",
@@ -170,17 +175,30 @@ RARE = (
 )
 
 
+def left_out(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Two thirds of the cases that are like others."""
+    seen: dict[str, set[str]] = {test: set() for test in THIRDS}
+    number = {test: place for place, test in enumerate(THIRDS)}
+    cases = Counter(item.nodeid.partition("[")[0] for item in items)
+    found = []
+    for item in items:
+        test, _, case = item.nodeid.partition("[")
+        if test not in seen or cases[test] == 1:  # one that is asked for by its name runs
+            continue
+        names = set(NAMES.split(case[:-1]))
+        number[test] += 1
+        like_others = len(names) == 1 or names <= seen[test]
+        if like_others and (number[test] if len(names) == 1 else crc32(item.nodeid.encode())) % 3:
+            found.append(item)
+        else:
+            seen[test] |= names
+    return found
+
+
 def rare(items: list[pytest.Item]) -> Iterator[pytest.Item]:
     """Tests of shapes of what other engines are asked too, which would make CI too long; one of each kind stays."""
     begun = set()
-    cases = {test: crc32(test.encode()) for test in THIRDS}  # where counting begins, so that thirds differ
     for item in items:
-        test = item.nodeid.partition("[")[0]
-        if test in cases:
-            cases[test] += 1
-            if cases[test] % 3:
-                yield item
-                continue
         rare_shape = any(item.nodeid.startswith(f"tests/engines/{one}") for one in RARE_ON_SPARK)
         if item.nodeid.startswith(RARE) or ("spark" in item.name and rare_shape):
             yield item
@@ -230,7 +248,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.skip(reason="slow: runs in CI, and with SLOW=1 ./dev check"))
     if os.environ.get("SLOW") != "2":
-        for item in rare(items):
+        seldom = set(rare(items))
+        for item in [*seldom, *left_out([item for item in items if item not in seldom])]:
             item.add_marker(pytest.mark.skip(reason="rare: runs with SLOW=2 ./dev check --all"))
     slow: dict[str, list[bool]] = {}
     for item in items:

@@ -12,8 +12,9 @@ import pytest
 import dpselect as dps
 from dpselect.engines.registry import open_engine
 from dpselect.engines.spark import database as database_module
-from dpselect.engines.spark.sizes import most_bytes
+from dpselect.engines.spark.sizes import bytes_of, most_bytes
 from dpselect.engines.sql import sets
+from dpselect.errors import DataError
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("as_spark_comes")]
 
@@ -86,35 +87,63 @@ def test_items_are_in_the_order_of_the_bytes_of_their_text(spark, file):
 
 @pytest.mark.parametrize("bound", ["EXPECTED_BYTES", "MOST_BYTES"])
 def test_what_is_much_stays_there(spark, file, bound, monkeypatch):
-    """By what Spark expects, or by what the rows turn out to have, a long text among them."""
+    """By what Spark expects, or by what the rows turn out to have, long texts among them."""
     monkeypatch.setattr(database_module, bound, 500)
     with opened(spark, file, "text") as engine:
-        assert engine._database.fetched(f"SELECT u, i FROM {engine._rows} AS t") is None
+        assert fetched(engine) is None
         assert engine.contributions().size == len(TEXTS) - 1
 
 
-def test_what_the_session_lets_come(spark, file, monkeypatch):
-    monkeypatch.setattr(database_module, "most_bytes", lambda _: 500)
+def test_what_would_not_fit_stays_there(spark, file, monkeypatch):
+    """Into what the session lets come, or into the memory here."""
     with opened(spark, file, "text") as engine:
-        assert engine._database.fetched(f"SELECT u, i FROM {engine._rows} AS t") is None
+        assert fetched(engine, 30_000) is not None
+        assert fetched(engine, 500) is None
+        monkeypatch.setattr(database_module, "most_bytes", lambda _: 500)
+        assert fetched(engine) is None
+        monkeypatch.undo()
+        monkeypatch.setattr(sets, "available", lambda: 1000)
+        with pytest.raises(DataError, match="memory"):  # of the pairs, which Spark would number
+            engine.contributions()
+
+
+def fetched(engine, most=2**40):
+    return engine._database.fetched(f"SELECT u, i FROM {engine._rows} AS t", most)
+
+
+@pytest.mark.parametrize("item", ["text", "whole", "amount", "bytes", "yes"])
+def test_rows_are_counted_as_no_less_than_they_are(spark, file, item):
+    with opened(spark, file, item) as engine:
+        kept = engine._database.keep(f"SELECT u, i FROM {engine._rows} AS t")
+        ((counted,),) = engine._database.rows(bytes_of(spark.table(kept), kept))
+        assert counted >= spark.table(kept).toArrow().nbytes
+
+
+GB = 1 << 30
 
 
 @pytest.mark.parametrize(
-    ("written", "most"),
+    ("written", "heap", "most"),
     [
-        ("1g", 1 << 29),
-        ("512M", 1 << 28),
-        ("3kb", 1536),
-        ("1000", 500),
-        ("2t", 1 << 40),
-        ("0", 1 << 62),
-        ("1.5g", 0),
-        ("much", 0),
+        ("1g", 8 * GB, GB // 2),
+        ("1g", GB, GB // 8),  # as a session comes
+        ("512M", 8 * GB, GB // 4),
+        ("3kb", 8 * GB, 1536),
+        ("1000", 8 * GB, 500),
+        ("2t", 8 * GB, GB),
+        ("0", 8 * GB, GB),  # no bound
+        ("1.5g", 8 * GB, 0),
+        ("much", 8 * GB, 0),
+        (None, 8 * GB, GB // 2),
     ],
 )
-def test_how_a_session_says_what_may_come(written, most):
-    assert most_bytes(SimpleNamespace(conf={"spark.driver.maxResultSize": written})) == most
-    assert most_bytes(SimpleNamespace(conf={})) == 1 << 29
+def test_how_much_may_come(written, heap, most):
+    """By the context's own setting, and the driver's heap."""
+    runtime = SimpleNamespace(getRuntime=lambda: SimpleNamespace(maxMemory=lambda: heap))
+    java = SimpleNamespace(java=SimpleNamespace(lang=SimpleNamespace(Runtime=runtime)))
+    settings = {} if written is None else {"spark.driver.maxResultSize": written}
+    session = SimpleNamespace(sparkContext=SimpleNamespace(_jvm=java, getConf=lambda: settings))
+    assert most_bytes(session) == most
 
 
 def test_nothing_is_left(spark, file):

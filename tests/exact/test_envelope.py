@@ -13,7 +13,7 @@ from flint import arb, ctx
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import CertifiedDraws, Layers, Levels, Masses
 from dpselect.draws.loss_levels import cuts, power
-from dpselect.draws.monotone_categorical import REJECTION_RATE, Cell, _above, _Share, first_cells, refined
+from dpselect.draws.monotone_categorical import REJECTION_RATE, Cell, _above, _Share, first_cells, log2, refined
 from dpselect.draws.permute_and_flip import _AtHeight, _Height
 from dpselect.mechanisms.joint.canonical_set import Classes
 from dpselect.mechanisms.joint.ranked import ranked
@@ -34,6 +34,7 @@ def levels(ways, k: int, rate: Fraction, counts=COUNTS) -> Levels:
 SHAPES: dict[str, Layers] = {
     "sets": levels(SetWays, 3, Fraction(1, 2)),
     "sets, steep": levels(SetWays, 4, Fraction(3)),
+    "sets, nearly uniform": levels(SetWays, 3, Fraction(1, 10**30)),
     "sequences, flat": levels(SequenceWays, 4, Fraction(1, 20)),
     "unseen": levels(SetWays, 4, Fraction(1, 2), UNSEEN),
     "all equal": levels(SetWays, 2, Fraction(1, 2), (5, 5, 5)),
@@ -117,6 +118,7 @@ def test_the_envelope_of_low_heights_lies_above_all_masses(name):
     cells = height.envelope()
     assert cells is not None
     assert envelope_holds(masses, cells)
+    assert all(abs(log2(c.bound * c.width) - c.log_area) < 1e-6 for c in cells)  # so that areas are not all rounded up
 
 
 @pytest.mark.parametrize("name", ["unseen", "classes"])

@@ -44,6 +44,20 @@ def test_joint_mechanisms(kind, more, draws):
     judge(lambda: tuple(mechanism(COUNTS, draws=draws).tolist()), law_at(1), wrong)
 
 
+@pytest.mark.parametrize("loss", ["joint", "canonical"])
+def test_heights_that_count_as_low(loss, monkeypatch):
+    """Nearly all of them, as where very many sets compete: one envelope serves for the height and for the draw."""
+    monkeypatch.setattr("dpselect.draws.permute_and_flip.LOW", 0.9)
+
+    def law_at(epsilon):
+        mechanism = JointPermuteAndFlip(k=2, epsilon=epsilon, loss=loss)
+        exact = law(lambda d: tuple(mechanism(COUNTS, draws=d).tolist()))
+        return {answer: float(p.mid()) for answer, p in exact.items()}
+
+    draws, mechanism = SecureDraws(), JointPermuteAndFlip(k=2, epsilon=1, loss=loss)
+    judge(lambda: tuple(mechanism(COUNTS, draws=draws).tolist()), law_at(1), [law_at(2), law_at(Fraction(1, 2))])
+
+
 def test_permute_and_flip_differs_from_the_exponential_mechanism():
     """The nearest wrong distribution: without the height, flipping would be the exponential mechanism."""
     counts = (2, 1, 0, 0)

@@ -10,13 +10,13 @@ docs/exact-draws.md.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heapify, heappush, heapreplace
 from itertools import accumulate
-from math import inf, log2
 
 import numpy as np
 from flint import arb, ctx
@@ -103,7 +103,7 @@ def refined(masses: Masses, cells: list[Cell], rate: float) -> list[Cell]:
             heapreplace(heap, (-first.log_rejected, made, first))
             heappush(heap, (-second.log_rejected, made + 1, second))
             made += 2
-            if heap[0][0] == inf:  # all are single
+            if heap[0][0] == math.inf:  # all are single
                 break
         cells = [c for *_, c in heap]
     return cells
@@ -135,15 +135,15 @@ def _halves(masses: Masses, cell: Cell) -> tuple[Cell, Cell]:
 def _cell(masses: Masses, family: int, first: int, last: int, base: arb, rise: arb) -> Cell:
     with ctx.workprec(BITS):
         fall = masses.fall(family, first, BITS)
-        bound, width = fall * rise, log2(last - first + 1)
+        bound, width = fall * rise, math.log2(last - first + 1)
         least = masses.fall(family, last, BITS) * base if first < last else bound
-        return Cell(family, first, last, base, rise, bound, least, _log2(bound) + width, _log2(bound - least) + width)
+        return Cell(family, first, last, base, rise, bound, least, log2(bound) + width, log2(bound - least) + width)
 
 
-def _log2(ball: arb) -> float:
+def log2(ball: arb) -> float:
     """Approximate log2 of a ball, -inf where it is not positive, for decisions that do not touch the distribution."""
     mantissa, exponent = ball.mid().man_exp()
-    return log2(int(mantissa)) + int(exponent) if mantissa > 0 else -inf
+    return math.log2(int(mantissa)) + int(exponent) if mantissa > 0 else -math.inf
 
 
 def _above(ball: arb, scale: int) -> int:

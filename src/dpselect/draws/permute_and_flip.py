@@ -19,7 +19,7 @@ from flint import arb, ctx
 
 from dpselect.draws.core import Core
 from dpselect.draws.loss_levels import power
-from dpselect.draws.monotone_categorical import REJECTION_RATE, Cell, first_cells, refined, sample_product
+from dpselect.draws.monotone_categorical import REJECTION_RATE, Cell, first_cells, log2, refined, sample_product
 from dpselect.draws.port import Layers
 from dpselect.reals import enclose
 
@@ -108,7 +108,8 @@ class _Height:
             return None
         with ctx.workprec(BITS):
             more = self.unit() / (rest * rest)
-            return [replace(cell, bound=cell.bound * more) for cell in self.cells]
+            higher = log2(more)
+            return [replace(c, bound=c.bound * more, log_area=c.log_area + higher) for c in self.cells]
 
     def unit(self) -> arb:
         """Return how often the fall of a layer goes into its p - q, which is the same for all."""

@@ -62,7 +62,7 @@ class PostgresDatabase:
         """All rows of one large query by column; those of whole numbers alone come as they lie in memory."""
         return self._workspace.columns(sql, names, self._values, progress=progress)
 
-    def fetched(self, sql: str, *, progress: Progress | None = None) -> None:
+    def fetched(self, sql: str, most: int, *, progress: Progress | None = None) -> None:
         """Not here: distinct pairs are found where the rows are."""
 
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:  # noqa: ARG002 - nothing runs yet

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 # session says otherwise, and each question of them would start a task for every part, and as many for each shuffle.
 FEW = 300_000
 
-# Rows come here by one action, which may have 1 GB unless the session says otherwise.
+# Rows that come here at most, whatever the session lets come. Files are smaller than what they hold.
 MOST_BYTES = 1 << 29
-EXPECTED_BYTES = MOST_BYTES // 2  # files are smaller than what they hold
+EXPECTED_BYTES = MOST_BYTES // 2
 
 
 class SparkDatabase:
@@ -99,19 +99,21 @@ class SparkDatabase:
         self._names.check(sql)
         return arrays_of(self._work.guarded(lambda: session.sql(sql).toArrow(), progress=progress), names)
 
-    def fetched(self, sql: str, *, progress: Progress | None = None) -> pa.Table | None:
+    def fetched(self, sql: str, most: int, *, progress: Progress | None = None) -> pa.Table | None:
         """The rows where they are few by what Spark expects without a look at them, and then by their bytes.
 
-        To find the distinct pairs of ten million rows here costs a quarter of the processor's time.
+        To find the distinct pairs of ten million rows here costs two fifths of the processor's time.
         """
         session = self._work.session
         self._names.check(sql)
-        expected, most = self._work.guarded(lambda: (expected_bytes(session.sql(sql)), most_bytes(session)))
+        expected, may_come = self._work.guarded(lambda: (expected_bytes(session.sql(sql)), most_bytes(session)))
+        most = min(most, may_come, MOST_BYTES)
         if expected > min(EXPECTED_BYTES, most):
             return None
         kept = self.keep(sql, progress=progress)
         try:
-            if (self.rows(bytes_of(kept), progress=progress)[0][0] or 0) > min(MOST_BYTES, most):
+            sizes = self._work.guarded(lambda: bytes_of(session.table(kept), kept))
+            if (self.rows(sizes, progress=progress)[0][0] or 0) > most:
                 return None
             return self._work.guarded(lambda: session.table(kept).toArrow(), progress=progress)
         finally:

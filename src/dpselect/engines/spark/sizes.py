@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+SHORT = {"byte", "short", "integer", "long", "float", "double", "decimal", "boolean"}
+SHORT |= {"date", "timestamp", "timestamp_ntz", "time"}
 _SIZE = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 _UNITS = ("", "k", "m", "g", "t")
 
@@ -17,16 +19,25 @@ def expected_bytes(frame: DataFrame) -> int:
     return int(str(cast("Any", frame)._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
-def bytes_of(rows: str) -> str:
-    """About how much room the columns u and i of a view take: a number 8 bytes, a text its own and a few more."""
-    texts = " + ".join(f"octet_length(CAST({column} AS STRING))" for column in ("u", "i"))
-    return f"SELECT sum({texts} + 16) AS bytes FROM {rows} AS r"
+def bytes_of(frame: DataFrame, rows: str) -> str:
+    """How much room the rows of a frame of this name take as columns, at most: a value 16 bytes, a text its own too."""
+    long = [field.name for field in frame.schema.fields if field.dataType.typeName() not in SHORT]
+    added = [str(16 * len(frame.columns)), *(f"octet_length(CAST({name} AS STRING))" for name in long)]
+    return f"SELECT sum({' + '.join(added)}) AS bytes FROM {rows} AS r"
 
 
 def most_bytes(session: SparkSession) -> int:
-    """Half of what the session lets one action bring, so that no row can make it fail; 0 where that is not clear."""
-    said = _SIZE.fullmatch(str(session.conf.get("spark.driver.maxResultSize", "1g")).strip())
+    """So much that no action of half of it can fail: half of what may come, and an eighth of the driver's heap."""
+    context = session.sparkContext
+    heap = int(cast("Any", context)._jvm.java.lang.Runtime.getRuntime().maxMemory())
+    # What the session itself says of a context's setting may have been said after the context began.
+    may_come = _bytes(context.getConf().get("spark.driver.maxResultSize", "1g") or "")
+    return min(may_come // 2, heap // 8)
+
+
+def _bytes(written: str) -> int:
+    """A size as Spark writes it; 0, which is no bound there, as more than anybody has, and 0 where it is not clear."""
+    said = _SIZE.fullmatch(written.strip())
     if said is None:
         return 0
-    size = int(said[1]) << 10 * _UNITS.index(said[2].lower())
-    return size // 2 if size else 1 << 62  # 0 is no bound
+    return (int(said[1]) << 10 * _UNITS.index(said[2].lower())) or 1 << 62

@@ -118,8 +118,8 @@ class Database(Protocol):
         """All rows of one large query by column, under these names: int64 for whole numbers, float64, else objects."""
         ...
 
-    def fetched(self, sql: str, *, progress: Progress | None = None) -> pa.Table | None:
-        """All rows of a query, where they are known to be few, and counting there would cost more; else None."""
+    def fetched(self, sql: str, most: int, *, progress: Progress | None = None) -> pa.Table | None:
+        """All rows of a query, where they have at most so many bytes and to bring them costs less; else None."""
         ...
 
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BYTES_PER_PAIR = 64  # at the peak: as it arrives, as one number, sorted, and in the sets themselves
+TIMES_FETCHED = 8  # at the peak, what rows take as columns: with their numbers, sorted, and the values in order
 BYTES_PER_LETTER = 4  # a text here, and in DuckDB, which cuts it
 _NO_KEY = b""  # nothing is bounded where texts are cut
 
@@ -28,7 +30,9 @@ _NO_KEY = b""  # nothing is bounded where texts are cut
 def user_sets(database: Database, rows: str, item_type: SqlType, progress: Progress | None) -> UserSets:
     """Every user's distinct items: made of the rows where they come here, else numbered by the database."""
     if item_type.named == "i":
-        fetched = database.fetched(f"SELECT u, i FROM {rows} AS t", progress=progress)
+        memory = available()
+        most = sys.maxsize if memory is None else memory // TIMES_FETCHED
+        fetched = database.fetched(f"SELECT u, i FROM {rows} AS t", most, progress=progress)
         if fetched is not None:
             return sets_of_rows(fetched, item_type)
     return numbered_sets(database, rows, item_type, progress)
@@ -39,11 +43,8 @@ def sets_of_rows(fetched: pa.Table, item_type: SqlType) -> UserSets:
     users, _ = _numbered(fetched["u"])
     items, names = _numbered(fetched["i"])
     offsets, codes = sets_of(users << 32 | items)
-
-    def label(code: int) -> object:
-        return item_type.label(names[code].as_py())
-
-    return UserSets(offsets=offsets, codes=codes, size=len(names), label=label)
+    label = Values(names, item_type)
+    return UserSets(offsets=offsets, codes=codes, size=len(names), label=label, label_many=label.many)
 
 
 def _numbered(column: pa.ChunkedArray) -> tuple[Int64, pa.Array]:
@@ -93,12 +94,33 @@ class Names:
 
     def many(self, codes: Int64) -> list[object]:
         """The labels of many codes at once, in the order of the codes."""
-        if len(codes) and not (codes.min() >= 0 and codes.max() < self.size):
-            raise IndexError("there is no item with such a code")
+        _check(codes, self.size)
         asked, back = np.unique(codes, return_inverse=True)
         sql, order = self.items
         found = [self.item_type.label(name) for name in self.database.at(sql, order, asked)] if len(asked) else []
         return [found[place] for place in back]
+
+
+@dataclass(frozen=True, repr=False)
+class Values:
+    """The labels of codes, of values that are here."""
+
+    values: pa.Array
+    item_type: SqlType
+
+    def __call__(self, code: int) -> object:
+        """The label of one code."""
+        return self.many(int64([code]))[0]
+
+    def many(self, codes: Int64) -> list[object]:
+        """The labels of many codes at once, in the order of the codes."""
+        _check(codes, len(self.values))
+        return [self.item_type.label(value) for value in self.values.take(codes).to_pylist()]
+
+
+def _check(codes: Int64, size: int) -> None:
+    if len(codes) and not (codes.min() >= 0 and codes.max() < size):
+        raise IndexError("there is no item with such a code")
 
 
 def check_text(item_type: SqlType, tokenizer: Tokenizer) -> None:

@@ -67,7 +67,7 @@ class WarehouseDatabase:
         found = list(zip(*rows, strict=True)) if rows else [() for _ in names]
         return {name: _array(name, values) for name, values in zip(names, found, strict=True)}
 
-    def fetched(self, sql: str, *, progress: Progress | None = None) -> None:
+    def fetched(self, sql: str, most: int, *, progress: Progress | None = None) -> None:
         """Not here: distinct pairs are found where the rows are."""
 
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:  # noqa: ARG002 - nothing runs yet
