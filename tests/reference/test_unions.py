@@ -393,6 +393,23 @@ def test_the_method_is_taken_by_public_facts():
     assert best_method(Fraction(1, 1000), Fraction(1, 10**6), 100) == "sips"  # its curve would take minutes
 
 
+def test_users_of_few_items_are_told_of_another_method():
+    """Where a bound that was chosen, and so released, says that they are such; nowhere else."""
+
+    def told(items, **more):
+        data = {"user": [u for u in range(3000) for _ in range(items)], "item": [str(i) for i in range(items)] * 3000}
+        said = dataset(data).union(epsilon=5, delta="1e-6", **more).privacy.sentences
+        return any("greedy-geometric" in sentence for sentence in said)
+
+    assert told(2)
+    assert told(6)
+    assert not told(1)
+    assert not told(8)
+    assert not told(2, max_items_per_user=2)
+    assert not told(2, method="sips")
+    assert not told(2, in_engine=True)
+
+
 def test_values_of_several_types_stay_what_they_are():
     data = {"user": [user for user in range(200) for _ in range(3)], "item": ["a", 1, 2.5] * 200}
     assert dataset(data).union(**PRICE, max_items_per_user=3, method="sips").labels == [2.5, 1, "a"]
