@@ -37,6 +37,7 @@ from dpselect.release.in_groups import in_groups
 from dpselect.release.release import Item, Kind, Release, Statement
 from dpselect.texts.token_stream import TokenStream, level_by_level
 
+FOR_FEW, FEW = "greedy-geometric", 6  # docs/set-union-experiment.md has the figures
 ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
 
 
@@ -240,8 +241,6 @@ def plainly(label: object) -> tuple[str, bool, Any]:
     return kind, False, label
 
 
-FOR_FEW, FEW = "greedy-geometric", 6  # docs/set-union.md has the figures
-
 NEVER = "An item that only a single user has appears with a probability of at most delta."
 
 
@@ -272,8 +271,8 @@ def _of_few(most: int | None, query: UnionTerms) -> list[str]:
     """What else may be asked of users of few items: an account that composes pays more for it, so it is not taken."""
     if query.method != AUTO or query.words is not None or query.in_engine or most is None or not 1 < most <= FEW:
         return []
-    more = f"Of such data method={FOR_FEW!r} often finds a fifth to a half more, and costs an account that composes more."
-    return [f"About nine of ten users have at most {most} items. {more}"]
+    more = "often finds a fifth to a half more of such, and costs an account that composes more"
+    return [f"About nine of ten users have at most {most} items: method={FOR_FEW!r} {more}."]
 
 
 def _items(number: int, kind: str) -> str:
