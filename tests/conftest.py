@@ -161,8 +161,8 @@ RARE = (
     "tests/statistical/test_draws.py::test_geometric[as shipped-rate0]",
     "tests/statistical/test_draws.py::test_many_equal_integers_are_grouped_and_found_again",
     "tests/statistical/test_noise.py::test_discrete_gaussian[variance1]",
-    "tests/statistical/test_noise.py::test_few_candidates_all_get_a_number[refining often",
     "tests/statistical/test_noise.py::test_discrete_gaussian[variance2]",
+    "tests/statistical/test_noise.py::test_few_candidates_all_get_a_number[refining often",
     "tests/statistical/test_noise.py::test_the_radius_of_the_gamma_mechanism[3-rate1]",
     *(
         f"tests/engines/test_awkward_values.py::test_an_odd_value_without_a_declared_type_is_its_own_users_affair[{one}"

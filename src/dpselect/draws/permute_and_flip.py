@@ -132,8 +132,9 @@ class _Height:
         """Find u = e^-s between the two s at which a bound of -ln Phi is certain to be on one side of -ln V."""
         low, high = (-enclose(Fraction(self.value + i, 1 << self.bits)).log() for i in (1, 0))
         if bits <= BITS:
-            most = self.unit() * sum((cell.bound * cell.width for cell in self.cells), arb(0))
-            least = self.unit() * sum((cell.least * cell.width for cell in self.cells), arb(0))
+            unit = self.unit()
+            most = unit * sum((cell.bound * cell.width for cell in self.cells), arb(0))
+            least = unit * sum((cell.least * cell.width for cell in self.cells), arb(0))
             if high / least < LOW:  # and -ln Phi lies between u least and u most / (1 - u)
                 return 1 - high / least, 1 - low / (most + low)
         parts = [_Contribution(self.layers, c, bits) for c in self.cells]

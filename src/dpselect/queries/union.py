@@ -271,7 +271,7 @@ def _of_few(most: int | None, query: UnionTerms) -> list[str]:
     """What else may be asked of users of few items: an account that composes pays more for it, so it is not taken."""
     if query.method != AUTO or query.words is not None or query.in_engine or most is None or not 1 < most <= FEW:
         return []
-    more = "often finds a fifth to a half more of such, and costs an account that composes more"
+    more = "often finds 10 to 50 % more items of such data; an account that composes pays more for it"
     return [f"About nine of ten users have at most {most} items: method={FOR_FEW!r} {more}."]
 
 

@@ -27,7 +27,7 @@ def bytes_of(frame: DataFrame, rows: str) -> str:
 
 
 def most_bytes(session: SparkSession) -> int:
-    """So much that no action of half of it can fail: half of what may come, and an eighth of the driver's heap."""
+    """How much an action may bring with room to spare: half of what may come, and an eighth of the driver's heap."""
     context = session.sparkContext
     heap = int(cast("Any", context)._jvm.java.lang.Runtime.getRuntime().maxMemory())
     # What the session itself says of a context's setting may have been said after the context began.
