@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dpselect.engines.filters import grammar
+from dpselect.engines.filters import cost, grammar
+from dpselect.engines.filters.cost import Cost
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import VIEW, Node, names
@@ -23,6 +24,11 @@ class RowFilter:
 
     columns: tuple[str, ...]
     tree: Node
+
+    @property
+    def cost(self) -> Cost:
+        """What it may do to one row at most."""
+        return cost.of(self.tree)
 
     def needs(self, known: Sequence[str], hint: Hint | None = None) -> list[str]:
         """The columns of the source that it reads, in which letter case is not seen."""

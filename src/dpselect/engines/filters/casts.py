@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dpselect.engines.filters.constants import day, moment
+from dpselect.engines.filters.cost import READ
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import refuse
 from dpselect.engines.filters.values import Value, as_exact, as_moment, constant, digits, exact_type, to_double
@@ -22,8 +23,10 @@ DAY = (
     f"|02-(0[1-9]|1[0-9]|2[0-8]))|{_LEAP}-02-29)"
 )
 MOMENT = f"{DAY}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,6}})?)?)?"
-DOUBLE = "[ ]*[+-]?([0-9]{1,40}([.][0-9]{0,40})?|[.][0-9]{1,40})([eE][+-]?0?[0-9]{1,2})?[ ]*"
+DOUBLE = "[ ]*[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?0?[0-9]{1,2})?[ ]*"
 WHOLE = "[ ]*[+-]?[0-9]{1,18}[ ]*"
+BYTES = 50
+"""Bytes of a text that is read as another type; a double of them lies within cost.READ powers of ten."""
 _FLOOR = "floor(x) makes a whole number"
 
 
@@ -87,16 +90,17 @@ def _resized(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
 
 
 def _from_text(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
-    kind, text = str(to[0]), spelling.binary(value.used)
+    kind = str(to[0])
     if isinstance(value.constant, str) and kind in ("date", "timestamp"):
         return constant((day if kind == "date" else moment)(value.constant), spelling)
+    text = spelling.binary(spelling.short(value.sql, BYTES))
     if kind == "boolean":
         low = spelling.function("LOWER", text)
         return Value(
             kind, f"CASE WHEN {low} IN ('true', 't', '1') THEN TRUE WHEN {low} IN ('false', 'f', '0') THEN FALSE END"
         )
     if kind == "double":
-        return Value(kind, _read(text, DOUBLE, spelling.double, spelling), low=-180, high=140)
+        return Value(kind, _read(text, DOUBLE, spelling.double, spelling), low=-READ, high=READ)
     if kind == "date":
         return Value(kind, _read(text, DAY, spelling.date, spelling))
     if kind == "timestamp":

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from string import ascii_lowercase, ascii_uppercase
 
-from dpselect.engines.filters.patterns import Pattern
+from dpselect.engines.filters.patterns import Matcher, Pattern, Piece, is_plain, like
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.postgres.dialect import POSTGRES as PG
 from dpselect.engines.spark.dialect import SPARK as SP
 from dpselect.engines.sql.port import Dialect
 
-_SHARED = {
+_TRANSLATED = {
     "LOWER": f"translate({{0}}, '{ascii_uppercase}', '{ascii_lowercase}')",
     "UPPER": f"translate({{0}}, '{ascii_lowercase}', '{ascii_uppercase}')",
+}
+_SHARED = {
+    "BYTES": "octet_length({0})",
     "LENGTH": "CAST(length({0}) AS BIGINT)",
     "LEFT": "left({0}, {1})",
     "RIGHT": "right({0}, {1})",
@@ -31,14 +34,42 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-# ---- DuckDB: LIKE without `_` looks for one piece after the other; RE2 promises linear time for all the rest. ----
+def _plain(piece: Piece, write: Callable[[str], str] = _literal) -> str:
+    """A piece whose letters stand for themselves."""
+    return write("".join(map(str, piece)))
+
+
+# ---- DuckDB: its LIKE without `_` looks for one piece after the other, and for the last at the end of the text. ----
+
+
+def _begins_duckdb(sql: str, piece: Piece) -> str:
+    return f"{sql} LIKE {_literal(like(piece) + '%')}" if None in piece else f"starts_with({sql}, {_plain(piece)})"
+
+
+def _ends_duckdb(sql: str, piece: Piece) -> str:
+    if None in piece:
+        return f"right({sql}, {len(piece)}) LIKE {_literal(like(piece))}"
+    return f"ends_with({sql}, {_plain(piece)})"
+
+
+def _holds_duckdb(sql: str, texts: list[str]) -> str:
+    if len(texts) == 1:
+        return f"contains({sql}, {_literal(texts[0])})"
+    return f"{sql} LIKE {_literal('%' + '%'.join(texts) + '%')}"
+
+
+_DUCKDB = Matcher(
+    is_=lambda sql, piece: f"{sql} LIKE {_literal(like(piece))}" if None in piece else f"{sql} = {_plain(piece)}",
+    begins=_begins_duckdb,
+    ends=_ends_duckdb,
+    holds=_holds_duckdb,
+)
 
 
 def _like_duckdb(sql: str, pattern: Pattern) -> str:
-    if pattern.is_plain:
+    if pattern.is_plain and len(pattern.pieces) > 1:
         return f"{sql} LIKE {_literal(pattern.text())}"
-    regex = "(?s)" + pattern.regex(lambda piece: ".*?" + piece)
-    return f"regexp_full_match({sql}, {_literal(regex)})"
+    return _DUCKDB.fits(sql, pattern)
 
 
 DUCKDB = Spelling(
@@ -49,6 +80,8 @@ DUCKDB = Spelling(
     rounded="CAST(CAST({} AS VARCHAR) AS DOUBLE)",  # its own division of large decimals is not the nearest double
     matches="regexp_full_match({}, [])",
     functions=_SHARED
+    | _TRANSLATED
+    | {"BYTES": "strlen({0})"}
     | {"TRIM": "trim({0}, ' ')", "LTRIM": "ltrim({0}, ' ')", "RTRIM": "rtrim({0}, ' ')"}
     | {part: f"date_part('{part.lower()}', {{0}})" for part in (*_PARTS, "ISODOW")}
     | {f"TRUNC {unit}": f"CAST(date_trunc('{unit.lower()}', {{0}}) AS DATE)" for unit in ("YEAR", "MONTH", "WEEK")}
@@ -56,17 +89,37 @@ DUCKDB = Spelling(
 )
 
 
-# ---- PostgreSQL: its LIKE gives up at the first % for which no rest is left, and so never tries twice. ----
+# ---- PostgreSQL: its LIKE tries every place for a piece, so it gets one only at the start or where several stand. ----
 
 
-def _like_postgres(sql: str, pattern: Pattern) -> str:
-    return f"{sql} LIKE {PG.literal(pattern.text(chr(92)))}"
+def _escaped(piece: Piece) -> str:
+    return like(piece, chr(92))
+
+
+def _ends_postgres(sql: str, piece: Piece) -> str:
+    return _POSTGRES.is_(f"right({sql}, {len(piece)})", piece)
+
+
+def _holds_postgres(sql: str, texts: list[str]) -> str:
+    if len(texts) == 1:
+        return f"strpos({sql}, {PG.literal(texts[0])}) > 0"
+    return f"{sql} LIKE {PG.literal('%' + '%'.join(_escaped(tuple(text)) for text in texts) + '%')}"
+
+
+_POSTGRES = Matcher(
+    is_=lambda sql, piece: (
+        f"{sql} LIKE {PG.literal(_escaped(piece))}" if None in piece else f"{sql} = {_plain(piece, PG.literal)}"
+    ),
+    begins=lambda sql, piece: f"{sql} LIKE {PG.literal(_escaped(piece) + '%')}",
+    ends=_ends_postgres,
+    holds=_holds_postgres,
+)
 
 
 POSTGRES = Spelling(
     name="PostgreSQL",
     literal=PG.literal,
-    like=_like_postgres,
+    like=_POSTGRES.fits,
     double="float8",
     integer="int8",
     decimals="numeric",
@@ -81,6 +134,7 @@ POSTGRES = Spelling(
     matches="{} ~ []",
     whole="^({})$",
     functions=_SHARED
+    | {name: f'{name.lower()}({{0}} COLLATE "C")' for name in ("LOWER", "UPPER")}  # ASCII letters only, and quickly
     | {"TRIM": "btrim({0}, ' ')", "LTRIM": "ltrim({0}, ' ')", "RTRIM": "rtrim({0}, ' ')"}
     | {part: f"CAST(floor(extract({part} FROM {{0}})) AS int8)" for part in (*_PARTS, "ISODOW")}
     | {
@@ -94,17 +148,43 @@ POSTGRES = Spelling(
 # ---- Spark: its LIKE is Java's regular expression; in (?>...) nothing is tried again. ----
 
 
-def _like_spark(sql: str, pattern: Pattern) -> str:
-    if pattern.is_plain and pattern.is_simple:
-        return f"{sql} LIKE {SP.literal(pattern.text())}"
-    regex = pattern.regex(lambda piece: f"(?>.*?{piece})")
-    return f"{sql} RLIKE {SP.literal(f'(?s)^(?:{regex})(?!.)')}"
+def _ends_spark(sql: str, piece: Piece) -> str:
+    if None in piece:
+        return _SPARK.is_(f"right({sql}, {len(piece)})", piece)
+    return f"endswith({sql}, {_plain(piece, SP.literal)})"
+
+
+def _begins_spark(sql: str, piece: Piece) -> str:
+    if None in piece:
+        return _SPARK.is_(f"left({sql}, {len(piece)})", piece)
+    return f"startswith({sql}, {_plain(piece, SP.literal)})"
+
+
+def _holds_spark(sql: str, texts: list[str]) -> str:
+    if len(texts) == 1:
+        return f"contains({sql}, {SP.literal(texts[0])})"
+    pieces = "".join(f"(?>.*?{''.join(map(_letter, text))})" for text in texts)
+    return f"{sql} RLIKE {SP.literal(f'(?s)^{pieces}')}"
+
+
+def _letter(letter: str) -> str:
+    return letter if letter.isascii() and letter.isalnum() else f"\\x{{{ord(letter):X}}}"
+
+
+_SPARK = Matcher(
+    is_=lambda sql, piece: (
+        f"{sql} LIKE {SP.literal(like(piece))}" if None in piece else f"{sql} = {_plain(piece, SP.literal)}"
+    ),
+    begins=_begins_spark,
+    ends=_ends_spark,
+    holds=_holds_spark,
+)
 
 
 SPARK = Spelling(
     name="Spark",
     literal=SP.literal,
-    like=_like_spark,
+    like=_SPARK.fits,
     text="STRING",
     timestamp="TIMESTAMP_NTZ",
     zoned="TIMESTAMP_LTZ",
@@ -113,6 +193,7 @@ SPARK = Spelling(
     matches="{} RLIKE []",
     whole="(?s)^({})(?!.)",
     functions=_SHARED
+    | _TRANSLATED
     | {"TRIM": "trim({0})", "LTRIM": "ltrim({0})", "RTRIM": "rtrim({0})"}
     | {part: f"CAST(floor(extract({part} FROM {{0}})) AS BIGINT)" for part in _PARTS}
     | {"ISODOW": "CAST(weekday({0}) + 1 AS BIGINT)"}
@@ -125,9 +206,12 @@ SPARK = Spelling(
 
 
 def _like_anywhere(dialect: Dialect, sql: str, pattern: Pattern) -> str | None:
-    letters = {letter for piece in pattern.pieces for letter in piece}
-    if not pattern.is_simple or letters & {"%", "_", "\\"}:
+    plain = all(is_plain(tuple(letter for letter in piece if letter is not None)) for piece in pattern.pieces)
+    quick = len(pattern.pieces) <= 2 or (len(pattern.pieces) == 3 and not pattern.first and not pattern.last)
+    if not plain or not quick:
         return None
+    if len(pattern.pieces) == 1 and None not in pattern.first:
+        return f"{sql} = {_plain(pattern.first, dialect.literal)}"
     return f"{sql} LIKE {dialect.literal(pattern.text())}"
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from dpselect.engines.filters import cost
 from dpselect.engines.filters.constants import day, moment, number_of, text_of
 from dpselect.engines.filters.functions import call, lowered, type_of
 from dpselect.engines.filters.patterns import Pattern
@@ -29,11 +30,12 @@ _CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None}
 
 
 def parse(text: str) -> Node:
-    """The tree of one condition."""
+    """The tree of one condition, within the limits of cost.py."""
     reader = _Reader(text)
     node = reader.expression()
     if reader.word.sort != "end":
         reader.stop()
+    cost.check(node)
     return node
 
 

@@ -12,22 +12,14 @@ from fractions import Fraction
 
 from dpselect.engines.filters import values
 from dpselect.engines.filters.casts import cast
+from dpselect.engines.filters.cost import POWERS
 from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.spelling import Spelling
-from dpselect.engines.filters.tree import VIEW, Constant, Name, Node, Operation, refuse
+from dpselect.engines.filters.tree import Constant, Name, Node, Operation, refuse
 from dpselect.engines.filters.values import Value, alike, as_exact, as_moment, to_double
 
-_LONGEST = 400_000  # characters of a filter as it is written; some operations write what they work on several times
-# An engine may keep every text that it makes of a row until it is done with it: so many, each as long as the column's
-# or, put together, as so many of them, and no column's is longer than spelling.LONGEST.
-_MADE = (
-    (10, "puts texts together", (" || ",)),
-    (100, "makes a text of another", ("translate(", "left(", "right(", "substring(", "trim(")),
-)
-ALTERNATIVES = 500  # of several conditions each, in one OR
 _WHOLE = 10**15  # whole numbers up to this one are exact in a double, with a half beside them
 _WIDE = 19  # digits of a decimal that DuckDB holds in 128 bits; a product of two shorter ones must fit in 64
-_HELD = 300  # powers of ten that a double has
 
 
 @dataclass(frozen=True)
@@ -39,11 +31,7 @@ class Writer:
 
     def condition(self, node: Node) -> str:
         """What stands after WHERE."""
-        sql = self._truth(self.value(node))
-        for most, what, signs in _MADE:
-            if sum(map(sql.count, signs)) > most:
-                refuse(f"one that {what} more than {most} times", VIEW)
-        return sql
+        return self._truth(self.value(node))
 
     def value(self, node: Node) -> Value:
         """An expression with all that is known of it."""
@@ -56,8 +44,6 @@ class Writer:
         found = _OPERATIONS[node.sort](self, node, [self.value(part) for part in node.parts])
         if not self.spelling.functions and found.kind not in ("boolean", "text"):
             self.spelling.refuse("a choice between numbers or dates")
-        if len(found.sql) > _LONGEST:
-            refuse("one that is too large", "split it, or make a view of the rows that count")
         return found
 
     def _truth(self, value: Value) -> str:
@@ -68,9 +54,6 @@ class Writer:
     # ---- conditions ---------------------------------------------------------------------------------------
 
     def _logic(self, node: Operation, parts: Sequence[Value]) -> Value:
-        both = sum(isinstance(one, Operation) and one.sort == "AND" for one in node.parts)
-        if node.sort == "OR" and both > ALTERNATIVES:  # a planner may compare each with each for what they share
-            refuse(f"one with {both:,} alternatives of several conditions", f"up to {ALTERNATIVES} are read")
         return _boolean(f" {node.sort} ".join(self._truth(part) for part in parts))
 
     def _negation(self, _: Operation, parts: Sequence[Value]) -> Value:
@@ -94,7 +77,7 @@ class Writer:
     def _like(self, node: Operation, parts: Sequence[Value]) -> Value:
         pattern = node.fixed[0]
         assert isinstance(pattern, Pattern)
-        return _boolean(self.spelling.fits(_text(parts[0], node.sort).sql, pattern))
+        return _boolean(self.spelling.fits(_text(parts[0], node.sort).used, pattern))
 
     # ---- choices ------------------------------------------------------------------------------------------
 
@@ -102,15 +85,11 @@ class Writer:
         conditions = [self._truth(part) for part in parts[:-1:2]]
         common, results = self._common([*parts[1::2], parts[-1]])
         whens = (f"WHEN {one} THEN {result}" for one, result in zip(conditions, results, strict=False))
-        return self._chosen(common, f"CASE {' '.join(whens)} ELSE {results[-1]} END")
+        return replace(common, sql=f"CASE {' '.join(whens)} ELSE {results[-1]} END")
 
     def _coalesce(self, _: Operation, parts: Sequence[Value]) -> Value:
         common, results = self._common(parts)
-        return self._chosen(common, f"COALESCE({', '.join(results)})")
-
-    def _chosen(self, common: Value, sql: str) -> Value:
-        """A choice among values; one among texts may be as long as they are."""
-        return replace(common, sql=sql, safe=self.spelling.short(sql) if common.kind == "text" else "")
+        return replace(common, sql=f"COALESCE({', '.join(results)})")
 
     def _common(self, parts: Sequence[Value]) -> tuple[Value, list[str]]:
         """What values of one kind have in common, and each in their common type."""
@@ -132,7 +111,7 @@ class Writer:
             values.misfit(known)
         if "other" in kinds:
             refuse(f"{known[0].shown} here", "IS NULL alone may stand behind it")
-        written = iter([part.sql if part.kind == "text" else part.used for part in known])
+        written = iter([part.used for part in known])
         low, high = min((p.low for p in known), default=0), max((p.high for p in known), default=0)
         common = (
             replace(known[0], shown="a value", safe="", constant=None, type_name="", low=low, high=high)
@@ -186,7 +165,7 @@ class Writer:
     ) -> Value:
         """Both as doubles, in a range in which no engine overflows."""
         left, right = (self._ready(to_double(part, self.spelling)) for part in parts)
-        if not all(-_HELD < power < _HELD for power in bounds(left, right)):
+        if not all(-POWERS < power < POWERS for power in bounds(left, right)):
             left, right = (self._narrowed(part) for part in (left, right))
         low, high = bounds(left, right)
         sql = f"({left.sql} {sign} {right.sql})"
@@ -249,7 +228,7 @@ class Writer:
 
     def _length(self, node: Operation, parts: Sequence[Value]) -> Value:
         """The number of its code points."""
-        return Value("exact", self.spelling.function("LENGTH", _text(parts[0], node.sort).sql), most=2**31)
+        return Value("exact", self.spelling.function("LENGTH", _text(parts[0], node.sort).used), most=2**31)
 
     # ---- dates --------------------------------------------------------------------------------------------
 

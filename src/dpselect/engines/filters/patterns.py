@@ -1,7 +1,8 @@
-"""Patterns: what LIKE, starts_with and their kin ask of a text, cut into letters, `_` and `%`; matched in linear time.
+"""Patterns: what LIKE, starts_with and their kin ask of a text, cut at each %.
 
-A matcher that tries every place for every % takes a power of the text's length: each % is one more factor. So an engine
-whose LIKE does so gets a regular expression instead, in which no % is tried again.
+No engine's LIKE is asked for a pattern that makes it try every letter of it at every place of the text. `_` stands only
+in the first or the last piece, whose place is fixed; these are compared with the ends of the text, and what stands
+between them holds only plain texts, which are looked for one behind the other.
 """
 
 from __future__ import annotations
@@ -12,20 +13,14 @@ from dataclasses import dataclass
 
 from dpselect.engines.filters.tree import refuse
 
-ANY, ONE = "any", "one"
-_LONGEST = 1000  # letters of a pattern that an engine matches by a regular expression
+Piece = tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Pieces between which any letters may stand; in a piece None is one letter, whichever."""
+    """Pieces between which any letters may stand; in the first and the last None is one letter, whichever."""
 
-    pieces: tuple[tuple[str | None, ...], ...]
-
-    def __post_init__(self) -> None:
-        letters = sum(len(piece) + 1 for piece in self.pieces)
-        if letters > _LONGEST and not (self.is_plain and self.is_simple):
-            refuse(f"a pattern of {letters} letters", f"up to {_LONGEST} may stand there")
+    pieces: tuple[Piece, ...]
 
     @classmethod
     def like(cls, text: str) -> Pattern:
@@ -33,33 +28,83 @@ class Pattern:
         if "\\" in text:
             refuse("LIKE with a backslash, which engines read in different ways", "contains(x, 'a') takes any text")
         cut = re.sub("%+", "%", text).split("%")
+        if any("_" in piece for piece in cut[1:-1]):
+            refuse("a _ between two %", "_ may stand before the first % or behind the last; length(x) counts letters")
         return cls(tuple(tuple(None if letter == "_" else letter for letter in piece) for piece in cut))
+
+    @property
+    def first(self) -> Piece:
+        """What the text begins with, where it may go on."""
+        return self.pieces[0]
+
+    @property
+    def last(self) -> Piece:
+        """What the text ends with."""
+        return self.pieces[-1]
+
+    @property
+    def between(self) -> list[str]:
+        """Plain texts that come one behind the other between the two."""
+        return ["".join(map(str, piece)) for piece in self.pieces[1:-1] if piece]
 
     @property
     def is_plain(self) -> bool:
         """Is it written for LIKE without `_` and without letters that mean something there?"""
-        return all(letter is not None and letter not in "%_\\" for piece in self.pieces for letter in piece)
+        return all(map(is_plain, self.pieces))
 
     @property
-    def is_simple(self) -> bool:
-        """Is there at most one % inside, and no other, or none but at the ends? Any matcher is quick then."""
-        return len(self.pieces) <= 2 or (len(self.pieces) == 3 and not self.pieces[0] and not self.pieces[2])
+    def tests(self) -> int:
+        """How many times a test of it names the text, at least 1."""
+        if len(self.pieces) == 1:
+            return 1
+        ends = bool(self.first) + bool(self.last)
+        return max(1, ends + (ends == 2) + (2 if self.between and ends else bool(self.between)))
+
+    @property
+    def readings(self) -> int:
+        """How many times a text is read at most: 8 letters of a piece that stands anywhere are one reading more."""
+        anywhere = sum(1 + -(-len(piece) // 8) for piece in self.between)
+        return self.tests + anywhere
 
     def text(self, escape: str = "") -> str:
         """As it is written after LIKE, for an engine in which `escape` makes a letter of what follows."""
-
-        def written(letter: str | None) -> str:
-            return "_" if letter is None else escape + letter if letter in ("%", "_", escape) else letter
-
-        return "%".join("".join(map(written, piece)) for piece in self.pieces)
-
-    def regex(self, between: Callable[[str], str]) -> str:
-        """As a regular expression for a whole text; `between` writes a piece before which any letters stand."""
-        pieces = ["".join("." if letter is None else _letter(letter) for letter in piece) for piece in self.pieces]
-        if len(pieces) == 1:
-            return pieces[0]
-        return pieces[0] + "".join(map(between, pieces[1:-1])) + ".*" + pieces[-1]
+        return "%".join(like(piece, escape) for piece in self.pieces)
 
 
-def _letter(letter: str) -> str:
-    return letter if letter.isascii() and letter.isalnum() else f"\\x{{{ord(letter):X}}}"
+def is_plain(piece: Piece) -> bool:
+    """Does every letter stand for itself in every engine's LIKE?"""
+    return all(letter is not None and letter not in "%_\\" for letter in piece)
+
+
+def like(piece: Piece, escape: str = "") -> str:
+    """A piece as it is written after LIKE."""
+
+    def written(letter: str | None) -> str:
+        return "_" if letter is None else escape + letter if letter in ("%", "_", escape) else letter
+
+    return "".join(map(written, piece))
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """How an engine looks for pieces; each takes the SQL of a text."""
+
+    is_: Callable[[str, Piece], str]
+    begins: Callable[[str, Piece], str]
+    ends: Callable[[str, Piece], str]
+    holds: Callable[[str, list[str]], str]  # plain texts, one behind the other
+
+    def fits(self, sql: str, pattern: Pattern) -> str:
+        """Does a text fit the pattern?"""
+        first, last, between = pattern.first, pattern.last, pattern.between
+        if len(pattern.pieces) == 1:
+            return self.is_(sql, first)
+        tests = [self.begins(sql, first)] * bool(first) + [self.ends(sql, last)] * bool(last)
+        ends = len(first) + len(last)
+        if first and last:
+            tests.append(f"length({sql}) >= {ends}")
+        if between:
+            # PostgreSQL fails for a length below 0.
+            inner = f"substring({sql}, {len(first) + 1}, greatest(CAST(length({sql}) AS INTEGER) - {ends}, 0))"
+            tests.append(self.holds(inner if ends else sql, between))
+        return f"({' AND '.join(tests)})" if tests else f"{sql} LIKE '%'"

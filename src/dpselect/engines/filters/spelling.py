@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from dpselect.engines.filters.cost import BYTES
 from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.tree import VIEW, refuse
 
 LAST = datetime.datetime(9999, 12, 31, 23, 59, 59, 999999)
-LONGEST = 100_000
-"""Characters of a text of which another is made; of a longer one no engine makes any."""
 Fits = Callable[[str, Pattern], str | None]
 
 
@@ -48,9 +47,6 @@ class Spelling:
 
     def fits(self, sql: str, pattern: Pattern) -> str:
         """Does a text fit a pattern?"""
-        only = pattern.pieces[0]
-        if len(pattern.pieces) == 1 and None not in only:
-            return f"{self.binary(sql)} = {self.literal(''.join(map(str, only)))}"
         found = self.like(self.binary(sql), pattern)
         return self.refuse("a pattern with several %, or with a letter % or _,") if found is None else found
 
@@ -66,9 +62,9 @@ class Spelling:
         """A text that is compared by its characters."""
         return self.collated.replace("{}", sql)
 
-    def short(self, sql: str) -> str:
-        """Null for a text so long that what is made of it might not fit into memory."""
-        return f"CASE WHEN {self.function('LENGTH', sql)} <= {LONGEST} THEN {sql} END" if self.functions else ""
+    def short(self, sql: str, most: int = BYTES) -> str:
+        """Null for a text of more bytes, which an engine knows without reading it."""
+        return f"CASE WHEN {self.function('BYTES', sql)} <= {most} THEN {sql} END" if self.functions else ""
 
     def number(self, value: float) -> str:
         """A double that is a constant."""
