@@ -81,6 +81,14 @@ def _fingerprint(source: object) -> Json:
         return None
 
 
+def sizes_of(source: object) -> int:
+    """How many bytes the files of a source have, for its owner; 0 for what is no file."""
+    files = _files(source)
+    if files is None or files.kind == "prepared":
+        return 0
+    return sum(os.path.getsize(path) for path in files.paths)
+
+
 def _files(source: object) -> Files | None:
     if not isinstance(source, (str, os.PathLike, list, tuple)):
         return None

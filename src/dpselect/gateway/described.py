@@ -16,8 +16,8 @@ from dpselect.release.formatting import Json
 MOST_PERIODS = 60
 
 
-def data(settings: DataSettings) -> dict[str, Json]:
-    """One data set."""
+def data(settings: DataSettings, late: int = 0) -> dict[str, Json]:
+    """One data set, whose tick has doubled so often."""
     return {
         "name": settings.name,
         "title": settings.title or settings.name,
@@ -43,6 +43,8 @@ def data(settings: DataSettings) -> dict[str, Json]:
             "items": settings.sizes.items,
             "items_per_user": shown(settings.sizes.items_per_user),
             "skew": shown(settings.sizes.skew),
+            "rows": settings.sizes.all_rows,
+            "bytes": settings.sizes.all_bytes,
         },
         "time": settings.time,
         "period": settings.period,
@@ -50,7 +52,9 @@ def data(settings: DataSettings) -> dict[str, Json]:
         "periods": [*periods(settings, datetime.now(UTC))],
         "max_k": settings.max_k,
         "max_items_per_user": settings.max_items_per_user,
-        "tick": float(settings.tick),
+        "tick": float(settings.tick) * 2**late,
+        "slips": late,
+        "longest": float(settings.longest),
         "approve": settings.approve,
         "promise": {"epsilon": shown(settings.promise.epsilon), "delta": shown(settings.promise.delta)},
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -72,6 +71,8 @@ class Gateway:
         for sentence in self._books.begin(settings):
             self.log("begun", said=sentence)
         self._jobs = Jobs(server.jobs if server.jobs is not None else server.folder / "questions.sqlite")
+        for data in settings.data.values():
+            self._jobs.declare(data.name, data.tick)
         self._people = People(settings.people, self._jobs.secret, self._jobs)
         self._sources = Sources(settings, self.log)
         self._repeats = Repeats(self._books, self.log)
@@ -143,7 +144,7 @@ class Gateway:
 
     def described(self, person: Person) -> list[dict[str, Json]]:
         """What the owner declared of the data that a person may use. Nothing in it was measured."""
-        return [described.data(one) for one in self._open_to(person).values()]
+        return [described.data(one, self._jobs.late(one.name)) for one in self._open_to(person).values()]
 
     # ---- asking ---------------------------------------------------------------------------------------------
 
@@ -173,7 +174,7 @@ class Gateway:
 
     def job(self, person: Person, number: str) -> dict[str, Json]:
         """How far a question has come: one's own, or for the owner any."""
-        return self._job(person, number).to_dict(time.time())
+        return self._job(person, number).to_dict()
 
     def _job(self, person: Person, number: str) -> Job:
         found = self._jobs.find(number)
@@ -184,12 +185,12 @@ class Gateway:
 
     def jobs(self, person: Person, after: str | None = None, limit: int = 50) -> list[dict[str, Json]]:
         """One's own questions, newest first, after the one of that number; for the owner those that wait for them."""
-        now, before = time.time(), None if after is None else self._job(person, after).asked_at
+        before = None if after is None else self._job(person, after).asked_at
         found = self._jobs.of(person.name, before, max(1, min(limit, 500)))
         found = [job for job in found if job.data in self._open_to(person)]
         if person.role is Role.OWNER:
             found += [job for job in self._jobs.in_state(State.APPROVAL) if job.data in self._open_to(person)]
-        return [job.to_dict(now) for job in found]
+        return [job.to_dict() for job in found]
 
     def cancel(self, person: Person, number: str) -> dict[str, Json]:
         """Take a question back that has not begun."""
@@ -199,7 +200,7 @@ class Gateway:
         if after is None:
             raise Refused("state", "The question has begun, so it can no longer be taken back.")
         self._changed(number)
-        return after.to_dict(time.time())
+        return after.to_dict()
 
     def decide(self, person: Person, number: str, approve: bool) -> dict[str, Json]:
         """Agree to a question that waits for it, or not."""
@@ -214,7 +215,7 @@ class Gateway:
         self.log("decided", job=number, by=person.name, approved=approve)
         self._changed(number)
         self._runner.wake()
-        return after.to_dict(time.time())
+        return after.to_dict()
 
     # ---- answers --------------------------------------------------------------------------------------------
 

@@ -11,12 +11,12 @@ from fractions import Fraction
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError, ParameterError, came
-from dpselect.gateway import forecasts
+from dpselect.gateway import forecasts, work
 from dpselect.gateway.asked import Asked, asked
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, State
 from dpselect.gateway.metrics import Metrics
-from dpselect.gateway.problems import Refused
+from dpselect.gateway.problems import CLOSED, Refused
 from dpselect.gateway.recent import Recent
 from dpselect.gateway.repeats import Repeats
 from dpselect.gateway.runner import cost
@@ -108,6 +108,7 @@ class Intake:
             raise ParameterError("Idempotency-Key", f"be a text of 1 to {LONGEST_KEY} characters", came(again))
         question = self._question(person, body, raw)
         self._books.check_quota(question.settings, person)
+        tick = self._tick(question)
         key = self._key(question)
         sent = None if again is None else self._jobs.sent(person.name, again)
         if sent is not None:
@@ -115,7 +116,7 @@ class Intake:
         if not question.fresh:
             found = self._same(person, key)
             if found is not None and (again is None or not found.over):
-                return self._known_by(found, again, question).to_dict(time.time())
+                return self._known_by(found, again, question).to_dict()
         job = Job(
             id=fresh_key().hex(),
             analyst=person.name,
@@ -124,7 +125,7 @@ class Intake:
             body=question.body,
             state=State.APPROVAL if question.settings.approve else State.QUEUED,
             asked_at=time.time(),
-            tick=float(question.settings.tick),
+            tick=tick,
             again=again,
             fresh=question.fresh,
         )
@@ -133,6 +134,7 @@ class Intake:
         if stored is not None:
             job = stored
         else:
+            self._check_late(question.settings)
             self._check_room(person)
             self._check_budget(person, question)
         try:
@@ -144,7 +146,18 @@ class Intake:
             return self._sent(sent, question)
         if job.state is State.QUEUED:
             self._wake()
-        return job.to_dict(time.time())
+        return job.to_dict()
+
+    def _tick(self, question: Asked) -> float:
+        """How long after its beginning it ends, by its parameters and by what the owner declared."""
+        data, query = question.settings, question.query
+        seconds = work.bound(query, question.where, question.item, data)
+        found = work.window(seconds, float(data.tick), self._server.workers)
+        if found > max(data.longest, data.tick):
+            must = f"take at most {float(data.longest):g} s by what the owner declared of the data"
+            hint = "ask of fewer groups or items, or with a shorter filter"
+            raise ParameterError("body", must, f"one that takes up to {found:g} s", hint)
+        return found
 
     def _known_by(self, job: Job, again: str | None, question: Asked) -> Job:
         """A question that is under way, from now on also known by this key, unless it has one already."""
@@ -180,12 +193,12 @@ class Intake:
         if found is None:
             return None
         self._metrics.count("dpselect_repeats_total")
-        return found.to_dict(time.time())
+        return found.to_dict()
 
     def _sent(self, job: Job, question: Asked) -> dict[str, Json]:
         if job.body != question.body:
             raise Refused("key", "This idempotency key came with another question before. Nothing was asked.")
-        return job.to_dict(time.time())
+        return job.to_dict()
 
     def _same(self, person: Person, key: str) -> Job | None:
         """The job of the same question by the same person, unless it came to nothing."""
@@ -196,7 +209,7 @@ class Intake:
         found = self._jobs.same(person.name, key)
         if found is None or (found.over and found.state is not State.ANSWERED):
             return None
-        if found.seen(time.time()) and _is_short(found.body):
+        if found.over and _is_short(found.body):
             self._ended.put((person.name, key), found)
         return found
 
@@ -219,6 +232,10 @@ class Intake:
         questions, characters = self._jobs.of_day(person.name, time.time() - DAY)
         if questions >= A_DAY or characters >= CHARACTERS_A_DAY:
             raise Refused("too-many", "You asked as many questions in a day as the gateway keeps.", after=3600)
+
+    def _check_late(self, data: DataSettings) -> None:
+        if work.is_closed(data, self._jobs.late(data.name)):
+            raise Refused("unavailable", CLOSED)
 
     def _check_room(self, person: Person) -> None:
         server = self._server

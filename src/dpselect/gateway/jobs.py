@@ -1,7 +1,6 @@
 """A question that somebody asked the gateway, from the moment it is taken to its end.
 
-A job is queued, runs, and ends once. What may be known of it before its time is decided here alone: a job that has
-ended looks as if it still ran until its answer is due (docs/gateway-time.md).
+A job is queued, runs, and ends once: when its answer is due, not when there is one (docs/gateway-time.md).
 """
 
 from __future__ import annotations
@@ -44,11 +43,11 @@ class Job:
     body: dict[str, Json]
     state: State
     asked_at: float
-    tick: float
+    tick: float  # seconds from its beginning to its end, where its data were never late
+    slips: int = 0  # how often they were, each of which doubles that
     again: str | None = None  # the caller's own key, by which a request that is sent twice is one
     fresh: bool = False
     started_at: float | None = None
-    ready_at: float | None = None  # when it may be seen that it has ended
     hold: int | None = None  # the reservation in the ledger
     answer: str | None = None
     cost: dict[str, Json] | None = None
@@ -58,54 +57,35 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Has it ended, whether or not that may be seen yet?"""
+        """Has it ended?"""
         return self.state in FINAL
 
-    def seen(self, now: float) -> bool:
-        """Has it ended, and may that be seen? A clock that was set back hides nothing for longer than its turn took."""
-        if not self.over or self.ready_at is None:
-            return self.over
-        whole = self.tick if self.started_at is None else self.ready_at - self.started_at
-        return not 0 < self.ready_at - now <= whole
+    @property
+    def window(self) -> float:
+        """Seconds from its beginning to its end."""
+        return self.tick * 2.0**self.slips
 
-    def due(self, now: float) -> float | None:
-        """When the answer is expected, from what may be known by now: 1, 2, 4, 8 ticks after it began."""
-        if self.started_at is None or self.state is State.QUEUED:
-            return None
-        return self.ready_at if self.seen(now) else next_due(self.started_at, self.tick, now)
+    @property
+    def due(self) -> float | None:
+        """When it ends, once it has begun."""
+        return None if self.started_at is None or self.state is State.QUEUED else self.started_at + self.window
 
-    def to_dict(self, now: float) -> dict[str, Json]:
-        """What its owner may see of it now."""
-        seen = not self.over or self.seen(now)
-        state = self.state if seen else State.RUNNING
-        due = self.due(now)
+    def to_dict(self) -> dict[str, Json]:
+        """What its owner may see of it."""
         return {
             "id": self.id,
-            "state": str(state),
+            "state": str(self.state),
             "data": self.data,
             "question": self.body,
             "by": self.analyst,
             "asked_at": moment(self.asked_at),
-            "ready_at": None if due is None else moment(due),
-            "tick": self.tick,
-            "slips": 0 if due is None or self.started_at is None else slips(self.started_at, self.tick, due),
-            "answer": f"/v1/answers/{self.answer}" if seen and self.answer is not None else None,
-            "cost": self.cost if seen else None,
-            "problem": self.problem if seen else None,
+            "ready_at": None if self.due is None else moment(self.due),
+            "tick": self.window,
+            "slips": self.slips,
+            "answer": None if self.answer is None else f"/v1/answers/{self.answer}",
+            "cost": self.cost,
+            "problem": self.problem,
         }
-
-
-def next_due(started: float, tick: float, now: float) -> float:
-    """The first of 1, 2, 4, 8 ... ticks after the start that has not passed."""
-    ticks = 1
-    while started + ticks * tick < now:
-        ticks *= 2
-    return started + ticks * tick
-
-
-def slips(started: float, tick: float, due: float) -> int:
-    """How often the answer was not ready when it was due."""
-    return max(0, round((due - started) / tick).bit_length() - 1)
 
 
 def moment(at: float) -> str:
@@ -116,11 +96,11 @@ def moment(at: float) -> str:
 # ---- as a row -----------------------------------------------------------------------------------------------
 
 COLUMNS = (
-    "id, analyst, data, key, body, state, asked_at, tick, again, fresh, started_at, ready_at, hold, answer, cost, "
+    "id, analyst, data, key, body, state, asked_at, tick, slips, again, fresh, started_at, hold, answer, cost, "
     "problem, server, question"
 )
 _JSON = ("body", "cost", "problem")
-_TIMES = ("asked_at", "tick", "started_at", "ready_at")
+_TIMES = ("asked_at", "tick", "started_at")
 MICRO = 1_000_000
 
 

@@ -9,7 +9,7 @@ HELP = {
     "dpselect_questions_total": "Questions that ended, by how",
     "dpselect_answers_total": "Answers that were read, by form",
     "dpselect_repeats_total": "Questions that were answered again for nothing",
-    "dpselect_slips_total": "Answers that left later than one tick after their question began",
+    "dpselect_slips_total": "Ticks that doubled because a question was late",
     "dpselect_waiting": "Questions that wait now",
 }
 

@@ -38,10 +38,13 @@ KINDS = {
     "busy": Kind(503, "Too many questions wait"),
     "unavailable": Kind(503, "The gateway cannot answer now"),
     "failed": Kind(500, "The question could not be answered"),  # of a job, never of a response
+    "late": Kind(500, "The question took too long"),  # the same
     "lost": Kind(500, "The answer was lost"),  # the same
     "rejected": Kind(403, "Who had to agree did not"),  # the same
 }
 FAILED = "The question could not be answered. What it cost stands beside it; the owner's log has the reason."
+LATE = "The question took longer than its parameters and what the owner declared allow. Its price stays charged."
+CLOSED = "Answers about these data were late too often. Their owner was told, and must change what is declared of them."
 LOST = "The server stopped while the question was being answered. Rows may have been read, so its price stays charged."
 REJECTED = "Somebody who had to agree to the question did not. Nothing was charged."
 UNAVAILABLE = "The record of budgets cannot be used right now. Nothing was asked; try again."
@@ -56,6 +59,10 @@ class Refused(Exception):
         self.detail = detail
         self.hint = hint
         self.after = after
+
+
+class TooLateError(Exception):
+    """A question was not ready when it was due, twice."""
 
 
 def problem(kind: str, detail: str, hint: str | None = None, **more: Json) -> dict[str, Json]:

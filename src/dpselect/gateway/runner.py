@@ -1,6 +1,7 @@
 """Workers: each takes a question, runs it, and is free again when the answer has left, never before.
 
-So the time at which the next question begins tells nothing about how long the one before it took.
+So the time at which the next question begins tells nothing about how long the one before it took. A clock of its own
+sees who is late, at the time at which they are.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpselect.errors import BudgetError, LedgerError, ParameterError
+from dpselect.gateway import turn as turns
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, State
 from dpselect.gateway.log import Log
 from dpselect.gateway.metrics import Metrics
-from dpselect.gateway.problems import FAILED, LOST, of_error, problem
+from dpselect.gateway.problems import FAILED, LATE, LOST, TooLateError, of_error, problem
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import Turn
 from dpselect.ledger import Account
@@ -57,15 +59,18 @@ class Runner:
         self._jobs, self._books, self._run, self._log, self._metrics = jobs, books, run, log, metrics
         self._changed = changed
         self._wake = threading.Condition()
-        self._ending = threading.Event()
+        self._claiming = threading.Lock()
+        self._turns: dict[str, tuple[Job, Turn]] = {}  # of the questions that run
+        self._ending, self._over = threading.Event(), threading.Event()
         self._threads = [
             threading.Thread(target=self._work, name=f"question-{place}", daemon=True) for place in range(workers)
         ]
         self._watch = threading.Thread(target=self._recover, name="recover", daemon=True)
+        self._clock = threading.Thread(target=self._tell_late, name="clock", daemon=True)
 
     def start(self) -> None:
         """Begin."""
-        for thread in (*self._threads, self._watch):
+        for thread in (*self._threads, self._watch, self._clock):
             thread.start()
 
     def wake(self) -> None:
@@ -81,13 +86,14 @@ class Runner:
         until = time.monotonic() + patience
         for thread in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
+        self._over.set()
 
     # ---- questions ------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
         while not self._ending.is_set():
             try:
-                job = self._jobs.claim()
+                job = self._claimed()
             except LedgerError as error:
                 self._log.failed("the table of questions cannot be used", error)
                 self._ending.wait(PAUSE)
@@ -102,27 +108,62 @@ class Runner:
             except BaseException as error:  # a worker stays, whatever an engine does
                 self._log.failed("a question was left open", error, job=job.id)
 
+    def _claimed(self) -> Job | None:
+        """The next question, at work from now on."""
+        with self._claiming:
+            free = len(self._threads) - len(self._turns)
+            job = self._jobs.claim(last=free == 1 < len(self._threads))
+            if job is not None:
+                self._turns[job.id] = job, Turn(job.tick, job.slips)
+            return job
+
     def one(self, job: Job) -> None:
         """Run one question to its end."""
-        turn = Turn(job.tick)
-        changes = self._ended(job, turn)
-        if changes is None:
-            return  # what it cost is not known: it stays as it is, for the next server
-        if turn.read:
-            changes["ready_at"] = (job.started_at or time.time()) + turn.due()
-        changes["problem"] = changes.get("problem")
-        mine = self._put(job, changes)
-        if turn.read:
-            turn.wait()
-            slipped = turn.ticks.bit_length() - 1
-            self._metrics.count("dpselect_slips_total", by=slipped)
-        if not mine:
-            return
+        turn = self._turns.setdefault(job.id, (job, Turn(job.tick, job.slips)))[1]
+        try:
+            changes = self._ended(job, turn)
+            if changes is None:
+                return  # what it cost is not known: it stays as it is, for the next server
+            if turn.read:
+                turn.wait()
+            if not self._put(job, {"problem": None, **changes}):
+                return
+        finally:
+            del self._turns[job.id]
         self._changed(job.id)
         state = changes["state"]
         self._metrics.count("dpselect_questions_total", f'state="{state}"')
-        # How long it took is not in the log: its ticks are, which everybody sees.
-        self._log("question", job=job.id, data=job.data, analyst=job.analyst, state=str(state), ticks=turn.ticks)
+        # How long it took is not in the log: its tick is, which everybody sees.
+        self._log("question", job=job.id, data=job.data, analyst=job.analyst, state=str(state), tick=turn.window)
+
+    def _tell_late(self) -> None:
+        """Give data whose question is late one more slip, when it is, and tell all that run."""
+        while not self._over.wait(turns.LOOK):
+            if self._turns:
+                try:
+                    self.tell_late()
+                except LedgerError as error:
+                    self._log.failed("the table of questions cannot be used", error)
+                    self._over.wait(PAUSE)
+
+    def tell_late(self) -> None:
+        """The same, once."""
+        self._refresh()
+        for job, turn in list(self._turns.values()):
+            if turn.late:
+                turn.missed += 1
+                if self._jobs.slip(job, turn.slips):
+                    self._metrics.count("dpselect_slips_total")
+                    self._log("late", data=job.data, slips=turn.slips + 1)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """The slips of the questions that run, as they are by now."""
+        slips = self._jobs.slips()
+        for job, turn in list(self._turns.values()):
+            before, turn.slips = turn.slips, slips.get(job.id, turn.slips)
+            if turn.slips != before:
+                self._changed(job.id)
 
     def _ended(self, job: Job, turn: Turn) -> dict[str, Any] | None:
         """What became of it. Whatever fails after rows may have been read has one text."""
@@ -137,6 +178,7 @@ class Runner:
             if self._jobs.change_running(job, durable=durable, **changes) is None:
                 raise LedgerError("another server took the question over", "it runs there")
 
+        said = problem("failed", FAILED)
         try:
             done = self._run(job, turn, asking, held)
             place = self._jobs.put_answer(job, done.settle)
@@ -145,11 +187,13 @@ class Runner:
             if not turn.read:
                 return {"state": State.REFUSED, "problem": of_error(error), "cost": NOTHING}
             self._log.failed("a question failed", error, job=job.id)
+        except TooLateError:
+            said = problem("late", LATE)
         except BaseException as error:  # what an engine's own language raises may be no Exception
             self._log.failed("a question failed", error, job=job.id)
-        return self._after_failure(job)
+        return self._after_failure(job, said)
 
-    def _after_failure(self, job: Job) -> dict[str, Any] | None:
+    def _after_failure(self, job: Job, said: dict[str, Json]) -> dict[str, Any] | None:
         """What the ledger holds of a question that failed, once it can be asked; None if it is ours no more."""
         while True:
             try:
@@ -165,7 +209,7 @@ class Runner:
                 if self._ending.wait(PAUSE):
                     return None
             else:
-                return {"state": State.FAILED, "problem": problem("failed", FAILED), "cost": spent}
+                return {"state": State.FAILED, "problem": said, "cost": spent}
 
     def _left(self, job: Job) -> Entry | None:
         """What the ledger holds of a question that broke off: its settle, or a hold whose rows may have been read.

@@ -11,8 +11,10 @@ import json
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +29,8 @@ _SCHEMA = "dpselect_gateway"
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS job (
         id TEXT PRIMARY KEY, analyst TEXT NOT NULL, data TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL,
-        state TEXT NOT NULL, asked_at {whole} NOT NULL, tick {whole} NOT NULL, again TEXT, fresh {whole} NOT NULL,
-        started_at {whole}, ready_at {whole}, hold {whole}, answer TEXT, cost TEXT, problem TEXT, server TEXT,
+        state TEXT NOT NULL, asked_at {whole} NOT NULL, tick {whole} NOT NULL, slips {whole} NOT NULL, again TEXT,
+        fresh {whole} NOT NULL, started_at {whole}, hold {whole}, answer TEXT, cost TEXT, problem TEXT, server TEXT,
         question TEXT
     )""",
     "CREATE UNIQUE INDEX IF NOT EXISTS job_again ON job (analyst, again) WHERE again IS NOT NULL",
@@ -70,6 +72,7 @@ class Jobs:
         self._lock = threading.RLock()
         self.server: str = fresh_key().hex()
         self._silent: dict[str, float] = {}  # servers without their lock, and since when
+        self._served: dict[str, float] = {}  # when the last question of each person began
         self._grace = GRACE if isinstance(place, str) else 0.0
         self._store: Store = self._opened()
 
@@ -199,24 +202,83 @@ class Jobs:
             store.run(f"UPDATE job SET {given} WHERE id = ? AND {where}", [*found.values(), *values])
         return after
 
-    def claim(self) -> Job | None:
-        """The next question to run: of whoever has fewest at work, the oldest; never one that is being answered."""
+    def claim(self, *, last: bool = False) -> Job | None:
+        """The next question to run, never one that is being answered: people take turns.
+
+        First whoever has fewest at work, then whoever was served longest ago, then the oldest. The last free worker
+        is for somebody who has none at work (`last`), so that nobody takes all of them.
+        """
         with self._using() as store:
             if not store.run("SELECT id FROM job WHERE state = 'queued' LIMIT 1"):
                 return None
         with self._using(writing=True) as store:
             running = [(str(a), str(k)) for a, k in store.run("SELECT analyst, key FROM job WHERE state = 'running'")]
-            queued = store.run("SELECT id, analyst, key FROM job WHERE state = 'queued' ORDER BY asked_at LIMIT 1000")
-            at_work, keys = [who for who, _ in running], {key for _, key in running}
-            free = [(at_work.count(str(who)), place, str(id_)) for place, (id_, who, key) in enumerate(queued)
-                    if str(key) not in keys]  # fmt: skip
-            if not free:
-                return None
-            chosen = job_of(store.run(f"SELECT {COLUMNS} FROM job WHERE id = ?", (min(free)[2],))[0])
-            after, found = cells(chosen, {"state": State.RUNNING, "started_at": time.time(), "server": self.server})
-            given = ", ".join(f"{name} = ?" for name in found)
-            store.run(f"UPDATE job SET {given} WHERE id = ?", [*found.values(), chosen.id])
-            return after
+            oldest = "SELECT analyst, min(asked_at) FROM job WHERE state = 'queued' GROUP BY analyst"
+            at_work, keys = Counter(who for who, _ in running), {key for _, key in running}
+            people = sorted(
+                (at_work[str(who)], self._served.get(str(who), 0.0), int(str(first)), str(who))
+                for who, first in store.run(oldest)
+                if not (last and at_work[str(who)])
+            )
+            for *_, who in people:
+                queued = store.run(
+                    "SELECT id, key FROM job WHERE state = 'queued' AND analyst = ? ORDER BY asked_at LIMIT 1000",
+                    (who,),
+                )
+                free = next((str(id_) for id_, key in queued if str(key) not in keys), None)
+                if free is not None:
+                    self._served[who] = time.monotonic()
+                    return self._begin(store, free)
+        return None
+
+    def _begin(self, store: Store, number: str) -> Job:
+        """The job as it runs from now on."""
+        job = job_of(store.run(f"SELECT {COLUMNS} FROM job WHERE id = ?", (number,))[0])
+        begun = {"state": State.RUNNING, "started_at": time.time(), "server": self.server}
+        after, found = cells(job, {**begun, "slips": self._late(store, job.data)})
+        given = ", ".join(f"{name} = ?" for name in found)
+        store.run(f"UPDATE job SET {given} WHERE id = ?", [*found.values(), number])
+        return after
+
+    # ---- slips ----------------------------------------------------------------------------------------------
+
+    def late(self, data: str) -> int:
+        """How many slips a data set has: as often its ticks have doubled."""
+        with self._using() as store:
+            return self._late(store, data)
+
+    def _late(self, store: Store, data: str) -> int:
+        rows = store.run("SELECT value FROM setting WHERE name = ?", (f"late {data}",))
+        return int(str(rows[0][0]).split()[1]) if rows else 0
+
+    def declare(self, data: str, tick: Fraction) -> None:
+        """The tick that the settings have; slips at another one count no more."""
+        with self._using(writing=True) as store:
+            rows = store.run("SELECT value FROM setting WHERE name = ?", (f"late {data}",))
+            if not rows or str(rows[0][0]).split()[0] != str(tick):
+                store.run("DELETE FROM setting WHERE name = ?", (f"late {data}",))
+                store.run("INSERT INTO setting (name, value) VALUES (?, ?)", (f"late {data}", f"{tick} 0"))
+
+    def slip(self, job: Job, slips: int) -> bool:
+        """A question was not ready after so many slips: one more, for all of its data that run or will.
+
+        Where there is one more already, because another was late, nothing is changed.
+        """
+        with self._using(writing=True, durable=True) as store:
+            if store.run("SELECT slips FROM job WHERE id = ?", (job.id,)) != [(slips,)]:
+                return False
+            name = f"late {job.data}"
+            ((value,),) = store.run("SELECT value FROM setting WHERE name = ?", (name,))
+            tick, late = str(value).split()
+            store.run("UPDATE setting SET value = ? WHERE name = ?", (f"{tick} {int(late) + 1}", name))
+            store.run("UPDATE job SET slips = slips + 1 WHERE data = ? AND state = 'running'", (job.data,))
+            return True
+
+    def slips(self) -> dict[str, int]:
+        """Those of each question that runs here."""
+        with self._using() as store:
+            rows = store.run("SELECT id, slips FROM job WHERE state = 'running' AND server = ?", (self.server,))
+        return {str(id_): int(str(slips)) for id_, slips in rows}
 
     def dead(self) -> list[Job]:
         """Jobs that run on no living server."""

@@ -1,8 +1,9 @@
-"""A question's turn: when it began, and when its answer may leave.
+"""A question's turn: when it began, and when its answer leaves.
 
-An answer, or a failure, leaves 1, 2, 4, 8 ... ticks after its question began, whatever the rows made of the time. A
-tick is a number of the settings. A little before it the answer is settled, so that what others see of the budget
-changes at a fixed time too (docs/gateway-time.md).
+An answer, or a failure, leaves one tick after its question began, whatever the rows made of the time. The tick follows
+from parameters and declared sizes (`work.py`). A little before it the answer is settled, so that what others see of the
+budget changes at a fixed time too. What is not ready then is late: the tick of its data doubles, for it as for all.
+What is late for the second time is given up (docs/gateway-time.md).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from dpselect.gateway.problems import TooLateError
 from dpselect.ledger import Ledger
 from dpselect.ledger.budget import LedgerBudget, Payable
 from dpselect.ledger.entry import Reservation, hash_of
@@ -20,42 +22,58 @@ from dpselect.release.release import Release
 
 SETTLING = 0.25  # of a tick, in which an answer is settled
 LONGEST = 0.5  # seconds of it
+LOOK = 0.05  # seconds between two looks whether somebody is late
 
 
 @dataclass
 class Turn:
-    """The time of one question, by a clock that is never set."""
+    """The time of one question, by a clock that is never set. Whether it is late is said from outside, on time."""
 
     tick: float
+    slips: int = 0  # of the data
+    missed: int = 0  # how often this question was late
     began: float = field(default_factory=time.monotonic)
-    ticks: int = 1
+    ready: bool = False  # is there something to settle?
     read: bool = False  # may rows have been read?
+    now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
     @property
-    def apart(self) -> float:
-        """How long before its tick an answer is settled."""
-        return min(self.tick * SETTLING, LONGEST)
+    def window(self) -> float:
+        """Seconds from its beginning to its end."""
+        return self.tick * 2.0**self.slips
+
+    @property
+    def settling(self) -> float:
+        """When what was found is settled."""
+        return self.began + self.window - min(self.window * SETTLING, LONGEST)
+
+    @property
+    def late(self) -> bool:
+        """Is there nothing to settle, and should be?"""
+        return self.read and not self.ready and self.now() >= self.settling
+
+    def check(self, _: float | None = None) -> None:
+        """End the work of a question that was late twice; engines call this while they work."""
+        if self.missed > 1:
+            raise TooLateError
 
     def wait_to_settle(self) -> None:
-        """Up to the next moment at which answers are settled."""
-        while self.began + self.ticks * self.tick - self.apart < time.monotonic():
-            self.ticks *= 2
-        self._until(self.began + self.ticks * self.tick - self.apart)
-
-    def due(self) -> float:
-        """After how many seconds the answer leaves, from the beginning of the turn."""
-        while self.began + self.ticks * self.tick < time.monotonic():
-            self.ticks *= 2
-        return self.ticks * self.tick
+        """Up to the moment at which answers are settled; what came too late is no answer."""
+        while self.now() >= self.settling:  # late, which is told at its time, and moves that moment
+            self.sleep(LOOK)
+        self.ready = True
+        self._until(lambda: self.settling)
+        self.check()
 
     def wait(self) -> None:
-        """Until the answer may leave."""
-        self._until(self.began + self.due())
+        """Until the answer leaves."""
+        self._until(lambda: self.began + self.window)
 
-    def _until(self, then: float) -> None:
-        while (left := then - time.monotonic()) > 0:
-            self.sleep(left)
+    def _until(self, then: Callable[[], float]) -> None:
+        """The moment may move away meanwhile."""
+        while (left := then() - self.now()) > 0:
+            self.sleep(min(left, LOOK))
 
 
 class TimedBudget(LedgerBudget):

@@ -17,7 +17,7 @@ from dpselect.errors import ParameterError
 from dpselect.gateway.settings import leaves
 from dpselect.gateway.settings.mistakes import ToldError, of_parameter
 from dpselect.gateway.settings.places import Place, Reader, by_name, listed, made
-from dpselect.gateway.settings.values import Amount, Bounds, DataSettings, Key, Scalar, Sizes, Weight
+from dpselect.gateway.settings.values import LATEST, Amount, Bounds, DataSettings, Key, Scalar, Sizes, Weight
 from dpselect.keys import apart, names
 from dpselect.parameters import MOST_LISTED, near
 from dpselect.periods import SORTS, periods_of, zone_of
@@ -25,6 +25,7 @@ from dpselect.periods import SORTS, periods_of, zone_of
 ANY = "any"
 MOST_USERS, MOST_ITEMS = 10**12, 10**7  # of imagined data
 STEEPEST = 10
+MOST_BYTES = 10**15
 
 
 # ---- single keys ---------------------------------------------------------------------------------------------
@@ -129,6 +130,8 @@ READERS: Mapping[str, Reader] = {
             "items": leaves.whole(1, MOST_ITEMS),
             "items_per_user": leaves.between(0, MOST_ITEMS, above=True),
             "skew": leaves.between(0, STEEPEST),
+            "rows": leaves.whole(1, MOST_USERS),
+            "bytes": leaves.whole(1, MOST_BYTES),
         },
         _sizes,
     ),
@@ -139,7 +142,8 @@ READERS: Mapping[str, Reader] = {
     "max_k": leaves.whole(1, MOST_LISTED),
     "max_items_per_user": leaves.whole(1, 2**31),
     "split": leaves.separator,
-    "tick": leaves.between(0, 3_600, above=True),
+    "tick": leaves.between(0, LATEST, above=True),
+    "longest": leaves.between(0, LATEST, above=True),
     "approve": leaves.flag,
     "prepare": leaves.flag,
     "refresh": leaves.whole(1, 7 * 24 * 60),

@@ -10,6 +10,7 @@ from typing import Any
 from dpselect.aggregates.totals import Totals
 from dpselect.dataset import Dataset
 from dpselect.domain import Listed
+from dpselect.engines.identity import sizes_of
 from dpselect.errors import DpselectError, ParameterError
 from dpselect.gateway.settings.values import DataSettings, Key, Scalar, Settings, Weight
 from dpselect.keys import names
@@ -33,7 +34,19 @@ class _Source:
     def mistakes(self) -> list[str]:
         """What is wrong. Where not even the first question could be asked, nothing more."""
         first, *others = self.data.items
-        return self.tried("items", self.check_item, first) or [*self.of_keys(others), *self.of_columns()]
+        found = [*self.of_size(), *self.tried("items", self.check_item, first)]
+        return found or [*self.of_keys(others), *self.of_columns()]
+
+    def of_size(self) -> Iterator[str]:
+        """Files that are larger than what is declared, by which answers leave."""
+        if (
+            sizes_of(list(self.data.source) if isinstance(self.data.source, tuple) else self.data.source)
+            > self.data.sizes.all_bytes
+        ):
+            yield (
+                f"[data.{self.data.name}] sizes.bytes must be at least the size of the files\n"
+                "  hint: they decide when answers leave, so declare them with room to grow"
+            )
 
     def of_keys(self, keys: Sequence[Key]) -> Iterator[str]:
         """Items and groups."""

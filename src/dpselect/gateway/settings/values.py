@@ -48,14 +48,32 @@ class Bounds:
     step: Fraction | None = None
 
 
+BYTES_OF_A_ROW = 100
+"""Where the owner does not say more."""
+LATEST = 3_600
+"""Seconds after which every answer has left."""
+
+
 @dataclass(frozen=True)
 class Sizes:
-    """About how large the data are, as their owner says; forecasts imagine such data."""
+    """How large the data are, as their owner says: forecasts imagine such data, and they decide when answers leave."""
 
     users: int = 10_000
     items: int = 2_000
     items_per_user: Fraction = Fraction(10)
     skew: Fraction = Fraction(11, 10)
+    rows: int | None = None  # at most; None: an item of a user has one
+    bytes: int | None = None  # of their texts at most; None: BYTES_OF_A_ROW in each row
+
+    @property
+    def all_rows(self) -> int:
+        """How many rows there are at most."""
+        return self.rows or round(self.users * self.items_per_user)
+
+    @property
+    def all_bytes(self) -> int:
+        """How long they are together, at most."""
+        return self.bytes or self.all_rows * BYTES_OF_A_ROW
 
 
 @dataclass(frozen=True)
@@ -85,7 +103,8 @@ class DataSettings:
     max_k: int = 1_000
     max_items_per_user: int | None = None  # where a question names no bound
     split: str | None = None
-    tick: Fraction = Fraction(1)  # seconds: answers leave this long after their question began, or 2, 4, 8 times
+    tick: Fraction = Fraction(1)  # seconds: answers leave 1, 2, 4, 8 ... of them after their question began
+    longest: Fraction = Fraction(60)  # seconds: a question whose answer would leave later is refused
     approve: bool = False  # somebody else must agree before a question runs
     prepare: bool = False  # ask a prepared copy, which is kept fresh
     refresh: int = 60  # minutes between two looks whether the source has changed

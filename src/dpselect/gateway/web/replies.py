@@ -217,7 +217,9 @@ DATA = of(
         "weights": mapped(of({"at_most": NUMBER, "unit": null_or(NUMBER)})),
         "values": mapped(of({"low": NUMBER, "high": NUMBER, "step": null_or(NUMBER)})),
         "domains": mapped(listed(VALUE)),
-        "sizes": of({"users": NUMBER, "items": NUMBER, "items_per_user": NUMBER, "skew": NUMBER}),
+        "sizes": of(
+            {"users": NUMBER, "items": NUMBER, "items_per_user": NUMBER, "skew": NUMBER, "rows": COUNT, "bytes": COUNT}
+        ),
         "time": null_or(TEXT),
         "period": null_or(TEXT),
         "timezone": null_or(TEXT),
@@ -225,6 +227,8 @@ DATA = of(
         "max_k": COUNT,
         "max_items_per_user": null_or(COUNT),
         "tick": NUMBER,
+        "slips": COUNT,
+        "longest": NUMBER,
         "approve": FLAG,
         "promise": PROMISE,
     }

@@ -1,0 +1,109 @@
+"""How long a question may take: from its parameters and from what the owner declared, never from rows.
+
+The bound is in seconds of one processor. It decides when the answer leaves, so a question that costs more leaves later,
+and no filter can place its end near the time at which it is due (docs/gateway-time.md). The figures are several times
+what was measured (`benchmarks/gateway_work.py`): they need not be right, they must not be too small.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from math import ceil
+
+from dpselect.domain import Listed, Span
+from dpselect.engines import row_filter
+from dpselect.engines.filters.cost import Cost
+from dpselect.engines.postgres.address import is_postgres
+from dpselect.engines.spark.source import is_spark
+from dpselect.gateway.settings.values import LATEST, DataSettings, Key
+from dpselect.queries.query import Query
+
+ONE_USER = (10_000, 1_000_000)
+"""Rows of one user, and bytes of text in them, of which an answer has room for MARGIN times as many."""
+MARGIN = 10
+
+ITEM = 5e-6  # seconds for an item of a domain, looked up, counted and drawn from
+CELL = 1e-6  # for an item in a group
+GROUP = 5e-4  # for one number of one group
+BEST = 2e-3  # for each of k
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What an engine needs at most, in seconds."""
+
+    start: float  # to be opened, and to plan
+    row: float  # to be read, joined and counted
+    byte: float  # to be read
+    operator: float  # of a filter, on one row
+    letter: float  # of a filter: a byte of a text, read once
+
+
+FILES = Engine(start=0.25, row=1e-6, byte=1e-8, operator=2e-7, letter=1e-8)
+POSTGRES = Engine(start=0.5, row=8e-6, byte=4e-8, operator=1e-6, letter=5e-8)
+SPARK = Engine(start=60.0, row=8e-6, byte=8e-8, operator=1e-6, letter=5e-8)
+_TWICE = ("by", "by_weight", "measures", "compared_with", "max_items_per_user", "in_engine", "users")
+
+
+def bound(query: Query, where: str | None, item: Key, data: DataSettings) -> float:
+    """Seconds of one processor."""
+    engine, sizes = _engine(data), data.sizes
+    cost = Cost() if where is None else row_filter.parse(where).cost
+    of_row = engine.row * _passes(query, item) + engine.operator * cost.operators
+    of_byte = engine.byte + engine.letter * cost.readings
+
+    def work(rows: int, text: int) -> float:
+        return rows * of_row + text * of_byte
+
+    return engine.start + _draws(query, data) + work(sizes.all_rows, sizes.all_bytes) + MARGIN * work(*ONE_USER)
+
+
+def window(seconds: float, tick: float, workers: int) -> float:
+    """The first of 1, 2, 4, 8 ... ticks in which so much work is done while all other workers are at theirs."""
+    share = max(1.0, workers / (os.cpu_count() or 1))
+    return tick * 2.0 ** (max(1, ceil(seconds * share / tick)) - 1).bit_length()
+
+
+def is_closed(data: DataSettings, late: int) -> bool:
+    """Has the tick of the data doubled so often that no more can be told by it?"""
+    return data.tick * (1 << late) > LATEST
+
+
+def _engine(data: DataSettings) -> Engine:
+    source = data.source if isinstance(data.source, str) else ""
+    return POSTGRES if is_postgres(source) else SPARK if is_spark(source) else FILES
+
+
+def _passes(query: Query, item: Key) -> int:
+    """How many times the work of a plain top k is done on each row."""
+    more = sum(getattr(query, name, None) not in (None, False) for name in _TWICE)
+    sets = query.verb == "union" or getattr(query, "method", None) in ("discover", "hitting-set")
+    columns = len(item) - 1 if isinstance(item, tuple) else 0
+    return 1 + more + columns + (3 if sets else 0)
+
+
+def _draws(query: Query, data: DataSettings) -> float:
+    """What is drawn from: items of a domain, groups, numbers of each, and each of k."""
+    domain, q = getattr(query, "domain", None), getattr(query, "q", None)
+    groups, numbers = _groups(query, data), len(q) if isinstance(q, (list, tuple)) else 1
+    items = _size(domain) + (getattr(query, "k_bar", None) or 0)
+    found = ITEM * items + CELL * items * groups + BEST * getattr(query, "k", 0)
+    return found + (GROUP * groups * numbers if query.verb == "quantile" else 0)
+
+
+def _groups(query: Query, data: DataSettings) -> int:
+    """How many groups are answered: those that are listed, or as many as the owner says that there are items."""
+    if getattr(query, "by", None) is None:
+        return 0
+    return _size(getattr(query, "groups", None)) or data.sizes.items
+
+
+def _size(domain: object) -> int:
+    match domain:
+        case Listed():
+            return len(domain.items)
+        case Span():
+            return domain.stop - domain.start
+        case _:
+            return 0

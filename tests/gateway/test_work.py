@@ -1,0 +1,125 @@
+"""How long a question may take follows from parameters and declared sizes; what takes longer is late."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from fractions import Fraction
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpselect.errors import ParameterError
+from dpselect.gateway import work
+from dpselect.gateway.gateway import Gateway
+from dpselect.gateway.jobs import State
+from dpselect.gateway.log import Log
+from dpselect.gateway.settings.reading import read
+from dpselect.gateway.settings.values import Amount, DataSettings, Sizes
+from dpselect.queries.query import Query
+from tests.gateway.processes import make
+
+DATA = DataSettings("plays", "plays.parquet", "user", ("artist",), Amount(Fraction(1), Fraction(0)))
+TOP: dict[str, Any] = {"verb": "top_k", "epsilon": "1", "delta": "1e-6"}
+DEAR = " OR ".join(f"contains(comment, 'word {number}')" for number in range(10))
+
+
+def seconds(where: str | None = None, data: DataSettings = DATA, **asked: Any) -> float:
+    """Of a top k about artists."""
+    return work.bound(Query.from_dict({**TOP, **asked}), where, "artist", data)
+
+
+def test_more_work_has_a_larger_bound() -> None:
+    large = replace(DATA, sizes=Sizes(rows=10**7, bytes=10**9))
+    assert seconds() < seconds(data=large) < seconds(by=["country"], data=large)
+    assert seconds(k=10) < seconds(k=1000)
+    assert seconds(k_bar=100) < seconds(k_bar=10**6)
+    assert seconds(k=2, domain=["a", "b"]) < seconds(k=2, domain=[f"{number}" for number in range(10_000)])
+    assert seconds() < seconds(verb="union")
+    assert seconds(data=replace(DATA, source="postgresql://ann@localhost/plays")) > seconds()
+    assert seconds(data=replace(DATA, source="spark:local")) > seconds()
+
+
+def test_a_dear_filter_leaves_later_by_more_than_one_user_can_cost() -> None:
+    """Its margin holds ten users of many rows on which all of it is worked out, beside all declared rows."""
+    rows, text = work.ONE_USER
+    engine, cost = work.FILES, work.row_filter.parse(DEAR).cost
+    one_user = rows * engine.operator * cost.operators + text * engine.letter * cost.readings
+    all_rows = (
+        DATA.sizes.all_rows * engine.operator * cost.operators + DATA.sizes.all_bytes * engine.letter * cost.readings
+    )
+    assert cost.operators >= 19
+    assert cost.readings >= 10
+    assert seconds(DEAR) >= seconds() + all_rows + 10 * one_user - 1e-9
+
+
+def test_the_work_of_many_listed_groups_is_in_the_bound() -> None:
+    def median(groups: int, points: int = 1) -> float:
+        q = "1/2" if points == 1 else [f"{one}/{points + 1}" for one in range(1, points + 1)]
+        asked = {"verb": "quantile", "q": q, "bounds": ["0", "60"], "step": "1", "epsilon": "1/100", "by": ["country"]}
+        return work.bound(Query.from_dict({**asked, "groups": [*range(groups)]}), None, "minutes", DATA)
+
+    assert median(50_000) > 20
+    assert median(1_000, points=9) > median(1_000) + 3
+
+
+def test_windows_are_ticks_that_double() -> None:
+    def at(bound: float, tick: float = 1.0) -> float:
+        return work.window(bound, tick, workers=1)
+
+    assert [at(bound) for bound in (0.01, 1.0, 1.01, 2.0, 3.9, 4.1)] == [1, 1, 2, 2, 4, 8]
+    assert at(0.9, tick=0.25) == 1
+    assert work.window(1.0, 1.0, workers=10**4) >= 2, "workers that share processors take longer"
+
+
+def serving(folder: Path, tick: float, **more: Any) -> Gateway:
+    return Gateway(read(make(folder, analysts=2, tick=tick, **more).settings()), Log(StringIO()))
+
+
+def asked(found: Gateway, **more: Any) -> dict[str, Any]:
+    """One question to its end."""
+    ann = found.settings.people["ann0"]
+    number = str(found.ask(ann, {"verb": "top_k", "k": 3, "epsilon": "1/100", "fresh": True, **more})["id"])
+    while (job := found.job(ann, number))["state"] in ("queued", "running"):
+        time.sleep(0.01)
+    return job
+
+
+def test_what_would_take_too_long_is_refused_before_it_begins(tmp_path: Path) -> None:
+    found = serving(tmp_path, 1.0)
+    data = replace(found.settings.data["plays"], sizes=Sizes(rows=10**9), longest=Fraction(60))
+    found._intake._data = {"plays": data}
+    found.start()
+    try:
+        with pytest.raises(ParameterError, match=r"take at most 60 s .* got one that takes up to \d+ s"):
+            asked(found)
+    finally:
+        found.stop()
+
+
+def test_what_is_late_twice_is_given_up_and_paid_and_the_owner_sees_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "bound", lambda *_: 0.0)
+    found = serving(tmp_path, 0.004)  # less than any question takes
+    found.start()
+    try:
+        job = asked(found)
+        ann, olga = (found.settings.people[name] for name in ("ann0", "olga"))
+        assert job["state"] == str(State.FAILED)
+        assert job["problem"]["type"] == "/problems/late"
+        assert float(job["cost"]["share"]) > 0
+        slips = found.described(olga)[0]["slips"]
+        assert isinstance(slips, int)
+        assert slips >= 2
+        assert found.described(ann)[0]["tick"] == pytest.approx(0.004 * 2**slips)
+        assert job["tick"] == pytest.approx(0.004 * 2**slips)
+        while found.described(olga)[0]["slips"] < 8:  # type: ignore[operator]
+            asked(found)
+        assert asked(found)["state"] == str(State.ANSWERED), "at ticks of over a second it is answered"
+    finally:
+        found.stop()
+    assert "late" in json.dumps(str(found.metrics.text(0)))
