@@ -43,6 +43,7 @@ def data(settings: DataSettings, late: int = 0) -> dict[str, Json]:
             "items": settings.sizes.items,
             "items_per_user": shown(settings.sizes.items_per_user),
             "skew": shown(settings.sizes.skew),
+            "groups": settings.sizes.groups,
             "rows": settings.sizes.all_rows,
             "bytes": settings.sizes.all_bytes,
         },

@@ -23,7 +23,7 @@ ONE_USER = (10_000, 1_000_000)
 """Rows of one user, and bytes of text in them, of which an answer has room for MARGIN times as many."""
 MARGIN = 10
 
-ITEM = 5e-6  # seconds for an item of a domain, looked up, counted and drawn from
+ITEM = 1e-5  # seconds for an item of a domain, looked up, counted and drawn from
 CELL = 1e-6  # for an item in a group
 GROUP = 5e-4  # for one number of one group
 BEST = 2e-3  # for each of k
@@ -93,10 +93,10 @@ def _draws(query: Query, data: DataSettings) -> float:
 
 
 def _groups(query: Query, data: DataSettings) -> int:
-    """How many groups are answered: those that are listed, or as many as the owner says that there are items."""
+    """How many groups are answered: those that are listed, or as many as the owner says that there are."""
     if getattr(query, "by", None) is None:
         return 0
-    return _size(getattr(query, "groups", None)) or data.sizes.items
+    return _size(getattr(query, "groups", None)) or data.sizes.groups
 
 
 def _size(domain: object) -> int:

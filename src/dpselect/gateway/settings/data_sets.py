@@ -130,6 +130,7 @@ READERS: Mapping[str, Reader] = {
             "items": leaves.whole(1, MOST_ITEMS),
             "items_per_user": leaves.between(0, MOST_ITEMS, above=True),
             "skew": leaves.between(0, STEEPEST),
+            "groups": leaves.whole(1, MOST_ITEMS),
             "rows": leaves.whole(1, MOST_USERS),
             "bytes": leaves.whole(1, MOST_BYTES),
         },

@@ -62,6 +62,7 @@ class Sizes:
     items: int = 2_000
     items_per_user: Fraction = Fraction(10)
     skew: Fraction = Fraction(11, 10)
+    groups: int = 1_000  # at most
     rows: int | None = None  # at most; None: an item of a user has one
     bytes: int | None = None  # of their texts at most; None: BYTES_OF_A_ROW in each row
 
