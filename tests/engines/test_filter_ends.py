@@ -212,7 +212,7 @@ def test_spark_has_the_values_that_are_meant(on_duckdb, on_spark):
 # ---- broken twins: what was written before, and where Spark fails with it or has another value ------------
 
 
-def widest(writer: Writer, sql: str, most: int, scale: int) -> Value:
+def widest(_: Writer, sql: str, most: int, scale: int) -> Value:
     """A result in whatever type the engine gives it."""
     return Value("exact", sql, most=most, scale=scale)
 
@@ -221,8 +221,8 @@ TWINS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "its own abs, which rounds to 34 digits": (
         "abs(d36_2a) = -d36_2a", lambda patch: patch.setitem(SPARK.functions, "ABS", "abs({0})")
     ),
-    "its own abs, which then does not fit": (
-        "abs(d38_0a) > 0", lambda patch: patch.setitem(SPARK.functions, "ABS", "abs({0})")
+    "its own sign, which does too": (
+        "abs(d38_0a) > 0", lambda patch: patch.setitem(SPARK.functions, "ABS", "greatest({0}, -{0})")
     ),
     "a product of more digits than its type keeps": (
         "d36_18a * 0.01", lambda patch: patch.setattr(values, "ROUNDED", 38)
@@ -244,6 +244,7 @@ def test_spark_without_the_care_is_noticed(on_spark, monkeypatch, expression, br
     assert wrong(on_spark, [expression]) == []
     broken(monkeypatch)
     try:
-        assert wrong(on_spark, [expression]) == [expression]
-    except PySparkException as error:
-        assert error.getSqlState() == "22003"  # a number out of range
+        found = wrong(on_spark, [expression])
+    except PySparkException:  # a number out of range
+        found = [expression]
+    assert found == [expression]

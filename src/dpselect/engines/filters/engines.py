@@ -113,7 +113,7 @@ SPARK = Spelling(
     matches="{} RLIKE []",
     whole="(?s)^({})(?!.)",
     functions=_SHARED
-    | {"ABS": "greatest({0}, -{0})"}  # its abs rounds to 34 digits
+    | {"ABS": "greatest({0}, 0 - {0})"}  # its abs and its sign round to 34 digits
     | {"TRIM": "trim({0})", "LTRIM": "ltrim({0})", "RTRIM": "rtrim({0})"}
     | {part: f"CAST(floor(extract({part} FROM {{0}})) AS BIGINT)" for part in _PARTS}
     | {"ISODOW": "CAST(weekday({0}) + 1 AS BIGINT)"}

@@ -227,8 +227,9 @@ class Writer:
         """The number without its sign."""
         part = parts[0]
         if _numbers(parts, node.sort):
-            sql = as_exact(part, _scaled(part, part.scale), part.scale, self.spelling)
-            return Value("exact", self.spelling.function("ABS", sql), most=part.most, scale=part.scale)
+            most = _scaled(part, part.scale)
+            sql = as_exact(part, most, part.scale, self.spelling)
+            return self._held(self.spelling.function("ABS", sql), most, part.scale)
         return Value("double", self.spelling.function("ABS", part.used), low=part.low, high=part.high)
 
     def _whole(self, node: Operation, parts: Sequence[Value]) -> Value:
