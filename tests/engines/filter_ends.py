@@ -38,10 +38,15 @@ def _decimal(digits: int, scale: int) -> list[str | None]:
     return [*(format(Decimal(f"{value}e-{scale}"), "f") for value in values), None]
 
 
+ONLY_DUCKDB = {
+    "ub": ("UBIGINT", [*map(str, (0, 1, 2, 7, 2**32, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 2, 2**64 - 1)), None]),
+    "hu": ("HUGEINT", _whole(128)),
+}
 # A type in DuckDB, and eleven values. Each type has two columns, in whose 121 rows each value meets each.
 TYPES: dict[str, tuple[str, list[str | None]]] = {
     **{name: (sql_type, _whole(bits)) for name, (sql_type, bits) in INTEGERS.items()},
     **{name: (f"DECIMAL({digits},{scale})", _decimal(digits, scale)) for name, (digits, scale) in DECIMALS.items()},
+    **ONLY_DUCKDB,
     "fl": ("FLOAT", FLOATS),
     "do": ("DOUBLE", DOUBLES),
     "tx": ("VARCHAR", WRITTEN),

@@ -25,7 +25,7 @@ from dpselect.engines.spark.dialect import quoted as spark_quoted
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.sql.port import SqlType
 from dpselect.errors import ParameterError
-from tests.engines.filter_ends import COLUMNS, ROWS, UnknownError, expressions, kept, meant, nestings
+from tests.engines.filter_ends import COLUMNS, ONLY_DUCKDB, ROWS, UnknownError, expressions, kept, meant, nestings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,6 +48,8 @@ class Engine:
     def written(self, expression: str) -> Value | None:
         """An expression in its SQL; None where it is refused."""
         found = parse(expression)
+        if not self.types.keys() >= set(found.columns):
+            return None
         columns = {name: column(name, self.quote(name), self.types[name], self.spelling) for name in found.columns}
         try:
             return Writer(columns, self.spelling).value(found.tree)
@@ -130,7 +132,7 @@ def on_duckdb() -> Iterator[Engine]:
 
 PG_NAMES = {
     "TINYINT": "int2", "SMALLINT": "int2", "INTEGER": "int4", "BIGINT": "int8", "FLOAT": "float4", "DOUBLE": "float8",
-    "VARCHAR": "text",
+    "VARCHAR": "text", "UBIGINT": "text", "HUGEINT": "text",
 }  # fmt: skip
 
 
@@ -156,7 +158,7 @@ def on_postgres(postgres_server: str) -> Iterator[Engine]:
             for at, row in enumerate(ROWS):
                 copy.write_row([at, *row])
     workspace = PgWorkspace(address)
-    types = {name: type_of_postgres(of) for name, of in COLUMNS.items()}
+    types = {name: type_of_postgres(of) for name, of in COLUMNS.items() if name[:2] not in ONLY_DUCKDB}
 
     def ask(sql: str) -> Rows:
         return [row[1:] for row in workspace.fetch(f"SELECT id, {sql} FROM filter_ends.ends ORDER BY 1")]
@@ -172,7 +174,8 @@ def on_spark(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[En
     session.conf.set("spark.sql.ansi.enabled", request.param)
     names = (f"{name} STRING" for name in COLUMNS)
     texts = session.createDataFrame([(at, *row) for at, row in enumerate(ROWS)], f"id INT, {', '.join(names)}")
-    casts = (f"CAST({name} AS {of.replace('VARCHAR', 'STRING')}) AS {name}" for name, of in COLUMNS.items())
+    shared = {name: of.replace("VARCHAR", "STRING") for name, of in COLUMNS.items() if name[:2] not in ONLY_DUCKDB}
+    casts = (f"CAST({name} AS {of}) AS {name}" for name, of in shared.items())
     frame = texts.coalesce(1).selectExpr("id", *casts).cache()
     frame.createOrReplaceTempView("ends")
     types = {field.name: spark_type(field) for field in frame.schema.fields[1:]}
@@ -186,7 +189,7 @@ def on_spark(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[En
 
 # ---- the value that is meant ------------------------------------------------------------------------------
 
-SOME = [*expressions(step=7), *nestings(150)]
+SOME = [*expressions(step=11), *nestings(100)]
 MANY = [*expressions(), *nestings(2000)]
 
 
