@@ -220,6 +220,11 @@ def widest(_: Writer, sql: str, most: int, scale: int) -> Value:
     return Value("exact", sql, most=most, scale=scale)
 
 
+def of_38(_: int, scale: int, spelling: Spelling) -> str:
+    """A type that holds all of them."""
+    return spelling.decimal(values.DIGITS, scale)
+
+
 TWINS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "its own abs, which rounds to 34 digits": (
         "abs(d36_2a) = -d36_2a", lambda patch: patch.setitem(SPARK.functions, "ABS", "abs({0})")
@@ -232,6 +237,12 @@ TWINS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     ),
     "a difference in a type of one digit more": (
         "-d36_2a = d38_4b", lambda patch: patch.setattr(Writer, "_held", widest)
+    ),
+    "a cast in a wider type than its bound": (
+        "floor(tia)::DECIMAL(38,0) = 0.5", lambda patch: patch.setattr(values, "exact_type", of_38)
+    ),
+    "a remainder in a wider type than its bound": (
+        "d38_0a % 7 = 0.5", lambda patch: patch.setattr(values, "exact_type", of_38)
     ),
     "a BIGINT beside 19 digits after the point": (
         "bia = d38_19b", lambda patch: patch.setattr(values, "_OF_BIGINT", 0)

@@ -221,6 +221,7 @@ class Writer:
         sql = self.spelling.function("%", left, right)
         if not parts[1].constant:
             sql = f"CASE WHEN {right} <> 0 THEN {sql} END"
+        sql = f"CAST({sql} AS {values.exact_type(min(bounds), 0, self.spelling)})"
         return Value("exact", sql, most=min(bounds))
 
     def _magnitude(self, node: Operation, parts: Sequence[Value]) -> Value:
