@@ -73,7 +73,8 @@ x IN (0, 1, -2.5) | x BETWEEN -1 AND 2.5 | x IN (9223372036854775807, 0.1) | x <
 x = 1e-1 | x = 99999999999999.99 | abs(-x) BETWEEN x AND abs(x) | -x = 0.0001
 x * -1 IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12) | x > 1e38 | x IS NULL | -x < 0
 x IS DISTINCT FROM 0 | abs(x) IN (1, 2) | x % 7 = 0.5 | 7 % x IN (0.5, 2) | floor(x) = 0.5 | x * -1 < 0.0001
-floor(x)::DECIMAL(38,0) = 0.5 | floor(x)::BIGINT = 0.1234567890123456 | COALESCE(x, 1) = 0.5 | (x % 7)::DECIMAL(38,0) = 0.5
+floor(x)::DECIMAL(38,0) = 0.5 | floor(x)::BIGINT = 0.1234567890123456 | COALESCE(x, 1) = 0.5
+(x % 7)::DECIMAL(38,0) = 0.5
 """
 OF_TWO = """
 x + y | x - y | x * y | x / y | x % y | abs(x - y) | abs(x * y) | -x - y | floor(x) % floor(y) | abs(x) % abs(y)
