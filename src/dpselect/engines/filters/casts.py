@@ -76,8 +76,9 @@ def _resized(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
         refuse(f"{value.shown} in a cast to an exact number", "CAST(x AS DOUBLE) takes any")
     if value.scale > scale:
         refuse(f"{value.shown} in a cast that rounds", _FLOOR)
-    sql = as_exact(Value("exact", value.used, most=1), most, scale, spelling)
-    if value.most * 10 ** (scale - value.scale) > most:
+    held = value.most * 10 ** (scale - value.scale)
+    sql = as_exact(value, min(most, held), scale, spelling)
+    if held > most:
         # Whole bounds: those of a decimal type are 10 ** (its digits before the point), which it does not hold.
         low, high = (
             (least, most) if least < -most else (-(10 ** (digits(most, 0) - scale)), 10 ** (digits(most, 0) - scale))
@@ -86,7 +87,7 @@ def _resized(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
         bounds = (as_exact(Value("exact", str(one), most=1), abs(one), 0, spelling) for one in (low, high))
         inside = " AND ".join(f"{value.used} {sign} {bound}" for sign, bound in zip(signs, bounds, strict=True))
         sql = f"CASE WHEN {inside} THEN {sql} END"
-    return Value("exact", sql, most=min(max(most, -least), value.most * 10 ** (scale - value.scale)), scale=scale)
+    return Value("exact", sql, most=min(max(most, -least), held), scale=scale)
 
 
 def _from_text(value: Value, to: Sequence[object], spelling: Spelling) -> Value:

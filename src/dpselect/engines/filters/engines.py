@@ -194,6 +194,7 @@ SPARK = Spelling(
     whole="(?s)^({})(?!.)",
     functions=_SHARED
     | _TRANSLATED
+    | {"ABS": "greatest({0}, 0 - {0})"}  # its abs and its sign round to 34 digits
     | {"TRIM": "trim({0})", "LTRIM": "ltrim({0})", "RTRIM": "rtrim({0})"}
     | {part: f"CAST(floor(extract({part} FROM {{0}})) AS BIGINT)" for part in _PARTS}
     | {"ISODOW": "CAST(weekday({0}) + 1 AS BIGINT)"}

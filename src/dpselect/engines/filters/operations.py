@@ -136,7 +136,7 @@ class Writer:
         scale = max(part.scale for part in parts)
         most = sum(_scaled(part, scale) for part in parts)
         left, right = (as_exact(part, most, scale, self.spelling) for part in parts)
-        return Value("exact", f"({left} {node.sort} {right})", most=most, scale=scale)
+        return self._held(f"({left} {node.sort} {right})", most, scale)
 
     def _product(self, node: Operation, parts: Sequence[Value]) -> Value:
         """The bounds of the two are multiplied."""
@@ -145,15 +145,24 @@ class Writer:
         left, right = parts
         # The type holds both as well: where one is always 0, the bound of the product says nothing of the other.
         most, scale = max(1, _scaled(left, left.scale)) * max(1, _scaled(right, right.scale)), left.scale + right.scale
+        sizes = [values.digits(part.most or 0, part.scale) for part in parts]
         if values.exact_type(most, scale, self.spelling) == self.spelling.integer:
             sqls = [f"CAST({part.used} AS {self.spelling.integer})" for part in parts]
         else:
-            sizes = [values.digits(part.most or 0, part.scale) for part in parts]
+            if scale > values.ROUNDED:  # 0.01 has two digits in its type
+                values.exact_type(10 ** (sum(sizes) - 1) - 1, scale, self.spelling)
             if max(sizes) < _WIDE <= values.digits(most, scale):
                 sizes[0] = _WIDE
             types = [self.spelling.decimal(size, part.scale) for size, part in zip(sizes, parts, strict=True)]
             sqls = [f"CAST({part.used} AS {name})" for part, name in zip(parts, types, strict=True)]
-        return Value("exact", f"({' * '.join(sqls)})", most=most, scale=scale)
+        return self._held(f"({' * '.join(sqls)})", most, scale)
+
+    def _held(self, sql: str, most: int, scale: int) -> Value:
+        """A result in the type of its bound: an engine's own may be wider, and be rounded beside another number."""
+        name = values.exact_type(most, scale, self.spelling)
+        return Value(
+            "exact", f"CAST({sql} AS {name})" if name != self.spelling.integer else sql, most=most, scale=scale
+        )
 
     def _quotient(self, node: Operation, parts: Sequence[Value]) -> Value:
         """Of doubles; null where the divisor is 0."""
@@ -191,14 +200,16 @@ class Writer:
         sql = self.spelling.function("%", left, right)
         if not parts[1].constant:
             sql = f"CASE WHEN {right} <> 0 THEN {sql} END"
+        sql = f"CAST({sql} AS {values.exact_type(min(bounds), 0, self.spelling)})"
         return Value("exact", sql, most=min(bounds))
 
     def _magnitude(self, node: Operation, parts: Sequence[Value]) -> Value:
         """The number without its sign."""
         part = parts[0]
         if _numbers(parts, node.sort):
-            sql = as_exact(part, _scaled(part, part.scale), part.scale, self.spelling)
-            return Value("exact", self.spelling.function("ABS", sql), most=part.most, scale=part.scale)
+            most = _scaled(part, part.scale)
+            sql = as_exact(part, most, part.scale, self.spelling)
+            return self._held(self.spelling.function("ABS", sql), most, part.scale)
         return Value("double", self.spelling.function("ABS", part.used), low=part.low, high=part.high)
 
     def _whole(self, node: Operation, parts: Sequence[Value]) -> Value:

@@ -22,6 +22,9 @@ _BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63, "HUGEINT": 1
 _BITS |= {f"U{name}": bits + 1 for name, bits in _BITS.items()}
 DIGITS = 38
 """Digits of an exact number at most."""
+_OF_BIGINT = 20  # digits before the point that an engine may keep free for one
+ROUNDED = 6
+"""Digits after the point that Spark keeps whatever comes before it; of more it may round the last ones away."""
 RANGE = 100
 """A double whose magnitude is beyond 10 to this power, or below its inverse, is null outside of comparisons."""
 _KINDS = {"text": "a text", "boolean": "TRUE or FALSE", "date": "a date", "timestamp": "a date or a moment"}
@@ -130,7 +133,7 @@ def as_exact(value: Value, most: int, scale: int, spelling: Spelling) -> str:
 
 def exact_type(most: int, scale: int, spelling: Spelling) -> str:
     """A type for numbers of at most 38 digits that no engine rounds."""
-    if digits(most, scale) > DIGITS or (scale > 6 and digits(most, scale) > DIGITS - 2):
+    if digits(most, scale) > DIGITS or (scale > ROUNDED and digits(most, scale) > DIGITS - 2):
         refuse(f"exact numbers that may have more than {DIGITS} digits", "write CAST(x AS DOUBLE) for one of them")
     return spelling.integer if scale == 0 and most < 2**63 else spelling.decimal(digits(most, scale), scale)
 
@@ -152,21 +155,25 @@ def alike(values: Sequence[Value], spelling: Spelling) -> list[str]:
     if kinds == {"boolean"}:
         return [value.sql for value in values]
     if kinds == {"exact"}:
-        _together(values)
-        return [value.sql for value in values]
+        scale = _together(values)
+        if scale + _OF_BIGINT <= DIGITS:
+            return [value.sql for value in values]
+        name = spelling.decimal(DIGITS, scale)
+        return [value.sql if value.constant is not None else f"CAST({value.sql} AS {name})" for value in values]
     if kinds <= {"exact", "double"}:
         return [to_double(value, spelling).sql for value in values]
     return misfit(values)
 
 
-def _together(values: Sequence[Value]) -> None:
-    """Refuse exact numbers that have no common type: engines would round or drop them."""
+def _together(values: Sequence[Value]) -> int:
+    """The digits after the point of a common type; refuses exact numbers without one, which engines would round."""
     known = [(value.most, value.scale) for value in values if value.most is not None]
     scale = max((one for _, one in known), default=0)
     whole = max((len(str(most)) - one for most, one in known), default=0)
     columns = [value for value in values if value.constant is None]
     if whole + scale > DIGITS and (scale or len(columns) > 1):
         misfit(values, f"numbers that fit {DIGITS} digits together")
+    return scale
 
 
 def _moments(values: Sequence[Value], spelling: Spelling) -> list[str]:

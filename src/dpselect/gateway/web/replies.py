@@ -218,7 +218,15 @@ DATA = of(
         "values": mapped(of({"low": NUMBER, "high": NUMBER, "step": null_or(NUMBER)})),
         "domains": mapped(listed(VALUE)),
         "sizes": of(
-            {"users": NUMBER, "items": NUMBER, "items_per_user": NUMBER, "skew": NUMBER, "groups": COUNT, "rows": COUNT, "bytes": COUNT}
+            {
+                "users": NUMBER,
+                "items": NUMBER,
+                "items_per_user": NUMBER,
+                "skew": NUMBER,
+                "groups": COUNT,
+                "rows": COUNT,
+                "bytes": COUNT,
+            }
         ),
         "time": null_or(TEXT),
         "period": null_or(TEXT),

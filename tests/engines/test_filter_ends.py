@@ -1,0 +1,264 @@
+"""Numbers at the ends of their types under every operation, on each engine: the value that is meant, and no failure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dpselect.engines.duckdb.types import filter_type
+from dpselect.engines.duckdb.workspace import Workspace, quoted
+from dpselect.engines.filters import values
+from dpselect.engines.filters.engines import DUCKDB, POSTGRES, SPARK
+from dpselect.engines.filters.operations import Writer
+from dpselect.engines.filters.spelling import Spelling
+from dpselect.engines.filters.values import Value, column
+from dpselect.engines.postgres.dialect import pg_type
+from dpselect.engines.postgres.dialect import quoted as pg_quoted
+from dpselect.engines.row_filter import parse
+from dpselect.engines.spark.dialect import quoted as spark_quoted
+from dpselect.engines.spark.dialect import spark_type
+from dpselect.engines.sql.port import SqlType
+from dpselect.errors import ParameterError
+from tests.engines.filter_ends import COLUMNS, ONLY_DUCKDB, ROWS, UnknownError, expressions, kept, meant, nestings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ONCE = 400  # expressions in one query
+KEPT = [{name: kept(value, COLUMNS[name]) for name, value in zip(COLUMNS, row, strict=True)} for row in ROWS]
+Rows = list[tuple[object, ...]]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Where the rows are, and how it is asked for them."""
+
+    types: Mapping[str, SqlType]
+    quote: Callable[[str], str]
+    spelling: Spelling
+    text: str
+    ask: Callable[[str], Rows]  # what stands after SELECT; the rows are in their order
+
+    def written(self, expression: str) -> Value | None:
+        """An expression in its SQL; None where it is refused."""
+        found = parse(expression)
+        if not self.types.keys() >= set(found.columns):
+            return None
+        columns = {name: column(name, self.quote(name), self.types[name], self.spelling) for name in found.columns}
+        try:
+            return Writer(columns, self.spelling).value(found.tree)
+        except ParameterError:
+            return None
+
+    def values(self, expressions: Sequence[str]) -> dict[str, tuple[Value, list[object]]]:
+        """What each expression is, and its value in each row."""
+        known = {one: value for one in expressions if (value := self.written(one)) is not None}
+        names, found = list(known), {}
+        for some in (names[start : start + ONCE] for start in range(0, len(names), ONCE)):
+            rows = self.ask(", ".join(f"CAST({known[one].sql} AS {self.text})" for one in some))
+            for one, texts in zip(some, zip(*rows, strict=True), strict=True):
+                found[one] = (known[one], [read(known[one].kind, text) for text in texts])
+        return found
+
+
+def read(kind: str, text: object) -> object:
+    """A value that an engine wrote as text."""
+    if text is None:
+        return None
+    return {"exact": Fraction, "double": float, "boolean": "true".__eq__}.get(kind, str)(str(text))
+
+
+@cache
+def wanted(expression: str) -> list[object] | None:
+    """What an expression means in each row; None where that is left to the engines."""
+    tree = parse(expression).tree
+    try:
+        return [meant(tree, row)[1] for row in KEPT]
+    except UnknownError:
+        return None
+
+
+def same(one: object, other: object) -> bool:
+    """Are they equal? NaN is, to itself."""
+    return one == other or (one != one and other != other)
+
+
+def wrong(engine: Engine, expressions: Sequence[str], judge: Engine | None = None) -> list[str]:
+    """The expressions that have another value somewhere, or one outside of the bound that is known of it."""
+    found, left, wrong = engine.values(expressions), [], []
+    for one, (value, here) in found.items():
+        there = wanted(one)
+        if there is None:
+            left.append(one)
+        elif not all(map(same, here, there)) or not all(within(value, each) for each in here):
+            wrong.append(one)
+    if judge is not None:
+        there = judge.values(left)
+        wrong += [one for one in left if not all(map(same, found[one][1], there[one][1]))]
+    return wrong
+
+
+def within(value: Value, found: object) -> bool:
+    """Is an exact number within its bound, with no more digits after the point?"""
+    if not isinstance(found, Fraction) or value.most is None:
+        return True
+    scaled = found * 10**value.scale
+    return abs(scaled) <= value.most and scaled.denominator == 1
+
+
+# ---- engines ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def on_duckdb() -> Iterator[Engine]:
+    workspace = Workspace()
+    workspace.rows(f"CREATE TABLE ends (id INTEGER, {', '.join(f'{name} {of}' for name, of in COLUMNS.items())})")
+    values = ", ".join("?" * (len(COLUMNS) + 1))
+    workspace.connection.executemany(f"INSERT INTO ends VALUES ({values})", [[at, *row] for at, row in enumerate(ROWS)])
+    types = {name: filter_type(of) for name, of in COLUMNS.items()}
+
+    def ask(sql: str) -> Rows:
+        return [row[1:] for row in workspace.rows(f"SELECT id, {sql} FROM ends ORDER BY 1")]
+
+    yield Engine(types, quoted, DUCKDB, "VARCHAR", ask)
+    workspace.close()
+
+
+PG_NAMES = {
+    "TINYINT": "int2", "SMALLINT": "int2", "INTEGER": "int4", "BIGINT": "int8", "FLOAT": "float4", "DOUBLE": "float8",
+    "VARCHAR": "text", "UBIGINT": "text", "HUGEINT": "text",
+}  # fmt: skip
+
+
+def type_of_postgres(sql_type: str) -> SqlType:
+    """A type by DuckDB's name of it."""
+    if found := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", sql_type):
+        return pg_type("numeric", "b", (int(found[1]) << 16) + int(found[2]) + 4)
+    return pg_type(PG_NAMES[sql_type], "b", -1)
+
+
+@pytest.fixture(scope="module")
+def on_postgres(postgres_server: str) -> Iterator[Engine]:
+    import psycopg
+
+    from dpselect.engines.postgres.connection import Workspace as PgWorkspace
+
+    address = postgres_server.format(name="postgres")
+    names = (f"{name} {PG_NAMES.get(of, of)}" for name, of in COLUMNS.items())
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA filter_ends")
+        connection.execute(f"CREATE TABLE filter_ends.ends (id int4, {', '.join(names)})".encode())
+        with connection.cursor().copy("COPY filter_ends.ends FROM STDIN") as copy:
+            for at, row in enumerate(ROWS):
+                copy.write_row([at, *row])
+    workspace = PgWorkspace(address)
+    types = {name: type_of_postgres(of) for name, of in COLUMNS.items() if name[:2] not in ONLY_DUCKDB}
+
+    def ask(sql: str) -> Rows:
+        return [row[1:] for row in workspace.fetch(f"SELECT id, {sql} FROM filter_ends.ends ORDER BY 1")]
+
+    yield Engine(types, pg_quoted, POSTGRES, "text", ask)
+    workspace.close()
+
+
+@pytest.fixture(scope="module", params=["true", "false"], ids=["ansi", "not ansi"])
+def on_spark(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[Engine]:
+    """With Spark's own rules and with those of Hive, by which a number that does not fit is null."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", request.param)
+    names = (f"{name} STRING" for name in COLUMNS)
+    texts = session.createDataFrame([(at, *row) for at, row in enumerate(ROWS)], f"id INT, {', '.join(names)}")
+    shared = {name: of.replace("VARCHAR", "STRING") for name, of in COLUMNS.items() if name[:2] not in ONLY_DUCKDB}
+    casts = (f"CAST({name} AS {of}) AS {name}" for name, of in shared.items())
+    frame = texts.coalesce(1).selectExpr("id", *casts).cache()
+    frame.createOrReplaceTempView("ends")
+    types = {field.name: spark_type(field) for field in frame.schema.fields[1:]}
+
+    def ask(sql: str) -> Rows:
+        return [tuple(row)[1:] for row in session.sql(f"SELECT id, {sql} FROM ends ORDER BY 1").collect()]
+
+    yield Engine(types, spark_quoted, SPARK, "STRING", ask)
+    frame.unpersist()
+
+
+# ---- the value that is meant ------------------------------------------------------------------------------
+
+SOME = [*expressions(step=11), *nestings(100)]
+MANY = [*expressions(), *nestings(2000)]
+
+
+def test_duckdb_has_the_values_that_are_meant(on_duckdb):
+    assert wrong(on_duckdb, SOME) == []
+
+
+def test_postgres_has_the_values_that_are_meant(on_duckdb, on_postgres):
+    assert wrong(on_postgres, SOME, on_duckdb) == []
+
+
+@pytest.mark.slow
+def test_duckdb_and_postgres_have_every_value_that_is_meant(on_duckdb, on_postgres):
+    assert wrong(on_duckdb, MANY) == []
+    assert wrong(on_postgres, MANY, on_duckdb) == []
+
+
+@pytest.mark.slow
+def test_spark_has_the_values_that_are_meant(on_duckdb, on_spark):
+    assert wrong(on_spark, SOME, on_duckdb) == []
+
+
+# ---- broken twins: what was written before, and where Spark fails with it or has another value ------------
+
+
+def widest(_: Writer, sql: str, most: int, scale: int) -> Value:
+    """A result in whatever type the engine gives it."""
+    return Value("exact", sql, most=most, scale=scale)
+
+
+def of_38(_: int, scale: int, spelling: Spelling) -> str:
+    """A type that holds all of them."""
+    return spelling.decimal(values.DIGITS, scale)
+
+
+TWINS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
+    "its own abs, which rounds to 34 digits": (
+        "abs(d36_2a) = -d36_2a", lambda patch: patch.setitem(SPARK.functions, "ABS", "abs({0})")
+    ),
+    "its own sign, which does too": (
+        "abs(d38_0a) > 0", lambda patch: patch.setitem(SPARK.functions, "ABS", "greatest({0}, -{0})")
+    ),
+    "a product of more digits than its type keeps": (
+        "d36_18a * 0.01", lambda patch: patch.setattr(values, "ROUNDED", 38)
+    ),
+    "a difference in a type of one digit more": (
+        "-d36_2a = d38_4b", lambda patch: patch.setattr(Writer, "_held", widest)
+    ),
+    "a cast in a wider type than its bound": (
+        "floor(tia)::DECIMAL(38,0) = 0.5", lambda patch: patch.setattr(values, "exact_type", of_38)
+    ),
+    "a remainder in a wider type than its bound": (
+        "d38_0a % 7 = 0.5", lambda patch: patch.setattr(values, "exact_type", of_38)
+    ),
+    "a BIGINT beside 19 digits after the point": (
+        "bia = d38_19b", lambda patch: patch.setattr(values, "_OF_BIGINT", 0)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("expression", "broken"), TWINS.values(), ids=list(TWINS))
+def test_spark_without_the_care_is_noticed(on_spark, monkeypatch, expression, broken):
+    from pyspark.errors import PySparkException
+
+    assert wrong(on_spark, [expression]) == []
+    broken(monkeypatch)
+    try:
+        found = wrong(on_spark, [expression])
+    except PySparkException:  # a number out of range
+        found = [expression]
+    assert found == [expression]
