@@ -47,11 +47,11 @@ class Engine:
 
     def written(self, expression: str) -> Value | None:
         """An expression in its SQL; None where it is refused."""
-        found = parse(expression)
-        if not self.types.keys() >= set(found.columns):
-            return None
-        columns = {name: column(name, self.quote(name), self.types[name], self.spelling) for name in found.columns}
         try:
+            found = parse(expression)
+            if not self.types.keys() >= set(found.columns):
+                return None
+            columns = {name: column(name, self.quote(name), self.types[name], self.spelling) for name in found.columns}
             return Writer(columns, self.spelling).value(found.tree)
         except ParameterError:
             return None
