@@ -15,10 +15,10 @@ from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 
 from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.pages.errors import of_details
+from dpselect.gateway.pages.errors import of_details, told
 from dpselect.gateway.pages.rendering import sign_in_first
 from dpselect.gateway.pages.routes import routes as page_routes
-from dpselect.gateway.problems import Refused, of_error, problem
+from dpselect.gateway.problems import Refused, problem
 from dpselect.gateway.settings.values import Settings
 from dpselect.gateway.web.api import written
 from dpselect.gateway.web.desk import Desk
@@ -104,10 +104,8 @@ def _admit(request: Request, route: Route, rates: Rates) -> None:
 
 
 def _told(request: Request, route: Route, error: Exception) -> Response:
-    """A mistake as problem details. What is unknown is in the log, by its class and place."""
-    details = of_error(error)
-    if details["type"] in ("/problems/unexpected", "/problems/unavailable"):
-        request.app.state.gateway.log.failed("a request failed", error, path=route.path, method=route.method)
+    """A mistake as problem details."""
+    details = told(request, error)
     headers = {}
     if isinstance(error, Refused) and error.after is not None:
         headers["Retry-After"] = str(error.after)
