@@ -40,8 +40,10 @@ async def sign_in(request: Request) -> Response:
 
 
 async def sign_out(request: Request) -> Response:
-    """The session ends."""
-    answer = see("/sign-in")
+    """The session ends, here and wherever else its cookie is."""
+    answer, cookie = see("/sign-in"), request.cookies.get(COOKIE)
+    if cookie is not None:
+        await run_in_threadpool(request.state.gateway.people_who_sign_in.end, cookie)
     answer.delete_cookie(COOKIE, **_cookie(request))
     return answer
 

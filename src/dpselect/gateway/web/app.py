@@ -20,15 +20,13 @@ from dpselect.gateway.pages.rendering import sign_in_first
 from dpselect.gateway.pages.routes import routes as page_routes
 from dpselect.gateway.problems import Refused, problem
 from dpselect.gateway.settings.values import Settings
-from dpselect.gateway.web.api import written
+from dpselect.gateway.web.api import SIGN_IN, written
 from dpselect.gateway.web.desk import Desk
 from dpselect.gateway.web.guards import App, Guards, Rates
 from dpselect.gateway.web.identity import Identity
 from dpselect.gateway.web.routes import ROUTES, Route
 from dpselect.gateway.web.waiting import Bell
 from dpselect.release.formatting import Json
-
-SIGN_IN = "Send a token: Authorization: Bearer TOKEN."
 
 
 def application(settings: Settings, gateway: Gateway | None = None, *, file: Path | None = None) -> App:
@@ -79,7 +77,7 @@ def _gate(methods: dict[str, Route], rates: Rates) -> Callable[[Request], object
     async def gate(request: Request) -> Response:
         route = methods["GET" if request.method == "HEAD" else request.method]
         try:
-            _admit(request, route, rates)
+            await _admit(request, route, rates)
             return await route.handler(request)
         except Exception as error:
             return _told(request, route, error)
@@ -87,9 +85,9 @@ def _gate(methods: dict[str, Route], rates: Rates) -> Callable[[Request], object
     return gate
 
 
-def _admit(request: Request, route: Route, rates: Rates) -> None:
+async def _admit(request: Request, route: Route, rates: Rates) -> None:
     """Who asks, and may they?"""
-    person = request.app.state.identity.of(request)
+    person = await request.app.state.identity.of(request)
     request.state.person, request.state.gateway = person, request.app.state.gateway
     address = "" if request.client is None else request.client.host
     if not rates.allow(f"address {address}" if person is None else f"person {person.name}"):
@@ -120,7 +118,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
     """An address or a method that is not there. A browser is told so on a page."""
     status = error.status_code if isinstance(error, HTTPException) else 404
     if status != 405 and not request.url.path.startswith("/v1/") and "text/html" in request.headers.get("accept", ""):
-        request.state.person = request.app.state.identity.of(request)
+        request.state.person = await request.app.state.identity.of(request)
         return _page(request, problem("not-found", ""), {})
     if status == 405:
         headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from dpselect.gateway.people import People
@@ -22,7 +23,7 @@ class Identity:
     def __init__(self, people: People, server: ServerSettings) -> None:
         self._people, self._server = people, server
 
-    def of(self, request: Request) -> Person | None:
+    async def of(self, request: Request) -> Person | None:
         """The person, or nobody. A token that is wrong is nobody, whatever else the request has."""
         given = request.headers.get("authorization")
         if given is not None:
@@ -37,7 +38,7 @@ class Identity:
         if self._server.proxy is not None and (subject := _said_by(request, self._server.proxy)) is not None:
             return self._people.of_subject(subject)
         cookie = request.cookies.get(COOKIE)
-        return None if cookie is None else self._people.of_session(cookie)
+        return None if cookie is None else await run_in_threadpool(self._people.of_session, cookie)
 
     def _of_provider(self, token: str, oidc: Oidc) -> Person | None:
         from dpselect.gateway.oidc import subject_of
