@@ -32,6 +32,7 @@ async def sign_in(request: Request) -> Response:
     people, fields = request.state.gateway.people_who_sign_in, await forms.posted(request)
     code, token, to = (one(fields, name).strip() for name in ("code", "token", "to"))
     person = await run_in_threadpool(people.of_code, code) if code else people.of_token(token)
+    request.state.count(person)
     if person is None:
         return page(request, "sign_in.html", 401, code="", to=own(to), wrong="link" if code else "token")
     answer = see(own(to) or home(person.role))
