@@ -251,7 +251,11 @@ async def answer(request: Request) -> Response:
         read = found if found is not None else await threaded(gateway.answer, person_of(request), number)
         content = await threaded(form.write, read)
     gateway.metrics.count("dpselect_answers_total", f'form="{name if dot else "json"}"')
-    headers = {"Content-Disposition": f'attachment; filename="answer-{number}.{name}"'} if form.download else None
+    headers = (
+        {"Content-Disposition": f'attachment; filename="answer-{number}.{name.removeprefix("plain-")}"'}
+        if form.download
+        else None
+    )
     return Response(content, headers=headers, media_type=form.media)
 
 
