@@ -306,8 +306,7 @@ async def ready(request: Request) -> Response:
 
 async def metrics(request: Request) -> Response:
     """Numbers about the gateway."""
-    gateway = gateway_of(request)
-    text = gateway.metrics.text(await threaded(gateway.waiting))
+    text = await threaded(gateway_of(request).numbers, person_of(request))
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
 
