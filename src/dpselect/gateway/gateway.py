@@ -15,7 +15,7 @@ from dpselect.gateway import described, oidc
 from dpselect.gateway.answering import Answering
 from dpselect.gateway.asked import Asked
 from dpselect.gateway.books import Books
-from dpselect.gateway.intake import SHORT, Intake, open_to
+from dpselect.gateway.intake import Intake, open_to
 from dpselect.gateway.jobs import Job, State, moment
 from dpselect.gateway.log import Log
 from dpselect.gateway.metrics import Metrics
@@ -228,8 +228,7 @@ class Gateway:
             if place is None or entry is None or entry.release is None:
                 raise Refused("not-found", "There is no answer of that number.")
             found = Answer(number, restored(entry.release), place.data, place.body, moment(place.asked_at), place.by)
-            if len(entry.release) <= SHORT:
-                self._answers.put(number, found)
+            self._answers.put(number, found, len(entry.release))
         if found.data not in self._open_to(person):
             raise Refused("not-found", "There is no answer of that number.")
         return found
