@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -56,7 +56,7 @@ def rendered(release: Release, form: str) -> bytes:
         )  # a line break in an item is an escape
     else:
         plain_csv = partial(release.to_csv, escape=False)
-        forms = {"csv": release.to_csv, "plain-csv": plain_csv, "json": release.to_json}
+        forms: dict[str, Callable[[], str]] = {"csv": release.to_csv, "plain-csv": plain_csv, "json": release.to_json}
         text = forms.get(form, lambda: release.text)()
         text = text if text.endswith("\n") else text + "\n"
     return text.encode("utf-8", "backslashreplace")
