@@ -116,7 +116,7 @@ def naming(parameter: str, read_as: str = "domain") -> Iterator[None]:
     try:
         yield
     except ParameterError as error:
-        raise ParameterError(error.parameter.replace(read_as, parameter), error.must, error.came, error.hint) from None
+        raise type(error)(error.parameter.replace(read_as, parameter), error.must, error.came, error.hint) from None
 
 
 class WeakPromiseWarning(UserWarning):
