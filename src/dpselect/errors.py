@@ -97,6 +97,13 @@ class ParameterError(DpselectError, ValueError):
         super().__init__(f"{parameter} must {must}, got {self.came}", hint)
 
 
+class SourceError(ParameterError):
+    """A source, or the machine that reads it, is not what was said of it.
+
+    Its message may name files, and columns that nobody asked for: a gateway keeps it for its log.
+    """
+
+
 @contextmanager
 def naming(parameter: str, read_as: str = "domain") -> Iterator[None]:
     """What is said of a domain within is said of this parameter, which is read as one, or as `read_as`.
@@ -109,7 +116,7 @@ def naming(parameter: str, read_as: str = "domain") -> Iterator[None]:
     try:
         yield
     except ParameterError as error:
-        raise ParameterError(error.parameter.replace(read_as, parameter), error.must, error.came, error.hint) from None
+        raise type(error)(error.parameter.replace(read_as, parameter), error.must, error.came, error.hint) from None
 
 
 class WeakPromiseWarning(UserWarning):

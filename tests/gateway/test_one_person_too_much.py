@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dpselect.gateway.gateway import SHORT
+import pytest
+
+from dpselect.gateway.asked import _QUERIES
+from dpselect.gateway.recent import APIECE, ROOM, SHORT, Recent
 from tests.gateway.served import serving
 
 TOP: dict[str, Any] = {"verb": "top_k", "data": "plays", "k": 3, "epsilon": "1/4"}
@@ -33,3 +37,50 @@ def test_questions_that_wait_for_somebody_to_agree_are_counted(tmp_path: Path) -
         assert served.bob.post("/v1/questions", TOP).status_code == 202  # nobody else is kept waiting
         served.olga.post(f"/v1/questions/{sent[0].json()['id']}/reject", {})
         assert served.ann.post("/v1/questions", {**TOP, "k": 5}).status_code == 202
+
+
+def bodies(number: int, epsilon: object, items: int = 900) -> Iterator[dict[str, Any]]:
+    """Questions of about 12 kB, each another."""
+    for place in range(number):
+        yield {**TOP, "epsilon": epsilon, "exclude": [f"{place:04} {item:05}" for item in range(items)]}
+
+
+def held(one: Recent[Any]) -> int:
+    """Characters that are kept, as they are counted."""
+    return sum(size for _, size in one._kept.values())
+
+
+def test_a_question_that_is_refused_is_not_remembered(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        for body in bodies(20, 500):
+            assert served.ann.post("/v1/questions", body).status_code == 409
+        for body in bodies(20, "1/9"):
+            assert served.ann.post("/v1/questions", {**body, "by": ["minutes"]}).status_code == 422
+        assert not served.gateway._intake._asked._kept
+        assert served.ann.ask(next(bodies(1, "1/9")))["state"] == "answered"
+        assert len(served.gateway._intake._asked._kept) == 1
+
+
+def test_what_is_remembered_is_bounded_in_characters(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        for body in bodies(200, 500, 500):
+            served.ann.post("/v1/price", body)
+        assert ROOM - SHORT <= held(_QUERIES) <= ROOM
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, SHORT])
+def test_the_last_values_that_fit_are_kept(size: int) -> None:
+    recent, fit = Recent[int](), ROOM // (APIECE + size)
+    for name in range(fit + 20):
+        recent.put(name, name, size)
+    assert [name for name in range(fit + 20) if recent.get(name) is not None] == [*range(20, fit + 20)]
+    assert recent._left == ROOM - held(recent) >= 0
+    recent.get(20)
+    recent.put("new", 1, size)
+    assert (recent.get(20), recent.get(21)) == (20, None)
+    for _ in range(3 * fit):
+        recent.put("new", 2, size)  # in the place of itself
+    assert len(recent._kept) == fit
+    recent.put("long", 3, SHORT + 1)
+    assert recent.get("long") is None
+    assert held(recent) <= ROOM

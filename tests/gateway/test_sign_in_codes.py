@@ -14,10 +14,13 @@ class Remembered:
     def __init__(self) -> None:
         self._said: set[str] = set()
 
-    def once(self, name: str) -> bool:
+    def once(self, name: str, until: float) -> bool:  # noqa: ARG002 - it forgets nothing
         first = name not in self._said
         self._said.add(name)
         return first
+
+    def said(self, name: str) -> bool:
+        return name in self._said
 
 
 @pytest.mark.parametrize("more", ["!!!!", "=", "====", "\n\n\n\n", "$$$$"])

@@ -39,6 +39,8 @@ GATEWAY_ONLY = {"starlette", "uvicorn", "jinja2", "anyio", "joserfc"}
 LAZY = {"ibis", "pandas", "polars", "pyarrow", "matplotlib", "narwhals", "numba", "psycopg", "pyspark"}
 # Who imports one of these asks for the package, by its name.
 ASKED_FOR = {"pandas.py": "pandas", "polars.py": "polars"}
+# Of engines' parameters those that a question or a call says, and no source: all that they say was said by the caller.
+WORDS_OF_A_QUESTION = {"domain", "tokenizer", "run", "types", "name"}
 RANDOMNESS = {
     "random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom", "ssl.RAND_bytes",
 }  # fmt: skip
@@ -156,6 +158,7 @@ def violations(source: str, path: str) -> list[str]:
             *stray_engines(found, path),
             *eager_packages(found, path),
             *stray_randomness(tree, found, room),
+            *told_of_sources(tree, path),
         ]
     ]
 
@@ -227,6 +230,17 @@ def stray_randomness(tree: ast.Module, found: list[Import], room: str) -> Iterat
         for word in SQL_RANDOMNESS:
             if word in text:
                 yield line, f"SQL says {word!r}: all randomness comes through dpselect.draws"
+
+
+def told_of_sources(tree: ast.Module, path: str) -> Iterator[tuple[int, str]]:
+    """An engine's ParameterError, which an analyst of a gateway may read, about anything but what a question says."""
+    if not path.startswith("engines/") or path.startswith("engines/filters/"):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and called(node) == "ParameterError":
+            first = node.args[0] if node.args else None
+            if not (isinstance(first, ast.Constant) and first.value in WORDS_OF_A_QUESTION):
+                yield node.lineno, "what an engine says of a source is a SourceError, which a gateway keeps for its log"
 
 
 # ---- circles ----------------------------------------------------------------------------------------------

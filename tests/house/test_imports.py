@@ -111,6 +111,16 @@ REFUSED = {
     "pandas elsewhere": ("namespace.py", "import pandas", "pandas is optional"),
     "eager ibis": ("engines/sources/ibis_tables.py", "import ibis", "ibis is optional"),
     "random": ("mechanisms/top_k/peeling.py", "import random", "random is refused here"),
+    "a source told to analysts": (
+        "engines/sql/engine.py",
+        "raise ParameterError('item', 'be a column of the source', x, near(x, names))",
+        "is a SourceError",
+    ),
+    "a source told to analysts, by any parameter": (
+        "engines/duckdb/scans.py",
+        "def f(name):\n    return ParameterError(name, 'be a column', x)",
+        "is a SourceError",
+    ),
     "random, lazily": ("demo.py", "def f():\n    from random import Random", "random is refused here"),
     "secrets": ("accounting/ledger.py", "from secrets import token_bytes", "secrets is refused here"),
     "uuid": ("accounting/ledger.py", "import uuid", "uuid is refused here"),
@@ -138,6 +148,7 @@ REFUSED = {
 }
 
 ALLOWED = {
+    "a domain that does not fit": ("engines/sql/engine.py", "raise ParameterError('domain', 'fit', 'something else')"),
     "earlier room": ("mechanisms/top_k/peeling.py", "from dpselect.draws import Draws"),
     "own room": ("draws/secure.py", "from dpselect.draws.port import Draws\nfrom .weights import Weights"),
     "root re-exports": ("__init__.py", "def __getattr__(name):\n    from dpselect.command.main import main"),

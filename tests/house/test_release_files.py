@@ -27,6 +27,7 @@ from dpselect.release.accuracy import Accuracy
 from dpselect.release.archive import archived, restored
 from dpselect.release.plots import MOST_BARS
 from dpselect.release.release import Item, Receipt, Release
+from dpselect.release.saving import csv_text
 from dpselect.testing import SeededDraws
 from tests.house.test_release import release
 
@@ -162,9 +163,34 @@ def test_csv_and_parquet(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["top.csv", "top.parquet"]
 
 
-def test_labels_of_a_csv_are_as_they_are() -> None:
-    labels = ["=1+1", "+1", "-1", "@x", "a,b", 'say "x"', "two\nlines", " "]
-    assert [row[1] for row in csv.reader(io.StringIO(release(labels).to_csv()))][1:] == labels
+ATTACKS = [
+    "=cmd|' /C calc'!A0", "=1+1", "+1", "-1", "@SUM(A1:A9)", "\t=1", "\r=1", "'=1", "''+1", "-", "--1", "=", "+cmd|x",
+    '=HYPERLINK("http://evil.example","x")', "@x", "-2+3", "=A1,B1", "+\n", "'@", "=\"x\"",
+]  # fmt: skip
+HARMLESS = ["a,b", 'say "x"', "two\nlines", "a\r=1", " ", "'tis", "a=1", "1-1", "", "'"]
+
+
+def unescaped(text: str) -> str:
+    """As docs/releases.md says it."""
+    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def labels_of(text: str) -> list[str]:
+    return [row[1] for row in csv.reader(io.StringIO(text, newline=""))][1:]
+
+
+def test_no_label_of_a_csv_is_a_formula() -> None:
+    found = release([*ATTACKS, *HARMLESS])
+    escaped = labels_of(found.to_csv())
+    assert not [one for one in escaped if one.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert escaped[len(ATTACKS) :] == HARMLESS
+    assert [unescaped(one) for one in escaped] == [*ATTACKS, *HARMLESS]
+    assert labels_of(found.to_csv(escape=False)) == [*ATTACKS, *HARMLESS]
+
+
+def test_numbers_of_a_csv_stay_numbers() -> None:
+    columns = {"=x": [-1, -2.5, Decimal("-3"), None, "-4"]}
+    assert csv_text(columns, escape=True) == "'=x\n-1\n-2.5\n-3\n\"\"\n'-4\n"
 
 
 def test_quantiles_have_columns_of_their_own() -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
@@ -38,7 +39,7 @@ def format_of(chosen: str | None, path: Path | None, by: Mapping[str, str] = BY_
     if chosen is None and by_extension is None and not is_device(path):
         known = ", ".join(by)
         raise ParameterError("-o", f"end in one of {known}", path.name, "or say which with --format")
-    if chosen is not None and by_extension is not None and chosen != by_extension:
+    if chosen is not None and by_extension is not None and chosen.removeprefix("plain-") != by_extension:
         raise ParameterError("--format", f"fit the extension of -o, {path.suffix}", chosen)
     return chosen or by_extension or "table"
 
@@ -54,7 +55,9 @@ def rendered(release: Release, form: str) -> bytes:
             formatting.text(label) + "\n" for label in release.labels
         )  # a line break in an item is an escape
     else:
-        text = {"csv": release.to_csv, "json": release.to_json}.get(form, lambda: release.text)()
+        plain_csv = partial(release.to_csv, escape=False)
+        forms: dict[str, Callable[[], str]] = {"csv": release.to_csv, "plain-csv": plain_csv, "json": release.to_json}
+        text = forms.get(form, lambda: release.text)()
         text = text if text.endswith("\n") else text + "\n"
     return text.encode("utf-8", "backslashreplace")
 
@@ -158,7 +161,7 @@ def deliver(release: Release, form: str, place: Destination) -> None:
             ) from None
         _to(sys.stderr, rescue)
         raise OutputError(f"the output could not be written: {reason}\nhint: the result is above, as JSON") from None
-    if form in ("lines", "csv", "parquet"):  # which have no room for the statement
+    if form in ("lines", "csv", "plain-csv", "parquet"):  # which have no room for the statement
         _to(sys.stderr, ("\n".join(release.notes) + "\n").encode("utf-8", "backslashreplace"))
 
 

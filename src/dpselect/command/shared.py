@@ -12,7 +12,7 @@ from typing import Any
 
 Group = argparse._ActionsContainer
 
-FORMS = ("table", "csv", "json", "parquet")
+FORMS = ("table", "csv", "plain-csv", "json", "parquet")
 SOURCE = "CSV, JSON, Parquet, or a database with --table"
 EPSILON = "how much one person's data may change the odds of any answer: at most by the factor e^epsilon; 1 is common"
 SHARE = "or a share of the budget, such as 1%%: the largest epsilon whose question costs no more"
@@ -146,7 +146,9 @@ def groups(command: Group, what: str) -> Group:
 
 def result(command: Group, forms: Sequence[str] = FORMS) -> None:
     """Where the answer goes."""
-    command.add_argument("--format", choices=forms, help="default: what -o says, else a table")
+    command.add_argument(
+        "--format", choices=forms, help="default: what -o says, else a table; plain-csv escapes nothing"
+    )
     command.add_argument("-o", "--output", metavar="FILE", help="write here; an old file stays until all is written")
     quiet(command)
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from dpselect.errors import DataError, ParameterError, came
+from dpselect.errors import DataError, SourceError, came
 
 VARIABLE = "DPSELECT_MEMORY"
 GIB = 2**30
@@ -48,7 +48,7 @@ def size_of(parameter: str, given: object) -> int:
     """A number of bytes from a text such as 4GiB."""
     found = _SIZE.fullmatch(given) if isinstance(given, str) else None
     if found is None or int(found[1]) == 0:
-        raise ParameterError(parameter, "be a size such as 4GiB or 500MB", came(given))
+        raise SourceError(parameter, "be a size such as 4GiB or 500MB", came(given))
     return int(found[1]) * _UNITS[found[2].upper()]
 
 

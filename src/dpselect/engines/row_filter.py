@@ -12,7 +12,7 @@ from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import VIEW, Node, names
 from dpselect.engines.filters.values import column
 from dpselect.engines.sql.port import SqlType
-from dpselect.errors import ParameterError
+from dpselect.errors import SourceError
 from dpselect.parameters import near
 
 Hint = Callable[[str], str | None]
@@ -57,9 +57,9 @@ def _meant(columns: Sequence[str], known: Sequence[str], hint: Hint | None) -> d
         real = by_lower.get(written.lower(), [])
         if not real:
             help_ = near(written, tuple(known)) if hint is None else hint(written)
-            raise ParameterError("where", "use columns of the source", repr(written[:80]), help_)
+            raise SourceError("where", "use columns of the source", repr(written[:80]), help_)
         if len(real) > 1:
             came = f"{written[:80]!r}, which may be {' or '.join(map(repr, real))}"
-            raise ParameterError("where", "use columns that differ by more than case", came, VIEW)
+            raise SourceError("where", "use columns that differ by more than case", came, VIEW)
         found[written] = real[0]
     return found

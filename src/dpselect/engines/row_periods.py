@@ -15,7 +15,7 @@ from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation
 from dpselect.engines.filters.values import Value, column
 from dpselect.engines.sql.port import SqlType
-from dpselect.errors import ParameterError
+from dpselect.errors import SourceError
 from dpselect.parameters import near
 from dpselect.periods import Periods
 
@@ -141,7 +141,7 @@ def row_periods(periods: Periods, sql: str, sql_type: SqlType, spelling: Spellin
     if value.kind not in kinds:
         must = "be a column of dates or timestamps" + (", or of text" if "text" in kinds else "")
         hint = "give a view or a frame in which it is one"
-        raise ParameterError("time", must, f"a column of {sql_type.name}", hint)
+        raise SourceError("time", must, f"a column of {sql_type.name}", hint)
     zoned = "ZONE" in (sql_type.duckdb or "")
     if zoned and not sql_type.name.endswith("_NS"):  # as it is: who reads may leave parts of a file out
         value = replace(value, sql=f"({sql})", safe="", type_name=spelling.zoned)
@@ -154,5 +154,5 @@ def known(periods: Periods | None, names: Sequence[str]) -> list[str]:
         return []
     if periods.column not in names:
         must = "be a column of the source"
-        raise ParameterError("time", must, repr(periods.column), near(periods.column, tuple(names)))
+        raise SourceError("time", must, repr(periods.column), near(periods.column, tuple(names)))
     return [periods.column]

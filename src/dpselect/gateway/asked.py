@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpselect import parameters
 from dpselect.domain import Listed, Size, Span
 from dpselect.errors import ParameterError, came
 from dpselect.gateway import filters
+from dpselect.gateway.recent import Recent
 from dpselect.gateway.settings.values import DataSettings, Key
 from dpselect.keys import said
 from dpselect.ledger.sharing import Shares
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 BESIDE = ("data", "item", "where", "during", "share", "fresh")
 """What a body holds beside the parameters of its query."""
-KEPT, LONGEST_KEPT = 1_000, 10_000  # queries that are kept at hand, and the characters of each
+_QUERIES = Recent[Query]()
 OF_TEXTS = ("shares", "ngrams", "tokenizer", "lower")
 """Parameters of questions about the words of texts, which no data of a gateway are."""
 MOST_ITEMS = 10**6
@@ -268,12 +269,11 @@ def _query(given: dict[str, Any]) -> Query:
         text = json.dumps(given, sort_keys=True)
     except (TypeError, ValueError):
         return Query.from_dict(given)
-    return _query_of(text) if len(text) <= LONGEST_KEPT else Query.from_dict(given)
-
-
-@lru_cache(maxsize=KEPT)
-def _query_of(text: str) -> Query:
-    return Query.from_dict(json.loads(text))
+    found = _QUERIES.get(text)
+    if found is None:
+        found = Query.from_dict(json.loads(text))
+        _QUERIES.put(text, found, 2 * len(text))  # its name is as long
+    return found
 
 
 def _needs_delta(verb: str, given: Mapping[str, Any]) -> bool:

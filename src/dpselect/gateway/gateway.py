@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,7 +14,7 @@ from dpselect.gateway import described, oidc
 from dpselect.gateway.answering import Answering
 from dpselect.gateway.asked import Asked
 from dpselect.gateway.books import Books
-from dpselect.gateway.intake import SHORT, Intake, open_to
+from dpselect.gateway.intake import Intake, open_to
 from dpselect.gateway.jobs import Job, State, moment
 from dpselect.gateway.log import Log
 from dpselect.gateway.metrics import Metrics
@@ -28,12 +28,13 @@ from dpselect.gateway.runner import Runner, cost
 from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
 from dpselect.gateway.sources import Sources
 from dpselect.gateway.store import Jobs
-from dpselect.ledger import Account
+from dpselect.ledger import Account, Ledger
 from dpselect.release.archive import restored
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
 
 PATIENCE = 20.0  # seconds that running questions are given when the gateway stops
+OF_ALL = "The record is not clean. Somebody to whom all data sets are open is told what is wrong."
 NO_DATA = "There is no such data set, or it is not open to you."
 
 
@@ -228,8 +229,7 @@ class Gateway:
             if place is None or entry is None or entry.release is None:
                 raise Refused("not-found", "There is no answer of that number.")
             found = Answer(number, restored(entry.release), place.data, place.body, moment(place.asked_at), place.by)
-            if len(entry.release) <= SHORT:
-                self._answers.put(number, found)
+            self._answers.put(number, found, len(entry.release))
         if found.data not in self._open_to(person):
             raise Refused("not-found", "There is no answer of that number.")
         return found
@@ -300,21 +300,30 @@ class Gateway:
 
         data = self._data(person, name)
         with self._books.apart() as ledger:
-            return report(ledger, data.name)
+            found = report(ledger, data.name)
+            return {**found, "verification": _told_to(person, found["verification"], [data.name], ledger)}
 
-    def verification(self, person: Person, head: str | None = None) -> dict[str, Json]:  # noqa: ARG002 - the role may
+    def verification(self, person: Person, head: str | None = None) -> dict[str, Json]:
         """The ledger checked from its first entry to its last."""
         with self._books.apart() as ledger:
-            problems: list[Json] = [*ledger.verify(head)]
-            return {"problems": problems, "entries": ledger.count, "head": ledger.head}
+            found = {"problems": [*ledger.verify(head)], "entries": ledger.count, "head": ledger.head}
+            return _told_to(person, found, self._open_to(person), ledger)
 
-    def people(self, person: Person) -> list[dict[str, Json]]:  # noqa: ARG002 - the role may
-        """Everybody, without their tokens."""
-        return [described.person(one, list(self._open_to(one))) for one in self.settings.people.values()]
+    def people(self, person: Person) -> list[dict[str, Json]]:
+        """Who may use what a person may, without their tokens."""
+        mine = self._open_to(person)
+        everybody = [
+            (one, [name for name in self._open_to(one) if name in mine]) for one in self.settings.people.values()
+        ]
+        return [described.person(one, names) for one, names in everybody if names or person.data is None]
 
-    def waiting(self) -> int:
-        """How many questions wait."""
-        return self._jobs.waiting("")[0]
+    def numbers(self, person: Person) -> str:
+        """Metrics, which are of all data."""
+        if person.data is not None:
+            raise Refused(
+                "role", "These numbers are of all data sets. Only somebody to whom all are open may read them."
+            )
+        return self.metrics.text(self._jobs.waiting("")[0])
 
     def ready(self) -> bool:
         """Can the ledger and the table of questions be used?"""
@@ -322,3 +331,11 @@ class Gateway:
             return self._books.ledger.count >= 0 and self._jobs.find("") is None
         except LedgerError:
             return False
+
+
+def _told_to(person: Person, found: Any, names: Collection[str], ledger: Ledger) -> dict[str, Json]:
+    """A verification as far as it is about these data: the chain is one for all, and its problems may name others."""
+    if person.data is None:
+        return dict(found)
+    entries = sum(entry.account.dataset in names for entry in ledger.entries())
+    return {**found, "problems": [OF_ALL] if found["problems"] else [], "entries": entries}

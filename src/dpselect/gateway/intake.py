@@ -30,7 +30,6 @@ from dpselect.queries.query import Query
 from dpselect.release.formatting import Json
 
 REPEATED = "nothing: this is the stored answer to the same question"
-SHORT = 1 << 14  # bytes of a question that is kept at hand: longer ones would fill the memory
 DAY = 24 * 3600.0  # seconds
 A_DAY, CHARACTERS_A_DAY = 10_000, 50_000_000  # questions of one person, and what they are written in
 OPEN = (State.APPROVAL, State.QUEUED, State.RUNNING)
@@ -107,6 +106,13 @@ class Intake:
         if again is not None and not (0 < len(again) <= LONGEST_KEY and again.isprintable()):
             raise ParameterError("Idempotency-Key", f"be a text of 1 to {LONGEST_KEY} characters", came(again))
         question = self._question(person, body, raw)
+        job = self._taken(person, question, again)
+        if raw is not None and not _of_today(body):
+            self._asked.put(_sent_by(person, raw), question, _size(question.body))
+        return job.to_dict())
+
+    def _taken(self, person: Person, question: Asked, again: str | None) -> Job:
+        """The job of a question. Nothing is remembered of one that is refused."""
         self._books.check_quota(question.settings, person)
         tick = self._tick(question)
         key = self._key(question)
@@ -116,7 +122,7 @@ class Intake:
         if not question.fresh:
             found = self._same(person, key)
             if found is not None and (again is None or not found.over):
-                return self._known_by(found, again, question).to_dict()
+                return self._known_by(found, again, question)
         job = Job(
             id=fresh_key().hex(),
             analyst=person.name,
@@ -146,7 +152,7 @@ class Intake:
             return self._sent(sent, question)
         if job.state is State.QUEUED:
             self._wake()
-        return job.to_dict()
+        return job
 
     def _tick(self, question: Asked) -> float:
         """How long after its beginning it ends, by its parameters and by what the owner declared."""
@@ -169,20 +175,12 @@ class Intake:
             sent = self._jobs.sent(job.analyst, again)  # the key came with two questions at once
             if sent is None:
                 raise
-            self._sent(sent, question)
-            return sent
+            return self._sent(sent, question)
 
     def _question(self, person: Person, body: object, raw: bytes | None) -> Asked:
-        """The question of a body, which is read once. A share may mean another price tomorrow."""
-        if raw is None or (isinstance(body, Mapping) and body.get("share") is not None):
-            return self.asked(person, body)
-        name = _sent_by(person, raw)
-        found = self._asked.get(name)
-        if found is None:
-            found = self.asked(person, body)
-            if _is_short(found.body):
-                self._asked.put(name, found)
-        return found
+        """The question of a body; the same bytes are read once."""
+        found = None if raw is None or _of_today(body) else self._asked.get(_sent_by(person, raw))
+        return found or self.asked(person, body)
 
     def at_hand(self, person: Person, raw: bytes) -> dict[str, Json] | None:
         """The job of a question that the same person sent in the same bytes, where its answer is known: at once."""
@@ -195,10 +193,10 @@ class Intake:
         self._metrics.count("dpselect_repeats_total")
         return found.to_dict()
 
-    def _sent(self, job: Job, question: Asked) -> dict[str, Json]:
+    def _sent(self, job: Job, question: Asked) -> Job:
         if job.body != question.body:
             raise Refused("key", "This idempotency key came with another question before. Nothing was asked.")
-        return job.to_dict()
+        return job
 
     def _same(self, person: Person, key: str) -> Job | None:
         """The job of the same question by the same person, unless it came to nothing."""
@@ -209,8 +207,8 @@ class Intake:
         found = self._jobs.same(person.name, key)
         if found is None or (found.over and found.state is not State.ANSWERED):
             return None
-        if found.over and _is_short(found.body):
-            self._ended.put((person.name, key), found)
+        if found.over:
+            self._ended.put((person.name, key), found, _size(found.body))
         return found
 
     def _stored(self, job: Job) -> Job | None:
@@ -220,8 +218,7 @@ class Intake:
             place = self._jobs.answer_to(job.key)
             if place is None:
                 return None
-            if _is_short(place.body):
-                self._places.put(job.key, place)
+            self._places.put(job.key, place, _size(place.body))
         self._repeats.add(Account(dataset=job.data, analyst=job.analyst), place.settle)
         self._metrics.count("dpselect_repeats_total")
         self._metrics.count("dpselect_questions_total", 'state="answered"')
@@ -255,9 +252,13 @@ class Intake:
                 raise one.refusal(ceiling, period)
 
 
-def _is_short(body: Mapping[str, Json]) -> bool:
-    """Is a question so short that ten thousand of its like fit into memory?"""
-    return len(json.dumps(body)) <= SHORT
+def _size(body: Mapping[str, Json]) -> int:
+    return len(json.dumps(body))
+
+
+def _of_today(body: object) -> bool:
+    """Is its price a share, which may be another one tomorrow?"""
+    return isinstance(body, Mapping) and body.get("share") is not None
 
 
 def _sent_by(person: Person, raw: bytes) -> tuple[object, ...]:

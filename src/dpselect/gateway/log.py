@@ -13,7 +13,7 @@ import traceback
 from datetime import UTC, datetime
 from typing import TextIO
 
-from dpselect.errors import DataError, LedgerError
+from dpselect.errors import DataError, LedgerError, SourceError
 from dpselect.release.formatting import Json
 
 
@@ -40,5 +40,5 @@ class Log:
         """One line about an error: what it is and where, and its text only where that is ours and of the schema."""
         frames = traceback.extract_tb(error.__traceback__)
         where = [f"{one.filename.rpartition('dpselect/')[2]}:{one.lineno}" for one in frames[-3:]]
-        said = str(error) if isinstance(error, (DataError, LedgerError)) else None
+        said = str(error) if isinstance(error, (DataError, LedgerError, SourceError)) else None
         self(what, error=type(error).__name__, where=[*where], **({} if said is None else {"said": said}), **more)

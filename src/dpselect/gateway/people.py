@@ -24,18 +24,22 @@ CODE = 3600.0
 LONGEST = 1000  # characters of what a caller may send
 
 
-class Once(Protocol):
-    """What remembers what was used."""
+class Used(Protocol):
+    """What remembers codes that were used and sessions that were ended, for all processes of a gateway."""
 
-    def once(self, name: str) -> bool:
+    def once(self, name: str, until: float) -> bool:
         """Is this the first time that anybody says so?"""
+        ...
+
+    def said(self, name: str) -> bool:
+        """Has anybody said so?"""
         ...
 
 
 class People:
     """Everybody who may sign in. Who is taken out of the settings, or given another token, is out at once."""
 
-    def __init__(self, people: Mapping[str, Person], secret: bytes, used: Once) -> None:
+    def __init__(self, people: Mapping[str, Person], secret: bytes, used: Used) -> None:
         self._secret, self._used, self._lock = secret, used, threading.Lock()
         self.replace(people)
 
@@ -71,8 +75,14 @@ class People:
         return self._signed("session", person, time.time() + SESSION)
 
     def of_session(self, value: str) -> Person | None:
-        """Whose cookie it is."""
-        return self._read("session", value)
+        """Whose cookie it is, until they sign out."""
+        person = self._read("session", value)
+        return None if person is None or self._used.said(f"session {digest(value)}") else person
+
+    def end(self, value: str) -> None:
+        """The session of this cookie is over, in whichever copy of it."""
+        if self._read("session", value) is not None:
+            self._used.once(f"session {digest(value)}", time.time() + SESSION)
 
     def code(self, person: Person) -> str:
         """What a sign-in link holds. It can be used once."""
@@ -81,7 +91,7 @@ class People:
     def of_code(self, value: str) -> Person | None:
         """Whose link it is; it is used up."""
         person = self._read("code", value)
-        return person if person is not None and self._used.once(f"code {digest(value)}") else None
+        return person if person is not None and self._used.once(f"code {digest(value)}", time.time() + CODE) else None
 
     def _signed(self, purpose: str, person: Person, until: float) -> str:
         said = f"{int(until)}.{fresh_key(8).hex()}.{person.name}".encode()

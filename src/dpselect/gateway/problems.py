@@ -1,13 +1,13 @@
 """Everything that can be wrong, as problem details (RFC 9457): one clear sentence each, and never a word of the data.
 
-Whatever fails on the side of the data has one text. The reason is in the owner's log.
+Whatever is not in the words of a request has one text. The reason is in the owner's log.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpselect.errors import BudgetError, DpselectError, LedgerError, ParameterError
+from dpselect.errors import BudgetError, DpselectError, LedgerError, ParameterError, SourceError
 from dpselect.release.formatting import Json
 
 
@@ -42,7 +42,7 @@ KINDS = {
     "lost": Kind(500, "The answer was lost"),  # the same
     "rejected": Kind(403, "Who had to agree did not"),  # the same
 }
-FAILED = "The question could not be answered. What it cost stands beside it; the owner's log has the reason."
+FAILED = "The gateway could not answer, for a reason that is not in what was asked. The owner's log has the reason."
 LATE = "The question took longer than its parameters and what the owner declared allow. Its price stays charged."
 CLOSED = "Answers about these data were late too often. Their owner was told, and must change what is declared of them."
 LOST = "The server stopped while the question was being answered. Rows may have been read, so its price stays charged."
@@ -73,11 +73,11 @@ def problem(kind: str, detail: str, hint: str | None = None, **more: Json) -> di
 
 
 def of_error(error: Exception) -> dict[str, Json]:
-    """What the caller is told of an error. Of errors on the side of the data and of unknown ones nothing is told."""
+    """What the caller is told of an error: by its class, and one text for all that is not in the caller's own words."""
     match error:
         case Refused():
             return problem(error.kind, error.detail, error.hint)
-        case ParameterError():
+        case ParameterError() if not isinstance(error, SourceError):
             said = {"parameter": error.parameter, "must": error.must, "came": error.came}
             return problem("parameter", _first(error), error.hint, **said)
         case BudgetError():
@@ -85,7 +85,7 @@ def of_error(error: Exception) -> dict[str, Json]:
         case LedgerError():
             return problem("unavailable", UNAVAILABLE)
         case _:
-            return problem("unexpected", "The gateway made a mistake, which its log has. Nothing is told of it here.")
+            return problem("unexpected", FAILED)
 
 
 def _first(error: DpselectError) -> str:

@@ -1,4 +1,4 @@
-"""The last values that were wanted, by name: what many ask for again is at hand."""
+"""The last values that were wanted, by name: what many ask for again is at hand, within a bound on memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import threading
 from collections import OrderedDict
 from typing import Any, Generic, TypeVar
 
-REMEMBERED = 10_000
+ROOM = 1 << 21  # characters that all values are written in: objects in memory are about ten times as large
+SHORT = 1 << 14  # of one value, which is not kept where it is longer
+APIECE = 200  # that each counts for at least
 V = TypeVar("V")
 
 
@@ -14,18 +16,25 @@ class Recent(Generic[V]):
     """The last values that were wanted, by name."""
 
     def __init__(self) -> None:
-        self._lock, self._kept = threading.Lock(), OrderedDict[Any, V]()
+        self._lock, self._kept, self._left = threading.Lock(), OrderedDict[Any, tuple[V, int]](), ROOM
 
     def get(self, name: object) -> V | None:
         """The value, which is now the last that was wanted."""
         with self._lock:
-            if name in self._kept:
-                self._kept.move_to_end(name)
-            return self._kept.get(name)
+            found = self._kept.get(name)
+            if found is None:
+                return None
+            self._kept.move_to_end(name)
+            return found[0]
 
-    def put(self, name: object, value: V) -> None:
-        """One more; the one that nobody wanted for longest may go."""
+    def put(self, name: object, value: V, size: int) -> None:
+        """One more, of so many characters; those that nobody wanted for longest may go."""
+        if size > SHORT:
+            return
         with self._lock:
-            self._kept[name] = value
-            if len(self._kept) > REMEMBERED:
-                self._kept.popitem(last=False)
+            _, before = self._kept.pop(name, (None, 0))
+            self._kept[name] = value, APIECE + size
+            self._left += before - APIECE - size
+            while self._left < 0:
+                _, (_, given) = self._kept.popitem(last=False)
+                self._left += given

@@ -58,5 +58,5 @@ class Repeats:
             entry = ledger.entry(settle)
             hold = None if entry is None or entry.refers_to is None else ledger.entry(entry.refers_to)
             found = "" if hold is None else hold.question or ""
-            self._questions.put(settle, found)
+            self._questions.put(settle, found, len(found))
         return found

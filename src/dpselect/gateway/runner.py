@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpselect.errors import BudgetError, LedgerError, ParameterError
+from dpselect.errors import BudgetError, LedgerError, ParameterError, SourceError
 from dpselect.gateway import turn as turns
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, State
@@ -166,7 +166,7 @@ class Runner:
                 self._changed(job.id)
 
     def _ended(self, job: Job, turn: Turn) -> dict[str, Any] | None:
-        """What became of it. Whatever fails after rows may have been read has one text."""
+        """What became of it. Whatever is not in the words of the question has one text."""
 
         def asking(question: str) -> None:
             note(durable=False, question=question)
@@ -184,7 +184,7 @@ class Runner:
             place = self._jobs.put_answer(job, done.settle)
             return {"state": State.ANSWERED, "answer": place.id, "cost": cost_of(done.release)}
         except (ParameterError, BudgetError) as error:
-            if not turn.read:
+            if not turn.read and not isinstance(error, SourceError):
                 return {"state": State.REFUSED, "problem": of_error(error), "cost": NOTHING}
             self._log.failed("a question failed", error, job=job.id)
         except TooLateError:

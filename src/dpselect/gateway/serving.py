@@ -14,7 +14,6 @@ from dpselect.gateway.web.guards import App
 HEADERS = 32 * 1024  # bytes of a request's head
 FIRST = 10.0  # seconds in which the head of a caller's request must have come, the first and each other
 IDLE = 15  # seconds for which a connection is kept
-CALLERS = 1000  # connections at once
 LEAVING = 25  # seconds in which open requests may end
 
 
@@ -55,7 +54,6 @@ def serve(app: App, listening: socket.socket, started: Callable[[], None]) -> No
         date_header=True,
         proxy_headers=False,  # who is believed is a matter of the settings
         h11_max_incomplete_event_size=HEADERS,
-        limit_concurrency=CALLERS,
         timeout_keep_alive=IDLE,
         timeout_graceful_shutdown=LEAVING,
     )

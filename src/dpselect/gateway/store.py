@@ -119,13 +119,19 @@ class Jobs:
             )
             return bytes.fromhex(str(store.run("SELECT value FROM setting WHERE name = 'secret'")[0][0]))
 
-    def once(self, name: str) -> bool:
-        """Is this the first time that anybody says so? What was said stays."""
+    def once(self, name: str, until: float) -> bool:
+        """Is this the first time that anybody says so? What was said stays until then."""
         with self._using(writing=True) as store:
+            store.run("DELETE FROM setting WHERE value < ? AND name <> 'secret'", (f"{int(time.time()):020}",))
             if store.run("SELECT value FROM setting WHERE name = ?", (name,)):
                 return False
-            store.run("INSERT INTO setting (name, value) VALUES (?, '')", (name,))
+            store.run("INSERT INTO setting (name, value) VALUES (?, ?)", (name, f"{int(until) + 1:020}"))
             return True
+
+    def said(self, name: str) -> bool:
+        """Has anybody said so?"""
+        with self._using() as store:
+            return bool(store.run("SELECT value FROM setting WHERE name = ?", (name,)))
 
     # ---- jobs -----------------------------------------------------------------------------------------------
 

@@ -119,14 +119,17 @@ class Release(Tabular, Generic[Label_co]):
         return cls(**found)
 
     @overload
-    def to_csv(self, path: None = None) -> str: ...
+    def to_csv(self, path: None = None, *, escape: bool = True) -> str: ...
     @overload
-    def to_csv(self, path: Place) -> None: ...
-    def to_csv(self, path: Place | None = None) -> str | None:
-        """The table as comma-separated values, in a file or as text. A spreadsheet may take a label for a formula."""
+    def to_csv(self, path: Place, *, escape: bool = True) -> None: ...
+    def to_csv(self, path: Place | None = None, *, escape: bool = True) -> str | None:
+        """The table as comma-separated values, in a file or as text.
+
+        Labels that a spreadsheet would run as formulas begin with an apostrophe, unless `escape` is False.
+        """
         from dpselect.release import saving
 
-        text = saving.csv_text(self.to_columns())
+        text = saving.csv_text(self.to_columns(), escape=escape)
         if path is None:
             return text
         saving.save(path, text)

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import csv
-import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 from dpselect.errors import OutputError
 from dpselect.release import formatting
 from dpselect.release.new_file import NewFile, is_device
 from dpselect.temporary import Folder
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a text begins that spreadsheets run
 
-def csv_text(columns: Mapping[str, Sequence[object]]) -> str:
-    """Comma-separated values with a head; what is missing is an empty field. Labels are as they are: releases.md."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*([formatting.plain(cell) for cell in cells] for cells in columns.values()), strict=True))
-    return text.getvalue()
+
+def csv_text(columns: Mapping[str, Sequence[object]], *, escape: bool) -> str:
+    """Comma-separated values with a head; what is missing is an empty field.
+
+    `escape` puts an apostrophe before a text that a spreadsheet would run, whatever apostrophes it begins with already:
+    so no two texts are written as one.
+    """
+
+    def written(cell: object) -> object:
+        formula = escape and isinstance(cell, str) and cell.lstrip("'").startswith(FORMULA)
+        return f"'{cell}" if formula else formatting.plain(cell)
+
+    rows: list[str] = []  # which end so that a text with either half of a line's end is quoted
+    writer = csv.writer(SimpleNamespace(write=rows.append), lineterminator="\r\n")
+    writer.writerow(map(written, columns))
+    writer.writerows(zip(*(map(written, cells) for cells in columns.values()), strict=True))
+    return "".join(f"{row[:-2]}\n" for row in rows)
 
 
 def parquet_bytes(columns: Mapping[str, Sequence[object]]) -> bytes:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from dpselect.engines.duckdb.sources import Scan, open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, item_form, kind, label
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
-from dpselect.errors import ParameterError
+from dpselect.errors import SourceError
 from dpselect.parameters import near
 
 Score = int | float | Fraction
@@ -27,7 +27,7 @@ def read_candidates(source: object, label: str, score: str, *, table: str | None
         _check_columns(scan, label, score)
         types = scan.types(workspace, [label, score])
         if kind(types[score]) not in {*INTEGERS, *FLOATS, *TEXTS, "DECIMAL", OBJECT}:
-            raise ParameterError("score", "be a column of numbers", f"one of type {kind(types[score])}")
+            raise SourceError("score", "be a column of numbers", f"one of type {kind(types[score])}")
         columns = f"{item_form(quoted(label), types[label])}, {quoted(score)}"
 
         def read() -> list[Row]:
@@ -42,17 +42,17 @@ def read_candidates(source: object, label: str, score: str, *, table: str | None
 def _check_columns(scan: Scan, label: str, score: str) -> None:
     for name, column in (("label", label), ("score", score)):
         if scan.names and column not in scan.names:
-            raise ParameterError(name, "be a column of the source", repr(column), near(column, scan.names))
+            raise SourceError(name, "be a column of the source", repr(column), near(column, scan.names))
     if label == score:
-        raise ParameterError("score", "be another column than label", repr(score))
+        raise SourceError("score", "be another column than label", repr(score))
 
 
 def _candidates(rows: Sequence[Row], label_type: str, score_type: str) -> dict[object, Score]:
     if any(row[0] is None for row in rows):
-        raise ParameterError("label", "be there in every row", "rows without one")
+        raise SourceError("label", "be there in every row", "rows without one")
     found = {label(row[0], label_type): _score(label(row[1], score_type)) for row in rows}
     if len(found) < len(rows):
-        raise ParameterError("label", "name every candidate once", "one that occurs again")
+        raise SourceError("label", "name every candidate once", "one that occurs again")
     return found
 
 
@@ -65,5 +65,5 @@ def _score(value: object) -> Score:
     except InvalidOperation:
         number = Decimal("nan")
     if not number.is_finite() or abs(number.adjusted()) > LARGEST:
-        raise ParameterError("score", NUMBER, "something else")
+        raise SourceError("score", NUMBER, "something else")
     return int(number) if number == number.to_integral_value() else Fraction(number)

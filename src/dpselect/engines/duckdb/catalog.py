@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError, SourceError
 from dpselect.parameters import near
 
 TABLES = (
@@ -73,13 +73,13 @@ def chosen(table: str | None, tables: Sequence[Table], here: Place, what: str) -
     """
     shown = list(dict.fromkeys(one.shown(here) for one in tables))
     if table is None:
-        raise ParameterError("table", f"name {what}", "nothing", f"there is {', '.join(shown[:20]) or 'none'}")
+        raise SourceError("table", f"name {what}", "nothing", f"there is {', '.join(shown[:20]) or 'none'}")
     meant = _meant(table, tables, here)
     if not meant:
-        raise ParameterError("table", f"be {what}", repr(table), near(table, shown))
+        raise SourceError("table", f"be {what}", repr(table), near(table, shown))
     if len(meant) > 1:
         came = f"{table!r}, which is {' and '.join(one.sql for one in meant)}"
-        raise ParameterError("table", f"be one {what.removeprefix('a ')}", came, "write it with database and schema")
+        raise SourceError("table", f"be one {what.removeprefix('a ')}", came, "write it with database and schema")
     return meant[0]
 
 

@@ -30,7 +30,7 @@ from dpselect.engines.duckdb.types import (
 from dpselect.engines.duckdb.workspace import Label, Row, Rows, Workspace, quoted
 from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
-from dpselect.errors import ParameterError, naming
+from dpselect.errors import SourceError, naming
 from dpselect.keys import Key as Names
 from dpselect.keys import named, names
 from dpselect.parameters import Progress, whole
@@ -110,7 +110,7 @@ class DuckDBEngine(QuestionsByGroup):
             self._forms += "".join(f", {self._number(one.column)} AS m{at}" for at, one in enumerate(self._measures))
             if split is not None and not has_text(self._keys[1].type):
                 must, came = "go with an item column of text", f"a column of {kind(self._keys[1].type)}"
-                raise ParameterError("split", must, came)
+                raise SourceError("split", must, came)
             self._item_type = self._keys[1].type
         except BaseException:
             self._workspace.close()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dpselect.engines.duckdb.scans import Scan, SqlScan, described
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
 from dpselect.engines.sources.files import Files
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError, SourceError
 
 if TYPE_CHECKING:
     from dpselect.engines.sources.text_lines import Header
@@ -76,7 +76,7 @@ def _headers(files: Files) -> dict[str, Header]:
     one, *others = found
     for other in others:
         if set(found[other].names) != set(found[one].names):
-            raise ParameterError("source", "be files with the same columns", _difference(one, other, found))
+            raise SourceError("source", "be files with the same columns", _difference(one, other, found))
     return found
 
 

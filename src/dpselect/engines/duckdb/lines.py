@@ -11,7 +11,7 @@ from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
 from dpselect.engines.sources.arrow_texts import Batch, TextStream
 from dpselect.engines.sources.text_cells import cut
 from dpselect.engines.sources.text_lines import Header, blocks
-from dpselect.errors import ParameterError
+from dpselect.errors import SourceError
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class JsonScan(Scan):
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """The SQL types of some columns."""
         if len({column.lower() for column in columns}) < len(columns):
-            raise ParameterError("where", "write a column as user and item do", "names that differ by letter case")
+            raise SourceError("where", "write a column as user and item do", "names that differ by letter case")
         return dict.fromkeys(columns, "VARCHAR")
 
     @contextmanager

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Self
 
 from dpselect.engines.duckdb.workspace import Workspace, quoted
-from dpselect.errors import ParameterError
+from dpselect.errors import SourceError
 from dpselect.parameters import near
 
 if TYPE_CHECKING:
@@ -104,9 +104,9 @@ class SqlScan(Scan):
         yield f"({select(self.sql(columns))})"
 
 
-def missing_column(parameter: str, column: str, scan: Scan) -> ParameterError:
+def missing_column(parameter: str, column: str, scan: Scan) -> SourceError:
     """The error for a column that is not there."""
-    return ParameterError(parameter, "be a column of the source", repr(column), scan.hint(column))
+    return SourceError(parameter, "be a column of the source", repr(column), scan.hint(column))
 
 
 def described(workspace: Workspace, select: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from dpselect.engines.duckdb.workspace import Row, Workspace
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import find, refuse_newlines
 from dpselect.engines.sources.narwhals_frames import at_home
-from dpselect.errors import ParameterError, came
+from dpselect.errors import SourceError, came
 
 __all__ = ["Scan", "open_scan"]
 
@@ -27,7 +27,7 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
     given, (source, table) = source, at_home(source, table)
     if given is not source and is_postgres(source):  # whatever is said of an address, its password is not
         must = "be a table of Ibis over DuckDB or polars, where PostgreSQL does not count"
-        raise ParameterError("source", must, "one over PostgreSQL")
+        raise SourceError("source", must, "one over PostgreSQL")
     if isinstance(source, (str, os.PathLike, list, tuple)):
         files = find(source)
         if files.kind not in ("csv", "tsv"):
@@ -55,13 +55,13 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
         from dpselect.engines.duckdb.frame_scan import FrameScan
 
         return FrameScan(workspace.guarded(lambda: frame.names), frame)
-    raise ParameterError("source", _MUST, f"an object of type {type(source).__name__}")
+    raise SourceError("source", _MUST, f"an object of type {type(source).__name__}")
 
 
 def _no_table(table: str | None) -> None:
     if table is not None:
         hint = "table= belongs to a DuckDB database file or a DuckDB connection"
-        raise ParameterError("table", "be left out for this kind of source", came(table), hint)
+        raise SourceError("table", "be left out for this kind of source", came(table), hint)
 
 
 def _database(workspace: Workspace, path: str, table: str | None) -> Scan:

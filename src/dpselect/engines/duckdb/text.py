@@ -12,7 +12,7 @@ from dpselect.aggregates.user_sets import BLOCK, MOST_ROWS, Sets, offsets_of
 from dpselect.engines.duckdb.pairs import MANY
 from dpselect.engines.duckdb.types import has_text, kind
 from dpselect.engines.duckdb.workspace import Rows, Workspace, literal, sparing
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError, ParameterError, SourceError
 from dpselect.texts.token_stream import GAP, NOTHING, Int64, TokenStream, kept_in_memory, unnamed
 from dpselect.texts.tokenizer import SENTENCES, SPACES, Tokenizer
 
@@ -43,7 +43,7 @@ _SENTENCES = rf"[^{_LINE_END}]*?(?:{_STOP}(?:[{_WHITE}]|$)|{_WIDE_STOP}|[{_LINE_
 def check_text(workspace: Workspace, item_type: str, tokenizer: Tokenizer) -> None:
     """Refuse a column that is no text, and a pattern that RE2 cannot read; no row is looked at."""
     if not has_text(item_type):
-        raise ParameterError("text", "be a column of text", f"a column of {kind(item_type)}")
+        raise SourceError("text", "be a column of text", f"a column of {kind(item_type)}")
     if tokenizer.pattern is None:  # RE2 reads ours
         return
     problem = ""

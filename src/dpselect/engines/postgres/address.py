@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError, SourceError
 
 _STARTS = ("postgresql://", "postgres://")
 _ROWS = (
@@ -36,7 +36,7 @@ def said(address: str) -> dict[str, str]:
         pass
     # libpq says which part it cannot read, which may be the password.
     must, hint = "be a PostgreSQL address", "write postgresql://USER@HOST/DATABASE, other characters as %XX"
-    raise ParameterError("source", must, "one that cannot be read", hint)
+    raise SourceError("source", must, "one that cannot be read", hint)
 
 
 def place(address: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dpselect.engines.postgres.connection import Workspace
 from dpselect.engines.postgres.dialect import pg_type, quoted
 from dpselect.engines.sql.port import Needs, Row, SqlType
-from dpselect.errors import ParameterError
+from dpselect.errors import SourceError
 from dpselect.parameters import near
 
 # Tables, partitioned and foreign ones, views and materialised views.
@@ -37,7 +37,7 @@ def columns_of(
     found = {str(row[0]): row for row in workspace.fetch(_COLUMNS, {"table": oid})}
     for parameter, column in asked:
         if column not in found:
-            raise ParameterError(parameter, "be a column of the source", repr(column), near(column, tuple(found)))
+            raise SourceError(parameter, "be a column of the source", repr(column), near(column, tuple(found)))
     types = {
         column: _type(workspace, found[column])
         for column in (*(name for _, name in asked), *(needs(tuple(found)) if needs else ()))
@@ -58,13 +58,13 @@ def _meant(workspace: Workspace, table: str | None) -> tuple[int, str]:
     shown = list(dict.fromkeys([*(one[3] for one in seen), *(one[0] for one in every if one not in seen)]))
     if table is None:
         hint = f"there is {', '.join(shown[:20])}" if shown else "this user sees none"
-        raise ParameterError("table", "name a table or view of the database", "nothing", hint)
+        raise SourceError("table", "name a table or view of the database", "nothing", hint)
     meant = [one for one in every if one[0] == table] or [one for one in seen if one[3] == table]
     if not meant:
-        raise ParameterError("table", "be a table or view of the database", repr(table), near(table, shown))
+        raise SourceError("table", "be a table or view of the database", repr(table), near(table, shown))
     if len(meant) > 1:
         came = f"{table!r}, which is {' and '.join(one[0] for one in meant)}"
-        raise ParameterError("table", "be one table or view of the database", came, "write it with its schema")
+        raise SourceError("table", "be one table or view of the database", came, "write it with its schema")
     _, oid, schema, name = meant[0]
     return oid, f"{quoted(schema)}.{quoted(name)}"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpselect.errors import ParameterError, came
+from dpselect.errors import SourceError, came
 from dpselect.parameters import near
 
 if TYPE_CHECKING:
@@ -68,11 +68,11 @@ class Rules:
         """Refuse what cannot be answered as the source would: another user, or more of the time than was kept."""
         if user is not None and tuple(user) != self.user:
             must = f"be {said(self.user)}, for whom these data were prepared"
-            raise ParameterError("user", must, came(said(user)), "prepare the source again for another user")
+            raise SourceError("user", must, came(said(user)), "prepare the source again for another user")
         for parameter, name in (*others, *(("where", one) for one in filtered)):
             if name == self.time and self.only_period and parameter != "time":
                 hint = f"prepare the source again with keep={name!r}"
-                raise ParameterError(
+                raise SourceError(
                     parameter, "use columns that were kept", f"{name!r}, of which the {self.period} was", hint
                 )
         if periods is not None:
@@ -84,15 +84,15 @@ class Rules:
             return
         if periods.column != self.time or self.period is None:
             must = "be the column whose periods were prepared" if self.time else "be a column that was kept"
-            raise ParameterError("time", must, came(periods.column), "prepare the source again with time=")
+            raise SourceError("time", must, came(periods.column), "prepare the source again with time=")
         sorts = _MADE_OF[self.period]
         if periods.sort not in sorts:
             must = f"be {' or '.join(sorts)}, which these data were prepared for"
             hint = f"prepare the source again with keep={self.time!r}, or by {periods.sort}"
-            raise ParameterError("period", must, came(periods.sort), hint)
+            raise SourceError("period", must, came(periods.sort), hint)
         if periods.timezone != self.timezone:
             hint = f"prepare the source again with keep={self.time!r}, or in that time zone"
-            raise ParameterError("timezone", f"be {self.timezone}, as prepared", came(periods.timezone), hint)
+            raise SourceError("timezone", f"be {self.timezone}, as prepared", came(periods.timezone), hint)
 
     def by_whole_periods(self, periods: Periods | None) -> bool:
         """Are the periods those in which users were counted?"""

@@ -6,7 +6,7 @@ import glob
 import os
 from dataclasses import dataclass
 
-from dpselect.errors import ParameterError
+from dpselect.errors import SourceError
 from dpselect.parameters import near
 
 KINDS = {
@@ -34,17 +34,17 @@ def find(source: object) -> Files:
     """The files that `source` names; a file that is not there is an error, for file names are public."""
     given = source if isinstance(source, (list, tuple)) else [source]
     if not given:
-        raise ParameterError("source", "name at least one file", "an empty list")
+        raise SourceError("source", "name at least one file", "an empty list")
     found = [path for one in given for path in _expanded(one)]
     if any(map(is_prepared, found)):
         if len(found) > 1:
-            raise ParameterError("source", "name one folder of prepared data", f"{len(found)} files or folders")
+            raise SourceError("source", "name one folder of prepared data", f"{len(found)} files or folders")
         return Files("prepared", tuple(found))
     kinds = sorted({kind_of(path) for path in found})
     if len(kinds) > 1:
-        raise ParameterError("source", "name files of one kind", " and ".join(kinds))
+        raise SourceError("source", "name files of one kind", " and ".join(kinds))
     if kinds == ["duckdb"] and len(found) > 1:
-        raise ParameterError("source", "name one DuckDB database", f"{len(found)} of them")
+        raise SourceError("source", "name one DuckDB database", f"{len(found)} of them")
     return Files(kinds[0], tuple(found))
 
 
@@ -73,18 +73,18 @@ def kind_of(path: str) -> str:
             f"duckdb.sql(\"COPY (FROM read_json('{os.path.basename(path)}')) TO 'rows.parquet'\")"
         )
         must = "be JSON lines, Parquet or CSV rather than .json"
-        raise ParameterError("source", must, repr(os.path.basename(path)), hint)
-    raise ParameterError("source", f"be {_KNOWN}", repr(os.path.basename(path)), f"known endings: {', '.join(KINDS)}")
+        raise SourceError("source", must, repr(os.path.basename(path)), hint)
+    raise SourceError("source", f"be {_KNOWN}", repr(os.path.basename(path)), f"known endings: {', '.join(KINDS)}")
 
 
 def _expanded(one: object) -> list[str]:
     if not isinstance(one, (str, os.PathLike)):
-        raise ParameterError("source", "be a list of paths", f"an element of type {type(one).__name__}")
+        raise SourceError("source", "be a list of paths", f"an element of type {type(one).__name__}")
     path = os.path.expanduser(os.fsdecode(one))
     if "://" in path:
         hint = "read it yourself and give the data frame, or a DuckDB relation"
         start = path.partition("://")[0]  # the rest may hold a password
-        raise ParameterError("source", "be a file on this machine", f"an address that starts with {start}://", hint)
+        raise SourceError("source", "be a file on this machine", f"an address that starts with {start}://", hint)
     if os.path.isdir(path):
         return [path] if is_prepared(path) else _inside(path)
     if os.path.exists(path):
@@ -93,9 +93,9 @@ def _expanded(one: object) -> list[str]:
         return _matching(path)
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
-        raise ParameterError("source", "be a file that exists", repr(path), f"there is no folder {folder!r}")
+        raise SourceError("source", "be a file that exists", repr(path), f"there is no folder {folder!r}")
     hint = near(os.path.basename(path), sorted(_visible(folder)))
-    raise ParameterError("source", "be a file that exists", repr(path), hint)
+    raise SourceError("source", "be a file that exists", repr(path), hint)
 
 
 def _visible(folder: str) -> list[str]:
@@ -105,7 +105,7 @@ def _visible(folder: str) -> list[str]:
 def _matching(pattern: str) -> list[str]:
     found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
     if not found:
-        raise ParameterError("source", "match at least one file", repr(pattern), "** matches folders of any depth")
+        raise SourceError("source", "match at least one file", repr(pattern), "** matches folders of any depth")
     return found
 
 
@@ -117,7 +117,7 @@ def _inside(folder: str) -> list[str]:
         shown = [name for name in names if not name.startswith((".", "_"))]
         found += [os.path.join(at, name) for name in shown if _is_data(name)]
     if not found:
-        raise ParameterError("source", f"be a folder that holds {_KNOWN} files", repr(folder))
+        raise SourceError("source", f"be a folder that holds {_KNOWN} files", repr(folder))
     return sorted(found)
 
 
@@ -130,4 +130,4 @@ def refuse_newlines(newlines_in_values: bool) -> None:
     """For every source that is no CSV file."""
     if newlines_in_values:
         hint = "only a CSV file has lines, over which a value in quotes can run"
-        raise ParameterError("newlines_in_values", "be left out for this kind of source", "True", hint)
+        raise SourceError("newlines_in_values", "be left out for this kind of source", "True", hint)

@@ -18,7 +18,7 @@ from dpselect.engines.sources.narwhals_frames import understood
 from dpselect.engines.sources.pandas_frames import Pandas
 from dpselect.engines.sources.polars_frames import Polars
 from dpselect.engines.sources.text_lines import unique
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError, SourceError
 
 _ANEW = "every question reads the rows anew"
 
@@ -80,12 +80,12 @@ class Stream:
         """The frame of an object that can be read more than once."""
         if hasattr(source, "read_all") or hasattr(source, "__next__"):  # a reader, as PyArrow and others have it
             hint = f"{_ANEW}; give reader.read_all()"
-            raise ParameterError("source", "give its rows more than once", f"a {type(source).__name__}", hint)
+            raise SourceError("source", "give its rows more than once", f"a {type(source).__name__}", hint)
         with contextlib.suppress(ImportError):
             import pyarrow  # noqa: F401
         if "pyarrow" not in sys.modules:
             came = f"a {type(source).__name__}, which streams Arrow data"
-            raise ParameterError("source", "be a frame that is read without PyArrow", came, "pip install pyarrow")
+            raise SourceError("source", "be a frame that is read without PyArrow", came, "pip install pyarrow")
         return cls(source)
 
     @property

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from dpselect.errors import DataError, ParameterError, came
+from dpselect.errors import DataError, ParameterError, SourceError, came
 
 T = TypeVar("T")
 Home = tuple[object, str | None]
@@ -29,18 +29,18 @@ def home_of(source: Any, table: str | None) -> Home:
     rows of an expression as Python's values, and one date that Python does not have would make the question fail.
     """
     if table is not None:
-        raise ParameterError("table", "be left out for a table of Ibis", came(table))
+        raise SourceError("table", "be left out for a table of Ibis", came(table))
     backend = _backend(source)
     if backend.name == "polars":
         return _guarded(lambda: backend.compile(source)), None
     if backend.name == "duckdb":
         return _guarded(lambda: _in_duckdb(source, backend))
     if backend.name != "postgres":
-        raise ParameterError("source", _MUST, f"one over {backend.name}", _ARROW)
+        raise SourceError("source", _MUST, f"one over {backend.name}", _ARROW)
     operation = source.op()
     if not isinstance(operation, _operations().DatabaseTable):
         hint = f"give the view that create_view makes of it, or {_ARROW}"
-        raise ParameterError("source", "be a table or view, where Ibis is over PostgreSQL", "an expression", hint)
+        raise SourceError("source", "be a table or view, where Ibis is over PostgreSQL", "an expression", hint)
     from dpselect.engines.postgres.ibis_tables import address_and_table
 
     return _guarded(lambda: address_and_table(backend.con, operation.namespace.database, operation.name))
@@ -82,7 +82,7 @@ def _backend(source: Any) -> Any:
     except Exception:  # whatever it is: Ibis may quote the expression, whose values are whose they are
         pass
     hint = "an unbound table has no rows; tables of two connections cannot be asked together"
-    raise ParameterError("source", "be an Ibis table of one connection", "one that is not", hint)
+    raise SourceError("source", "be an Ibis table of one connection", "one that is not", hint)
 
 
 def _guarded(work: Callable[[], T]) -> T:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpselect.errors import ParameterError
+from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
     from dpselect.engines.sources.array_columns import Narrowed
@@ -47,7 +47,7 @@ def understood(source: object) -> Narwhals | None:
     if narwhals is None:
         if package in _OTHERS and not hasattr(source, "__arrow_c_stream__"):
             hint = "pip install narwhals pyarrow"
-            raise ParameterError("source", "be a frame that is read without narwhals", f"a frame of {package}", hint)
+            raise SourceError("source", "be a frame that is read without narwhals", f"a frame of {package}", hint)
         return None
     frame = narwhals.from_native(source, pass_through=True)
     return Narwhals(frame) if isinstance(frame, (narwhals.DataFrame, narwhals.LazyFrame)) else None

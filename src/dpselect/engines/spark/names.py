@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from dpselect.engines.spark.jobs import Work
-from dpselect.errors import ParameterError
+from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,7 +53,7 @@ class Names:
         path = str(session.sql(f"SELECT {_BUILT_IN_FIRST}.current_path()").collect()[0][0])
         if not path.startswith(_BUILT_IN_FIRST):
             hint = "SET PATH = DEFAULT_PATH, or ask in spark.newSession()"
-            raise ParameterError("source", f"be a session whose path begins with {_BUILT_IN_FIRST}", repr(path), hint)
+            raise SourceError("source", f"be a session whose path begins with {_BUILT_IN_FIRST}", repr(path), hint)
 
 
 def called(sql: str) -> set[str]:
@@ -71,7 +71,7 @@ def _refuse_foreign(session: SparkSession, names: Iterable[str]) -> None:
         if not _is_own(catalog, identifier(name)):
             must = "be a session in which Spark's own functions keep their names"
             hint = f"ask in spark.newSession(), or DROP TEMPORARY FUNCTION `{name}`"
-            raise ParameterError("source", must, f"one with a function of its own called {name!r}", hint)
+            raise SourceError("source", must, f"one with a function of its own called {name!r}", hint)
 
 
 def _heed(session: SparkSession) -> None:

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from dpselect.engines.sources.files import KINDS, UNCLEAR
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError, SourceError
 from dpselect.parameters import near
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def work_of(source: object) -> Work:
         return Work(_session(source), place(source))
     if not _is_classic(source):
         hint = "save the rows as a table or as Parquet files, and name those"
-        raise ParameterError("source", "be of Spark itself", "one of Spark Connect, which is not read yet", hint)
+        raise SourceError("source", "be of Spark itself", "one of Spark Connect, which is not read yet", hint)
     session = source.sparkSession if hasattr(source, "sparkSession") else source
     return Work(session, place(source))
 
@@ -80,7 +80,7 @@ def _session(address: str) -> SparkSession:
         found = SparkSession.builder.getOrCreate()
         if master and found.sparkContext.master != master:
             hint = 'a process has one Spark: write "spark:" for the one that runs, or stop it'
-            raise ParameterError("source", "name the Spark that runs", repr(place(address)), hint)
+            raise SourceError("source", "name the Spark that runs", repr(place(address)), hint)
         return found
     builder = SparkSession.builder.appName("dpselect")
     for name, value in (_OWN | (_HERE if master.startswith("local") else {})).items():
@@ -99,11 +99,11 @@ def frame_of(work: Work, source: object, table: str | None) -> DataFrame:
 
     if not isinstance(source, (str, SparkSession)):
         if table is not None:
-            raise ParameterError("table", "be left out for a frame", repr(table))
+            raise SourceError("table", "be left out for a frame", repr(table))
         frame = cast("DataFrame", source)  # work_of saw that it is one
     elif table is None:
         hint = near("", _tables(work))
-        raise ParameterError("table", "name a table, a view or files", "nothing", hint)
+        raise SourceError("table", "name a table, a view or files", "nothing", hint)
     else:
         frame = _files(work, table) if _is_path(table) else _table(work, table)
     work.guarded(lambda: _refuse_chance(frame))
@@ -129,7 +129,7 @@ def _table(work: Work, table: str) -> DataFrame:
     found = work.guarded(read)
     if found is None:
         must = "be a table or view of the catalogue, or files"
-        raise ParameterError("table", must, repr(table), near(table, _tables(work)))
+        raise SourceError("table", must, repr(table), near(table, _tables(work)))
     return found
 
 
@@ -148,7 +148,7 @@ def _files(work: Work, path: str) -> DataFrame:
     if kind in ("json", "duckdb"):
         hint = "read it yourself, session.read.schema(...).json(...), and give the frame"
         must = "be Parquet, ORC, CSV or TSV files"
-        raise ParameterError("table", must, f"a {kind} file, whose columns only its rows can tell", hint)
+        raise SourceError("table", must, f"a {kind} file, whose columns only its rows can tell", hint)
 
     def find() -> DataFrame:
         if kind in ("csv", "tsv"):
@@ -164,7 +164,7 @@ def _refuse_chance(frame: DataFrame) -> None:
     """A question may read its rows more than once, so they must be the same each time."""
     plan = cast("Any", frame)._jdf.queryExecution().analyzed()
     if plan.isStreaming():
-        raise ParameterError("source", "be rows that are there", "a stream", "save what has come, and ask that")
+        raise SourceError("source", "be rows that are there", "a stream", "save what has come, and ask that")
     if not plan.deterministic():
         hint = "save it as a table, or say frame.localCheckpoint(), and ask that"
-        raise ParameterError("source", "be the same rows each time", "rows that are drawn or numbered anew", hint)
+        raise SourceError("source", "be the same rows each time", "rows that are drawn or numbered anew", hint)

@@ -15,7 +15,7 @@ from dpselect.aggregates.user_sets import Int64
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import Work, fresh_name
 from dpselect.engines.sql.port import Needs, SqlType
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, SourceError
 from dpselect.keys import Key, named, said
 from dpselect.parameters import near
 
@@ -32,7 +32,7 @@ def columns_of(
     names = [field.name for field in fields]
     for parameter, column in named(user, item, by):
         if column not in names:
-            raise ParameterError(parameter, "be a column of the source", repr(column), near(column, names))
+            raise SourceError(parameter, "be a column of the source", repr(column), near(column, names))
         _refuse_double(parameter, column, names)
     ours = [column for _, column in named(user, item, by)]
     others = [] if needs is None else [name for name in needs(names) if name not in ours]
@@ -41,7 +41,7 @@ def columns_of(
     asked = list(dict.fromkeys([*ours, *others]))
     if len({name.lower() for name in asked}) < len(asked):
         must = "name columns that differ in more than letter case"
-        raise ParameterError("item", must, said(item), "rename one of them")
+        raise SourceError("item", must, said(item), "rename one of them")
     return {name: spark_type(fields[names.index(name)]) for name in asked}
 
 
@@ -51,16 +51,16 @@ def fields_of(work: Work, frame: DataFrame, asked: Sequence[tuple[str, str]]) ->
     names = [field.name for field in fields]
     for parameter, column in asked:
         if column not in names:
-            raise ParameterError(parameter, "be a column of the source", repr(column), near(column, names))
+            raise SourceError(parameter, "be a column of the source", repr(column), near(column, names))
         _refuse_double(parameter, column, names)
     return {name: spark_type(fields[names.index(name)]) for name in dict.fromkeys(name for _, name in asked)}
 
 
 def _refuse_double(parameter: str, column: str, names: list[str]) -> None:
     if names.count(column) > 1:
-        raise ParameterError(parameter, "be one column of the source", f"{column!r}, which is several")
+        raise SourceError(parameter, "be one column of the source", f"{column!r}, which is several")
     if "${" in column:  # Spark puts the value of a variable there, in any SQL
-        raise ParameterError(parameter, "be a name without ${", repr(column), "rename the column")
+        raise SourceError(parameter, "be a name without ${", repr(column), "rename the column")
 
 
 def view_of(work: Work, frame: DataFrame, columns: Sequence[str]) -> str:

@@ -40,7 +40,7 @@ from dpselect.engines.sql.keys import Key, key_of, together
 from dpselect.engines.sql.pairs import SqlPairs
 from dpselect.engines.sql.port import Database, SqlType, int64
 from dpselect.engines.sql.questions_by_group import QuestionsByGroup
-from dpselect.errors import ParameterError, naming
+from dpselect.errors import SourceError, naming
 from dpselect.keys import Key as Names
 from dpselect.keys import named, names
 from dpselect.parameters import Progress, near, whole
@@ -104,7 +104,7 @@ class SqlEngine(QuestionsByGroup):
             self._texts: sets.Texts | None = None
             self._found: UserSets | None = None  # the groups of every user, where they are to be found
             if split is not None and not kind.is_text:
-                raise ParameterError("split", "go with an item column of text", f"a column of {kind.name}")
+                raise SourceError("split", "go with an item column of text", f"a column of {kind.name}")
             spelling = of_dialect(dialect)
             kept = [] if condition is None else [condition.sql(database.types, dialect.quote, spelling)]
             time = None
@@ -347,5 +347,5 @@ def _known(parameter: str, columns: Sequence[str], names: Sequence[str]) -> Sequ
     """The columns of groups, or of weights, which must be some of these."""
     for name in columns:
         if name not in names:
-            raise ParameterError(parameter, "be a column of the source", repr(name), near(name, tuple(names)))
+            raise SourceError(parameter, "be a column of the source", repr(name), near(name, tuple(names)))
     return columns

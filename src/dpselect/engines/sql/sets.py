@@ -13,7 +13,7 @@ from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.memory import available, does_not_fit
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.port import Database, SqlType, int64
-from dpselect.errors import ParameterError
+from dpselect.errors import SourceError
 from dpselect.parameters import Progress
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
@@ -126,7 +126,7 @@ def _check(codes: Int64, size: int) -> None:
 def check_text(item_type: SqlType, tokenizer: Tokenizer) -> None:
     """Refuse a column that is no text, and a pattern that DuckDB cannot read."""
     if not item_type.is_text:
-        raise ParameterError("text", "be a column of text", f"a column of {item_type.name}")
+        raise SourceError("text", "be a column of text", f"a column of {item_type.name}")
     with _cutter(np.empty(0, dtype=np.int64), np.empty(0, dtype=object)) as engine:
         engine.check_text(tokenizer)
 

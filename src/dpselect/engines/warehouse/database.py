@@ -17,7 +17,7 @@ from dpselect.engines.duckdb.scans import Counting
 from dpselect.engines.sql.port import Columns, Dialect, Needs, Row, SqlType
 from dpselect.engines.warehouse.flavour import as_text
 from dpselect.engines.warehouse.source import Warehouse
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError, SourceError
 from dpselect.keys import Key, named
 from dpselect.parameters import Progress, near
 
@@ -47,7 +47,7 @@ class WarehouseDatabase:
         for parameter, column in named(user, item, by):
             if column not in known:
                 must = "be a column whose type the warehouse was told"
-                raise ParameterError(parameter, must, repr(column), near(column, tuple(known)))
+                raise SourceError(parameter, must, repr(column), near(column, tuple(known)))
         types = {column: self._kinds[known[column]].compared for column in (needs(tuple(known)) if needs else ())}
         types |= {column: self._kinds[known[column]].counted for _, column in named(user, item, by)}
         self.types: Mapping[str, SqlType] = types
@@ -124,7 +124,7 @@ class WarehouseDatabase:
         parts = (table or "").split(".")
         if len(parts) > levels or not all(parts):
             must = f"name a table or view, by up to {levels} names with dots between"
-            raise ParameterError("table", must, "nothing" if table is None else repr(table))
+            raise SourceError("table", must, "nothing" if table is None else repr(table))
         return ".".join(map(self.dialect.quote, parts))
 
     def _check(self) -> None:

@@ -26,7 +26,7 @@ async def show(request: Request) -> Response:
     try:
         answer = await run_in_threadpool(gateway.answer, person, number)
     except errors.TOLD as error:
-        return errors.of_details(request, errors.told(error))
+        return errors.of_details(request, errors.told(request, error))
     job = await _job(gateway, person, request.query_params.get("question"), number)
     release, body, url = answer.release, answer.question, origin(request, gateway)
     drawn, table = pictures.drawings(release), tables.of(release, body)
@@ -74,6 +74,6 @@ async def history(request: Request) -> Response:
         jobs = await run_in_threadpool(gateway.jobs, person, after, MOST) if asks else []
         found = await run_in_threadpool(gateway.answers, person)
     except errors.TOLD as error:
-        return errors.of_details(request, errors.told(error))
+        return errors.of_details(request, errors.told(request, error))
     more = jobs[-1]["id"] if person.role is Role.ANALYST and len(jobs) == MOST else None
     return page(request, "history.html", asks=asks, jobs=jobs, answers=found[:MOST], more=more, twin="/v1/questions")

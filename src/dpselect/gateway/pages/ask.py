@@ -62,7 +62,7 @@ async def _forecast(request: Request, form: Form) -> tuple[Forecast | None, Any]
     try:
         return await thinking(request, request.state.gateway.forecast, request.state.person, form.body), None
     except errors.TOLD as error:
-        return None, {"hint": "", **errors.told(error)}
+        return None, {"hint": "", **errors.told(request, error)}
 
 
 COLUMNS = {
@@ -97,5 +97,5 @@ async def ask(request: Request) -> Response:
     try:
         job = await thinking(request, gateway.ask, person, body, one(fields, "key") or None)
     except errors.TOLD as error:
-        return errors.of_details(request, errors.told(error), back)
+        return errors.of_details(request, errors.told(request, error), back)
     return see(f"/questions/{job['id']}")

@@ -46,7 +46,7 @@ async def show(request: Request) -> Response:
         found = await run_in_threadpool(gateway.verification, person, head or None) if asked else None
         names = (await run_in_threadpool(gateway.me, person))["data"]
     except errors.TOLD as error:
-        return errors.of_details(request, errors.told(error))
+        return errors.of_details(request, errors.told(request, error))
     return page(request, "auditor.html", found=found, head=head, names=names, twin="/v1/verification")
 
 
@@ -56,7 +56,7 @@ async def record(request: Request) -> Response:
     try:
         found = await run_in_threadpool(gateway.record, person, data)
     except errors.TOLD as error:
-        return errors.of_details(request, errors.told(error), "/record")
+        return errors.of_details(request, errors.told(request, error), "/record")
     return page(
         request,
         "record.html",

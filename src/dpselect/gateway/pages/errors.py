@@ -38,9 +38,13 @@ HELP = {
 }
 
 
-def told(error: Exception) -> Mapping[str, Json]:
-    """What to show of an error."""
-    return of_error(error)
+def told(request: Request, error: Exception) -> Mapping[str, Json]:
+    """What to show of an error. What is not told is in the log."""
+    details = of_error(error)
+    if kind_of(details) in ("unexpected", "unavailable"):
+        path = getattr(request.scope.get("route"), "path", "")
+        request.app.state.gateway.log.failed("a request failed", error, path=path, method=request.method)
+    return details
 
 
 def kind_of(details: Mapping[str, Json]) -> str:

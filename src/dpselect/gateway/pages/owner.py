@@ -27,7 +27,7 @@ async def show(request: Request) -> Response:
         budgets = await run_in_threadpool(gateway.budget, person)
         jobs = await run_in_threadpool(gateway.jobs, person)
     except errors.TOLD as error:
-        return errors.of_details(request, errors.told(error))
+        return errors.of_details(request, errors.told(request, error))
     open_jobs = [job for job in jobs if job["state"] == "approval"]
     waiting = [(job, await _prospect(request, job) if at < MOST else None) for at, job in enumerate(open_jobs)]
     return page(
@@ -63,7 +63,7 @@ async def grant(request: Request) -> Response:
             gateway.grant, person, {**body, "delta": body["delta"] or "0", "total": one(fields, "total") == "yes"}
         )
     except errors.TOLD as error:
-        return errors.of_details(request, errors.told(error), "/owner")
+        return errors.of_details(request, errors.told(request, error), "/owner")
     return see("/owner#people")
 
 
@@ -76,5 +76,5 @@ async def decide(request: Request) -> Response:
     try:
         await run_in_threadpool(gateway.decide, person, number, decision == "approve")
     except errors.TOLD as error:
-        return errors.of_details(request, errors.told(error), "/owner")
+        return errors.of_details(request, errors.told(request, error), "/owner")
     return see("/owner#waiting")

@@ -19,7 +19,7 @@ async def show(request: Request) -> Response:
     try:
         job = await run_in_threadpool(gateway.job, person, number)
     except errors.TOLD as error:
-        return errors.of_details(request, errors.told(error))
+        return errors.of_details(request, errors.told(request, error))
     if job["answer"]:
         return see(f"/answers/{job['answer'].rpartition('/')[2]}?question={job['id']}")
     final = job["state"] in words.FINAL
@@ -42,5 +42,5 @@ async def cancel(request: Request) -> Response:
     try:
         await run_in_threadpool(gateway.cancel, person, number)
     except errors.TOLD as error:
-        return errors.of_details(request, errors.told(error), f"/questions/{number}")
+        return errors.of_details(request, errors.told(request, error), f"/questions/{number}")
     return see(f"/questions/{number}")

@@ -32,6 +32,7 @@ async def sign_in(request: Request) -> Response:
     people, fields = request.state.gateway.people_who_sign_in, await forms.posted(request)
     code, token, to = (one(fields, name).strip() for name in ("code", "token", "to"))
     person = await run_in_threadpool(people.of_code, code) if code else people.of_token(token)
+    request.state.count(person)
     if person is None:
         return page(request, "sign_in.html", 401, code="", to=own(to), wrong="link" if code else "token")
     answer = see(own(to) or home(person.role))
@@ -40,8 +41,10 @@ async def sign_in(request: Request) -> Response:
 
 
 async def sign_out(request: Request) -> Response:
-    """The session ends."""
-    answer = see("/sign-in")
+    """The session ends, here and wherever else its cookie is."""
+    answer, cookie = see("/sign-in"), request.cookies.get(COOKIE)
+    if cookie is not None:
+        await run_in_threadpool(request.state.gateway.people_who_sign_in.end, cookie)
     answer.delete_cookie(COOKIE, **_cookie(request))
     return answer
 

@@ -127,7 +127,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Proxy:
-    """A proxy that says who is signed in; only what comes from these addresses is believed."""
+    """A proxy that says where requests come from, and who is signed in; only these addresses are believed."""
 
     addresses: tuple[str, ...]
     header: str = "X-Forwarded-User"

@@ -27,6 +27,10 @@ def _csv(answer: Answer) -> bytes:
     return answer.release.to_csv().encode("utf-8", "backslashreplace")
 
 
+def _plain_csv(answer: Answer) -> bytes:
+    return answer.release.to_csv(escape=False).encode("utf-8", "backslashreplace")
+
+
 def _parquet(answer: Answer) -> bytes:
     from dpselect.release import saving
 
@@ -57,6 +61,7 @@ def _html(answer: Answer) -> bytes:
 FORMS = {
     "json": Form("application/json", _json),
     "csv": Form("text/csv; charset=utf-8", _csv, download=True),
+    "plain-csv": Form("text/csv; charset=utf-8", _plain_csv, download=True),
     "parquet": Form("application/vnd.apache.parquet", _parquet, download=True),
     "svg": Form("image/svg+xml", _svg),
     "html": Form("text/html; charset=utf-8", _html),

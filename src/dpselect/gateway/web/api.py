@@ -22,6 +22,7 @@ from dpselect.gateway.web.desk import desk_of, thinking
 from dpselect.gateway.web.waiting import LONGEST, Bell, changed, ended, is_final
 from dpselect.release.formatting import Json
 
+SIGN_IN = "Send a token: Authorization: Bearer TOKEN."
 DEEPEST = 50  # lists and objects inside each other
 SHORT = 1 << 14  # bytes of a body that is read at once
 
@@ -150,6 +151,14 @@ async def ask(request: Request) -> Response:
     return written(job, 202, {"Location": f"/v1/questions/{job['id']}"})
 
 
+async def looked(request: Request) -> dict[str, Json]:
+    """How far a question has come, for whoever asks, if they may still sign in."""
+    person = await request.app.state.identity.of(request)
+    if person is None:
+        raise Refused("sign-in", SIGN_IN)
+    return await threaded(gateway_of(request).job, person, str(request.path_params["id"]))
+
+
 async def questions(request: Request) -> Response:
     """One's own, newest first."""
     after, limit = request.query_params.get("after"), _number(request, "limit", 50, 1, 500)
@@ -159,13 +168,12 @@ async def questions(request: Request) -> Response:
 
 async def question(request: Request) -> Response:
     """How far a question has come; with `wait`, when it has ended, after so many seconds at most."""
-    gateway, person, number = gateway_of(request), person_of(request), str(request.path_params["id"])
     wait = _number(request, "wait", 0, 0, math.floor(LONGEST))
     if not wait:
-        return written(await threaded(gateway.job, person, number))
+        return written(await looked(request))
     bell: Bell = request.app.state.bell
-    with desk_of(request).holding(person.name):
-        return written(await ended(bell, number, lambda: threaded(gateway.job, person, number), wait))
+    with desk_of(request).holding(person_of(request).name):
+        return written(await ended(bell, str(request.path_params["id"]), lambda: looked(request), wait))
 
 
 async def cancel(request: Request) -> Response:
@@ -188,11 +196,10 @@ class Held(StreamingResponse):
 
 async def events(request: Request) -> Response:
     """Every change of a question, as server-sent events."""
-    gateway, person, number = gateway_of(request), person_of(request), str(request.path_params["id"])
     bell: Bell = request.app.state.bell
-    first = await threaded(gateway.job, person, number)
+    first = await looked(request)
     held = contextlib.ExitStack()
-    held.enter_context(desk_of(request).holding(person.name))
+    held.enter_context(desk_of(request).holding(person_of(request).name))
 
     async def told() -> AsyncIterator[str]:
         job, last = first, None
@@ -202,7 +209,10 @@ async def events(request: Request) -> Response:
             if is_final(job) or await request.is_disconnected():
                 return
             last = job
-            job = await changed(bell, number, lambda: threaded(gateway.job, person, number), LONGEST / 2, job)
+            try:
+                job = await changed(bell, str(job["id"]), lambda: looked(request), LONGEST / 2, job)
+            except Refused:  # who is no longer signed in hears no more
+                return
 
     return Held(told(), held)
 
@@ -241,7 +251,11 @@ async def answer(request: Request) -> Response:
         read = found if found is not None else await threaded(gateway.answer, person_of(request), number)
         content = await threaded(form.write, read)
     gateway.metrics.count("dpselect_answers_total", f'form="{name if dot else "json"}"')
-    headers = {"Content-Disposition": f'attachment; filename="answer-{number}.{name}"'} if form.download else None
+    headers = (
+        {"Content-Disposition": f'attachment; filename="answer-{number}.{name.removeprefix("plain-")}"'}
+        if form.download
+        else None
+    )
     return Response(content, headers=headers, media_type=form.media)
 
 
@@ -292,8 +306,7 @@ async def ready(request: Request) -> Response:
 
 async def metrics(request: Request) -> Response:
     """Numbers about the gateway."""
-    gateway = gateway_of(request)
-    text = gateway.metrics.text(await threaded(gateway.waiting))
+    text = await threaded(gateway_of(request).numbers, person_of(request))
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
 

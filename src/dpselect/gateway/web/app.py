@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -15,12 +16,12 @@ from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 
 from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.pages.errors import of_details
+from dpselect.gateway.pages.errors import of_details, told
 from dpselect.gateway.pages.rendering import sign_in_first
 from dpselect.gateway.pages.routes import routes as page_routes
-from dpselect.gateway.problems import Refused, of_error, problem
-from dpselect.gateway.settings.values import Settings
-from dpselect.gateway.web.api import written
+from dpselect.gateway.problems import Refused, problem
+from dpselect.gateway.settings.values import Person, Settings
+from dpselect.gateway.web.api import SIGN_IN, written
 from dpselect.gateway.web.desk import Desk
 from dpselect.gateway.web.guards import App, Guards, Rates
 from dpselect.gateway.web.identity import Identity
@@ -28,7 +29,8 @@ from dpselect.gateway.web.routes import ROUTES, Route
 from dpselect.gateway.web.waiting import Bell
 from dpselect.release.formatting import Json
 
-SIGN_IN = "Send a token: Authorization: Bearer TOKEN."
+UNCOUNTED = {("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/sign-in")}
+"""What nobody else's requests keep anybody from. Signing in counts by itself, once it has looked at the token."""
 
 
 def application(settings: Settings, gateway: Gateway | None = None, *, file: Path | None = None) -> App:
@@ -79,7 +81,7 @@ def _gate(methods: dict[str, Route], rates: Rates) -> Callable[[Request], object
     async def gate(request: Request) -> Response:
         route = methods["GET" if request.method == "HEAD" else request.method]
         try:
-            _admit(request, route, rates)
+            await _admit(request, route, rates)
             return await route.handler(request)
         except Exception as error:
             return _told(request, route, error)
@@ -87,13 +89,13 @@ def _gate(methods: dict[str, Route], rates: Rates) -> Callable[[Request], object
     return gate
 
 
-def _admit(request: Request, route: Route, rates: Rates) -> None:
+async def _admit(request: Request, route: Route, rates: Rates) -> None:
     """Who asks, and may they?"""
-    person = request.app.state.identity.of(request)
+    person = await request.app.state.identity.of(request)
     request.state.person, request.state.gateway = person, request.app.state.gateway
-    address = "" if request.client is None else request.client.host
-    if not rates.allow(f"address {address}" if person is None else f"person {person.name}"):
-        raise Refused("too-many", "Too many requests came at once. Wait a second.", after=1)
+    request.state.count = partial(_count, request, rates)
+    if (route.method, route.path) not in UNCOUNTED:
+        request.state.count(person)
     if not route.roles:
         return
     if person is None:
@@ -103,11 +105,16 @@ def _admit(request: Request, route: Route, rates: Rates) -> None:
         raise Refused("role", f"Only {may} may do this; you are {person.role}.")
 
 
+def _count(request: Request, rates: Rates, person: Person | None) -> None:
+    """One more request of a person; of nobody, of the address that it comes from."""
+    identity = request.app.state.identity
+    if not rates.allow(f"address {identity.address(request)}" if person is None else f"person {person.name}"):
+        raise Refused("too-many", "Too many requests came at once. Wait a second.", after=1)
+
+
 def _told(request: Request, route: Route, error: Exception) -> Response:
-    """A mistake as problem details. What is unknown is in the log, by its class and place."""
-    details = of_error(error)
-    if details["type"] in ("/problems/unexpected", "/problems/unavailable"):
-        request.app.state.gateway.log.failed("a request failed", error, path=route.path, method=route.method)
+    """A mistake as problem details."""
+    details = told(request, error)
     headers = {}
     if isinstance(error, Refused) and error.after is not None:
         headers["Retry-After"] = str(error.after)
@@ -122,7 +129,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
     """An address or a method that is not there. A browser is told so on a page."""
     status = error.status_code if isinstance(error, HTTPException) else 404
     if status != 405 and not request.url.path.startswith("/v1/") and "text/html" in request.headers.get("accept", ""):
-        request.state.person = request.app.state.identity.of(request)
+        request.state.person = await request.app.state.identity.of(request)
         return _page(request, problem("not-found", ""), {})
     if status == 405:
         headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}

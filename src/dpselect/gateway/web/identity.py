@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from dpselect.gateway.people import People
@@ -22,7 +23,7 @@ class Identity:
     def __init__(self, people: People, server: ServerSettings) -> None:
         self._people, self._server = people, server
 
-    def of(self, request: Request) -> Person | None:
+    async def of(self, request: Request) -> Person | None:
         """The person, or nobody. A token that is wrong is nobody, whatever else the request has."""
         given = request.headers.get("authorization")
         if given is not None:
@@ -37,7 +38,14 @@ class Identity:
         if self._server.proxy is not None and (subject := _said_by(request, self._server.proxy)) is not None:
             return self._people.of_subject(subject)
         cookie = request.cookies.get(COOKIE)
-        return None if cookie is None else self._people.of_session(cookie)
+        return None if cookie is None else await run_in_threadpool(self._people.of_session, cookie)
+
+    def address(self, request: Request) -> str:
+        """Where a request comes from: of the addresses that trusted proxies tell, the last that is none of theirs."""
+        address, passed = _peer(request), ",".join(request.headers.getlist("x-forwarded-for")).split(",")
+        while passed and self._server.proxy is not None and _is_trusted(address, self._server.proxy):
+            address = passed.pop().strip() or address
+        return address
 
     def _of_provider(self, token: str, oidc: Oidc) -> Person | None:
         from dpselect.gateway.oidc import subject_of
@@ -48,12 +56,18 @@ class Identity:
 
 def _said_by(request: Request, proxy: Proxy) -> str | None:
     """Whom a proxy names, where the request really comes from it."""
-    if request.client is None:
-        return None
-    try:
-        address = ipaddress.ip_address(request.client.host)
-        trusted = any(address in ipaddress.ip_network(one, strict=False) for one in proxy.addresses)
-    except ValueError:
-        return None
     said = request.headers.getlist(proxy.header)
-    return said[0] if trusted and len(said) == 1 else None  # twice may be once by the proxy and once by the caller
+    # Twice may be once by the proxy and once by the caller.
+    return said[0] if len(said) == 1 and _is_trusted(_peer(request), proxy) else None
+
+
+def _peer(request: Request) -> str:
+    return "" if request.client is None else request.client.host
+
+
+def _is_trusted(address: str, proxy: Proxy) -> bool:
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return any(found in ipaddress.ip_network(one, strict=False) for one in proxy.addresses)

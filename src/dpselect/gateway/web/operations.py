@@ -67,7 +67,8 @@ AGAIN = {
 }
 FORMS_IN_WORDS = {
     "json": "as JSON",
-    "csv": "as CSV",
+    "csv": "as CSV, without formulas",
+    "plain-csv": "as CSV, with labels as they are",
     "parquet": "as Parquet",
     "svg": "as a picture",
     "html": "as a page",
@@ -79,7 +80,7 @@ def _form(name: str) -> Operation:
     return Operation(
         method="GET",
         path=f"/v1/answers/{{id}}.{name}",
-        name=f"answer_{name}",
+        name=f"answer_{name.replace('-', '_')}",
         tag="answers",
         summary=f"An answer {FORMS_IN_WORDS[name]}",
         returns=ref("Release") if media == JSON else TEXT if media.startswith("text/") else {},
