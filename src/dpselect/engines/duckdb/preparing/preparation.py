@@ -109,8 +109,8 @@ def _write(work: Work, writing: Writing, again: list[Segment], rows: int) -> Wri
     files: dict[str, tuple[Part, ...]] = {}
     for name, columns in work.dictionaries.items():
         listed = ", ".join([f"code AS {CODES[name]}", *work.carried("v", columns), *(["k"] if name == "items" else [])])
-        files[name] = grown(name, f"SELECT {listed}", f"code >= {work.firsts[name]}", "code")
-    files["sets"] = grown("sets", "SELECT s, cs", f"s < {work.firsts['sets']}", "s DESC")
+        files[name] = grown(name, f"SELECT {listed}", "fresh", "code")
+    files["sets"] = grown("sets", "SELECT s, cs", f"s < {work.last_set}", "s DESC")
     totals = "cells" if work.rules.period is None else "totals"
     if work.rules.period is not None:
         files["totals"] = (file("totals", "SELECT s, i, n FROM totals ORDER BY s, i"),)
