@@ -67,7 +67,7 @@ def one_more(folder: Path, monkeypatch: pytest.MonkeyPatch, drawn: Any) -> dict[
     """By how much each question's counts move when somebody comes, whatever the others' numbers are."""
     found = []
     for names in (NAMES, sorted([*NAMES, NEW])):
-        monkeypatch.setattr(codes, "numbers_of", lambda new, taken, names=names: drawn(names))
+        monkeypatch.setattr(codes, "numbers_of", lambda *_, names=names: drawn(names))
         prepare(rows(names), user="user", item="item", keep="g", to=folder / str(len(names)))
         found.append(counted(folder / str(len(names))))
     before, after = found

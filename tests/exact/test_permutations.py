@@ -150,7 +150,7 @@ def test_one_more_number_leaves_the_law_of_the_others(place):
     [
         lambda n, taken, *_: np.arange(n) + len(taken),
         lambda *given: np.sort(shuffles.distinct(*given)),
-        lambda n, taken, bits, size: bits.draws.order(n),
+        lambda n, _, bits, __: bits.draws.order(n),
     ],
     ids=["places", "in order", "places in a random order"],
 )

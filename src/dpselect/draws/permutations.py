@@ -1,6 +1,7 @@
 """Random orders, random subsets and random distinct numbers.
 
-The first two sort by random keys, 64-bit words of block, random bits and place. Entries of equal keys are ordered by new keys of their own, so no number of random bits is too small.
+The first two sort by random keys, 64-bit words of block, random bits and place. Entries of equal keys are ordered by
+new keys of their own, so no number of random bits is too small.
 """
 
 from __future__ import annotations
