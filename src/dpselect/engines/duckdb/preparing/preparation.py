@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from dpselect.draws import fresh_key
+from dpselect.engines.duckdb.preparing.bounded import keep_few
 from dpselect.engines.duckdb.preparing.cells import keep_cells, keep_sets, keep_totals
 from dpselect.engines.duckdb.preparing.codes import keep_coded, keep_dictionaries, stage
 from dpselect.engines.duckdb.preparing.segments import PERIOD, merge, packed
@@ -74,7 +75,8 @@ class _Steps:
 
 
 def _count(work: Work) -> list[Segment]:
-    """Cells and totals; the segments from before that are written again."""
+    """Cells and totals of the rows that stay; the segments from before that are written again."""
+    keep_few(work)
     keep_sets(work)
     if work.rules.period is not None:
         keep_totals(work)
