@@ -30,7 +30,7 @@ from dpselect.engines.sources.narwhals_frames import native
 from dpselect.engines.spark.source import is_spark
 from dpselect.errors import DataError, ParameterError, came
 from dpselect.keys import key_of, names
-from dpselect.parameters import Progress, called, flag, one_of
+from dpselect.parameters import Progress, called, flag, one_of, whole
 from dpselect.periods import SORTS, UTC, Periods, zone_of
 
 MANY = 1000
@@ -80,6 +80,7 @@ def prepare(
     time: str | None = None,
     period: str | None = None,
     timezone: str = UTC,
+    max_rows_per_user: int | None = None,
     add: bool = False,
     table: str | None = None,
     newlines_in_values: bool = False,
@@ -95,6 +96,9 @@ def prepare(
     what is counted; `keep` are others that questions may use, in `where`, in `by` or as items; `weight` are columns of
     numbers to add up or to take means of. Of `time` the period of each row is kept, and the rows lie together by it;
     `keep` it too where whole times are asked for. Columns that are not named are not there.
+
+    Of a user with more than `max_rows_per_user` rows (in a period, where there are periods) so many are kept, which are
+    drawn among the distinct ones. So the work that one user makes is bounded; sums and means count what was kept.
 
     With `add` rows are added to those in the folder, by the rules that were given when it was made, and without reading
     the earlier sources again. Rows that are there twice count twice in sums and means; a file that was added before is
@@ -112,7 +116,7 @@ def prepare(
     called("progress", progress)
     folder = _folder(to)
     most = None if memory is None else size_of("memory", memory)
-    given = _given(user, item, keep, weight, time, period, timezone)
+    given = _given(user, item, keep, weight, time, period, timezone, max_rows_per_user)
     if add and not is_prepared(folder):
         raise ParameterError(
             "to", "be a folder of prepared data, to add to it", came(folder), "leave out add= to make it"
@@ -165,6 +169,9 @@ def _with_spark(
     if folder_of(source, table) is not None:
         hint = "give the source that they were prepared from"
         raise ParameterError("source", "be rows as they come", "prepared data", hint)
+    if given["max_rows_per_user"] is not None:
+        must, hint = "be left out for Spark", "save the rows as Parquet files and prepare these"
+        raise ParameterError("max_rows_per_user", must, came(given["max_rows_per_user"]), hint)
     preparing = Preparing.of(source, table, given)
     ready(folder)
     writing = Writing(folder)
@@ -206,7 +213,14 @@ def _columns(parameter: str, given: object) -> tuple[str, ...]:
 
 
 def _given(
-    user: object, item: object, keep: object, weight: object, time: object, period: object, timezone: object
+    user: object,
+    item: object,
+    keep: object,
+    weight: object,
+    time: object,
+    period: object,
+    timezone: object,
+    max_rows_per_user: int | None,
 ) -> dict[str, Any]:
     """What the caller says of columns, checked: each has one part to play, but for a time that is kept whole."""
     found: dict[str, Any] = {
@@ -217,6 +231,9 @@ def _given(
         "time": None if time is None else names(key_of("time", time))[0],
         "period": None,
         "timezone": zone_of(timezone),
+        "max_rows_per_user": None
+        if max_rows_per_user is None
+        else whole("max_rows_per_user", max_rows_per_user, least=1),
     }
     if (time is None) != (period is None):
         name, other = ("period", "time") if period is None else ("time", "period")

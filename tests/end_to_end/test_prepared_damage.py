@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.engines.prepared.state import DICTIONARIES
+from dpselect.engines.prepared.state import DICTIONARIES, FORM
 from tests.end_to_end.prepared_rows import QUESTIONS, RULES, asked, right, write
 from tests.ledger.amounts import grant
 
@@ -75,7 +75,7 @@ def stated(change: Callable[[dict[str, Any]], None]) -> Change:
         change(body)
         text = json.dumps(body)
         digest = hashlib.sha256(text.encode()).hexdigest()
-        path.write_text(json.dumps({"form": 1, "digest": digest, "body": text}))
+        path.write_text(json.dumps({"form": FORM, "digest": digest, "body": text}))
 
     return write_again
 
@@ -103,7 +103,7 @@ OTHER = "was prepared by another version of dpselect"
 DAMAGED = "are damaged\nhint: prepare the source again"
 MISSING = "a part of the prepared data in .* is missing\nhint"
 BROKEN: dict[str, tuple[Change, str]] = {
-    "pointer of another form": (pointing(form=2), rf"{OTHER} \(form 2\)"),
+    "pointer of another form": (pointing(form=1), rf"{OTHER} \(form 1\)"),
     "pointer of a long form": (pointing(form="9" * 10**4), rf"{OTHER} \(form '9{{80}}'\.\.\.\)"),
     "pointer without a form": (lambda one: pointer(one).write_text('{"state": "0"}'), DAMAGED),
     "pointer to elsewhere": (pointing(state="../../x"), DAMAGED),
@@ -118,7 +118,7 @@ BROKEN: dict[str, tuple[Change, str]] = {
     "no state": (lambda one: state(one).unlink(), MISSING),
     "empty state": (lambda one: state(one).write_text(""), DAMAGED),
     "cut state": (lambda one: os.truncate(state(one), 1000), DAMAGED),
-    "state of another form": (lambda one: state(one).write_text('{"form": 2}'), rf"{OTHER} \(form 2\)"),
+    "state of another form": (lambda one: state(one).write_text('{"form": 1}'), rf"{OTHER} \(form 1\)"),
     "state that is a folder": (that_is_a_folder, "cannot be read"),
     "state of another name": (of_another_name, DAMAGED),
     "state without rules": (stated(lambda body: body.pop("rules")), DAMAGED),

@@ -96,6 +96,71 @@ def test_the_exact_draws_follow_every_order():
     assert same(law(lambda d: tuple(d.order(3).tolist())), uniform(permutations(range(3))))
 
 
+class Numbers:
+    """Words of two bits, followed branch by branch; a list that needs more than three fetches of them is given up."""
+
+    def __init__(self, draws: ExactDraws) -> None:
+        self.draws, self.left = draws, 3
+
+    def words(self, n: int) -> np.ndarray:
+        self.left -= 1
+        if self.left < 0:
+            raise StopIteration
+        return np.array([self.draws.below(4) for _ in range(n)], dtype=np.uint64) << np.uint64(62)
+
+
+def distinct_law(n, taken, drawn=shuffles.distinct):
+    """The law of the numbers, given that three fetches were enough; None stands for the rest."""
+
+    def run(draws):
+        try:
+            return tuple(drawn(n, np.array(taken, dtype=np.int64), Numbers(draws), 2).tolist())
+        except StopIteration:
+            return None
+
+    found = law(run)
+    with ctx.workprec(BITS):
+        enough = 1 - found.pop(None, arb(0))
+        return {answer: share / enough for answer, share in found.items()}
+
+
+def without(lists, place):
+    """The law of lists without one of their entries."""
+    found = {}
+    with ctx.workprec(BITS):
+        for answer, share in lists.items():
+            rest = answer[:place] + answer[place + 1 :]
+            found[rest] = found.get(rest, arb(0)) + share
+    return found
+
+
+@pytest.mark.parametrize(("n", "taken"), [(0, ()), (1, ()), (2, ()), (3, ()), (1, (2,)), (2, (3, 0)), (0, (1,))])
+def test_distinct_numbers_are_as_likely_as_any_others(n, taken):
+    assert same(distinct_law(n, taken), uniform(permutations(set(range(4)) - set(taken), n)))
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_one_more_number_leaves_the_law_of_the_others(place):
+    assert same(without(distinct_law(3, ()), place), distinct_law(2, ()))
+    assert same(without(distinct_law(2, (1,)), place % 2), distinct_law(1, (1,)))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda n, taken, *_: np.arange(n) + len(taken),
+        lambda *given: np.sort(shuffles.distinct(*given)),
+        lambda n, _, bits, __: bits.draws.order(n),
+    ],
+    ids=["places", "in order", "places in a random order"],
+)
+def test_other_numbers_are_refused(broken):
+    found = distinct_law(2, (), broken)
+    one_more = distinct_law(3, (), broken)
+    assert not same(found, uniform(permutations(range(4), 2)))
+    assert any(not same(without(one_more, place), found) for place in range(3))
+
+
 def test_many_blocks_and_many_equal_keys():
     """Large enough that the real words leave few random bits: every entry occurs once, every block is in its place."""
     blocks = np.repeat(np.arange(40_000, dtype=np.uint64), 5)

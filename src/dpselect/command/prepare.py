@@ -37,6 +37,9 @@ def options(command: shared.Group) -> None:
     command.add_argument("--time", metavar="COLUMN", help="the time of a row, of which the period is kept")
     command.add_argument("--period", metavar="SORT", help="day, week, month, quarter or year")
     command.add_argument("--timezone", default="UTC", metavar="NAME", help="where days begin (default UTC)")
+    command.add_argument(
+        "--max-rows-per-user", type=int, metavar="N", help="keep N rows at most of a user, or of a user in a period"
+    )
     shared.source(command)
     command.add_argument("--memory", metavar="SIZE", help="how much of it may be used, such as 4GiB")
     shared.quiet(command)
@@ -63,6 +66,7 @@ def run(args: argparse.Namespace) -> None:
             time=args.time,
             period=args.period,
             timezone=args.timezone,
+            max_rows_per_user=args.max_rows_per_user,
             add=args.add,
             table=args.table,
             newlines_in_values=args.newlines_in_values,

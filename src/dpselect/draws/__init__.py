@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dpselect.draws.certified import CertifiedDraws, SecureDraws
     from dpselect.draws.entropy import fresh_key
     from dpselect.draws.loss_levels import Levels
+    from dpselect.draws.permutations import distinct
     from dpselect.draws.port import Draws, Layers, Masses, MonotoneProbability, Noise
     from dpselect.draws.weights import Weights
 
@@ -25,6 +26,7 @@ _HOMES = {
     "Noise": "port",
     "SecureDraws": "certified",
     "Weights": "weights",
+    "distinct": "permutations",
     "fresh_key": "entropy",
 }
 
@@ -38,6 +40,7 @@ __all__ = [
     "Noise",
     "SecureDraws",
     "Weights",
+    "distinct",
     "fresh_key",
 ]
 

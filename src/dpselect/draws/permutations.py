@@ -1,6 +1,7 @@
-"""Random orders and random subsets: sort by random keys, 64-bit words of block, random bits and place.
+"""Random orders, random subsets and random distinct numbers.
 
-Entries of equal keys are ordered by new keys of their own, so no number of random bits is too small.
+The first two sort by random keys, 64-bit words of block, random bits and place. Entries of equal keys are ordered by
+new keys of their own, so no number of random bits is too small.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.draws.entropy import Bits
+from dpselect.draws.entropy import Bits, SystemBits
 
 Int64 = npt.NDArray[np.int64]
 UInt64 = npt.NDArray[np.uint64]
 
 PART = 1 << 20  # entries sorted at once: 8 MB, which fit into a processor's cache
+SIZE = 31  # bits of a distinct number
 
 
 def order(bits: Bits, n: int) -> Int64:
@@ -37,6 +39,20 @@ def sample(bits: Bits, offsets: Int64, most: int) -> Int64:
         keep[by_random_key(bits, block.astype(np.uint64))[lost].astype(np.int64) + moved] = False
     kept: Int64 = np.flatnonzero(keep) + offsets[0]
     return kept
+
+
+def distinct(n: int, taken: Int64, bits: Bits | None = None, size: int = SIZE) -> Int64:
+    """Return n different numbers of `size` bits, none of them taken, in a uniformly random order of such numbers.
+
+    They are the first n new ones of a sequence of independent uniform numbers. So each list of them has the same
+    probability, and what is left of a list without one of its entries is distributed as if that had never been asked.
+    """
+    bits, found = bits or SystemBits(), taken
+    while len(found) < len(taken) + n:
+        more = bits.words(len(taken) + n - len(found)) >> np.uint64(64 - size)
+        both = np.concatenate([found, more.astype(np.int64)])
+        found = both[np.sort(np.unique(both, return_index=True)[1])]
+    return found[len(taken) :]
 
 
 def _parts(blocks: Int64, sizes: Int64) -> Iterator[Int64]:

@@ -52,7 +52,8 @@ def _parquet(workspace: Workspace, files: Files) -> Scan:
     if not types:
         shown = files.paths[0] if len(files.paths) == 1 else f"one of {len(files.paths)} files"
         raise DataError(f"{shown} cannot be read as parquet", "it may be damaged, incomplete or of another kind")
-    return SqlScan(tuple(types), lambda columns: f"(SELECT {_one_by_one(types, columns)} FROM {rows})", fixed=True)
+    sql, files_sql = lambda columns: f"(SELECT {_one_by_one(types, columns)} FROM {rows})", _paths(files.paths)
+    return SqlScan(tuple(types), sql, fixed=True, parquet=files_sql)
 
 
 def _one_by_one(types: Mapping[str, str], columns: Sequence[str]) -> str:

@@ -30,4 +30,7 @@ def _prepared(rules: Rules) -> str:
     found += [f"kept {', '.join(rules.keep)}"] if rules.keep else []
     found += [f"weights {', '.join(rules.weight)}"] if rules.weight else []
     found += [f"the {rules.period} of {rules.time} in {rules.timezone}"] if rules.time else []
+    if rules.max_rows_per_user is not None:
+        where = f" in a {rules.period}" if rules.period else ""
+        found.append(f"at most {rules.max_rows_per_user:,} rows of a user{where}")
     return "; ".join(found)

@@ -26,6 +26,7 @@ _MADE_OF = {
 class Rules:
     """The columns of users, of items, those that are kept beside them, and what is kept of the time.
 
+    `max_rows_per_user` is how many rows there are at most of a user, in each period if there are periods.
     `types` are those of the source, in SQL, of every column; `untyped` says that the source had none.
     """
 
@@ -36,6 +37,7 @@ class Rules:
     time: str | None
     period: str | None
     timezone: str
+    max_rows_per_user: int | None
     types: Mapping[str, str]
     untyped: bool
 

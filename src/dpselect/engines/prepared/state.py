@@ -12,7 +12,7 @@ from typing import Any
 from dpselect.engines.prepared.rules import Rules
 from dpselect.errors import DataError, came
 
-FORM = 1  # of the folder: what another version wrote in another form is not read
+FORM = 2  # of the folder: what another version wrote in another form is not read
 CODES = {"users": "u", "items": "i", "kept": "c"}  # the columns of numbers that say what stands in a row
 DICTIONARIES = ("users", "items", "kept", "sets", "totals", "sums")  # what there is in files of its own
 AGAIN = "prepare the source again"

@@ -1,7 +1,8 @@
 """Preparing with Spark: all steps from a frame to the files of a folder, and every step of their size is Spark's.
 
-A code is the place of a value in a dictionary of distinct values: where each partition of it begins is counted when it
-is written, and a file that is written stays as it is. So a task that runs again gives no value another code.
+A code is the place of a value in a dictionary of distinct values, or of a user what is drawn for that place: where each
+partition of it begins is counted when it is written, and a file that is written stays as it is. So a task that runs
+again gives no value another code.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dpselect.engines.duckdb.preparing.preparation import Written
 from dpselect.engines.duckdb.preparing.segments import stacked
 from dpselect.engines.prepared.rules import Rules
 from dpselect.engines.prepared.state import CODES, Part, Segment
+from dpselect.engines.prepared.users import numbers_of
 from dpselect.engines.prepared.writing import Writing
 from dpselect.engines.spark.dialect import quoted
 from dpselect.engines.spark.jobs import Work
@@ -144,7 +146,8 @@ class Preparing:
         return self._placed(name, f"SELECT DISTINCT {', '.join(staged)} FROM staged", values, code, more)
 
     def _placed(self, name: str, distinct: str, values: Sequence[str], code: str, more: str) -> tuple[Part, ...]:
-        """Write values with their places, in their own order from 0."""
+        """Write values with their places, in their own order from 0; users with what is drawn for these."""
+        import numpy as np
         import pyarrow as pa
 
         files = self.files
@@ -156,10 +159,14 @@ class Preparing:
         parts, numbers = ([int(row[at]) for row in sizes] for at in (0, 1))
         firsts = [0, *accumulate(numbers)][: len(parts)]
         files.put("firsts", pa.table({"part": pa.array(parts, pa.int64()), "first": pa.array(firsts, pa.int64())}))
-        number = f"first + place % {2**_PARTITION}"
+        number, drawn = f"first + place % {2**_PARTITION}", ""
+        if name == "users":
+            codes = pa.array(numbers_of(self.sizes[name], np.empty(0, np.int64)))
+            files.put("drawn", pa.table({"at": pa.array(np.arange(len(codes))), "code": codes}))
+            number, drawn = "code", f" JOIN drawn ON drawn.at = {number}"
         frame = files.sql(
             f"SELECT /*+ BROADCAST(firsts) */ {code.format(number)}, {', '.join(values)}{more} "
-            f"FROM placed JOIN firsts ON part = {part}"
+            f"FROM placed JOIN firsts ON part = {part}{drawn}"
         )
         found = files.write(name, frame)[0]
         files.read_parts(name, found, frame)

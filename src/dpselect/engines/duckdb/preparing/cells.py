@@ -16,7 +16,7 @@ def keep_sets(work: Work) -> None:
     work.rows("CREATE TEMP TABLE sets (s BIGINT, cs BIGINT[])")
     if old := work.old("sets"):
         work.rows(f"INSERT INTO sets SELECT s, cs FROM {work.files(old)}")
-    work.firsts["sets"] = work.number("SELECT coalesce(min(s), 0) FROM sets")
+    work.last_set = work.number("SELECT coalesce(min(s), 0) FROM sets")
 
 
 def keep_cells(work: Work, name: str, rows: str, by: Sequence[str] = ()) -> None:

@@ -1,6 +1,8 @@
-"""Codes: rows as numbers. A number is a place in a dictionary of distinct values, so no two values share one."""
+"""Codes: rows as numbers, no two values with the same. That of a user is drawn, others are places in a dictionary."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from dpselect.engines.duckdb.keys import Key
 from dpselect.engines.duckdb.preparing.starts import keep_starts, times_of
@@ -8,6 +10,7 @@ from dpselect.engines.duckdb.preparing.work import Work, stored_form, stored_typ
 from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.prepared.state import CODES
+from dpselect.engines.prepared.users import numbers_of
 from dpselect.errors import DataError
 
 
@@ -27,27 +30,41 @@ def stage(work: Work, scan: Scan) -> int:
 
 
 def keep_dictionaries(work: Work) -> None:
-    """Every value has its number: those from before keep theirs, new ones follow in their own order."""
+    """Every value has its number, also `fresh` ones: those from before keep theirs."""
     for name, columns in work.dictionaries.items():
         values = [f"v{at}" for at in range(len(columns))]
         listed = ", ".join(values)
         staged = (f"{work.staged(column)} AS {value}" for column, value in zip(columns, values, strict=True))
         new = f"SELECT DISTINCT {', '.join(staged)} FROM staged"
-        work.rows(f"CREATE TEMP TABLE {name} AS SELECT 0::BIGINT AS code, {listed} FROM ({new}) LIMIT 0")
+        work.rows(f"CREATE TEMP TABLE {name} AS SELECT 0::BIGINT AS code, {listed}, true AS fresh FROM ({new}) LIMIT 0")
         if old := work.old(name):
             known = ", ".join([CODES[name], *work.back("v", columns)])
-            work.rows(f"INSERT INTO {name} SELECT {known} FROM {work.files(old)}")
+            work.rows(f"INSERT INTO {name} SELECT {known}, false FROM {work.files(old)}")
             same = " AND ".join(f"n.{one} IS NOT DISTINCT FROM o.{one}" for one in values)
             new = f"SELECT n.* FROM ({new}) AS n ANTI JOIN {name} AS o ON {same}"
-        work.firsts[name] = first = work.number(f"SELECT coalesce(max(code) + 1, 0) FROM {name}")
-        place = f"row_number() OVER (ORDER BY {listed}) - 1 + {first}"
-        work.rows(f"INSERT INTO {name} SELECT {place}, {listed} FROM ({new})")
+        placed = f"SELECT row_number() OVER (ORDER BY {listed}) - 1 AS place, {listed} FROM ({new})"
+        if name == "users":
+            _keep_drawn(work, placed, listed)
+        else:
+            code = f"place + (SELECT coalesce(max(code) + 1, 0) FROM {name})"
+            work.rows(f"INSERT INTO {name} SELECT {code}, {listed}, true FROM ({placed})")
     nameable = Key(
         tuple(f"v{at}" for at in range(len(work.rules.item))),
         tuple(stored_type(work.rules.types[one]) for one in work.rules.item),
     ).nameable
     work.rows("ALTER TABLE items ADD COLUMN k BOOLEAN")  # can it be an item that comes back?
     work.rows(f"UPDATE items SET k = ({nameable})")
+
+
+def _keep_drawn(work: Work, placed: str, listed: str) -> None:
+    """Keep new users by numbers that are drawn."""
+    work.rows(f"CREATE TEMP TABLE new_users AS {placed}")
+    taken = work.workspace.columns("SELECT code FROM users")["code"].astype(np.int64)
+    number = work.number("SELECT count(*) FROM new_users")
+    drawn = {"place": np.arange(number), "number": numbers_of(number, taken)}
+    with work.workspace.registered(drawn) as given:
+        work.rows(f"INSERT INTO users SELECT number, {listed}, true FROM new_users JOIN {given} USING (place)")
+    work.rows("DROP TABLE new_users")
 
 
 def keep_coded(work: Work, staged: int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from dpselect.draws import fresh_key
+from dpselect.engines.duckdb.preparing.bounded import keep_few
 from dpselect.engines.duckdb.preparing.cells import keep_cells, keep_sets, keep_totals
 from dpselect.engines.duckdb.preparing.codes import keep_coded, keep_dictionaries, stage
 from dpselect.engines.duckdb.preparing.segments import PERIOD, merge, packed
@@ -74,7 +75,8 @@ class _Steps:
 
 
 def _count(work: Work) -> list[Segment]:
-    """Cells and totals; the segments from before that are written again."""
+    """Cells and totals of the rows that stay; the segments from before that are written again."""
+    keep_few(work)
     keep_sets(work)
     if work.rules.period is not None:
         keep_totals(work)
@@ -109,8 +111,8 @@ def _write(work: Work, writing: Writing, again: list[Segment], rows: int) -> Wri
     files: dict[str, tuple[Part, ...]] = {}
     for name, columns in work.dictionaries.items():
         listed = ", ".join([f"code AS {CODES[name]}", *work.carried("v", columns), *(["k"] if name == "items" else [])])
-        files[name] = grown(name, f"SELECT {listed}", f"code >= {work.firsts[name]}", "code")
-    files["sets"] = grown("sets", "SELECT s, cs", f"s < {work.firsts['sets']}", "s DESC")
+        files[name] = grown(name, f"SELECT {listed}", "fresh", "code")
+    files["sets"] = grown("sets", "SELECT s, cs", f"s < {work.last_set}", "s DESC")
     totals = "cells" if work.rules.period is None else "totals"
     if work.rules.period is not None:
         files["totals"] = (file("totals", "SELECT s, i, n FROM totals ORDER BY s, i"),)

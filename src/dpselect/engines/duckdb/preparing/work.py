@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dpselect.engines.duckdb.files import parquet_rows
 from dpselect.engines.duckdb.types import FLOATS, OBJECT, has_text, item_form, kind
@@ -22,8 +22,7 @@ class Work:
     workspace: Workspace
     rules: Rules
     before: Reading | None
-    firsts: dict[str, int] = field(default_factory=dict)
-    """Of each dictionary the first number that is new; of sets the last."""
+    last_set: int = 0  # the number of the last set from before
 
     @property
     def dictionaries(self) -> Mapping[str, tuple[str, ...]]:
