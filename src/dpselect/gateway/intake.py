@@ -109,7 +109,7 @@ class Intake:
         job = self._taken(person, question, again)
         if raw is not None and not _of_today(body):
             self._asked.put(_sent_by(person, raw), question, _size(question.body))
-        return job.to_dict())
+        return job.to_dict()
 
     def _taken(self, person: Person, question: Asked, again: str | None) -> Job:
         """The job of a question. Nothing is remembered of one that is refused."""
