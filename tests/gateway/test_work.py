@@ -45,7 +45,7 @@ def test_more_work_has_a_larger_bound() -> None:
 
 def test_a_dear_filter_leaves_later_by_more_than_one_user_can_cost() -> None:
     """Its margin holds ten users of many rows on which all of it is worked out, beside all declared rows."""
-    rows, text = work.ONE_USER
+    rows, text = work.ONE_USER, work.ONE_USER * 100
     engine, cost = work.FILES, work.row_filter.parse(DEAR).cost
     one_user = rows * engine.operator * cost.operators + text * engine.letter * cost.readings
     all_rows = (

@@ -147,6 +147,10 @@ OF_DATA = {  # lines put into [data.plays]
     "a table of a file": ('table = "x" #!', "table must be left out where the source is files"),
     "a snapshot of a file": ('snapshot = "x" #!', "snapshot must be left out where the source is files"),
     "refresh what is not prepared": ("refresh = 5 #!", "refresh must be left out without prepare = true"),
+    "rows of a user in no copy": (
+        "max_rows_per_user = 5 #!",
+        "max_rows_per_user must be left out without prepare = true",
+    ),
 }
 
 OF_PERSON = {  # lines put into [people.ann]

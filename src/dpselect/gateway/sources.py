@@ -114,7 +114,7 @@ class Sources:
             if made == [found]:
                 return False
         folder.parent.mkdir(mode=0o700, exist_ok=True)
-        prepare(place, to=folder, **columns(data))
+        prepare(place, to=folder, max_rows_per_user=data.max_rows_per_user, **columns(data))
         return True
 
 

@@ -16,11 +16,11 @@ from dpselect.engines import row_filter
 from dpselect.engines.filters.cost import Cost
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.spark.source import is_spark
-from dpselect.gateway.settings.values import LATEST, DataSettings, Key
+from dpselect.gateway.settings.values import BYTES_OF_A_ROW, LATEST, DataSettings, Key
 from dpselect.queries.query import Query
 
-ONE_USER = (10_000, 1_000_000)
-"""Rows of one user, and bytes of text in them, of which an answer has room for MARGIN times as many."""
+ONE_USER = 10_000
+"""Rows of one user, of which an answer has room for MARGIN times as many."""
 MARGIN = 10
 
 ITEM = 1e-5  # seconds for an item of a domain, looked up, counted and drawn from
@@ -48,7 +48,7 @@ _TWICE = ("by", "by_weight", "measures", "compared_with", "max_items_per_user", 
 
 def bound(query: Query, where: str | None, item: Key, data: DataSettings) -> float:
     """Seconds of one processor."""
-    engine, sizes = _engine(data), data.sizes
+    engine, sizes, most = _engine(data), data.sizes, data.max_rows_per_user or ONE_USER
     cost = Cost() if where is None else row_filter.parse(where).cost
     of_row = engine.row * _passes(query, item) + engine.operator * cost.operators
     of_byte = engine.byte + engine.letter * cost.readings
@@ -56,7 +56,12 @@ def bound(query: Query, where: str | None, item: Key, data: DataSettings) -> flo
     def work(rows: int, text: int) -> float:
         return rows * of_row + text * of_byte
 
-    return engine.start + _draws(query, data) + work(sizes.all_rows, sizes.all_bytes) + MARGIN * work(*ONE_USER)
+    return (
+        engine.start
+        + _draws(query, data)
+        + work(sizes.all_rows, sizes.all_bytes)
+        + MARGIN * work(most, most * BYTES_OF_A_ROW)
+    )
 
 
 def window(seconds: float, tick: float, workers: int) -> float:

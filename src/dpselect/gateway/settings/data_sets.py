@@ -147,6 +147,7 @@ READERS: Mapping[str, Reader] = {
     "longest": leaves.between(0, LATEST, above=True),
     "approve": leaves.flag,
     "prepare": leaves.flag,
+    "max_rows_per_user": leaves.whole(1, 2**31),
     "refresh": leaves.whole(1, 7 * 24 * 60),
     "snapshot": leaves.text,
 }
@@ -227,8 +228,9 @@ def _check_source(place: Place, given: dict[str, Any]) -> None:
         place.refuse("must be left out where the source is files", "snapshot", hint=hint)
     if given.get("prepare") and (kind == "address" or folder_of(source, given.get("table")) is not None):
         place.refuse("must be left out where the source is a database, or prepared data", "prepare")
-    if "refresh" in given and not given.get("prepare"):
-        place.refuse("must be left out without prepare = true", "refresh")
+    for name in ("refresh", "max_rows_per_user"):
+        if name in given and not given.get("prepare"):
+            place.refuse("must be left out without prepare = true", name)
 
 
 def _kind(source: str | tuple[str, ...]) -> str:

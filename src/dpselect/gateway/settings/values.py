@@ -108,6 +108,7 @@ class DataSettings:
     longest: Fraction = Fraction(60)  # seconds: a question whose answer would leave later is refused
     approve: bool = False  # somebody else must agree before a question runs
     prepare: bool = False  # ask a prepared copy, which is kept fresh
+    max_rows_per_user: int | None = None  # of them in the prepared copy
     refresh: int = 60  # minutes between two looks whether the source has changed
     snapshot: str | None = None  # names the state of a source that is no file
 
