@@ -20,7 +20,7 @@ BYTES = 4096
 """Bytes of a text in UTF-8: a longer one is missing for every operation but a comparison."""
 POWERS = 300
 """Powers of ten that a double has."""
-RANGE, READ = 100, 147  # those of a column, and those of a text that was read as a number
+RANGE, READ = 100, 97  # those of a column, and those of a text that was read as a number
 _HINTS = {
     "operators": "IN takes a list in place of many ORs",
     "letters of patterns": "look for a shorter text",
@@ -156,6 +156,8 @@ def _weight(node: Operation) -> Weight:
         pattern = node.fixed[0]
         assert isinstance(pattern, Pattern)
         return Weight(max(1, pattern.tests), pattern.readings, (pattern.tests,))
+    if sort == "CAST" and node.fixed[0] == "text":
+        return Weight(base.operators, copies=(2,))
     if sort == "IN":
         others = sum(not isinstance(part, Constant) for part in parts[1:])
         return Weight(1 + others, others + _reads(parts[1:]), (1 + others, 1))
