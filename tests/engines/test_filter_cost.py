@@ -40,7 +40,7 @@ LIMITS = {
     f"length({' || '.join('t' * 8)}) > 0": "32 readings of texts, got 43",
     "n IN (" + ", ".join(map(str, range(CONSTANTS))) + ")": "",
     "n IN (" + ", ".join(map(str, range(CONSTANTS + 1))) + ")": "10,000 constants, got 10,001",
-    "(n IN (" + ", ".join(map(str, range(3000))) + "))::TEXT = 'a'": "10,000 constants, got 12,001",
+    "(n IN (" + ", ".join(map(str, range(6000))) + "))::TEXT = 'a'": "10,000 constants, got 12,001",
     f"t = '{'a' * 64 * 6000}' OR t = '{'b' * 10}'": "",
 }  # fmt: skip
 
@@ -80,17 +80,17 @@ def test_every_operation_has_a_weight():
         "t LIKE 'a%b'": (3, 2, 3, 0),
         "t LIKE '%b%c%'": (1, 2, 5, 0),
         "t LIKE 'a%b%c'": (5, 3, 7, 0),
-        "t ILIKE '%b%'": (5, 1, 4, 0),
-        "t ILIKE 'a%b'": (15, 2, 6, 0),
+        "t ILIKE '%b%'": (7, 1, 5, 0),
+        "t ILIKE 'a%b'": (21, 2, 9, 0),
         "length(t || u) = 1": (3, 0, 4, 1),
         "length(t || t || t) = 1": (4, 0, 8, 1),
-        "trim(t)::INT = 1": (13, 0, 4, 1),
+        "trim(t)::INT = 1": (13, 0, 8, 1),
         "x::DOUBLE * y::DOUBLE > 1": (18, 0, 0, 1),
         "x * y * z > 1": (6, 0, 0, 1),
         "(x::DOUBLE + y::DOUBLE) / z::DOUBLE > 1": (36, 0, 0, 1),
         "x + y + z - x > 1": (4, 0, 0, 1),
         "CASE WHEN n = 1 THEN t LIKE '%a' ELSE contains(t, 'b') END": (4, 2, 4, 1),
-        "CASE lower(t) WHEN 'a' THEN TRUE WHEN 'b' THEN FALSE END": (12, 0, 2, 5),
+        "CASE lower(t) WHEN 'a' THEN TRUE WHEN 'b' THEN FALSE END": (16, 0, 4, 5),
     }.items(),
 )  # fmt: skip
 def test_the_cost_of_a_filter(where, costs):
@@ -112,10 +112,9 @@ def calls(tree: Node, engine: Spelling) -> tuple[int, int]:
     from dpselect.engines.row_filter import RowFilter
 
     sql = RowFilter(tuple(names(tree)), tree).sql(TYPES, quoted, engine)
-    of_casts = 2 * sql.count("IN ('true', 't', '1')")
     sql = re.sub(r"\(X'[0-9a-f]*' AS STRING\)", "''", re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", "''", sql))
     sql = re.sub(r"octet_length\(|strlen\(", "(", sql)
-    return sum(map(sql.count, _READS)) - of_casts, sql.count("(")
+    return sum(map(sql.count, _READS)), sql.count("(")
 
 
 def is_enough(tree: Node) -> bool:
@@ -153,7 +152,7 @@ NESTED = [
 def test_what_is_nested_is_counted_as_often_as_it_is_written(where):
     tree = grammar.parse(where)
     assert is_enough(tree)
-    assert cost.of(tree).readings <= 3 * max([calls(tree, engine)[0] for engine in ENGINES]) + 2  # nor far more
+    assert cost.of(tree).readings <= 4 * max([calls(tree, engine)[0] for engine in ENGINES]) + 2  # nor far more
 
 
 def forgets_branches(node: Node, known: dict[int, Any]) -> Any:
@@ -248,6 +247,7 @@ def test_long_texts_are_missing_on_postgres(new_database):
 @pytest.mark.slow
 def test_long_texts_are_missing_on_spark(spark):
     from dpselect.engines.spark.dialect import quoted as spark_quoted
+    from dpselect.engines.spark.dialect import spark_type
 
     frame = spark.createDataFrame([(text, 1) for text in TEXTS], "t string, n bigint")
 
@@ -255,7 +255,7 @@ def test_long_texts_are_missing_on_spark(spark):
         frame.createOrReplaceTempView("long_texts")
         return [(row[0], tuple(row[1:])) for row in spark.sql(f"SELECT t, {sql} FROM long_texts").collect()]
 
-    missing(SPARK, {"t": filter_type("VARCHAR"), "n": filter_type("BIGINT")}, spark_quoted, ask)
+    missing(SPARK, {field.name: spark_type(field) for field in frame.schema}, spark_quoted, ask)
 
 
 def test_a_longer_text_that_is_read_is_noticed(monkeypatch):

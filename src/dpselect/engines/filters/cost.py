@@ -66,8 +66,9 @@ WEIGHTS = {
     "CASE": Weight(0), "COALESCE": Weight(0),
     "+": Weight(), "-": Weight(), "*": Weight(), "/": Weight(2, copies=(1, 2)), "%": Weight(2, copies=(1, 2)),
     "ABS": Weight(copies=(3,)), "FLOOR": Weight(2, copies=(3,)), "CEIL": Weight(2, copies=(3,)),
-    **dict.fromkeys(("LOWER", "UPPER"), Weight(4, 1)),
-    **dict.fromkeys(("TRIM", "LTRIM", "RTRIM", "LEFT", "RIGHT", "SUBSTRING", "||", "LENGTH"), Weight(1, 1)),
+    **dict.fromkeys(("LOWER", "UPPER"), Weight(6, 2)),
+    **dict.fromkeys(("TRIM", "LTRIM", "RTRIM"), Weight(1, 2)),
+    **dict.fromkeys(("LEFT", "RIGHT", "SUBSTRING", "||", "LENGTH"), Weight(1, 1)),
     "PART": Weight(2), "TRUNC": Weight(2), "CAST": Weight(8, copies=(4,)),
 }  # fmt: skip
 

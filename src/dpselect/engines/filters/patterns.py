@@ -62,8 +62,12 @@ class Pattern:
 
     @property
     def readings(self) -> int:
-        """How many times a text is read at most: 8 letters of a piece that stands anywhere are one reading more."""
-        anywhere = sum(1 + -(-len(piece) // 8) for piece in self.between)
+        """How many times a text is read at most: letters that may stand anywhere are compared again and again.
+
+        8 of them are one reading more; where several pieces come one behind the other, 4.
+        """
+        letters = 8 if len(self.between) == 1 else 4
+        anywhere = sum(1 + -(-len(piece) // letters) for piece in self.between)
         return self.tests + anywhere + (sum(None in piece for piece in self.pieces) if len(self.pieces) > 1 else 0)
 
     def text(self, escape: str = "") -> str:
