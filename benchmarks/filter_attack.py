@@ -56,12 +56,12 @@ class Rows:
 
     def make(self, table: str, letter: str, length: int, more: int) -> None:
         """A table of all rows, and of `more` of one user with a text of a length."""
-        run = self.engine.connection.execute
+        run, times = self.engine.connection.execute, length // len(letter.encode())
         run(f"DROP TABLE IF EXISTS {table}")
         run(
             f"CREATE TABLE {table} AS SELECT i / 10 AS u, i % 1000 AS i, CAST(i % 90 AS BIGINT) AS age, "
             f"'an ordinary comment, number ' || CAST(i AS {self._text}) AS comment FROM {self._series(self.rows)} "
-            f"UNION ALL SELECT -1, i, 95, repeat('{letter}', {length // len(letter.encode())}) FROM {self._series(more)}"
+            f"UNION ALL SELECT -1, i, 95, repeat('{letter}', {times}) FROM {self._series(more)}"
         )
         if not self._is_duckdb:
             run(f"VACUUM ANALYZE {table}")

@@ -135,7 +135,10 @@ def test_no_more_is_written_than_the_cost_says(where):
 
 
 NESTED = [
-    "lower(trim(text))::INT = 1 OR upper(text)::BOOLEAN",
+    "lower(text) = 'a'",
+    "lower(trim(text))::INT = 1",
+    "left(text, 3)::INT = 1 OR right(text, 3)::BOOLEAN",
+    "CASE WHEN yes THEN length(text) = 1 WHEN no THEN length(text) = 2 ELSE length(text) = 3 END",
     "lower(text) LIKE 'a%b_' OR ltrim(text) LIKE '_a%b%c_'",
     "CASE WHEN yes THEN contains(lower(text), 'a') WHEN no THEN length(text) = 1 ELSE left(text, 2) = 'a' END",
     "NULLIF(lower(text), 'a') = 'b' AND COALESCE(upper(text), trim(text)) > 'a'",
