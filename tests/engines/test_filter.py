@@ -234,10 +234,10 @@ REFUSED = {
     "(" * 61 + "flag" + ")" * 61: "nested too deep",
     "NOT " * 10_000 + "flag": "nested too deep",
     "n = 1" + " + 1" * 101: "nested too deep",
-    "flag OR " * 20_000 + "flag": "one of 160004 characters",
-    "n = " + "1 / abs(" * 25 + "n" + ")" * 25: "too large",
-    "NULLIF(" * 30 + "n" + ", 1)" * 30 + " = 1": "too large",
-    "(" * 30 + "flag" + " IS DISTINCT FROM flag)" * 30: "too large",
+    "flag OR " * 20_000 + "flag": "have at most 64 operators, got 20,000\nhint: IN takes a list",
+    "n = " + "1 / abs(" * 25 + "n" + ")" * 25: "have at most 64 operators",
+    "NULLIF(" * 30 + "n" + ", 1)" * 30 + " = 1": "have at most 64 operators",
+    "(" * 30 + "flag" + " IS DISTINCT FROM flag)" * 30: "have at most 64 operators",
 }
 
 
@@ -249,7 +249,7 @@ def test_refused(where, reason):
 
 
 def test_a_long_condition_is_not_a_deep_one():
-    assert kept(" OR ".join(f"NOT (NOT n = {number})" for number in range(1000))) == "abce"
+    assert kept(" OR ".join(f"n = {number}" for number in range(32))) == "abce"
 
 
 def test_a_wrong_column_gives_near_names():

@@ -76,31 +76,3 @@ def test_a_product_with_0_holds_the_other_number(where, number):
     rows = pa.table({"user": ["ann"], "item": ["x"], "n": pa.array([number], pa.int64())})
     with DuckDBEngine(rows, user="user", item="item", where=where, key=b"k") as engine:
         assert len(engine.top(9).counts) == 1
-
-
-def doubled(times: int) -> str:
-    return "t" if times == 0 else f"({doubled(times - 1)} || {doubled(times - 1)})"
-
-
-@pytest.mark.parametrize(
-    "where",
-    [f"length({doubled(5)}) > 0", " OR ".join(f"left(t, {size}) = 'a'" for size in range(900, 1900))],
-    ids=["put together", "parts"],
-)
-def test_no_text_is_made_a_thousand_times(where):
-    """Of the text of one person it took all memory there was, and on PostgreSQL more than a value may have."""
-    with (
-        pytest.raises(ParameterError, match=r"^where must .* more than 10+ times"),
-        DuckDBEngine(pa.table(ROWS | {"t": ["a", "b"]}), user="user", item="item", where=where, key=b"k"),
-    ):
-        pass
-
-
-@pytest.mark.parametrize(
-    "where", ["lower(t) IS NULL", "t || 'a' IS NULL", "upper(COALESCE(t, 'a')) IS NULL", "t::INT IS NULL"]
-)
-def test_of_a_very_long_text_none_is_made(where):
-    rows = pa.table({"user": ["ann", "bob"], "item": ["x", "y"], "t": ["1" * 100_001, "1"]})
-    for condition, count in ((where, 1), (f"NOT ({where})", 1), (f"{where} OR length(t) < 2 OR t LIKE '1%1'", 2)):
-        with DuckDBEngine(rows, user="user", item="item", where=condition, key=b"k") as engine:
-            assert len(engine.top(9).counts) == count

@@ -165,10 +165,8 @@ def test_a_date_is_a_day_of_the_calendar():
 
 
 @given(st.from_regex(casts.DOUBLE, fullmatch=True).filter(lambda text: len(text) <= casts.BYTES))
-@example("9" * (casts.BYTES - 4) + "e+99")
-@example("9" * (casts.BYTES - 3) + "e99")
-@example("." + "0" * (casts.BYTES - 6) + "1e-99")
-@example(f".{'0' * (casts.BYTES - 5 - 1)}1e-9")
+@example("9" * (casts.BYTES - 3) + "e49")
+@example(f".{'0' * (casts.BYTES - 6)}1e-49")
 def test_what_is_a_number_for_us_is_one_that_a_double_holds(text):
     number = float(text)
     assert len(text) <= casts.BYTES

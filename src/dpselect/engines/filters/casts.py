@@ -23,8 +23,9 @@ DAY = (
     f"|02-(0[1-9]|1[0-9]|2[0-8]))|{_LEAP}-02-29)"
 )
 MOMENT = f"{DAY}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,6}})?)?)?"
-DOUBLE = "[ ]*[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?0?[0-9]{1,2})?[ ]*"
+DOUBLE = "[ ]*[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?0?[0-4]?[0-9])?[ ]*"
 WHOLE = "[ ]*[+-]?[0-9]{1,18}[ ]*"
+YES, NO = "([tT]([rR][uU][eE])?|1)", "([fF]([aA][lL][sS][eE])?|0)"
 BYTES = 50
 """Bytes of a text that is read as another type; a double of them lies within cost.READ powers of ten."""
 _FLOOR = "floor(x) makes a whole number"
@@ -96,10 +97,8 @@ def _from_text(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
         return constant((day if kind == "date" else moment)(value.constant), spelling)
     text = spelling.binary(spelling.short(value.sql, BYTES))
     if kind == "boolean":
-        low = spelling.function("LOWER", text)
-        return Value(
-            kind, f"CASE WHEN {low} IN ('true', 't', '1') THEN TRUE WHEN {low} IN ('false', 'f', '0') THEN FALSE END"
-        )
+        yes, no = (spelling.matched(text, pattern) for pattern in (YES, NO))
+        return Value(kind, f"CASE WHEN {yes} THEN TRUE WHEN {no} THEN FALSE END")
     if kind == "double":
         return Value(kind, _read(text, DOUBLE, spelling.double, spelling), low=-READ, high=READ)
     if kind == "date":

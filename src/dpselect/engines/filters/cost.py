@@ -20,7 +20,7 @@ BYTES = 4096
 """Bytes of a text in UTF-8: a longer one is missing for every operation but a comparison."""
 POWERS = 300
 """Powers of ten that a double has."""
-RANGE, READ = 100, 147  # those of a column, and those of a text that was read as a number
+RANGE, READ = 100, 97  # those of a column, and those of a text that was read as a number
 _HINTS = {
     "operators": "IN takes a list in place of many ORs",
     "letters of patterns": "look for a shorter text",
@@ -66,8 +66,9 @@ WEIGHTS = {
     "CASE": Weight(0), "COALESCE": Weight(0),
     "+": Weight(), "-": Weight(), "*": Weight(), "/": Weight(2, copies=(1, 2)), "%": Weight(2, copies=(1, 2)),
     "ABS": Weight(copies=(3,)), "FLOOR": Weight(2, copies=(3,)), "CEIL": Weight(2, copies=(3,)),
-    **dict.fromkeys(("LOWER", "UPPER"), Weight(4, 1)),
-    **dict.fromkeys(("TRIM", "LTRIM", "RTRIM", "LEFT", "RIGHT", "SUBSTRING", "||", "LENGTH"), Weight(1, 1)),
+    **dict.fromkeys(("LOWER", "UPPER"), Weight(6, 2)),
+    **dict.fromkeys(("TRIM", "LTRIM", "RTRIM"), Weight(1, 2)),
+    **dict.fromkeys(("LEFT", "RIGHT", "SUBSTRING", "||", "LENGTH"), Weight(1, 1)),
     "PART": Weight(2), "TRUNC": Weight(2), "CAST": Weight(8, copies=(4,)),
 }  # fmt: skip
 
@@ -156,6 +157,8 @@ def _weight(node: Operation) -> Weight:
         pattern = node.fixed[0]
         assert isinstance(pattern, Pattern)
         return Weight(max(1, pattern.tests), pattern.readings, (pattern.tests,))
+    if sort == "CAST" and node.fixed[0] == "text":
+        return Weight(base.operators, copies=(2,))
     if sort == "IN":
         others = sum(not isinstance(part, Constant) for part in parts[1:])
         return Weight(1 + others, others + _reads(parts[1:]), (1 + others, 1))

@@ -62,9 +62,13 @@ class Pattern:
 
     @property
     def readings(self) -> int:
-        """How many times a text is read at most: 8 letters of a piece that stands anywhere are one reading more."""
-        anywhere = sum(1 + -(-len(piece) // 8) for piece in self.between)
-        return self.tests + anywhere
+        """How many times a text is read at most: letters that may stand anywhere are compared again and again.
+
+        8 of them are one reading more; where several pieces come one behind the other, 4.
+        """
+        letters = 8 if len(self.between) == 1 else 4
+        anywhere = sum(1 + -(-len(piece) // letters) for piece in self.between)
+        return self.tests + anywhere + (sum(None in piece for piece in self.pieces) if len(self.pieces) > 1 else 0)
 
     def text(self, escape: str = "") -> str:
         """As it is written after LIKE, for an engine in which `escape` makes a letter of what follows."""
@@ -107,4 +111,4 @@ class Matcher:
             # PostgreSQL fails for a length below 0.
             inner = f"substring({sql}, {len(first) + 1}, greatest(CAST(length({sql}) AS INTEGER) - {ends}, 0))"
             tests.append(self.holds(inner if ends else sql, between))
-        return f"({' AND '.join(tests)})" if tests else f"{sql} LIKE '%'"
+        return f"({' AND '.join(tests)})" if tests else self.begins(sql, ())

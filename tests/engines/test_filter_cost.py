@@ -1,0 +1,267 @@
+"""What a filter costs is counted in its tree, small, and no less than what is written; longer texts are missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given
+
+from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.duckdb.types import filter_type
+from dpselect.engines.duckdb.workspace import quoted
+from dpselect.engines.filters import casts, cost, grammar
+from dpselect.engines.filters.cost import BYTES, CONSTANTS, Cost
+from dpselect.engines.filters.engines import DUCKDB, POSTGRES, SPARK
+from dpselect.engines.filters.operations import _OPERATIONS
+from dpselect.engines.filters.spelling import Spelling
+from dpselect.engines.filters.tree import Node, Operation
+from dpselect.engines.row_filter import parse
+from dpselect.errors import ParameterError
+from dpselect.gateway import filters
+from tests.engines import filter_words
+from tests.engines.filter_rows import TYPES
+from tests.house.pace import examples
+
+LIMITS = {
+    " OR ".join(f"n = {one}" for one in range(33)): "64 operators, got 65",
+    " AND ".join(["t LIKE '%a'"] * 110): "64 operators, got 219",
+    "CASE WHEN n = 1 THEN t LIKE 'a%' " + "WHEN n = 2 THEN FALSE " * 31 + "END": "64 operators, got 65",
+    f"starts_with(t, '{'a' * 257}')": "256 letters of patterns, got 257",
+    f"t LIKE '{'_' * 128}%' AND t LIKE '%{'_' * 129}'": "256 letters of patterns, got 257",
+    f"contains(t, '{'a' * 241}')": "32 readings of texts, got 33",
+    f"contains(t, '{'a' * 240}')": "",
+    " OR ".join(f"contains(t, '{one}')" for one in "abcdefghijk"): "32 readings of texts, got 33",
+    f"length({' || '.join('t' * 8)}) > 0": "32 readings of texts, got 43",
+    "n IN (" + ", ".join(map(str, range(CONSTANTS))) + ")": "",
+    "n IN (" + ", ".join(map(str, range(CONSTANTS + 1))) + ")": "10,000 constants, got 10,001",
+    "(n IN (" + ", ".join(map(str, range(6000))) + "))::TEXT = 'a'": "10,000 constants, got 12,001",
+    f"t = '{'a' * 64 * 6000}' OR t = '{'b' * 10}'": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("where", "says"), LIMITS.items(), ids=list(map(str, range(len(LIMITS)))))
+def test_a_filter_beyond_a_limit_is_refused_before_a_source_is_opened(where, says, tmp_path):
+    if not says:
+        parse(where)
+        return
+    for ask in (
+        lambda: parse(where),
+        lambda: filters.check(where, {"n": None, "t": None}),
+        lambda: DuckDBEngine(tmp_path / "nowhere.csv", user="u", item="i", where=where, key=b"k"),
+    ):
+        with pytest.raises(ParameterError, match=f"^where must have at most {says}\nhint: .*a view as the source"):
+            ask()
+
+
+def test_every_operation_has_a_weight():
+    assert cost.WEIGHTS.keys() == _OPERATIONS.keys()
+
+
+@pytest.mark.parametrize(
+    ("where", "costs"),
+    {
+        "n = 1": (1, 0, 0, 1),
+        "t = 'a'": (1, 0, 0, 1),
+        "t < 'a'": (1, 0, 1, 1),
+        "t = u": (1, 0, 1, 0),
+        "t IN ('a', 'b')": (1, 0, 1, 2),
+        "t IN ('a', u)": (2, 0, 2, 1),
+        "n BETWEEN 1 AND 2": (2, 0, 0, 2),
+        "n = 1 AND n = 2 OR NOT n = 3": (6, 0, 0, 3),
+        "t LIKE 'abc'": (1, 3, 1, 0),
+        "t LIKE 'a_c%'": (1, 3, 2, 0),
+        "t LIKE '%abcdefghi%'": (1, 9, 4, 0),
+        "t LIKE 'a%b'": (3, 2, 3, 0),
+        "t LIKE '%b%c%'": (1, 2, 5, 0),
+        "t LIKE 'a%b%c'": (5, 3, 7, 0),
+        "t ILIKE '%b%'": (7, 1, 5, 0),
+        "t ILIKE 'a%b'": (21, 2, 9, 0),
+        "length(t || u) = 1": (3, 0, 4, 1),
+        "length(t || t || t) = 1": (4, 0, 8, 1),
+        "trim(t)::INT = 1": (13, 0, 8, 1),
+        "x::DOUBLE * y::DOUBLE > 1": (18, 0, 0, 1),
+        "x * y * z > 1": (6, 0, 0, 1),
+        "(x::DOUBLE + y::DOUBLE) / z::DOUBLE > 1": (36, 0, 0, 1),
+        "x + y + z - x > 1": (4, 0, 0, 1),
+        "CASE WHEN n = 1 THEN t LIKE '%a' ELSE contains(t, 'b') END": (4, 2, 4, 1),
+        "CASE lower(t) WHEN 'a' THEN TRUE WHEN 'b' THEN FALSE END": (16, 0, 4, 5),
+    }.items(),
+)  # fmt: skip
+def test_the_cost_of_a_filter(where, costs):
+    assert parse(where).cost == Cost(*costs)
+
+
+# ---- what is written ----------------------------------------------------------------------------------------
+
+_READS = ("translate(", "lower(", "upper(", "length(", "right(", "left(", "substring(", "trim(", "strpos(", "contains(",
+          "starts_with(", "ends_with(", "startswith(", "endswith(", " || ", " LIKE ")  # fmt: skip
+ENGINES = (DUCKDB, POSTGRES, SPARK)
+CALLS = 24
+"""Parentheses that an operator is written with, where it is written once; most of them stand around a column."""
+
+
+def calls(tree: Node, engine: Spelling) -> tuple[int, int]:
+    """How many operations that read texts, and how many parentheses, are written. A cast asks at most 50 bytes."""
+    from dpselect.engines.filters.tree import names
+    from dpselect.engines.row_filter import RowFilter
+
+    sql = RowFilter(tuple(names(tree)), tree).sql(TYPES, quoted, engine)
+    sql = re.sub(r"\(X'[0-9a-f]*' AS STRING\)", "''", re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", "''", sql))
+    sql = re.sub(r"octet_length\(|strlen\(", "(", sql)
+    return sum(map(sql.count, _READS)), sql.count("(")
+
+
+def is_enough(tree: Node) -> bool:
+    """Does the cost of a filter cover what is written for each engine?"""
+    counted = cost.of(tree)
+    for engine in ENGINES:
+        reads, parentheses = calls(tree, engine)
+        if reads > counted.readings or parentheses > CALLS * (counted.operators + counted.constants + 1):
+            return False
+    return True
+
+
+@examples(300)
+@given(where=filter_words.ANY)
+def test_no_more_is_written_than_the_cost_says(where):
+    with suppress(ParameterError):
+        assert is_enough(grammar.parse(where))
+
+
+NESTED = [
+    "lower(text) = 'a'",
+    "lower(trim(text))::INT = 1",
+    "left(text, 3)::INT = 1 OR right(text, 3)::BOOLEAN",
+    "CASE WHEN yes THEN length(text) = 1 WHEN no THEN length(text) = 2 ELSE length(text) = 3 END",
+    "lower(text) LIKE 'a%b_' OR ltrim(text) LIKE '_a%b%c_'",
+    "CASE WHEN yes THEN contains(lower(text), 'a') WHEN no THEN length(text) = 1 ELSE left(text, 2) = 'a' END",
+    "NULLIF(lower(text), 'a') = 'b' AND COALESCE(upper(text), trim(text)) > 'a'",
+    "(contains(text, 'a') AND yes)::TEXT = 'true' AND lower(text) || 'a' LIKE '%b%c%'",
+    "length(text) / length(other) / length(text) > 0.5 AND length(text) % length(other) = 0",
+    "lower(text) IS DISTINCT FROM upper(other)",
+    "(text::DOUBLE * 1e200) * wild > 1",
+    "abs(length(text)) > floor(length(other) * 0.5)",
+    "wild * wild * wild / wild > 1",
+]
+
+
+@pytest.mark.parametrize("where", NESTED)
+def test_what_is_nested_is_counted_as_often_as_it_is_written(where):
+    tree = grammar.parse(where)
+    assert is_enough(tree)
+    assert cost.of(tree).readings <= 4 * max([calls(tree, engine)[0] for engine in ENGINES]) + 2  # nor far more
+
+
+def forgets_branches(node: Node, known: dict[int, Any]) -> Any:
+    """A cost without what stands behind THEN and ELSE."""
+    if isinstance(node, Operation) and node.sort == "CASE":
+        node = Operation("CASE", node.parts[:1])
+    return PART(node, known)
+
+
+PART = cost._part
+TWINS: dict[str, tuple[object, str, object]] = {
+    "branches of CASE are forgotten": (cost, "_part", forgets_branches),
+    "what a cast writes again is counted once": (cost.WEIGHTS, "CAST", replace(cost.WEIGHTS["CAST"], copies=())),
+    "what a pattern asks again is counted once": (cost, "_weight", lambda node: replace(WEIGHT(node), copies=())),
+    "a function has no weight": (cost.WEIGHTS, "LOWER", cost.Weight(0)),
+}
+WEIGHT = cost._weight
+
+
+@pytest.mark.parametrize(("owner", "name", "broken"), TWINS.values(), ids=list(TWINS))
+def test_a_cost_that_forgets_is_noticed(owner, name, broken, monkeypatch):
+    (monkeypatch.setitem if isinstance(owner, dict) else monkeypatch.setattr)(owner, name, broken)
+    assert not all(is_enough(grammar.parse(where)) for where in NESTED)
+
+
+# ---- long texts ---------------------------------------------------------------------------------------------
+
+READS = [
+    "t LIKE '%b%'", "t LIKE 'b%'", "t LIKE '%b'", "t LIKE 'b'", "t LIKE 'b_'", "t LIKE '%'", "t ILIKE 'b%'",
+    "starts_with(t, 'b')", "ends_with(t, 'b')", "contains(t, 'b')", "lower(t) = 'b'", "upper(t) = 'b'",
+    "length(t) = 1", "trim(t) = 'b'", "ltrim(t) = 'b'", "rtrim(t) = 'b'", "left(t, 1) = 'b'", "right(t, 1) = 'b'",
+    "substring(t, 1, 2) = 'b'", "t || 'a' = 'b'", "'a' || t = 'b'", "CASE WHEN n > 0 THEN t END = 'b'",
+    "NULLIF(t, 'b') = 'b'",
+]  # fmt: skip
+FITTING = ["b" * BYTES, "\u00e9" * (BYTES // 2), "\U0001f600" * (BYTES // 4)]
+LONG = [text + "b" for text in FITTING]
+NUMBERS = ["1".ljust(casts.BYTES), "1".ljust(casts.BYTES + 1)]
+TEXTS = [*FITTING, *LONG, *NUMBERS]
+Ask = Callable[[str, Sequence[str]], list[tuple[Any, ...]]]
+
+
+def missing(engine: Spelling, sql_types: dict[str, Any], quote: Callable[[str], str], ask: Ask) -> None:
+    """Long texts are missing for whatever reads them, and are compared as they are."""
+    wheres = [
+        *(f"({where}) IS NULL" for where in READS),
+        "t::INT IS NULL",
+        "t::DOUBLE IS NULL",
+        "t::BOOLEAN IS NULL",
+        *(f"t = '{text}'" for text in TEXTS),
+        f"t IN ('{LONG[0]}', '{LONG[1]}')",
+        "t > 'a'",
+        "t IS NULL",
+        "COALESCE(t, 'c') = 'c'",
+    ]
+    found = dict(ask(", ".join(f"({parse(where).sql(sql_types, quote, engine)})" for where in wheres), TEXTS))
+    for text in TEXTS:
+        is_long = text in LONG
+        wanted = [is_long] * len(READS)
+        wanted += [text != NUMBERS[0], text != NUMBERS[0], True]
+        wanted += [text == one for one in TEXTS]
+        wanted += [text in LONG[:2], text[0] >= "b", False, is_long]
+        assert [bool(one) for one in found[text]] == wanted
+
+
+def test_long_texts_are_missing_on_duckdb():
+    def ask(sql: str, texts: Sequence[str]) -> list[tuple[Any, ...]]:
+        connection = duckdb.connect()
+        connection.execute("CREATE TABLE t (t VARCHAR, n BIGINT)").fetchall()
+        connection.executemany("INSERT INTO t VALUES (?, 1)", [[text] for text in texts]).fetchall()
+        return [(row[0], row[1:]) for row in connection.execute(f"SELECT t, {sql} FROM t").fetchall()]
+
+    missing(DUCKDB, {"t": filter_type("VARCHAR"), "n": filter_type("BIGINT")}, quoted, ask)
+
+
+def test_long_texts_are_missing_on_postgres(new_database):
+    import psycopg
+
+    from dpselect.engines.postgres.dialect import pg_type
+    from dpselect.engines.postgres.dialect import quoted as pg_quoted
+
+    def ask(sql: str, texts: Sequence[str]) -> list[tuple[Any, ...]]:
+        with psycopg.connect(new_database(), autocommit=True) as connection:
+            connection.execute("CREATE TABLE t (t text, n int8)")
+            for text in texts:
+                connection.execute("INSERT INTO t VALUES (%s, 1)", [text])
+            rows = connection.execute(f"SELECT t, {sql} FROM t".replace("%%", "%").encode()).fetchall()
+            return [(row[0], row[1:]) for row in rows]
+
+    missing(POSTGRES, {"t": pg_type("text", "b", -1), "n": pg_type("int8", "b", -1)}, pg_quoted, ask)
+
+
+@pytest.mark.slow
+def test_long_texts_are_missing_on_spark(spark):
+    from dpselect.engines.spark.dialect import quoted as spark_quoted
+    from dpselect.engines.spark.dialect import spark_type
+
+    frame = spark.createDataFrame([(text, 1) for text in TEXTS], "t string, n bigint")
+
+    def ask(sql: str, _: Sequence[str]) -> list[tuple[Any, ...]]:
+        frame.createOrReplaceTempView("long_texts")
+        return [(row[0], tuple(row[1:])) for row in spark.sql(f"SELECT t, {sql} FROM long_texts").collect()]
+
+    missing(SPARK, {field.name: spark_type(field) for field in frame.schema}, spark_quoted, ask)
+
+
+def test_a_longer_text_that_is_read_is_noticed(monkeypatch):
+    monkeypatch.setattr(Spelling, "short", lambda _, sql, *__: sql)
+    with pytest.raises(AssertionError):
+        test_long_texts_are_missing_on_duckdb()
