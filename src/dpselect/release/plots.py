@@ -26,7 +26,7 @@ MOST_PANELS, MOST_IN_PANEL = 12, 10
 MOST_BARS = 50  # a picture of more cannot be read, and thousands are too large to draw
 NAMED = 5  # bars that the words of a picture name
 UPRIGHT = 100  # characters of all labels together that upright bars have room for
-SURE = "the true ones lie within the whiskers 95 times of 100"
+SURE = "those without noise lie within the whiskers 95 times of 100"
 BEYOND = 5  # points between a bar and its number
 
 
@@ -49,17 +49,15 @@ class Bar:
 class Words:
     """What is said around bars: what they count, whether their order is a ranking, and what is promised."""
 
-    weight: str | None
+    unit: str
+    score: str
     ranked: bool
     promise: str
-    gains: bool = False  # are they numbers of users that were gained?
 
     @property
     def counts(self) -> str:
         """What a bar is."""
-        if self.gains:
-            return "users gained: noisy gains"
-        return "users: noisy counts" if self.weight is None else f"{shortened(self.weight)}: noisy sums"
+        return f"{shortened(self.unit)}: noisy {self.score}s"
 
     def axis(self, drawn: Sequence[Bar]) -> str:
         """Beside the scale."""
