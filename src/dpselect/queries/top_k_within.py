@@ -50,11 +50,12 @@ def _refuse_what_is_certain(plan: Plan, candidates: int | None) -> None:
 def asked_of(wanted: int, epsilon: Fraction, plan: Plan) -> Asked:
     """What is said of it before, and with the answer."""
     k, reach, counted = plan.selector.k, plan.reach(), plan.width() > 0
-    users = plan.scale.said(wanted)
+    users, cut = plan.scale.said(wanted), bool(plan.scale.bounds)
+    true = "those before noise" if cut else "the true ones"
     near = f"within {users} of {best(k)}"
     said = [f"No item here has over {users} fewer than {best(k)}, as was asked."]
     if counted:
-        said.append(f"All counts are within {users} of those without noise at once, as was asked.")
+        said.append(f"All counts are within {users} of {true} at once, as was asked.")
     more = ""
     if reach is not None:
         all_of = "it comes back" if k == 1 else f"all {k:,} come back"
@@ -66,7 +67,7 @@ def asked_of(wanted: int, epsilon: Fraction, plan: Plan) -> Asked:
         name="within",
         wanted=wanted,
         epsilon=epsilon,
-        whereof=f"{near} and of all counts without noise" if counted else near,
+        whereof=f"{near} and of all {'counts before noise' if cut else 'true counts'}" if counted else near,
         more=more,
         accuracy=Accuracy(tuple(said), {"within": wanted}),
     )

@@ -107,9 +107,8 @@ def ends_early(reach: int, after: int, scale: Scale = USERS) -> Accuracy:
 def ranks(gap: Fraction, several: bool, values: str, scale: Scale = USERS, *, shared: int | None = None) -> Accuracy:
     """Of quantiles of the counted `values`; `shared` is the number of users at one value that the gap is for."""
     whom = "each answer" if several else "the answer"
-    said = (
-        f"By counted values ({values}), no more than {scale.said(gap.__ceil__())} lie between {whom} and the true one."
-    )
+    most = scale.said(gap.__ceil__())
+    said = f"By counted values ({values}), no more than {most} lie between {whom} and the value of that rank."
     if shared is not None:
         said += f" Where over {shared // 10**6} million users share one value, more may lie between."
     return Accuracy((said,), {"gap": gap.__ceil__()})
