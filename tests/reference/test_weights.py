@@ -72,7 +72,10 @@ def test_a_release_says_what_a_score_is():
     assert f"has at most {gap:,} of counted minutes more" in found.accuracy.sentences[0]
     assert not any("users" in sentence for sentence in found.accuracy.sentences)
     known = {"epsilon": 9, "domain": ["i0", "i1", "i9"], "ranked": False, "by_weight": "minutes", "at_most": 60}
-    for method, words in (("canonical-set", "of minutes more than any one"), ("joint-set", "of minutes less than the")):
+    for method, words in (
+        ("canonical-set", "of counted minutes more than any one"),
+        ("joint-set", "of minutes less than the"),
+    ):
         assert words in DATA.top_k(2, **known, method=method).accuracy.sentences[0]
     none = DATA.top_k(2, epsilon=1, delta="1e-9", by_weight="minutes", at_most=10**6)
     assert "no other has enough weight to tell" in str(none)

@@ -130,7 +130,7 @@ def interval(count: int | None, width: int | None, scale: Scale = USERS) -> tupl
 def counts_apart(width: int, scale: Scale = USERS) -> Accuracy:
     """Of counts with noise of their own, which the choice of the items has not seen."""
     spread = f"{scale.value(width):,} less or more"
-    said = f"The {scale.truth} of an item lies from low to high: {scale.column} and {spread}."
+    said = f"The {scale.truth} of an item lies from low to high: {scale.noisy} and {spread}."
     return Accuracy((said,), {"width_of_counts": scale.value(width)})
 
 
@@ -158,7 +158,7 @@ def counts_of_all(width: int, one: int, scale: Scale = USERS) -> Accuracy:
 def _at_once(width: int, scale: Scale) -> str:
     """That all intervals hold together."""
     return (
-        f"The {scale.truth.replace('number', 'numbers', 1)} of all items lie from low to high at once: {scale.column} "
+        f"The {scale.truth.replace('number', 'numbers', 1)} of all items lie from low to high at once: {scale.noisy} "
         f"and {width:,} less or more."
     )
 
@@ -174,7 +174,7 @@ def counts_that_decided(width: int, scale: Scale) -> Accuracy:
     """Of the noisy counts of a union that decided which items it has."""
     said = (
         f"The {scale.truth} of an item lies from low to high, also where luck has lifted it above the threshold: for "
-        f"counts far above it, {scale.column} and {width:,} less or more."
+        f"counts far above it, {scale.noisy} and {width:,} less or more."
     )
     return Accuracy((said,), {"width_of_counts": width}) + counting(scale)
 

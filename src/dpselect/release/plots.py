@@ -26,7 +26,7 @@ MOST_PANELS, MOST_IN_PANEL = 12, 10
 MOST_BARS = 50  # a picture of more cannot be read, and thousands are too large to draw
 NAMED = 5  # bars that the words of a picture name
 UPRIGHT = 100  # characters of all labels together that upright bars have room for
-SURE = "those without noise lie within the whiskers 95 times of 100"
+SURE = "the true ones lie within the whiskers 95 times of 100"
 BEYOND = 5  # points between a bar and its number
 
 

@@ -82,6 +82,11 @@ class Scale:
         return column_of(self.score, self.parameters)
 
     @property
+    def noisy(self) -> str:
+        """A noisy score in a sentence: as its column is called, where that says more than its name."""
+        return self.column if self.bounds else f"the {self.score}"
+
+    @property
     def truth(self) -> str:
         """What an interval is of."""
         name = "number of {}users" if self.score == "count" else f"{{}}{self.score}"
