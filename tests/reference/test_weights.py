@@ -74,7 +74,7 @@ def test_a_release_says_what_a_score_is():
     known = {"epsilon": 9, "domain": ["i0", "i1", "i9"], "ranked": False, "by_weight": "minutes", "at_most": 60}
     for method, words in (
         ("canonical-set", "of counted minutes more than any one"),
-        ("joint-set", "of minutes less than the"),
+        ("joint-set", "of counted minutes less than the"),
     ):
         assert words in DATA.top_k(2, **known, method=method).accuracy.sentences[0]
     none = DATA.top_k(2, epsilon=1, delta="1e-9", by_weight="minutes", at_most=10**6)

@@ -177,7 +177,7 @@ def csv_text(found: Forecast) -> str:
 
 
 def released_counts(path: Path) -> list[int]:
-    """The counts in a release that `dpselect top --counts` wrote, or in any CSV with a column count or counted_users."""
+    """The counts in a release of `dpselect top --counts`, or in any CSV with a column count or counted_users."""
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -138,7 +138,7 @@ class Scale:
     @property
     def parameters(self) -> dict[str, object]:
         """The same as numbers."""
-        counted = {COUNTED: self.bounds} if self.bounds else {}
+        counted: dict[str, object] = {COUNTED: self.bounds} if self.bounds else {}
         return counted if self.totals is None else {**self.totals.said, **counted}
 
 

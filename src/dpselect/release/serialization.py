@@ -65,8 +65,8 @@ def to_dict(
         "secure": secure,
     }
     if counted:
-        bounds = {str(name): formatting.plain(one) for name, one in privacy.parameters.get(COUNTED, {}).items()}
-        found["count_of"] = {"what": unit_of(privacy.parameters), **bounds}
+        bounds = formatting.plain(privacy.parameters.get(COUNTED))
+        found["count_of"] = {"what": unit_of(privacy.parameters), **(bounds if isinstance(bounds, dict) else {})}
     if groups is not None:
         found |= {"by": list(groups.columns), "groups": groups.to_dict(), "users": groups.counted}
     if charged is not None:
