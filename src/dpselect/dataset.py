@@ -407,7 +407,7 @@ class Dataset:
         is a list, a range or a `Column` of a public source, and items that nobody has are counted too. A user counts
         for `max_items_per_user` items of it, or for all of them: so many counts share epsilon. With delta > 0 noise
         that grows with the root of that number is taken where it is nearer, and no delta is spent where it is not.
-        All true counts lie within their intervals at once, 95 times of 100. A count may lie below 0
+        What was counted lies within all intervals at once, 95 times of 100. A count may lie below 0
         (docs/histogram.md).
         """
         from dpselect.queries.histogram import HistogramQuery
@@ -558,6 +558,8 @@ class Dataset:
 
     def _asked(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         """The answer to the question of these rows, in all of its periods."""
+        if self._periods is not None and len(self._periods.asked.all) > 1:
+            query = query.once_in_each(self._periods.sort)
         if not query.own_price:
             warn_if_weak(query.ceiling)
         budget = self.paying

@@ -54,7 +54,7 @@ def test_measures_as_json(plays: Path, dpselect: Command) -> None:
 
 def test_csv_has_a_column_for_each_number(plays: Path, dpselect: Command) -> None:
     lines = dpselect(*asked(plays, *MEASURES[2:4], "--format", "csv")).out.splitlines()
-    assert lines[0] == "rank,item,sum(minutes),sum(minutes) low,sum(minutes) high"
+    assert lines[0] == "rank,item,counted sum(minutes),counted sum(minutes) low,counted sum(minutes) high"
 
 
 def test_a_release_is_checked(plays: Path, dpselect: Command, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_several_files_are_one_data_set(events: Path, tmp_path: Path, dpselect: 
 
 def test_csv_with_counts_has_the_largest_first(events: Path, dpselect: Command) -> None:
     lines = dpselect(*bounded(union(events, "--counts", "--format", "csv"))).out.splitlines()
-    assert lines[0] == "item,count,low,high"
+    assert lines[0] == "item,counted_users,low,high"
     found = {name: int(count) for name, count, _, _ in (line.split(",") for line in lines[1:])}
     assert list(found) == ["ant", "bee", "cat"]
     assert all(abs(found[name] - COUNTS[name]) < 45 for name in found)

@@ -41,7 +41,7 @@ def test_sums_in_the_unit_of_the_column(plays: Path, dpselect: Command) -> None:
 
 def test_csv_and_a_table(plays: Path, dpselect: Command) -> None:
     lines = dpselect(*asked(plays, "--at-most", 30, "--counts", "--format", "csv")).out.splitlines()
-    assert lines[0] == "rank,item,sum,low,high"
+    assert lines[0] == "rank,item,counted_sum,low,high"
     said = " ".join(dpselect(*asked(plays, "--at-most", 30)).out.split())
     assert "the total of minutes in their rows of the item, rounded to units of 1 and cut to at most 30" in said
 

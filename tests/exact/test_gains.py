@@ -20,7 +20,7 @@ from dpselect.engines.duckdb import questions
 from dpselect.engines.registry import open_engine
 from dpselect.periods import periods_of
 from dpselect.queries.top_k import TopKQuery
-from dpselect.release.scale import GAINS
+from dpselect.release.scale import Scale
 from dpselect.testing import Law, law
 from tests.engines.test_conformance import pairs
 from tests.exact.laws import at_most, delta_between, equals, log_range, same
@@ -207,7 +207,7 @@ def discovered(kind: type[Compared], now: list[list[int]], before: list[list[int
 
 
 def test_items_that_a_union_finds_are_ranked_by_what_they_gained() -> None:
-    assert DISCOVER.plan.scale == GAINS
+    assert DISCOVER.plan.scale == Scale(gains=True)
     before = [[0]] * 3
     base = discovered(Compared, SETS, before)
     for others in ((SETS, [*before, [0]]), (SETS, [*before, [1]]), (SETS, [*before, [0, 1]]), ([*SETS, [1]], before)):

@@ -100,7 +100,7 @@ def test_words_come_before_the_table_and_theory_is_folded(name: str) -> None:
 
 SAID = {
     "top_k": "3 items, best first.", "set": "3 items, in no order of rank.", "empty": "0 of at most 3 items: no other",
-    "histogram": "The numbers of users of all 5 items of the domain, with noise.", "scores": "1 item: ",
+    "histogram": "The numbers of counted users of all 5 items of the domain, with noise.", "scores": "1 item: ",
     "union": " that enough users share, in no order of rank.", "quantile": "The 0.25 and 0.5 quantiles are ",
 }  # fmt: skip
 
@@ -125,7 +125,7 @@ def test_many_quantiles_are_not_listed() -> None:
 
 TOLD = {
     "one": (of_set(3), "an item that is left out has at most 3 users more than any one here.", ()),
-    "scores": (best_of(Fraction(2), users=False), "no other score is over 2 higher than that of this one.", ()),
+    "scores": (best_of(Fraction(2), None), "no other score is over 2 higher than that of this one.", ()),
     "more": (
         Accuracy(("In a group: A is B. What C is.", "D."), {"gap": 1}),
         "in a group: a is B.",
@@ -143,7 +143,7 @@ def test_a_sentence_without_a_number_holds_not_95_times_of_100() -> None:
     nothing = Accuracy(("How many users an item needs to be found cannot be said beforehand.",))
     assert nothing.told == ("", nothing.sentences)
     assert Accuracy().told == ("", ())
-    assert len(counts_of_all(4, 2, None).told[1]) == 1
+    assert len(counts_of_all(4, 2).told[1]) == 1
 
 
 # ---- why a lower rank has a larger count ------------------------------------------------------------------

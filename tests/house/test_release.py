@@ -92,6 +92,7 @@ def test_json_form() -> None:
         "items": [{"item": "a", "rank": 1, "count": 12}, {"item": "b", "rank": 2, "count": -3}],
         "kind": "ranking",
         "counted": True,
+        "count_of": {"what": "users"},
         "complete": False,
         "ended": "bottom",
         "privacy": {

@@ -157,7 +157,7 @@ def test_csv_and_parquet(tmp_path: Path) -> None:
     found.to_parquet(tmp_path / "top.parquet")
     assert (tmp_path / "top.csv").read_text("utf-8") == found.to_csv()
     columns = {name: list(cells) for name, cells in found.to_columns().items()}
-    assert list(columns) == ["rank", "item", "count", "low", "high"]
+    assert list(columns) == ["rank", "item", "counted_users", "low", "high"]
     assert polars.read_parquet(tmp_path / "top.parquet").to_dict(as_series=False) == columns
     assert polars.read_csv(tmp_path / "top.csv").to_dict(as_series=False) == columns
     assert sorted(os.listdir(tmp_path)) == ["top.csv", "top.parquet"]

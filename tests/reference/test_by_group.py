@@ -75,7 +75,7 @@ def test_listed_groups_are_shown_in_any_case(data):
 
 
 def test_every_form_has_the_groups(found, tmp_path):
-    columns = ["country", "rank", "item", "count", "low", "high", "group_users"]
+    columns = ["country", "rank", "item", "counted_users", "low", "high", "counted_group_users"]
     assert list(found.to_columns()) == columns
     assert found.to_csv().splitlines()[0] == ",".join(columns)
     found.to_parquet(tmp_path / "top.parquet")
@@ -98,7 +98,7 @@ def test_a_union_by_group_is_that_of_pairs(data):
     both = pairs.union(epsilon=8, max_items_per_user=3, counts=True)
     assert sorted((*item.group, item.item) for item in found) == sorted(both.labels)
     assert [group.values for group in found.groups.shown] == [("DE",), ("FR",)]
-    assert list(found.to_columns()) == ["country", "item", "count", "low", "high"]
+    assert list(found.to_columns()) == ["country", "item", "counted_users", "low", "high"]
     assert dps.Release.from_json(found.to_json()) == found
     assert "item" not in found.privacy.parameters
     inside = data.union(epsilon=8, by="country", max_items_per_user=3, in_engine=True)
@@ -237,7 +237,7 @@ def test_groups_that_python_takes_for_equal_are_not_one(alike, method):
         assert again.found == found.found
         assert again.groups == found.groups
     if method != "discover":
-        users = dict(zip(found.to_columns()["item"], found.to_columns()["group_users"], strict=True))
+        users = dict(zip(found.to_columns()["item"], found.to_columns()["counted_group_users"], strict=True))
         assert [users[item.item] for item in found] == [one.users for one in found.groups.shown for _ in range(2)]
         assert TopKQuery(k=2, epsilon=40, by="g", max_groups_per_user=4, method=method).steps(found)[0].times == 8
 
@@ -280,7 +280,7 @@ def test_columns_that_a_table_by_group_has_itself():
     data = dps.Dataset(given, user="user", item=["group_users", "item"])
     found = data.top_k(2, epsilon=8, by="year", users=True)
     assert sorted(found.to_columns()["item_group_users"]) == ["a", "b"]
-    assert found.to_columns()["group_users"] == [found.groups.shown[0].users] * 2
+    assert found.to_columns()["counted_group_users"] == [found.groups.shown[0].users] * 2
     assert found.text.split("\n\n")[1].splitlines()[1].startswith("2026 ")
 
 

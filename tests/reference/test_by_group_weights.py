@@ -47,7 +47,7 @@ def test_sums_are_in_the_unit_of_the_column_and_users_are_users(found):
         assert abs(group.users - true) <= 5 * found.accuracy.numbers["width_of_group_users"]
     assert all(type(group.users) is int for group in found.groups.shown)
     assert found.accuracy.numbers["width_of_counts"] > 60 * found.accuracy.numbers["width_of_group_users"]
-    assert list(found.to_columns()) == ["country", "rank", "item", "sum", "low", "high", "group_users"]
+    assert list(found.to_columns()) == ["country", "rank", "item", "counted_sum", "low", "high", "counted_group_users"]
 
 
 def test_what_is_said_is_checked_and_comes_back(found, data, tmp_path):

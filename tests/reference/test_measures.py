@@ -68,15 +68,15 @@ def test_measures_of_every_method(name: str) -> None:
 
 def test_the_forms_of_a_release() -> None:
     found = DATA.top_k(3, **SURE, measures=ALL)
-    heads = [f"{name}{end}" for name in ("sum(minutes)", "mean(stars)") for end in ("", " low", " high")]
+    heads = [f"counted {name}{end}" for name in ("sum(minutes)", "mean(stars)") for end in ("", " low", " high")]
     columns = found.to_columns()
     assert list(columns) == ["rank", "item", "count", "low", "high", *heads]
-    assert columns["sum(minutes) high"] == [item.measures[0].high for item in found]
+    assert columns["counted sum(minutes) high"] == [item.measures[0].high for item in found]
     assert found.to_csv().splitlines()[0].split(",") == list(columns)
     row = json.loads(found.to_json())["items"][0]["measures"]
     assert row["mean(stars)"] == {which: getattr(found[0].measures[1], which) for which in ("value", "low", "high")}
     assert dps.Release.from_json(found.to_json()) == found
-    assert '<th scope="col">mean(stars)</th>' in found._repr_html_()
+    assert '<th scope="col">counted mean(stars)</th>' in found._repr_html_()
     said = " ".join(found.text.split())
     assert "of every one the total of minutes in their rows of it, rounded to units of 1 and moved to 0 to 30" in said
     assert "over the users of an item who have a number there" in said
@@ -85,7 +85,7 @@ def test_the_forms_of_a_release() -> None:
     assert found.privacy.parameters["measures"] == ("sum(minutes, 0, 30)", "mean(stars, 1, 5)")
     none = DATA.top_k(2, epsilon="1e-3", delta="1e-9", measures=ALL)
     assert len(none) == 0
-    assert list(none.to_columns())[-1] == "mean(stars) high"
+    assert list(none.to_columns())[-1] == "counted mean(stars) high"
 
 
 def test_a_release_of_other_measures_than_it_speaks_of_is_none() -> None:
@@ -98,11 +98,20 @@ def test_a_release_of_other_measures_than_it_speaks_of_is_none() -> None:
 
 
 def test_columns_of_items_that_are_called_like_measures() -> None:
-    rows = {"user": ROWS["user"], "sum(w)": ROWS["item"], "Mean(W) LOW": ROWS["item"], "w": ROWS["minutes"]}
-    found = dps.Dataset(rows, user="user", item=["sum(w)", "Mean(W) LOW"]).top_k(
+    rows = {
+        "user": ROWS["user"],
+        "counted sum(w)": ROWS["item"],
+        "Counted Mean(W) LOW": ROWS["item"],
+        "w": ROWS["minutes"],
+    }
+    found = dps.Dataset(rows, user="user", item=["counted sum(w)", "Counted Mean(W) LOW"]).top_k(
         2, **SURE, measures=["sum(w, 0, 9)", "mean(w, 0, 9)"]
     )
-    assert list(found.to_columns())[1:4] == ["item_sum(w)", "item_Mean(W) LOW", "sum(w)"]
+    assert list(found.to_columns())[1:4] == [
+        "item_counted sum(w)",
+        "item_Counted Mean(W) LOW",
+        "counted sum(w)",
+    ]
     assert found.labels[0] == ("i2", "i2")
 
 

@@ -33,7 +33,7 @@ def test_the_largest_sums_come_first_and_nobody_gives_more_than_the_cap():
 def test_sums_are_in_the_unit_of_the_column(unit, true):
     weights = {"by_weight": "minutes", "at_most": 60, "weight_unit": unit}
     found = DATA.top_k(4, **SURE, **weights, counts=True, draws=SeededDraws(1))
-    assert list(found.to_columns()) == ["rank", "item", "sum", "low", "high"]
+    assert list(found.to_columns()) == ["rank", "item", "counted_sum", "low", "high"]
     assert found.weight == "minutes"
     for item in found:
         assert {type(n) for n in (item.count, item.low, item.high)} == {int if unit is None else float}
@@ -69,10 +69,13 @@ def test_a_release_says_what_a_score_is():
     assert found.privacy.parameters["at_most"] == 60
     assert found.privacy.parameters["weight_unit"] == Fraction(1, 2)
     gap = found.accuracy.numbers["gap"]
-    assert f"has at most {gap:,} of minutes more" in found.accuracy.sentences[0]
-    assert not any("user" in sentence for sentence in found.accuracy.sentences)
+    assert f"has at most {gap:,} of counted minutes more" in found.accuracy.sentences[0]
+    assert not any("users" in sentence for sentence in found.accuracy.sentences)
     known = {"epsilon": 9, "domain": ["i0", "i1", "i9"], "ranked": False, "by_weight": "minutes", "at_most": 60}
-    for method, words in (("canonical-set", "of minutes more than any one"), ("joint-set", "of minutes less than the")):
+    for method, words in (
+        ("canonical-set", "of counted minutes more than any one"),
+        ("joint-set", "of counted minutes less than the"),
+    ):
         assert words in DATA.top_k(2, **known, method=method).accuracy.sentences[0]
     none = DATA.top_k(2, epsilon=1, delta="1e-9", by_weight="minutes", at_most=10**6)
     assert "no other has enough weight to tell" in str(none)
@@ -172,4 +175,4 @@ def test_a_budget_of_picks_pays_for_sums():
 def test_a_picture_speaks_of_sums():
     pytest.importorskip("matplotlib")
     found = DATA.top_k(2, **SURE, by_weight="minutes", at_most=60, counts=True, draws=SeededDraws(1))
-    assert found.plot().axes[0].get_xlabel().startswith("minutes: noisy sums")
+    assert found.plot().axes[0].get_xlabel().startswith("counted minutes: noisy sums")

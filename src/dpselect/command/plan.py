@@ -177,7 +177,7 @@ def csv_text(found: Forecast) -> str:
 
 
 def released_counts(path: Path) -> list[int]:
-    """The counts in a release that `dpselect top --counts` wrote, or in any CSV file with a column count."""
+    """The counts in a release of `dpselect top --counts`, or in any CSV with a column count or counted_users."""
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -186,7 +186,9 @@ def released_counts(path: Path) -> list[int]:
     try:
         if text.lstrip().startswith("{"):
             return [_whole(item["count"]) for item in json.loads(text)["items"]]
-        return [_whole(row["count"]) for row in csv.DictReader(io.StringIO(text))]
+        rows = csv.DictReader(io.StringIO(text))
+        name = "count" if "count" in (rows.fieldnames or ()) else "counted_users"
+        return [_whole(row[name]) for row in rows]
     except (ValueError, KeyError, TypeError, csv.Error):
         raise DataError(f"{path} holds no released counts", f"it must be {SHAPE}") from None
 

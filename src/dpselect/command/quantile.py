@@ -18,7 +18,7 @@ examples:
   dpselect quantile people.csv --user id --item income --q 0.1,0.5,0.9 --bounds 0 1e6 --epsilon 1 --delta 1e-6
       Three quantiles for one price; a delta makes several of them more accurate.
   dpselect quantile people.csv --user id --item age --bounds 0 120 --step 1 --within 100
-      The median again, at most 100 people from the true one, 95 times of 100; the price follows, and is said first.
+      The median again, at most 100 people off by counted values, 95 times of 100; the price follows, and is said first.
   dpselect quantile visits.parquet --user id --item seconds --per-user max --bounds 0 3600 --epsilon 0.5
       The median of everybody's longest visit.
   dpselect quantile visits.parquet --user id --item bytes --step 1 --epsilon 1

@@ -49,7 +49,7 @@ def drawings(release: Release, wide: int = WIDTH) -> list[Drawing]:
         return [of_values(release, wide)]
     if not release.counted:
         return []
-    unit = "users" if release.weight is None else formatting.text(release.weight)
+    unit = release.unit
     found = [Bar(formatting.text(one.item), one.count or 0, one.low, one.high) for one in release.items]
     if release.groups is None:
         return [bars(found[:MOST_BARS], "", unit, ranked=release.ranked, among=len(found), wide=wide)]
@@ -61,7 +61,7 @@ def drawings(release: Release, wide: int = WIDTH) -> list[Drawing]:
 
 
 def bars(found: Sequence[Bar], title: str, unit: str, *, ranked: bool, among: int, wide: int = WIDTH) -> Drawing:
-    """One bar for each item from the best on; whiskers say between which numbers the true one lies."""
+    """One bar for each item from the best on; whiskers say between which numbers the one without noise lies."""
     most = max((max(bar.value, bar.high or 0) for bar in found), default=0) or 1
     shapes = "".join(
         _bar(bar, f"{place}  " if ranked else "", TOP + ROW * (place - 1), most, wide)
@@ -74,7 +74,7 @@ def bars(found: Sequence[Bar], title: str, unit: str, *, ranked: bool, among: in
     if len(found) < among:
         finding += f"; the first {len(found):,} of {among:,} are drawn"
     whiskers = any(bar.low is not None for bar in found)
-    finding += ". The true numbers lie within the whiskers 95 times of 100." if whiskers else "."
+    finding += f". The numbers of {unit} lie within the whiskers 95 times of 100." if whiskers else "."
     return Drawing(title or f"Noisy numbers of {unit}", finding, shapes, TOP + ROW * len(found), wide)
 
 

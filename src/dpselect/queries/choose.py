@@ -27,10 +27,11 @@ from dpselect.queries.at_price import at_price
 from dpselect.queries.choose_by import chosen_by_group
 from dpselect.queries.of_groups import FIELDS, settle_groups
 from dpselect.queries.paid import OfValues, paid
-from dpselect.queries.query import INNER, OF_VALUES, Ready, sampled
+from dpselect.queries.query import INNER, OF_VALUES, Ready, cut_by, sampled
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA
 from dpselect.release.release import Item, Release, Statement
+from dpselect.release.scale import USERS, Scale
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -151,8 +152,9 @@ class ChooseQuery(OfValues):
         return self.table.released(
             groups,
             [(label,) for label in chosen],
-            statement=self.table.statement("ChoiceByGroup", used, (self.sentence,)),
-            accuracy=accuracy.best_of(self.mechanism.gap(BETA, len(names)), users=True),
+            statement=self.table.statement("ChoiceByGroup", used, (self.sentence,), self.scale),
+            accuracy=accuracy.best_of(self.mechanism.gap(BETA, len(names)), self.scale),
+            scale=self.scale,
             secure=draws.secure,
         )
 
@@ -161,10 +163,21 @@ class ChooseQuery(OfValues):
         label = next(iter(self.mechanism(values, draws=draws)))
         label = int(label) if isinstance(label, np.integer) else label
         among = sum(values.sizes) if isinstance(values, Histogram) else len(values)  # type: ignore[arg-type]
-        good = accuracy.best_of(self.mechanism.gap(BETA, int(among)), users=not self.of_scores)
-        statement = Statement.of(self.price, type(self.mechanism).__name__, {"k": 1}, (self.sentence,))
+        good = accuracy.best_of(self.mechanism.gap(BETA, int(among)), None if self.of_scores else self.scale)
+        good += accuracy.counting(self.scale)
+        used = {"k": 1, **self.scale.parameters}
+        statement = Statement.of(self.price, type(self.mechanism).__name__, used, (self.sentence,))
         items = (Item(label, 1, None),)
         return Release(items=items, privacy=statement, secure=draws.secure, accuracy=good)
+
+    @property
+    def scale(self) -> Scale:
+        """Which users count."""
+        if self.of_scores:
+            return USERS
+        groups = None if self.table is None else cut_by(self.table.most, self.table.listed)
+        items = cut_by(self.max_items_per_user, cast(Domain, self.domain))
+        return Scale(groups=groups, items=items, period=self.period)
 
     @property
     def sentence(self) -> str:

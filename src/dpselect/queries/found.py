@@ -7,6 +7,7 @@ from typing import Any
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.release.accuracy import TIMES, Accuracy, said_items, said_users
 
+IN_ONE = " and are in no other group"
 FURTHEST = 2**40  # users that an item may need; beyond, there is nothing to say
 
 

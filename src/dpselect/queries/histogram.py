@@ -19,10 +19,11 @@ from dpselect.mechanisms.histogram import HistogramGaussian, HistogramNoise, nea
 from dpselect.mechanisms.port import settle
 from dpselect.parameters import Number
 from dpselect.privacy import Privacy
-from dpselect.queries.query import Query, Ready, sampled
+from dpselect.queries.query import Query, Ready, cut_by, sampled
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA
 from dpselect.release.release import Item, Kind, Release, Statement
+from dpselect.release.scale import Scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +113,7 @@ class HistogramQuery(Query):
     def select(self, counts: Histogram, draws: Draws) -> Release:
         """The answer for the counts of all items, each a group of its own."""
         noisy, items = self.mechanism(counts.counts, draws=draws), len(counts.sizes)
-        width = self.mechanism.width(BETA, items)
+        width, scale = self.mechanism.width(BETA, items), self.scale
         rows = tuple(
             Item(counts.label(place, 0), None, count, *accuracy.interval(count, width))
             for place, count in enumerate(noisy)
@@ -123,8 +124,13 @@ class HistogramQuery(Query):
             counted=True,
             privacy=self._statement(items),
             secure=draws.secure,
-            accuracy=accuracy.counts_of_all(width, self.mechanism.width(BETA), self.max_items_per_user),
+            accuracy=accuracy.counts_of_all(width, self.mechanism.width(BETA), scale) + accuracy.counting(scale),
         )
+
+    @property
+    def scale(self) -> Scale:
+        """Which users count."""
+        return Scale(items=cut_by(self.max_items_per_user, self.known), period=self.period)
 
     def _statement(self, items: int) -> Statement:
         """What is promised, in numbers and in sentences."""
@@ -140,7 +146,7 @@ class HistogramQuery(Query):
             f"The domain is given, and the numbers of users of all of its items are told at once.{self._sampled()}",
             f"Each count carries discrete {shape}; it may lie below 0.",
         )
-        return Statement.of(m.privacy, type(m).__name__, used, sentences)
+        return Statement.of(m.privacy, type(m).__name__, used | self.scale.parameters, sentences)
 
     def _sampled(self) -> str:
         return sampled(self.max_items_per_user)

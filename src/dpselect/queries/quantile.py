@@ -23,12 +23,13 @@ from dpselect.privacy import Privacy
 from dpselect.queries.at_price import at_price
 from dpselect.queries.of_groups import FIELDS, settle_groups
 from dpselect.queries.paid import OfValues, paid
-from dpselect.queries.query import INNER, Ready
+from dpselect.queries.query import INNER, Ready, cut_by
 from dpselect.queries.within import Asked, asked_for, price_for
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.formatting import Json
 from dpselect.release.release import Item, Kind, Release, Statement
+from dpselect.release.scale import Scale
 
 if TYPE_CHECKING:
     from dpselect.queries.in_groups import InGroups
@@ -42,6 +43,12 @@ ONE_EACH = {
     PerUser.MIN: "A user with several values takes part with the smallest.",
     PerUser.MAX: "A user with several values takes part with the largest.",
     PerUser.MEAN: "A user with several values takes part with their mean, taken after each has moved to the grid.",
+}
+COUNTED_VALUE = {
+    PerUser.RANDOM: "one of each user, chosen at random",
+    PerUser.MIN: "the smallest of each user",
+    PerUser.MAX: "the largest of each user",
+    PerUser.MEAN: "the mean of each user",
 }
 BY_LEVELS = (
     "They were found in {levels} levels: first the middle one, and then on either side of it those of the users there. "
@@ -173,7 +180,8 @@ class QuantileQuery(OfValues):
         found = self.mechanism(values, draws=draws)
         items = tuple(Item(value, i + 1, None) for i, value in enumerate(found))
         privacy, secure = self.statement(), draws.secure
-        release = Release(items=items, kind=Kind.VALUES, privacy=privacy, secure=secure, accuracy=self.near)
+        good = self.near + accuracy.counting(self.scale)
+        release = Release(items=items, kind=Kind.VALUES, privacy=privacy, secure=secure, accuracy=good)
         return release if self.asked is None else self.asked.told(release)
 
     def select_by(self, values: GroupedValues, draws: Draws) -> Release:
@@ -185,6 +193,7 @@ class QuantileQuery(OfValues):
             found,
             statement=self.statement(),
             accuracy=self.near,
+            scale=self.scale,
             secure=draws.secure,
             kind=Kind.VALUES,
         )
@@ -194,7 +203,15 @@ class QuantileQuery(OfValues):
         """How far answers may be from their ranks."""
         m = self.mechanism
         shared = m.SHARED if isinstance(m, RecursiveQuantiles) else None
-        return accuracy.ranks(m.gap(BETA), len(m.shares) > 1, shared)
+        value = "those given" if self.per_user is None else COUNTED_VALUE[PerUser(self.per_user)]
+        where = "to six digits" if m.grid.bounds is None else "into the bounds, in steps"
+        return accuracy.ranks(m.gap(BETA), len(m.shares) > 1, f"{value}, moved {where}", self.scale, shared=shared)
+
+    @property
+    def scale(self) -> Scale:
+        """Which users count."""
+        groups = None if self.table is None else cut_by(self.table.most, self.table.listed)
+        return Scale(groups=groups, period=self.period)
 
     @property
     def sentence(self) -> str:
@@ -217,7 +234,8 @@ class QuantileQuery(OfValues):
             used["levels"] = levels(len(m.shares))
             sentences += (BY_LEVELS.format(levels=used["levels"]),)
         if self.table is not None:
-            return self.table.statement("QuantileByGroup", used, sentences)
+            return self.table.statement("QuantileByGroup", used, sentences, self.scale)
+        used |= self.scale.parameters
         return Statement.of(m.privacy, type(m).__name__, used, sentences)
 
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from dpselect import parameters
 from dpselect.accounting.two_prices import Price, ceiling, of_outcome
-from dpselect.domain import Column, Listed, Size, Span
+from dpselect.domain import Column, Domain, Listed, Size, Span, most_items
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
+from dpselect.mechanisms.port import settle
 from dpselect.parameters import Progress
 from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.release.accuracy import said_items
@@ -78,6 +80,8 @@ class Query(ABC):
 
     asked: Asked | None = field(init=False, repr=False, compare=False, default=None)  # the accuracy it was priced by
     totals: Totals | None = field(init=False, repr=False, compare=False, default=None)  # the weights that are added up
+
+    period: str | None = field(init=False, repr=False, compare=False, default=None)  # in each of which a user counts
 
     @property
     @abstractmethod
@@ -150,6 +154,12 @@ class Query(ABC):
         must = "be that of the data, which engines keep to"
         raise ParameterError("max_items_per_user", must, came(mine))
 
+    def once_in_each(self, period: str) -> Self:
+        """The same question of several periods, in each of which a user counts once."""
+        found = copy(self)
+        settle(found, period=period)
+        return found
+
     @property
     def inner(self) -> list[str]:
         """The fields that only our own code sets, and that somebody has set."""
@@ -212,6 +222,12 @@ def kind(verb: str) -> type[Query]:
     module, _, name = VERBS[verb].partition(":")
     found: type[Query] = getattr(importlib.import_module(f"dpselect.queries.{module}"), name)
     return found
+
+
+def cut_by(most: int | None, listed: Domain | None) -> int | None:
+    """A bound on what of a user counts; None where there is none, or where no more are listed."""
+    known = None if listed is None else most_items(listed)
+    return most if most is None or known is None or most < known else None
 
 
 def sampled(most: int | None) -> str:

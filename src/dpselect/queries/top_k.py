@@ -16,7 +16,7 @@ from dpselect.mechanisms.port import settle
 from dpselect.methods import AUTO
 from dpselect.parameters import Number
 from dpselect.privacy import ApproxDP, Privacy, Steps
-from dpselect.queries.query import INNER, Query, Ready, Rows
+from dpselect.queries.query import INNER, Query, Ready, Rows, cut_by
 from dpselect.queries.top_k_plan import Plan
 from dpselect.queries.top_k_planning import DISCOVER, LIMITED, PEELING, Wanted, best_by_group
 from dpselect.release.release import Release
@@ -112,17 +112,9 @@ class TopKQuery(Query):
         if self.within is not None:
             plan = self._near_enough(method, domain)
         elif self.epsilon_per_pick is not None:
-            plan = self._of_picks(domain)
+            plan = self._scaled(self._of_picks(domain))
         else:
             plan = self._planned(method, domain, Fraction(self.epsilon))  # type: ignore[arg-type]
-        if self.totals is not None:
-            from dpselect.queries.top_k_weights import by_weights
-
-            plan = by_weights(plan, self.totals)
-        if self.compared_with is not None:
-            from dpselect.queries.top_k_gains import by_gains
-
-            plan = by_gains(plan)
         settle(self, plan=plan, k=plan.selector.k, k_bar=None if self.k_bar is None else plan.k_bar)
 
     def _settle_groups(self) -> None:
@@ -280,8 +272,33 @@ class TopKQuery(Query):
         """The mechanism, and the price of all of it."""
         delta = Fraction(self.delta)  # type: ignore[arg-type]
         if self.by is not None:
-            return self._by_group(method, domain, epsilon, delta)
-        return self._wanted(domain).planned(method, epsilon, delta)
+            return self._scaled(self._by_group(method, domain, epsilon, delta))
+        return self._scaled(self._wanted(domain).planned(method, epsilon, delta))
+
+    def _scaled(self, plan: Plan) -> Plan:
+        """The plan, which says what it counts: all users, or those whom a bound leaves."""
+        if self.by is None and not plan.of_sets:
+            plan = replace(plan, scale=plan.scale.kept(items=cut_by(self.max_items_per_user, self.known)))
+        if self.totals is not None:
+            from dpselect.queries.top_k_weights import by_weights
+
+            plan = by_weights(plan, self.totals)
+        if self.compared_with is not None:
+            from dpselect.queries.top_k_gains import by_gains
+
+            plan = by_gains(plan)
+        return plan
+
+    def once_in_each(self, period: str) -> Self:
+        """The same question of several periods, in each of which a user counts once."""
+        found = super().once_in_each(period)
+        plan = replace(self.plan, scale=replace(self.plan.scale, period=period))
+        settle(found, plan=plan)
+        if self.asked is not None and self.within is not None:
+            from dpselect.queries.top_k_within import asked_of
+
+            settle(found, asked=asked_of(self.within, self.asked.epsilon, plan))
+        return found
 
     def _of_picks(self, domain: Domain | None) -> Plan:
         """By picks of a given epsilon each, on a budget that composes them: no delta is spent on that."""

@@ -21,13 +21,13 @@ from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.parameters import Progress
 from dpselect.privacy import ApproxDP, Neighbors, Steps
 from dpselect.queries.of_groups import counts_in
-from dpselect.queries.query import Ready
+from dpselect.queries.query import Ready, cut_by
 from dpselect.queries.top_k_plan import Plan, fresh_counts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, NOTHING, whole
 from dpselect.release.groups import Group, Groups
 from dpselect.release.release import Ended, Item, Release, Statement
-from dpselect.release.scale import USERS
+from dpselect.release.scale import USERS, Scale
 
 METHOD = "limited-domain"
 REASON = (
@@ -94,7 +94,7 @@ class TopByGroup(Plan):
             counted=self.counter is not None,
             privacy=self.statement(),
             secure=draws.secure,
-            accuracy=self._good() + told.accuracy + self._good_of_groups(),
+            accuracy=self._good() + told.accuracy + self._good_of_groups() + accuracy.counting(self.scale),
             groups=shown,
         )
 
@@ -104,7 +104,7 @@ class TopByGroup(Plan):
         shown = sorted(sizes) if self.asked.groups is None else range(len(found.sizes))
         places = np.array(shown, dtype=np.int64)
         names = [name if isinstance(name, tuple) else (name,) for name in found.groups(places)]
-        told: Sequence[Any] = fresh_counts(self.of_groups, self._users(found, places), draws).of
+        told: Sequence[Any] = fresh_counts(self.of_groups, self._users(found, places), draws, self._of_users).of
         if self.of_groups is None:
             told = [(None, None, None)] * len(names)
         return {
@@ -122,8 +122,15 @@ class TopByGroup(Plan):
         good += accuracy.ends_early(whole(terms.reach(BETA)), self.k_bar + 1, self.scale)
         return replace(good, sentences=tuple(f"In a group: {said}" for said in good.sentences))
 
+    @property
+    def _of_users(self) -> Scale:
+        """What the users of a group are counted in."""
+        return replace(self.scale, totals=None)
+
     def _good_of_groups(self) -> accuracy.Accuracy:
-        return NOTHING if self.of_groups is None else accuracy.users_of_groups(self.of_groups.width(BETA))
+        return (
+            NOTHING if self.of_groups is None else accuracy.users_of_groups(self.of_groups.width(BETA), self._of_users)
+        )
 
     def statement(self) -> Statement:
         """What is promised, in numbers and in sentences."""
@@ -143,12 +150,12 @@ class TopByGroup(Plan):
         sentences = [self.reason, counts_in(groups), *self._by_weights(), *self._in_a_group()]
         sentences.append(
             f"An item comes out only if it beats bottom, which stands {self.scale.about(each.height)} above the "
-            f"{'count' if self.scale == USERS else 'sum'} of rank k_bar + 1 = {self.k_bar + 1:,} of its group."
+            f"{self.scale.score} of rank k_bar + 1 = {self.k_bar + 1:,} of its group."
         )
         return self.stated(used, sentences)
 
     def _by_weights(self) -> list[str]:
-        if self.scale == USERS:
+        if self.scale.totals is None:
             return []
         return ["A user has only the groups in which they give an item a unit; what they give is added up in each."]
 
@@ -225,6 +232,7 @@ def plan_by_group(
         privacy=privacy,
         reason=REASON,
         asked=asked,
+        scale=USERS.kept(groups=cut_by(groups, asked.groups), items=most),
     )
 
 

@@ -197,7 +197,7 @@ class FoundTop(Plan):
             good += (
                 accuracy.ranking(whole(gap), discovered=True, scale=self.scale)
                 if self.ranks
-                else accuracy.reaching(whole(gap), discovered=True)
+                else accuracy.reaching(whole(gap), discovered=True, scale=self.scale)
             )
         return Release(
             items=items,
@@ -205,7 +205,7 @@ class FoundTop(Plan):
             counted=asked.counted,
             privacy=statement,
             secure=draws.secure,
-            accuracy=good + told.accuracy,
+            accuracy=good + told.accuracy + accuracy.counting(self.scale),
         )
 
     def statement(self, mechanism: DiscoverThenPeel, found: int, each: Fraction) -> Statement:
@@ -232,7 +232,7 @@ class FoundTop(Plan):
         if asked.measures:
             more, said = of_measures(asked.measures, each * COUNT_SHARE, None)
             used, sentences = used | more, [*sentences, *said]
-        return Statement.of(self.privacy, type(mechanism).__name__, used, tuple(sentences))
+        return Statement.of(self.privacy, type(mechanism).__name__, used | self.scale.parameters, tuple(sentences))
 
     def _ranked(self, found: int) -> str:
         """Which of the items that were found are ranked."""

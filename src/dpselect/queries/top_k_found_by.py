@@ -20,9 +20,9 @@ from dpselect.mechanisms.top_k.by_group import MOST_GROUPS
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.parameters import Progress
-from dpselect.queries.found import found_by
+from dpselect.queries.found import IN_ONE, found_by
 from dpselect.queries.of_groups import counts_in
-from dpselect.queries.query import Ready
+from dpselect.queries.query import Ready, cut_by
 from dpselect.queries.top_k_by import Asked
 from dpselect.queries.top_k_discovery import FoundTop, plan_discovery
 from dpselect.queries.top_k_plan import fresh_counts
@@ -32,6 +32,7 @@ from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, NOTHING, Accuracy, whole
 from dpselect.release.groups import Group, Groups, told_apart
 from dpselect.release.release import Ended, Item, Release, Statement
+from dpselect.release.scale import USERS
 
 Values = tuple[object, ...]
 REASON = (
@@ -86,7 +87,7 @@ class FoundTopByGroup(FoundTop):
         for one in (found[which] for which in shown if which in found):
             places = {code: place for place, code in enumerate(one.codes.tolist())}
             ranked = best(asked.k, one.codes, users[one.codes], each, draws)
-            told = fresh_counts(counter, users[ranked].tolist(), draws)
+            told = fresh_counts(counter, users[ranked].tolist(), draws, self.scale)
             said = told.accuracy
             items += [
                 Item(one.items[places[code]], rank, *numbers, one.group)
@@ -101,7 +102,7 @@ class FoundTopByGroup(FoundTop):
             counted=asked.counted,
             privacy=self.stated_of(mechanism, sizes, each),
             secure=draws.secure,
-            accuracy=self._good(mechanism, sizes, each) + said,
+            accuracy=self._good(mechanism, sizes, each) + said + accuracy.counting(self.scale),
             groups=Groups(self.asked.by, groups),
         )
 
@@ -134,13 +135,13 @@ class FoundTopByGroup(FoundTop):
 
     def _good(self, mechanism: DiscoverThenPeel, found: Sequence[int], each: Fraction) -> Accuracy:
         """From how many users on a pair is found, and how good the ranking of a group is."""
-        good = found_by(mechanism.union, mechanism.max_items_per_user)
+        good = found_by(mechanism.union, mechanism.max_items_per_user, among=IN_ONE)
         largest = max(found, default=0)
         if largest <= 1:
             return good
         made = picks(self.selector.k, np.arange(largest))
         gap = gaps.exponential(each, gaps.others(largest), gaps.each(BETA, made))
-        ranked = accuracy.ranking(whole(gap), discovered=True)
+        ranked = accuracy.ranking(whole(gap), discovered=True, scale=self.scale)
         return good + replace(ranked, sentences=tuple(f"In a group: {said}" for said in ranked.sentences))
 
     def _ranked(self, found: int) -> str:  # noqa: ARG002 - it is so for any number
@@ -190,4 +191,5 @@ def plan_found_by_group(
         reason=REASON + why,
         asked=asked,
         groups=groups,
+        scale=USERS.kept(groups=cut_by(groups, asked.groups)),
     )

@@ -14,7 +14,6 @@ from dpselect import methods
 from dpselect.errors import ParameterError, came
 from dpselect.methods import AUTO
 from dpselect.queries.top_k_plan import Plan
-from dpselect.release.scale import GAINS
 
 UNFIT = {
     "within": "the price would follow from numbers of users",
@@ -50,4 +49,4 @@ def by_gains(plan: Plan) -> Plan:
     reason = plan.reason
     for of_users, of_gains in REASONS.items():
         reason = reason.replace(of_users, of_gains)
-    return replace(plan, reason=reason, scale=GAINS)
+    return replace(plan, reason=reason, scale=replace(plan.scale, gains=True))

@@ -57,12 +57,13 @@ class HittingTop(Plan):
         sets, chooser = bounded(aggregate, self.most, draws), self.selector
         labels = sets.labels(chooser(sets, draws=draws))
         gap = whole(chooser.gap(BETA, sets.size))
+        good = accuracy.reaching(gap, discovered=False, scale=self.scale) + accuracy.counting(self.scale)
         used: dict[str, object] = {"k": chooser.k, "epsilon_per_pick": chooser.epsilon_per_pick}
         return Release(
             items=tuple(Item(label, place + 1, None) for place, label in enumerate(labels)),
             privacy=self.stated(used, [self.reason]),
             secure=draws.secure,
-            accuracy=accuracy.reaching(gap, discovered=False) if sets.size > 1 else accuracy.NOTHING,
+            accuracy=good if sets.size > 1 else accuracy.NOTHING,
         )
 
     def price_at(self, order: int | None) -> Price:

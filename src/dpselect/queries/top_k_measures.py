@@ -57,6 +57,6 @@ def measured(
             for item, row in zip(release.items, noisy(found, BETA, draws=draws), strict=True)
         )
         widths = [noisy.width(one, BETA) for one in measures]
-        return replace(release, items=items, accuracy=release.accuracy + accuracy_of(measures, widths, most))
+        return replace(release, items=items, accuracy=release.accuracy + accuracy_of(measures, widths))
 
     return answer

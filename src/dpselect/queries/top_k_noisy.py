@@ -48,9 +48,9 @@ class NoisyTop(Plan):
         width = s.width(BETA)
         told = Counts.none(len(noisy))
         if self.counts:
-            told = Counts.within(noisy, width, accuracy.counts_together(width, s.max_items_per_user))
-        good = accuracy.ranking(noisy_limited_domain.gap(s, BETA))
-        good += accuracy.ends_early(self.reach(), self.k_bar + 1)
+            told = Counts.within(noisy, width, accuracy.counts_together(width, self.scale))
+        good = accuracy.ranking(noisy_limited_domain.gap(s, BETA), scale=self.scale)
+        good += accuracy.ends_early(self.reach(), self.k_bar + 1, self.scale)
         labels = list(rows.names(picks)) if picks else []
         return Release(
             items=tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels)),
@@ -58,7 +58,7 @@ class NoisyTop(Plan):
             counted=self.counts,
             privacy=self.statement(),
             secure=draws.secure,
-            accuracy=good + told.accuracy,
+            accuracy=good + told.accuracy + accuracy.counting(self.scale),
         )
 
     def statement(self) -> Statement:

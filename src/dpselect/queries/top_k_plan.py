@@ -67,7 +67,7 @@ class Plan(ABC):
         return None
 
     def width(self) -> int:
-        """All counts that were asked for lie within so many users of the true ones at once, `TIMES` times of 100."""
+        """All counts that were asked for lie within so many users of what they count at once, `TIMES` times of 100."""
         return 0 if self.counter is None else self.counter.width(BETA, self.counter.k)
 
     def reach(self) -> int | None:
@@ -129,7 +129,7 @@ class Counts:
 
     @classmethod
     def within(cls, noisy: Sequence[int], width: int, said: Accuracy, scale: Scale = USERS) -> Counts:
-        """Each is so near to the true one."""
+        """Each is so near to what it counts."""
         return cls([(scale.value(n), *accuracy.interval(n, width, scale)) for n in noisy], said)
 
 
@@ -139,7 +139,7 @@ def fresh_counts(counter: NoisyCounts | None, counts: Sequence[int], draws: Draw
         return Counts.none(len(counts))
     width = counter.width(BETA)
     noisy = counter(counts, draws=draws) if counts else []
-    return Counts.within(noisy, width, accuracy.counts_apart(width, counter.max_items_per_user, scale), scale)
+    return Counts.within(noisy, width, accuracy.counts_apart(width, scale), scale)
 
 
 def noise(rate: Fraction, scale: Scale = USERS) -> str:
@@ -171,7 +171,7 @@ class Picks(Plan):
             counted=self.counter is not None,
             privacy=self.stated(*self.said()),
             secure=draws.secure,
-            accuracy=good + told.accuracy,
+            accuracy=good + told.accuracy + accuracy.counting(self.scale),
         )
 
     def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:

@@ -11,7 +11,6 @@ from dpselect.aggregates.totals import Totals
 from dpselect.errors import ParameterError, came
 from dpselect.methods import AUTO
 from dpselect.queries.top_k_plan import Plan
-from dpselect.release.scale import Scale
 
 REASONS = {
     "items with most users": "items of the largest sums",
@@ -40,4 +39,4 @@ def by_weights(plan: Plan, totals: Totals) -> Plan:
     reason = plan.reason
     for of_users, of_sums in REASONS.items():
         reason = reason.replace(of_users, of_sums)
-    return replace(plan, reason=reason, scale=Scale(totals))
+    return replace(plan, reason=reason, scale=replace(plan.scale, totals=totals))

@@ -9,7 +9,7 @@ from dpselect.domain import Domain, most_items
 from dpselect.errors import ParameterError
 from dpselect.queries.top_k_plan import Plan
 from dpselect.queries.within import Asked, best, price_for, times
-from dpselect.release.accuracy import Accuracy, said_users
+from dpselect.release.accuracy import Accuracy
 
 Planned = Callable[[Fraction], Plan]
 """The plan at an epsilon."""
@@ -35,7 +35,7 @@ def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[A
 
     epsilon = price_for("within", wanted, miss, "; so is a smaller k")
     plan = planned(epsilon)
-    return _asked(wanted, epsilon, plan), plan
+    return asked_of(wanted, epsilon, plan), plan
 
 
 def _refuse_what_is_certain(plan: Plan, candidates: int | None) -> None:
@@ -47,25 +47,27 @@ def _refuse_what_is_certain(plan: Plan, candidates: int | None) -> None:
         raise ParameterError("k_bar", f"be above k = {k:,} where within is given", plan.k_bar)
 
 
-def _asked(wanted: int, epsilon: Fraction, plan: Plan) -> Asked:
+def asked_of(wanted: int, epsilon: Fraction, plan: Plan) -> Asked:
     """What is said of it before, and with the answer."""
     k, reach, counted = plan.selector.k, plan.reach(), plan.width() > 0
-    near = f"within {said_users(wanted)} of {best(k)}"
-    said = [f"No item here has over {said_users(wanted)} fewer than {best(k)}, as was asked."]
+    users, cut = plan.scale.said(wanted), bool(plan.scale.bounds)
+    true = "those before noise" if cut else "the true ones"
+    near = f"within {users} of {best(k)}"
+    said = [f"No item here has over {users} fewer than {best(k)}, as was asked."]
     if counted:
-        said.append(f"All counts are within {said_users(wanted)} of the true ones at once, as was asked.")
+        said.append(f"All counts are within {users} of {true} at once, as was asked.")
     more = ""
     if reach is not None:
         all_of = "it comes back" if k == 1 else f"all {k:,} come back"
         more = (
-            f"; {all_of} {times()} if {best(k)} has over {said_users(reach)} more than the item at rank "
+            f"; {all_of} {times()} if {best(k)} has over {plan.scale.said(reach)} more than the item at rank "
             f"{(plan.k_bar or 0) + 1:,}"
         )
     return Asked(
         name="within",
         wanted=wanted,
         epsilon=epsilon,
-        whereof=f"{near} and of all true counts" if counted else near,
+        whereof=f"{near} and of all {'counts before noise' if cut else 'true counts'}" if counted else near,
         more=more,
         accuracy=Accuracy(tuple(said), {"within": wanted}),
     )

@@ -26,7 +26,7 @@ from dpselect.mechanisms.set_union.rounds import bounded, without
 from dpselect.methods import AUTO
 from dpselect.parameters import Progress
 from dpselect.privacy import weak_points
-from dpselect.queries.found import found_by
+from dpselect.queries.found import IN_ONE, found_by
 from dpselect.queries.query import Ready
 from dpselect.queries.union_counts import accuracy_of, level_with_counts, said_of
 from dpselect.queries.union_price import union_price
@@ -35,6 +35,7 @@ from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, interval
 from dpselect.release.in_groups import in_groups
 from dpselect.release.release import Item, Kind, Release, Statement
+from dpselect.release.scale import Scale
 from dpselect.texts.token_stream import TokenStream, level_by_level
 
 FOR_FEW, FEW = "greedy-geometric", 6  # docs/set-union-experiment.md has the figures
@@ -175,12 +176,18 @@ class Run:
     def accuracy(self) -> Accuracy:
         """From how many users on an item is found, and how near the counts are."""
         levels = range(self.query.first, len(self.query.parts))
-        good = found_by(self.mechanisms[-1], self.most, len(self.query.parts))
+        among = "" if self.query.by is None else IN_ONE
+        good = found_by(self.mechanisms[-1], self.most, len(self.query.parts), among)
         if self.query.counts_decide:
-            good += accuracy_of(self.mechanisms[self.query.first :])
+            good += accuracy_of(self.mechanisms[self.query.first :], self.scale)
         elif self.query.counts and self.most is not None:
-            good += accuracy.counts_of_takers([self._width(place) for place in levels], self.most)
+            good += accuracy.counts_of_takers([self._width(place) for place in levels], self.scale)
         return good
+
+    @property
+    def scale(self) -> Scale:
+        """Which users are counted: each for a few of the items that came back, or of all that they have."""
+        return Scale(items=self.most, here=not self.query.counts_decide, period=self.query.period)
 
     def statement(self) -> Statement:
         """What is promised, in numbers and in sentences."""
@@ -211,6 +218,8 @@ class Run:
                 f"Every user counts for at most {_items(self.most, 'released')}, chosen at random; counts carry "
                 f"Gaussian noise of standard deviation {deviation:.4g}, or less, and cost a quarter of the price."
             )
+        if t.counts:
+            used |= self.scale.parameters
         sentences += [f"Mind: {text}" for text in weak_points(t.price.epsilon, t.price.delta)]
         return Statement.of(t.price, type(last).__name__, used, tuple(sentences))
 

@@ -13,6 +13,7 @@ from dpselect.parameters import Progress
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.release import Item
+from dpselect.release.scale import Scale
 
 
 def level_with_counts(mechanism: CountGaussian, sets: Sets, draws: Draws, progress: Progress | None) -> dict[int, Item]:
@@ -24,10 +25,10 @@ def level_with_counts(mechanism: CountGaussian, sets: Sets, draws: Draws, progre
     return {code: Item(label, None, count, *within[count]) for code, label, count in told}
 
 
-def accuracy_of(mechanisms: Sequence[CountGaussian]) -> Accuracy:
+def accuracy_of(mechanisms: Sequence[CountGaussian], scale: Scale) -> Accuracy:
     """How near the counts of all levels are."""
     widths = [width(float(one.deviation)) for one in mechanisms]
-    return accuracy.counts_that_decided(max(widths), mechanisms[-1].max_items_per_user)
+    return accuracy.counts_that_decided(max(widths), scale)
 
 
 def width(deviation: float) -> int:

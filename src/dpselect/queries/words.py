@@ -32,7 +32,7 @@ WORDS: dict[str, dict[str, str]] = {
         "by": "the columns of groups: the k items of [each](by-group.md)",
         "groups": 'only these groups, a list; of several columns `["tuple", [values]]` each',
         "max_groups_per_user": IN_GROUPS,
-        "users": "a noisy number of users of each group that is shown",
+        "users": "a noisy number of the users that count in each group that is shown",
         "by_weight": (
             "a column of numbers: the items of [the largest sums over users](weights.md), "
             "in place of those of most users"

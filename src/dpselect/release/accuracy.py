@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
-from dpselect.release.scale import USERS, Scale
+from dpselect.release.scale import GROUP_USERS, USERS, Scale, column_of
 
 TIMES = 95  # of 100 answers
 BETA = 1 - TIMES / 100
@@ -55,10 +55,16 @@ def whole(gap: Fraction) -> int:
 # ---- what was chosen --------------------------------------------------------------------------------------
 
 
-def best_of(gap: Fraction, *, users: bool) -> Accuracy:
-    """Of one that was chosen."""
-    if users:
-        return Accuracy((f"No other item has over {said_users(whole(gap))} more than this one.",), {"gap": whole(gap)})
+def counting(scale: Scale) -> Accuracy:
+    """Who counts, where bounds cut: what all that is said of counted users rests on."""
+    return Accuracy((scale.sentence,)) if scale.bounds else NOTHING
+
+
+def best_of(gap: Fraction, scale: Scale | None) -> Accuracy:
+    """Of one that was chosen; no scale is that of the caller's own scores."""
+    if scale is not None:
+        most = scale.said(whole(gap))
+        return Accuracy((f"No other item has over {most} more than this one.",), {"gap": whole(gap)})
     return Accuracy((f"No other score is over {formatting.price(gap)} higher than that of this one.",), {"gap": gap})
 
 
@@ -69,10 +75,10 @@ def ranking(gap: int, *, discovered: bool = False, scale: Scale = USERS) -> Accu
     return Accuracy((said,), {"gap": scale.value(gap)})
 
 
-def reaching(gap: int, *, discovered: bool) -> Accuracy:
+def reaching(gap: int, *, discovered: bool, scale: Scale = USERS) -> Accuracy:
     """Of items each of which was chosen for the users whom none before it reached."""
     what = "discovered" if discovered else "other"
-    said = f"No {what} item would have reached over {said_users(gap)} more whom none of those above it reaches."
+    said = f"No {what} item would have reached over {scale.said(gap)} more whom none of those above it reaches."
     return Accuracy((said,), {"gap": gap})
 
 
@@ -98,10 +104,11 @@ def ends_early(reach: int, after: int, scale: Scale = USERS) -> Accuracy:
     return Accuracy((said,), {"reach": scale.value(reach), "rank_of_reach": after})
 
 
-def ranks(gap: Fraction, several: bool, shared: int | None = None) -> Accuracy:
-    """Of quantiles; `shared` is the number of users at one value that the gap is for, where there is one."""
+def ranks(gap: Fraction, several: bool, values: str, scale: Scale = USERS, *, shared: int | None = None) -> Accuracy:
+    """Of quantiles of the counted `values`; `shared` is the number of users at one value that the gap is for."""
     whom = "each answer" if several else "the answer"
-    said = f"No more than {said_users(gap.__ceil__())} lie between {whom} and the true value of that rank."
+    most = scale.said(gap.__ceil__())
+    said = f"By counted values ({values}), no more than {most} lie between {whom} and the value of that rank."
     if shared is not None:
         said += f" Where over {shared // 10**6} million users share one value, more may lie between."
     return Accuracy((said,), {"gap": gap.__ceil__()})
@@ -120,64 +127,56 @@ def interval(count: int | None, width: int | None, scale: Scale = USERS) -> tupl
     return scale.value(max(0, count - width)), scale.value(max(0, count + width))
 
 
-def counts_apart(width: int, most: int | None, scale: Scale = USERS) -> Accuracy:
+def counts_apart(width: int, scale: Scale = USERS) -> Accuracy:
     """Of counts with noise of their own, which the choice of the items has not seen."""
-    which = scale.score
-    what = "true number of users" if scale == USERS else f"true {which}"
-    spread = f"{scale.value(width):,} less or more{_of(most)}"
-    said = f"The {what} of an item lies from low to high: the {which} and {spread}."
+    spread = f"{scale.value(width):,} less or more"
+    said = f"The {scale.truth} of an item lies from low to high: {scale.noisy} and {spread}."
     return Accuracy((said,), {"width_of_counts": scale.value(width)})
 
 
-def users_of_groups(width: int) -> Accuracy:
+def users_of_groups(width: int, scale: Scale = USERS) -> Accuracy:
     """Of the noisy numbers of users of groups."""
-    said = f"The number of users that count in a group lies from low to high: group_users and {width:,} less or more."
+    said = (
+        f"The {scale.truth} of a group lies from low to high: "
+        f"{column_of(GROUP_USERS, scale.parameters)} and {width:,} less or more."
+    )
     return Accuracy((said,), {"width_of_group_users": width})
 
 
-def counts_together(width: int, most: int | None) -> Accuracy:
+def counts_together(width: int, scale: Scale = USERS) -> Accuracy:
     """Of the noisy counts that chose the items: luck has raised them, so the interval must hold for all at once."""
-    said = (
-        f"The true numbers of users of all items lie from low to high at once: the count and {width:,} less or "
-        f"more{_of(most)}. The counts decided which items are here, so luck has raised them a little."
-    )
-    return Accuracy((said,), {"width_of_counts": width})
+    luck = "The counts decided which items are here, so luck has raised them a little."
+    return Accuracy((f"{_at_once(width, scale)} {luck}",), {"width_of_counts": width})
 
 
-def counts_of_all(width: int, one: int, most: int | None) -> Accuracy:
+def counts_of_all(width: int, one: int, scale: Scale = USERS) -> Accuracy:
     """Of the counts of a whole domain, each with noise of its own."""
-    said = (
-        f"The true numbers of users of all items lie from low to high at once: the count and {width:,} less or "
-        f"more{_of(most)}."
+    single = f"That of one item, named before the counts are seen, lies within {scale.said(one)} of its count."
+    return Accuracy((_at_once(width, scale), single), {"width_of_counts": width, "width_of_one_count": one})
+
+
+def _at_once(width: int, scale: Scale) -> str:
+    """That all intervals hold together."""
+    return (
+        f"The {scale.truth.replace('number', 'numbers', 1)} of all items lie from low to high at once: {scale.noisy} "
+        f"and {width:,} less or more."
     )
-    single = f"That of one item, named before the counts are seen, lies within {said_users(one)} of its count."
-    return Accuracy((said, single), {"width_of_counts": width, "width_of_one_count": one})
 
 
-def counts_of_takers(widths: Sequence[int], most: int) -> Accuracy:
+def counts_of_takers(widths: Sequence[int], scale: Scale) -> Accuracy:
     """Of the counts of a union, in which every user counts for a few of their items."""
-    width = max(widths)
-    spread = f"{width:,} less or more" + (", or nearer" if len(set(widths)) > 1 else "")
-    said = (
-        f"The number of users that were counted for an item lies from low to high: the count and {spread}. Every user "
-        f"is counted for at most {most:,} of the items here, so an item may have more users than that."
-    )
-    return Accuracy((said,), {"width_of_counts": width})
+    more = ", or nearer" if len(set(widths)) > 1 else ""
+    found = counts_apart(max(widths), scale)
+    return Accuracy((f"{found.sentences[0][:-1]}{more}.",), found.numbers) + counting(scale)
 
 
-def counts_that_decided(width: int, most: int) -> Accuracy:
+def counts_that_decided(width: int, scale: Scale) -> Accuracy:
     """Of the noisy counts of a union that decided which items it has."""
     said = (
-        f"The number of users that were counted for an item lies from low to high, also where luck has lifted it above "
-        f"the threshold: for counts far above it, the count and {width:,} less or more. Every user takes part with at "
-        f"most {said_items(most)}, so an item may have more users than that."
+        f"The {scale.truth} of an item lies from low to high, also where luck has lifted it above the threshold: for "
+        f"counts far above it, {scale.noisy} and {width:,} less or more."
     )
-    return Accuracy((said,), {"width_of_counts": width})
-
-
-def _of(most: int | None) -> str:
-    """Whom a count counts."""
-    return "" if most is None else f"; every user is counted for at most {said_items(most)}"
+    return Accuracy((said,), {"width_of_counts": width}) + counting(scale)
 
 
 def said_items(number: int) -> str:

@@ -18,7 +18,7 @@ def steps(drawn: Distribution, gap: int | None, promise: str, path: Place | None
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     _steps(above, drawn, theme)
     _bars(below, drawn, theme)
-    off = "" if gap is None else f"; 95 times of 100 no step is over {gap:,} users from its rank"
+    off = "" if gap is None else f"; 95 times of 100, by counted values, no step is over {gap:,} users from its rank"
     heading(figure, promise + off, theme)
     title = f"Steps of the share of users up to each of {len(drawn.values):,} noisy quantiles, and bars of shares"
     return finished(figure, title, drawn.words, path)

@@ -9,18 +9,27 @@ from typing import Any, TypeVar
 from dpselect.keys import apart
 from dpselect.release import formatting, typed
 from dpselect.release.formatting import Json
+from dpselect.release.scale import COUNTED_COLUMNS, GROUP_USERS
 from dpselect.release.statement import Ended, Item
 
 T = TypeVar("T")
 NAMED = 10  # groups without items that a line names
-OWN = ("rank", "item", "count", "low", "high", "group_users")  # columns of a table that are not the caller's
+OWN = (
+    "rank",
+    "item",
+    "count",
+    "low",
+    "high",
+    GROUP_USERS,
+    *COUNTED_COLUMNS,
+)  # columns of a table that are not the caller's
 
 
 @dataclass(frozen=True)
 class Group:
     """One group that is shown: its value in each column, and why it has no more items.
 
-    The true number of users, where it was asked for, lies from `low` to `high`, as `Release.accuracy` says.
+    The number of users that count, where it was asked for, lies from `low` to `high`, as `Release.accuracy` says.
     """
 
     values: tuple[object, ...]

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dpselect.domain import UNSEEN
 from dpselect.release.measured import heads
 from dpselect.release.measured import names_of as measures_in
+from dpselect.release.scale import COUNTED_COLUMNS, GROUP_USERS
 
 COLUMNS = "item"
 """The parameter of a statement that names the columns of items, where they have several."""
 COMPARED = "compared_with"
 """The parameter of a statement that names the periods from which items gained users."""
-_OWN = frozenset({"rank", "count", "sum", "low", "high", "group_users"})
+_OWN = frozenset({"rank", "count", "sum", "low", "high", GROUP_USERS, *COUNTED_COLUMNS})
 
 
 def names_of(parameters: Mapping[str, object]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dpselect.aggregates.measures import Mean, Measure, Sum, measures_of
 from dpselect.release import formatting
-from dpselect.release.accuracy import Accuracy, said_items
+from dpselect.release.accuracy import Accuracy
 
 if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.noisy_measures import Estimate
@@ -50,16 +50,17 @@ def _said(measure: Measure, each: Fraction) -> str:
     )
 
 
-def accuracy_of(measures: Sequence[Measure], widths: Sequence[Fraction | None], most: int | None) -> Accuracy:
+def accuracy_of(measures: Sequence[Measure], widths: Sequence[Fraction | None]) -> Accuracy:
     """How good measures are; the width of a mean's interval hangs on its users."""
-    whom = "" if most is None else f"; every user is counted for at most {said_items(most)}"
     said: list[str] = []
     numbers: list[int | float | None] = []
     for measure, width in zip(measures, widths, strict=True):
         name = formatting.text(measure.name)
         wide = None if width is None else number(measure, width)
-        spread = "" if wide is None else f": the sum and {wide:,} less or more"
-        said.append(f"The true {name} of an item lies from its low to its high{spread}{whom}.")
+        spread = "" if wide is None else f": that number and {wide:,} less or more"
+        low, high = (formatting.short(Fraction(end)) for end in (measure.low, measure.high))
+        of = f"each {'user' if isinstance(measure, Sum) else 'row'} moved to {low} to {high}"
+        said.append(f"The counted {name} of an item, {of}, lies from its low to its high{spread}.")
         numbers.append(wide)
     return Accuracy(tuple(said), {"width_of_measures": tuple(numbers)})
 
@@ -97,8 +98,8 @@ def names_of(parameters: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def heads(name: str) -> tuple[str, str, str]:
-    """The columns of a measure."""
-    return name, f"{name} low", f"{name} high"
+    """The columns of a measure, which counts what its bounds leave of every user."""
+    return f"counted {name}", f"counted {name} low", f"counted {name} high"
 
 
 def to_columns(items: Iterable[Item], parameters: Mapping[str, object]) -> dict[str, list[object]]:

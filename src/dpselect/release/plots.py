@@ -49,17 +49,15 @@ class Bar:
 class Words:
     """What is said around bars: what they count, whether their order is a ranking, and what is promised."""
 
-    weight: str | None
+    unit: str
+    score: str
     ranked: bool
     promise: str
-    gains: bool = False  # are they numbers of users that were gained?
 
     @property
     def counts(self) -> str:
         """What a bar is."""
-        if self.gains:
-            return "users gained: noisy gains"
-        return "users: noisy counts" if self.weight is None else f"{shortened(self.weight)}: noisy sums"
+        return f"{shortened(self.unit)}: noisy {self.score}s"
 
     def axis(self, drawn: Sequence[Bar]) -> str:
         """Beside the scale."""

@@ -12,6 +12,7 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import NOTHING, SHORT, TIMES, Accuracy
 from dpselect.release.formatting import Json
+from dpselect.release.scale import GROUP_USERS, column_of, unit_of
 from dpselect.release.statement import Ended, Item, Kind, Label_co, Measurement, Receipt, Statement
 from dpselect.release.table import HEAD, Bars, Leaflet, Table, Tabular
 
@@ -145,7 +146,8 @@ class Release(Tabular, Generic[Label_co]):
         """Columns rank (but of a set), item and, where counts were released, count, low, high; quantiles: q, value.
 
         Items of several columns have one under the name of each. By group, the columns of groups come first. Where
-        items were selected by a weight the counts are sums, or by what they gained gains, and the column is called so.
+        items were selected by a weight the counts are sums, or by what they gained gains, and the column is called so:
+        counted_users, counted_sum or counted_gain where a bound keeps users, or a part of them, from counting.
         """
         groups = self.groups
         columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
@@ -156,7 +158,7 @@ class Release(Tabular, Generic[Label_co]):
         if self.ranked:
             columns = {"rank": [item.rank for item in self.items], **columns}
         if self.counted:
-            columns[self._count] = [item.count for item in self.items]
+            columns[self._column] = [item.count for item in self.items]
             columns |= {name: [getattr(item, name) for item in self.items] for name in self._ends}
         if MEASURES in self.privacy.parameters:
             from dpselect.release.measured import to_columns
@@ -164,7 +166,7 @@ class Release(Tabular, Generic[Label_co]):
             columns |= to_columns(self.items, self.privacy.parameters)
         if groups is None:
             return columns
-        users = {"group_users": groups.users_of(self.items)} if groups.counted else {}
+        users = {self._group_users: groups.users_of(self.items)} if groups.counted else {}
         return {**groups.to_columns(self.items, self._names), **columns, **users}
 
     def plot(self, path: Place | None = None, *, theme: str = "light") -> Figure:
@@ -182,7 +184,7 @@ class Release(Tabular, Generic[Label_co]):
         if not self.counted:
             hint = "ask for them with counts=True"
             raise ParameterError("counts", "be released for a plot", "a release without", hint)
-        words = plots.Words(self.weight, self.ranked, self.privacy.promise, gains=self.compared is not None)
+        words = plots.Words(self.unit, self._count, self.ranked, self.privacy.promise)
         return drawn.of_counts(self.items, self.groups, words, path, theme, upright=self.of_domain)
 
     # ---- for people ---------------------------------------------------------------------------------------
@@ -237,7 +239,7 @@ class Release(Tabular, Generic[Label_co]):
         """For a person. A group's values are shown once."""
         names = {name: [formatting.text(value) for value in cells] for name, cells in self._cells.items()}
         columns: dict[str, list[Any]] = {**self.to_columns(), **names}
-        bars = Bars(self._count, [(i.count, i.low, i.high) for i in self.items]) if self.counted else None
+        bars = Bars(self._column, [(i.count, i.low, i.high) for i in self.items]) if self.counted else None
         if self.groups is None:
             return Table(columns, left=() if self._asked else self._names, bars=bars)
         from dpselect.release.groups import told_apart
@@ -246,7 +248,7 @@ class Release(Tabular, Generic[Label_co]):
         each = [told_apart(item.group) for item in self.items]
         starts = [not place or one != each[place - 1] for place, one in enumerate(each)]
         columns |= {name: [formatting.text(value) for value in columns[name]] for name in of}
-        once = [*of, "group_users"] if self.groups.counted else of
+        once = [*of, self._group_users] if self.groups.counted else of
         return Table(columns, (*of, *self._names), once, starts, bars)
 
     def _said(self) -> str:
@@ -269,7 +271,7 @@ class Release(Tabular, Generic[Label_co]):
         if self._asked:
             return formatting.quantiles([float(q) for q in self._asked], self.labels)
         if self.of_domain:
-            return f"The numbers of users of all {items} of the domain, with noise."
+            return f"The numbers of {self.unit} of all {items} of the domain, with noise."
         if self.kind is Kind.SET:
             return f"{items}{' that enough users share' if wanted is None else ''}, in no order of rank."
         if self.privacy.mechanism in TOGETHER and len(self) > 1:
@@ -321,6 +323,22 @@ class Release(Tabular, Generic[Label_co]):
         if self.compared is not None:
             return "gain"
         return "count" if self.weight is None else "sum"
+
+    @property
+    def unit(self) -> str:
+        """What counts count: users, or counted users where bounds cut, and in place of users those gained or a weight.
+
+        Intervals are of these.
+        """
+        return unit_of(self.privacy.parameters)
+
+    @property
+    def _column(self) -> str:
+        return column_of(self._count, self.privacy.parameters)
+
+    @property
+    def _group_users(self) -> str:
+        return column_of(GROUP_USERS, self.privacy.parameters)
 
     @property
     def _asked(self) -> tuple[Any, ...]:

@@ -1,11 +1,13 @@
 """Scale: what the scores of an answer are counted in, users or the units of a weight, and how a person is told.
 
-Users may be all that an item has, or those that it gained from one period to another.
+Users may be all that an item has, or those that it gained from one period to another. Where a bound keeps some of them
+from counting, every form of an answer speaks of *counted* users, because an interval holds the number of those alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,12 +17,57 @@ if TYPE_CHECKING:
     from dpselect.aggregates.totals import Totals
 
 
+GROUP_USERS = "group_users"
+COUNTED_COLUMNS = ("counted_users", "counted_sum", "counted_gain", "counted_group_users")
+COUNTED = "counted"
+"""The parameter of a statement that says which bounds keep users, or parts of them, from counting."""
+
+
 @dataclass(frozen=True)
 class Scale:
-    """How whole scores become numbers for a reader. Of weights these are in the weight's own unit."""
+    """How whole scores become numbers for a reader. Of weights these are in the weight's own unit.
+
+    A user counts in at most so many `groups`, for at most so many `items` (of those that came back, if `here`), and
+    once in each `period`; None where a user counts wherever they are.
+    """
 
     totals: Totals | None = None
     gains: bool = False
+    groups: int | None = None
+    items: int | None = None
+    here: bool = False
+    period: str | None = None
+
+    @property
+    def bounds(self) -> dict[str, object]:
+        """What makes a score another number than that of all users, by the names of parameters."""
+        most = None if self.totals is None else self.totals.at_most
+        found = {"max_groups_per_user": self.groups, "max_items_per_user": self.items, "at_most": most}
+        return {name: value for name, value in {**found, "once_in_each": self.period}.items() if value is not None}
+
+    @property
+    def counted(self) -> str:
+        """What goes before the name of a score that bounds cut."""
+        return "counted " if self.bounds else ""
+
+    @property
+    def sentence(self) -> str:
+        """Who counts, and what an interval is not of, where bounds cut."""
+        of = " of each" if self.groups else " of those here" if self.here else ""
+        said = [
+            *([f"once in each {self.period}"] if self.period else []),
+            *([f"in at most {self.groups:,} group{'' if self.groups == 1 else 's'}"] if self.groups else []),
+            *([f"for at most {self.items:,} item{'' if self.items == 1 else 's'}{of}"] if self.items else []),
+        ]
+        counts = f" counts {', '.join(said)}" if said else ""
+        counts += " (chosen at random)" if self.groups or self.items else ""
+        if self.totals is not None:
+            given = f"{formatting.short(self.totals.at_most)} of {formatting.text(self.totals.column)}"
+            counts += f"{' and' if said else ''} gives an item at most {given}"
+        elif not (self.groups or self.items):
+            return f"Each user{counts}, so {self.counted}users are more than people."
+        which = f"whole {self.score}s" if self.totals is not None or self.gains else "all users"
+        return f"Each user{counts}, so {self.counted}{which.partition(' ')[2]} are not {which}."
 
     @property
     def score(self) -> str:
@@ -28,6 +75,22 @@ class Scale:
         if self.totals is not None:
             return "sum"
         return "gain" if self.gains else "count"
+
+    @property
+    def column(self) -> str:
+        """What the column of scores is called."""
+        return column_of(self.score, self.parameters)
+
+    @property
+    def noisy(self) -> str:
+        """A noisy score in a sentence: as its column is called, where that says more than its name."""
+        return self.column if self.bounds else f"the {self.score}"
+
+    @property
+    def truth(self) -> str:
+        """What an interval is of."""
+        name = "number of {}users" if self.score == "count" else f"{{}}{self.score}"
+        return name.format(self.counted) if self.bounds else f"true {name.format('')}"
 
     @property
     def users(self) -> str:
@@ -44,8 +107,12 @@ class Scale:
     def said(self, steps: int) -> str:
         """So many users, or so much of the weight."""
         if self.totals is None:
-            return f"{steps:,} {self.users}{'' if steps == 1 else 's'}"
-        return f"{self.value(steps):,} of {formatting.text(self.totals.column)}"
+            return f"{steps:,} {self.counted}{self.users}{'' if steps == 1 else 's'}"
+        return f"{self.value(steps):,} of counted {formatting.text(self.totals.column)}"
+
+    def kept(self, groups: int | None = None, items: int | None = None) -> Scale:
+        """The same where a user counts in so many groups, for so many items."""
+        return replace(self, groups=groups, items=items)
 
     def about(self, steps: float, digits: int = 4) -> str:
         """The same of a height or a scale of noise, in few digits."""
@@ -71,8 +138,25 @@ class Scale:
     @property
     def parameters(self) -> dict[str, object]:
         """The same as numbers."""
-        return {} if self.totals is None else self.totals.said
+        counted: dict[str, object] = {COUNTED: self.bounds} if self.bounds else {}
+        return counted if self.totals is None else {**self.totals.said, **counted}
+
+
+def column_of(score: str, parameters: Mapping[str, object]) -> str:
+    """What the column of a score is called, by the parameters of a statement.
+
+    >>> column_of("count", {}), column_of("count", {"counted": {"max_groups_per_user": 1}})
+    ('count', 'counted_users')
+    """
+    return f"counted_{'users' if score == 'count' else score}" if COUNTED in parameters else score
+
+
+def unit_of(parameters: Mapping[str, object]) -> str:
+    """What the counts of a release count, by the parameters of its statement."""
+    weight = parameters.get("by_weight")
+    what = formatting.text(weight) if isinstance(weight, str) else "users"
+    what = "users gained" if "compared_with" in parameters else what
+    return f"counted {what}" if COUNTED in parameters else what
 
 
 USERS = Scale()
-GAINS = Scale(gains=True)

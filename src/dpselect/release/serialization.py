@@ -24,6 +24,7 @@ from dpselect.release.groups import Groups, exact_group, told_apart, values_of
 from dpselect.release.groups import parsed as parsed_groups
 from dpselect.release.item_columns import COMPARED, check_labels
 from dpselect.release.measured import check
+from dpselect.release.scale import COUNTED, unit_of
 from dpselect.release.statement import Ended, Item, Kind, Measurement, Receipt, Statement
 
 MUST = "be the JSON of a release, or the path of a file with it"
@@ -63,6 +64,9 @@ def to_dict(
         "privacy": privacy.to_dict(),
         "secure": secure,
     }
+    if counted:
+        bounds = formatting.plain(privacy.parameters.get(COUNTED))
+        found["count_of"] = {"what": unit_of(privacy.parameters), **(bounds if isinstance(bounds, dict) else {})}
     if groups is not None:
         found |= {"by": list(groups.columns), "groups": groups.to_dict(), "users": groups.counted}
     if charged is not None:

@@ -43,7 +43,7 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True)
 class Measurement:
-    """One measure of an item: its noisy value; the true one lies from `low` to `high`, as `Release.accuracy` says."""
+    """One measure of an item: its noisy value; the counted one lies from `low` to `high` (`Release.accuracy`)."""
 
     name: str
     value: int | float
@@ -55,10 +55,10 @@ class Measurement:
 class Item(Generic[Label_co]):
     """One released item, its place (1 is the best; None in a set) and its noisy count where counts were asked for.
 
-    The true number of users lies from `low` to `high`, as `Release.accuracy` says. Where items were selected by a
-    weight, all three are sums, in the weight's own unit. Where the question was asked by group, `group` has the values
-    of its columns, and the rank is that within the group. `measures` has the measures that were asked for, in their
-    order.
+    The number of users that were counted lies from `low` to `high`, as `Release.accuracy` says; `Release.unit` says
+    whether these are all. Where items were selected by a weight, all three are sums, in the weight's own unit. Where
+    the question was asked by group, `group` has the values of its columns, and the rank is that within the group.
+    `measures` has the measures that were asked for, in their order.
     """
 
     item: Label_co

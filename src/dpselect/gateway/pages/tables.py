@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect.gateway.pages import numbers, words
 from dpselect.release import formatting
+from dpselect.release.scale import COUNTED_COLUMNS, GROUP_USERS
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release
@@ -64,23 +65,18 @@ def _naming(names: list[str]) -> str:
     return next((name for name in reversed(names) if name not in NUMBERS), names[0]) if "q" not in names else "q"
 
 
-SCORES = ("count", "sum", "gain")
-NUMBERS = ("rank", *SCORES, "value", "group_users", "q")
+SCORES = ("count", "sum", "gain", *COUNTED_COLUMNS[:3])
+NUMBERS = ("rank", *SCORES, "value", GROUP_USERS, *COUNTED_COLUMNS[3:], "q")
 
 
 def _head(name: str, release: Release, body: Mapping[str, Any]) -> str:
     item = body.get("item")
     if name == "item" and isinstance(item, str):
         return formatting.text(item)
-    known = {
-        "count": "users",
-        "gain": "users gained",
-        "rank": "place",
-        "group_users": "users of the group",
-        "q": "which",
-    }
-    if name == "sum" and release.weight is not None:
-        return formatting.text(release.weight)
+    if release.counted and name in SCORES:
+        return release.unit
+    users = "users of the group"
+    known = {"rank": "place", GROUP_USERS: users, COUNTED_COLUMNS[3]: f"counted {users}", "q": "which"}
     if name == "value" and isinstance(item, str):
         return formatting.text(item)
     return known.get(name, formatting.text(name))

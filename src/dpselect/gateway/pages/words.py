@@ -167,9 +167,7 @@ def leader(release: Release) -> str:
     said = f"{formatting.text(first.item)} leads"
     if first.count is None:
         return said
-    unit = "users" if release.weight is None else f"of {formatting.text(release.weight)}"
-    unit = unit if release.compared is None else "users gained"
-    return f"{said} with about {numbers.number(first.count)} {unit}"
+    return f"{said} with about {numbers.number(first.count)} {release.unit}"
 
 
 def order(release: Release) -> str | None:

@@ -101,6 +101,7 @@ RELEASE = of(
         "items": listed(ROW),
         "kind": {"enum": [*map(str, Kind)]},
         "counted": FLAG,
+        "count_of": {**of({"what": TEXT}), "additionalProperties": True},
         "complete": FLAG,
         "ended": {"enum": [*map(str, Ended)]},
         "accuracy": {**of({"times_of_100": NUMBER, "statement": TEXTS}), "additionalProperties": True},
@@ -112,7 +113,7 @@ RELEASE = of(
         "charged": OPEN,
         "exact": OPEN,
     },
-    *("by", "groups", "users", "charged"),
+    *("count_of", "by", "groups", "users", "charged"),
 )
 PROBLEM = of(
     {

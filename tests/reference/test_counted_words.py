@@ -1,0 +1,81 @@
+"""Every form of an answer says whether all users count: where a bound cuts, users are *counted users* everywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dpselect as dps
+
+pytestmark = pytest.mark.filterwarnings("ignore::dpselect.errors.WeakPromiseWarning")
+ROWS = {
+    "user": [user for user in range(300) for _ in range(4)],
+    "group": ["DE", "FR"] * 600,
+    "item": [f"i{place % 3}" for place in range(1200)],
+    "day": [f"2026-0{1 + place % 2}-03" for place in range(1200)],
+}
+ASKED: dict[str, Any] = {"k": 2, "epsilon": 50, "delta": "1e-6", "counts": True}
+BY = {**ASKED, "by": "group", "groups": ["DE", "FR"]}
+MONTHS = {"time": "day", "period": "month", "timezone": "UTC", "during": "2026-01..2026-02"}
+# What the data say, what is asked, and the bounds that cut.
+CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "nothing": ({}, ASKED, {}),
+    "items": ({"max_items_per_user": 2}, ASKED, {"max_items_per_user": 2}),
+    "as many items as are listed": ({"max_items_per_user": 3}, {**ASKED, "domain": ["i0", "i1", "i2"]}, {}),
+    "items of a bound that limits the discovery only": (
+        {"max_items_per_user": 2},
+        {**ASKED, "method": "discover"},
+        {},
+    ),
+    "groups": ({}, BY, {"max_groups_per_user": 1}),
+    "as many groups as are listed": ({}, {**BY, "max_groups_per_user": 2}, {}),
+    "groups and items": (
+        {"max_items_per_user": 2},
+        {**BY, "max_groups_per_user": 1},
+        {"max_groups_per_user": 1, "max_items_per_user": 2},
+    ),
+    "months": (MONTHS, ASKED, {"once_in_each": "month"}),
+    "one month": ({**MONTHS, "during": "2026-01"}, ASKED, {}),
+}
+
+
+def released(name: str) -> dps.Release:
+    data, asked, _ = CASES[name]
+    return dps.Dataset(ROWS, **{"user": "user", "item": "item", **data}).top_k(**asked)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_form_says_who_counts(name: str) -> None:
+    bounds = CASES[name][2]
+    found = released(name)
+    unit, column = ("counted users", "counted_users") if bounds else ("users", "count")
+    assert found.unit == unit
+    assert found.to_dict()["count_of"] == {"what": unit, **bounds}
+    assert found.privacy.parameters.get("counted", {}) == bounds
+    assert column in found.to_csv().splitlines()[0].split(",")
+    assert ("counted" in found.to_csv()) == bool(bounds)
+    for form in (" ".join(found.text.split()), found._repr_html_()):
+        assert ("number of counted users of an item lies" in form) == bool(bounds)
+        assert ("The true number of users of an item lies" in form) != bool(bounds)
+    assert ("Each user counts" in " ".join(found.accuracy.sentences)) == bool(bounds)
+    again = dps.Release.from_json(found.to_json())
+    assert again.to_columns() == found.to_columns()
+
+
+@pytest.mark.parametrize("name", ["nothing", "groups and items", "months"])
+def test_a_picture_says_who_counts(name: str) -> None:
+    pytest.importorskip("matplotlib")
+    figure = released(name).plot()
+    said = figure.get_supxlabel() or figure.axes[0].get_xlabel()
+    assert said.startswith("counted users: noisy counts" if CASES[name][2] else "users: noisy counts")
+
+
+def test_the_line_names_every_bound() -> None:
+    said = released("groups and items").accuracy.sentences[-1]
+    assert said == (
+        "Each user counts in at most 1 group, for at most 2 items of each (chosen at random), so counted users are not "
+        "all users."
+    )
+    months = released("months").accuracy.sentences[-1]
+    assert months == "Each user counts once in each month, so counted users are more than people."
