@@ -190,7 +190,7 @@ def test_listed_groups_tell_a_number_of_users_each():
 
 def test_one_group_costs_what_a_top_k_costs():
     alone = TopKQuery(k=7, epsilon=1, delta="1e-6", k_bar=100)
-    grouped = TopKQuery(k=7, epsilon=1, delta="1e-6", by="g")
+    grouped = TopKQuery(k=7, epsilon=1, delta="1e-6", by="g", max_groups_per_user=1)
     assert grouped.price == alone.price
     assert grouped.plan.selector.epsilon_per_pick == alone.plan.selector.epsilon_per_pick
 

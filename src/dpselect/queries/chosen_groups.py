@@ -42,7 +42,7 @@ class ChosenGroups:
         """Those that may be chosen: no more groups than are listed."""
         listed = self.query.listed_groups
         most = None if listed is None else most_items(listed)
-        return BOUNDS if most is None else (*(one for one in BOUNDS if one < most), min(most, BOUNDS[-1]))
+        return BOUNDS if most is None or most >= BOUNDS[-1] else (*(one for one in BOUNDS if one < most), most)
 
     @property
     def epsilon(self) -> Fraction:

@@ -1,0 +1,15 @@
+"""A broken way to choose a bound on groups, which a test must refuse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dpselect.queries.chosen_groups import ChosenGroups
+from dpselect.queries.top_k import TopKQuery
+
+
+class BoundForNothing(ChosenGroups):
+    """Twin: the question costs all of epsilon, as if nothing had been paid for the bound."""
+
+    def given(self, most: int) -> TopKQuery:
+        return replace(self.query, max_groups_per_user=most)
