@@ -55,7 +55,9 @@ class Rows:
         found = duckdb.from_arrow(pa.table(rows))
         best = "SELECT g, item, row_number() OVER (PARTITION BY g ORDER BY count(DISTINCT rows.user) DESC, item) AS r "
         true: dict[object, set[object]] = {}
-        for group, item in found.query("rows", f"SELECT g, item FROM ({best} FROM rows GROUP BY g, item) WHERE r <= {BEST}").fetchall():
+        for group, item in found.query(
+            "rows", f"SELECT g, item FROM ({best} FROM rows GROUP BY g, item) WHERE r <= {BEST}"
+        ).fetchall():
             true.setdefault(group, set()).add(item)
         each = "SELECT count(DISTINCT g) AS n FROM rows GROUP BY rows.user"
         sizes = found.query("rows", f"SELECT n, count(*) AS users FROM ({each}) GROUP BY n ORDER BY n").fetchnumpy()

@@ -173,9 +173,7 @@ def in_groups(held: Held, listed: Listed | None = None, **more: object) -> dict[
         pairs = len(more.get("item", "")) == 2  # type: ignore[arg-type]
         after = engine.contributions_by(2, listed).size if pairs else told(engine.top_by(100, MOST, listed))
     with held.engine(**({"by": ("group",)} | more)) as engine:
-        assert after == (
-            engine.contributions_by(2, listed).size if pairs else told(engine.top_by(100, MOST, listed))
-        )
+        assert after == (engine.contributions_by(2, listed).size if pairs else told(engine.top_by(100, MOST, listed)))
     return dict(sorted(zip(lengths.tolist(), users.tolist(), strict=True)))
 
 
@@ -186,7 +184,9 @@ def test_in_how_many_groups_users_are(hold):
         assert in_groups(held, item=item) == {1: 4, 2: 1}  # b is in two; e and g have none
         assert in_groups(held, Listed((2.5, 7.0)), item=item) == {1: 2}
         assert in_groups(held, Listed((7.0,)), item=item) == {}
-    weighed = hold(pa.table({"user": [1, 1, 2, 2], "item": ["x"] * 4, "group": [1, 2, 1, 2], "w": [1.0, 0.2, 3.0, 1.0]}))
+    weighed = hold(
+        pa.table({"user": [1, 1, 2, 2], "item": ["x"] * 4, "group": [1, 2, 1, 2], "w": [1.0, 0.2, 3.0, 1.0]})
+    )
     assert in_groups(weighed, totals=Totals.of("w", 3)) == {1: 1, 2: 1}
 
 

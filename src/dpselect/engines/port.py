@@ -108,9 +108,7 @@ class Engine(Protocol):
         """
         ...
 
-    def groups_of_users(
-        self, groups: Domain | None = None, *, progress: Progress | None = None
-    ) -> tuple[Int64, Int64]:
+    def groups_of_users(self, groups: Domain | None = None, *, progress: Progress | None = None) -> tuple[Int64, Int64]:
         """Numbers of groups, and how many users have so many groups, of all or of those that are listed.
 
         The groups are those among which `top_by` and `contributions_by` would choose the ones that a user keeps.

@@ -92,9 +92,7 @@ class QuestionsByGroup(ABC):
 
         return self._workspace.guarded(ask, progress=progress)
 
-    def groups_of_users(
-        self, groups: Domain | None = None, *, progress: Progress | None = None
-    ) -> tuple[Int64, Int64]:
+    def groups_of_users(self, groups: Domain | None = None, *, progress: Progress | None = None) -> tuple[Int64, Int64]:
         """Numbers of groups, and how many users have so many; the pairs are kept, so the next question is of them."""
         from dpselect.engines.duckdb.by_group import groups_of_users
 

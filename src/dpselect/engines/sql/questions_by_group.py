@@ -96,9 +96,7 @@ class QuestionsByGroup(ABC):
         sql = question(kept, rows, listed, self._group, self._item, users=users, score=score)
         return grouped_counts(self._database.rows(sql, progress=progress), self._group, self._item)
 
-    def groups_of_users(
-        self, groups: Domain | None = None, *, progress: Progress | None = None
-    ) -> tuple[Int64, Int64]:
+    def groups_of_users(self, groups: Domain | None = None, *, progress: Progress | None = None) -> tuple[Int64, Int64]:
         """Numbers of groups, and how many users have so many."""
         from dpselect.engines.sql.by_group import groups_of_users, had_of
 
