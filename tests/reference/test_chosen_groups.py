@@ -1,4 +1,4 @@
-"""A bound on groups that is chosen, asked of rows: how good it is, what is paid, what is said, and what can be checked."""
+"""A bound on groups that is chosen, asked of rows: how good it is, what is paid and said, and what can be checked."""
 
 from __future__ import annotations
 

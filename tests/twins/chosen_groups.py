@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dpselect.queries.chosen_groups import ChosenGroups
 from dpselect.queries.top_k import TopKQuery
 
 
-class BoundForNothing(ChosenGroups):
+class BoundForNothing(ChosenGroups[TopKQuery]):
     """Twin: the question costs all of epsilon, as if nothing had been paid for the bound."""
 
     def given(self, most: int) -> TopKQuery:
-        return replace(self.query, max_groups_per_user=most)
+        return self.ask(self.total, most)

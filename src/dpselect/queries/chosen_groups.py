@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dpselect.accounting.composition import basic
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import Price
-from dpselect.domain import most_items
+from dpselect.domain import Domain, most_items
 from dpselect.engines.port import Engine
 from dpselect.privacy import ApproxDP, BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.queries.of_groups import counts_in
-from dpselect.queries.query import Ready
+from dpselect.queries.query import Query, Ready
 from dpselect.queries.union import bound_at, placed
 from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
 from dpselect.release.release import Item, Release
@@ -21,52 +22,59 @@ from dpselect.release.release import Item, Release
 if TYPE_CHECKING:
     from dpselect.draws import Draws
     from dpselect.parameters import Progress
-    from dpselect.queries.top_k import TopKQuery
 
 BOUNDS = (1, 2, 3, 4, 6, 9, 13, 20)  # few, since each is planned before a row is read; docs/mechanisms/by-group.md
 
 
+Asking = TypeVar("Asking", bound=Query)
+
+
 @dataclass(frozen=True, eq=False)
-class ChosenGroups:
+class ChosenGroups(Generic[Asking]):
     """A question by group that leaves its bound on groups open: about as many groups as 9 of 10 users are in at most.
 
     The bound is a step of its own, and what is asked then is the same question with that bound: their epsilons add up,
     whatever the bound (docs/mechanisms/by-group.md, "A bound that is chosen").
     """
 
-    query: TopKQuery
-    _made: dict[int, TopKQuery] = field(default_factory=dict, repr=False)
+    total: Fraction  # the epsilon of both
+    delta: Fraction
+    listed: Domain | None
+    ask: Callable[[Fraction, int], Asking]  # the question for an epsilon, with a bound
+    _made: dict[int, Asking] = field(default_factory=dict, repr=False)
 
     @property
     def bounds(self) -> tuple[int, ...]:
         """Those that may be chosen: no more groups than are listed."""
-        listed = self.query.listed_groups
-        most = None if listed is None else most_items(listed)
+        most = None if self.listed is None else most_items(self.listed)
         return BOUNDS if most is None or most >= BOUNDS[-1] else (*(one for one in BOUNDS if one < most), most)
 
     @property
     def epsilon(self) -> Fraction:
         """What choosing costs."""
-        return Fraction(self.query.epsilon) * BOUND_SHARE  # type: ignore[arg-type] # __post_init__ has read it
+        return self.total * BOUND_SHARE
 
-    def given(self, most: int) -> TopKQuery:
+    def given(self, most: int) -> Asking:
         """The question that is asked where this bound was chosen."""
         if most not in self._made:
-            left = Fraction(self.query.epsilon) - self.epsilon  # type: ignore[arg-type]
-            self._made[most] = replace(self.query, epsilon=left, max_groups_per_user=most)
+            self._made[most] = self.ask(self.total - self.epsilon, most)
         return self._made[most]
 
     @property
     def of_pairs(self) -> bool:
         """May pairs of group and item be asked for? The more picks, the sooner they are found by a union."""
-        return self.given(self.bounds[-1]).plan.of_sets
+        return self.given(self.bounds[-1]).of_pairs
 
     @property
     def privacy(self) -> Privacy:
         """What any answer promises: both steps, whatever the bound."""
-        epsilon, delta = Fraction(self.query.epsilon), Fraction(self.query.delta)  # type: ignore[arg-type]
-        steps = (Steps(PureDP(epsilon), 1),)
-        return Privacy(epsilon=epsilon, delta=delta, neighbors=Neighbors.ADD_REMOVE, steps=steps, failure=delta)
+        return Privacy(
+            epsilon=self.total,
+            delta=self.delta,
+            neighbors=Neighbors.ADD_REMOVE,
+            steps=(Steps(PureDP(self.total), 1),),
+            failure=self.delta,
+        )
 
     def price_at(self, order: int | None) -> Price:
         """What any answer costs at most: no less than that of any bound."""
@@ -80,11 +88,10 @@ class ChosenGroups:
 
     def _with_the_choice(self, renyi: Fraction, added: Fraction, order: int | None) -> Price:
         """How much may fail is that of the worst bound, so that it never depends on the answer."""
-        whole = self.privacy
         failure = max(self.given(most).price_at(None).failure for most in self.bounds)
         step = self.epsilon if order is None else divergence(BoundedRange(self.epsilon), order)
         added += self.epsilon
-        return Price(min(whole.epsilon, added), renyi + step, failure, whole.delta - failure, added)
+        return Price(min(self.total, added), renyi + step, failure, self.delta - failure, added)
 
     def steps(self, release: Release) -> tuple[Steps, ...]:
         """The choice, and the steps that the answer took."""
@@ -92,9 +99,9 @@ class ChosenGroups:
 
     def spent(self, release: Release) -> ApproxDP:
         """What an answer cost: no more than its steps added up."""
-        return ApproxDP(min(self.privacy.epsilon, basic(self.steps(release))), self.privacy.delta)
+        return ApproxDP(min(self.total, basic(self.steps(release))), self.delta)
 
-    def _of(self, release: Release) -> TopKQuery:
+    def _of(self, release: Release) -> Asking:
         most = release.privacy.parameters["max_groups_per_user"]
         assert isinstance(most, int)
         return self.given(most)
@@ -103,27 +110,26 @@ class ChosenGroups:
         """First in how many groups users are, then the question; what cannot be asked is refused now."""
         for most in self.bounds:
             self.given(most)
-        listed = self.query.listed_groups
-        if listed is not None:
-            engine.check_groups(listed)
+        if self.listed is not None:
+            engine.check_groups(self.listed)
         chooser = bound_chooser(self.epsilon, self.bounds)
 
         def answer(draws: Draws, progress: Progress | None) -> Release:
-            found = placed(*engine.groups_of_users(listed, progress=progress), self.bounds)
+            found = placed(*engine.groups_of_users(self.listed, progress=progress), self.bounds)
             query = self.given(bound_at(found, chooser, draws, self.bounds))
             return self._told(query.ready(engine)(draws, progress), query)
 
         return answer
 
-    def _told(self, release: Release, query: TopKQuery) -> Release:
+    def _told(self, release: Release, query: Asking) -> Release:
         """The answer of the question with the bound, as one to the question without it."""
-        said, whole = release.privacy, self.privacy
+        said = release.privacy
         most = said.parameters["max_groups_per_user"]
         chosen = f"That number was chosen privately, for {BOUND_SHARE} of epsilon: about 9 of 10 users are in no more."
         at = said.sentences.index(counts_in(most)) + 1  # type: ignore[arg-type]
         sentences = (*said.sentences[:at], chosen, *said.sentences[at:])
         parameters = {**said.parameters, "epsilon_of_max_groups": self.epsilon}
-        statement = replace(said, epsilon=whole.epsilon, parameters=parameters, sentences=sentences)
+        statement = replace(said, epsilon=self.total, parameters=parameters, sentences=sentences)
         items = release.items
         if self.of_pairs and not query.of_pairs:
             items = tuple(_alone(item) for item in items)

@@ -68,7 +68,7 @@ class TopKQuery(Query):
     epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
     delta_threshold: Number | None = field(default=None, metadata=INNER)
     plan: Plan = field(init=False, repr=False, compare=False)
-    chosen: ChosenGroups | None = field(init=False, repr=False, compare=False, default=None)
+    chosen: ChosenGroups[TopKQuery] | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         parameters.flag("counts", self.counts)
@@ -143,10 +143,15 @@ class TopKQuery(Query):
         if self.by is not None and not self.ranked:
             raise ParameterError("ranked", "be left out where by is given: the items of a group come in order", False)
 
-    def _without_bound(self) -> ChosenGroups:
+    def _without_bound(self) -> ChosenGroups[Self]:
+        """What chooses max_groups_per_user."""
         from dpselect.queries.chosen_groups import ChosenGroups
 
-        return ChosenGroups(self)
+        epsilon, delta = Fraction(self.epsilon), Fraction(self.delta)  # type: ignore[arg-type] # both are settled
+        return ChosenGroups(epsilon, delta, self.listed_groups, self._bounded)
+
+    def _bounded(self, epsilon: Fraction, most: int) -> Self:
+        return replace(self, epsilon=epsilon, max_groups_per_user=most)
 
     def of(self, rows: Rows) -> Self:
         """The question of a data set. Where the items are parts of texts nothing is discovered: parts are no pairs."""
