@@ -66,6 +66,19 @@ def test_items_of_two_columns_stay_two_columns():
         assert len(release) == 8
 
 
+@pytest.mark.parametrize("asked", [FEW, MANY, FEW | {"k": 9}], ids=["limited domain", "discover", "either"])
+def test_items_that_are_left_out_neither_come_back_nor_have_groups(asked):
+    """Users are in four of five groups by that item only."""
+    few = {name: values[(rows()["group"] == 0) | (rows()["item"] == 0)] for name, values in rows().items()}
+    held = data(source=few)
+    assert bound_of(held.top_k(**asked, draws=SeededDraws(1))) == 6
+    release = held.top_k(**asked, exclude=[0], draws=SeededDraws(1))
+    assert bound_of(release) == 1
+    assert {item.item for item in release} <= {1, 2, 3}
+    assert len(release) > 0
+    assert "Rows of 1 item, which a public list names, do not count." in release.privacy.sentences
+
+
 def test_the_question_of_the_bound_has_what_is_left():
     """The answer is that of the question with the bound, for nineteen twentieths of epsilon."""
     query = TopKQuery(**FEW)

@@ -13,7 +13,6 @@ from dpselect.accounting.two_prices import Price
 from dpselect.domain import Domain, most_items
 from dpselect.engines.port import Engine
 from dpselect.privacy import ApproxDP, BoundedRange, Neighbors, Privacy, PureDP, Steps
-from dpselect.queries.of_groups import counts_in
 from dpselect.queries.query import Query, Ready
 from dpselect.queries.union import bound_at, placed
 from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
@@ -110,6 +109,8 @@ class ChosenGroups(Generic[Asking]):
         """First in how many groups users are, then the question; what cannot be asked is refused now."""
         for most in self.bounds:
             self.given(most)
+        if self.of_pairs:
+            engine.check_sets()
         if self.listed is not None:
             engine.check_groups(self.listed)
         chooser = bound_chooser(self.epsilon, self.bounds)
@@ -125,11 +126,12 @@ class ChosenGroups(Generic[Asking]):
         """The answer of the question with the bound, as one to the question without it."""
         said = release.privacy
         most = said.parameters["max_groups_per_user"]
-        chosen = f"That number was chosen privately, for {BOUND_SHARE} of epsilon: about 9 of 10 users are in no more."
-        at = said.sentences.index(counts_in(most)) + 1  # type: ignore[arg-type]
-        sentences = (*said.sentences[:at], chosen, *said.sentences[at:])
+        chosen = (
+            f"max_groups_per_user = {most} was chosen privately, for {BOUND_SHARE} of epsilon, near the number of "
+            f"groups that 9 of 10 users do not exceed; {self.bounds[-1]} is the most."
+        )
         parameters = {**said.parameters, "epsilon_of_max_groups": self.epsilon}
-        statement = replace(said, epsilon=self.total, parameters=parameters, sentences=sentences)
+        statement = replace(said, epsilon=self.total, parameters=parameters, sentences=(*said.sentences, chosen))
         items = release.items
         if self.of_pairs and not query.of_pairs:
             items = tuple(_alone(item) for item in items)

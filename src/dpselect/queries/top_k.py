@@ -151,7 +151,8 @@ class TopKQuery(Query):
         return ChosenGroups(epsilon, delta, self.listed_groups, self._bounded)
 
     def _bounded(self, epsilon: Fraction, most: int) -> Self:
-        return replace(self, epsilon=epsilon, max_groups_per_user=most)
+        """The question with a bound; the engine leaves items out before the bound is chosen, and once."""
+        return replace(self, epsilon=epsilon, max_groups_per_user=most, exclude=None)
 
     def of(self, rows: Rows) -> Self:
         """The question of a data set. Where the items are parts of texts nothing is discovered: parts are no pairs."""
@@ -237,8 +238,6 @@ class TopKQuery(Query):
 
     def ready(self, engine: Engine) -> Ready:
         """How the engine answers it, and what accuracy was asked for."""
-        if self.chosen is not None:
-            return self.chosen.ready(engine)
         answer, asked = self._without(engine), self.asked
         if self.measuring:
             from dpselect.queries.top_k_measures import measured
@@ -257,6 +256,8 @@ class TopKQuery(Query):
 
     def _ready(self, engine: Engine) -> Ready:
         """By the items of every user, by those of k_bar + 1 items with most users, or by all of a domain that fits."""
+        if self.chosen is not None:
+            return self.chosen.ready(engine)
         plan, domain = self.plan, self.known
         own = plan.asked_of(engine)
         if own is not None:
