@@ -39,7 +39,7 @@ class QuestionsByGroup(ABC):
     _totals: Totals | None
     _key: bytes
     _kept_rows: str | None  # a table of the rows that count, where they are asked for again
-    _pairs: str | None  # a table of what users have in groups, where it is asked again
+    _pairs: dict[str | None, str]  # tables of what users have in groups, by the list of these
     _found: Sets | None  # the groups of every user, where they are to be found
 
     @abstractmethod
@@ -99,8 +99,8 @@ class QuestionsByGroup(ABC):
         listed = None if groups is None else self._listed(groups)
 
         def ask() -> tuple[Int64, Int64]:
-            self._pairs = self._had(listed)
-            return groups_of_users(self._workspace, self._pairs)
+            self._pairs[listed] = self._had(listed)
+            return groups_of_users(self._workspace, self._pairs[listed])
 
         return self._workspace.guarded(ask, progress=progress)
 
@@ -108,7 +108,7 @@ class QuestionsByGroup(ABC):
         """The table of what users have in groups, made now, or kept from the question before."""
         from dpselect.engines.duckdb.by_group import had
 
-        return self._pairs or had(self._workspace, self._rows, self._totals, listed)
+        return self._pairs.get(listed) or had(self._workspace, self._rows, self._totals, listed)
 
     def group_sets(self, *, progress: Progress | None = None) -> Sets:
         """The distinct groups of every user; the rows are kept, so that the next step sees the same ones."""
