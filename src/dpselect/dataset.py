@@ -242,10 +242,11 @@ class Dataset:
         distinct users from these to those: what rose most. The price is that of any top k, and is paid in all of the
         periods (docs/periods.md).
         `by`, a column or several, asks for the k items of every group, such as every country, at the price of
-        `max_groups_per_user` groups (1 where it is left out) however many there are: a user who is in more counts in so
-        many, chosen at random. Nobody has to know the groups; a group without an item is not shown. `groups` lists
-        those that count and are shown in any case. `users=True` adds a noisy number of users of each group that is
-        shown (docs/by-group.md). With `by_weight` a user's total is of the rows in the group.
+        `max_groups_per_user` groups however many there are: a user who is in more counts in so many, chosen at random.
+        Left out, it is chosen privately for a twentieth of epsilon: about as many groups as nine of ten users are in at
+        most. Nobody has to know the groups; a group without an item is not shown. `groups` lists those that count and
+        are shown in any case. `users=True` adds a noisy number of users of each group that is shown (docs/by-group.md).
+        With `by_weight` a user's total is of the rows in the group.
         `exclude` lists items that must not come back: their rows do not count at all. Of a domain leave them out.
         `in_engine=True` leaves users and their items in the engine also for "discover", which else reads them all into
         memory; the engine spills to disk what does not fit.
@@ -364,7 +365,7 @@ class Dataset:
         Counts are monotonic when a user comes or goes, so the 2 of general scores is paid only for
         `neighbors="replace-one"`. `method` is "exponential", "permute-and-flip" or "noisy-max".
         `by`, a column or several, asks for the item of every group, such as every country, at the price of
-        `max_groups_per_user` groups (1 where it is left out), as in `top_k`. `groups` lists those that are answered;
+        `max_groups_per_user` groups (here 1 where it is left out). `groups` lists those that are answered;
         without it part of the price finds groups that enough users are in, which takes a delta (docs/by-group.md).
         """
         from dpselect.queries.choose import ChooseQuery
@@ -450,7 +451,7 @@ class Dataset:
         `within`, in place of epsilon, is the most users by which a rank may be missed, 95 times of 100; the price
         follows (docs/within.md).
         `by`, a column or several, asks for the quantiles of every group, such as every country, at the price of
-        `max_groups_per_user` groups (1 where it is left out), as in `top_k`; a user takes part with one value in each.
+        `max_groups_per_user` groups (here 1 where it is left out); a user takes part with one value in each.
         `groups` lists those that are answered; without it part of the price finds groups that enough users are in,
         which takes a delta (docs/by-group.md).
         """

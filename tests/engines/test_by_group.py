@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from dpselect.aggregates.grouped_counts import GroupedCounts
+from dpselect.aggregates.totals import Totals
 from dpselect.domain import Listed
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
@@ -165,6 +166,30 @@ def test_listed_groups_have_the_labels_of_those_of_rows(hold):
         assert [label[:-1] for label in found] == [one if isinstance(one, tuple) else (one,) for one in names]
 
 
+def in_groups(held: Held, listed: Listed | None = None, **more: object) -> dict[int, int]:
+    """How many users have how many groups; what is asked next is of the same rows, and has the same answer as alone."""
+    with held.engine(**({"by": ("group",)} | more)) as engine:
+        lengths, users = engine.groups_of_users(listed)
+        pairs = len(more.get("item", "")) == 2  # type: ignore[arg-type]
+        after = engine.contributions_by(2, listed).size if pairs else told(engine.top_by(100, MOST, listed))
+    with held.engine(**({"by": ("group",)} | more)) as engine:
+        assert after == (engine.contributions_by(2, listed).size if pairs else told(engine.top_by(100, MOST, listed)))
+    return dict(sorted(zip(lengths.tolist(), users.tolist(), strict=True)))
+
+
+def test_in_how_many_groups_users_are(hold):
+    """Of listed groups where some are listed, and by weights only those in which a user gives a unit."""
+    held = hold(pa.table(ROWS))
+    for item in ("item", ["group", "item"]):
+        assert in_groups(held, item=item) == {1: 4, 2: 1}  # b is in two; e and g have none
+        assert in_groups(held, Listed((2.5, 7.0)), item=item) == {1: 2}
+        assert in_groups(held, Listed((7.0,)), item=item) == {}
+    weighed = hold(
+        pa.table({"user": [1, 1, 2, 2], "item": ["x"] * 4, "group": [1, 2, 1, 2], "w": [1.0, 0.2, 3.0, 1.0]})
+    )
+    assert in_groups(weighed, totals=Totals.of("w", 3)) == {1: 1, 2: 1}
+
+
 def test_no_rows_are_no_groups(hold):
     none = {"user": ["a"], "item": ["x"], "group": pa.array([None], pa.string())}
     for rows in (none, {name: pa.array([], pa.string()) for name in ROWS}):
@@ -173,6 +198,7 @@ def test_no_rows_are_no_groups(hold):
         assert top(held, users=True, listed=Listed(("p", "q"))) == ({"p": [], "q": []}, [0, 0])
         with held.engine(by=("group",), item=["group", "item"]) as engine:
             assert engine.contributions_by(1).size == 0
+        assert in_groups(held) == {}
 
 
 def many(users: int = 300, groups: int = 6, items: int = 5) -> dict[str, np.ndarray]:

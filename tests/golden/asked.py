@@ -45,7 +45,16 @@ QUESTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "top_k, by group": (
         {},
-        {"verb": "top_k", "k": 2, "by": ["country"], "groups": ["DE", "FR"], "users": True, "counts": True, **LIKELY},
+        {
+            "verb": "top_k",
+            "k": 2,
+            "by": ["country"],
+            "groups": ["DE", "FR"],
+            "max_groups_per_user": 1,
+            "users": True,
+            "counts": True,
+            **LIKELY,
+        },
     ),
     "top_k, weights": (
         {},

@@ -22,7 +22,7 @@ from dpselect.gateway.settings.example import example
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.question import question
 from tests.golden import surface
-from tests.golden.asked import LIKELY, MORE, QUESTIONS, SNAPSHOT, data_set, rows
+from tests.golden.asked import LIKELY, MORE, QUESTIONS, SNAPSHOT, data_set
 
 HERE = Path(__file__).parent
 ANN, BOB = dps.Account("plays", "ann"), dps.Account("plays", "bob")
@@ -59,7 +59,6 @@ def fill(folder: Path) -> None:
     keep_lines(folder / "http.json", surface.http())
     (folder / "gateway.toml").write_text(example(), "utf-8")
     ledger(folder)
-    dps.prepare(rows(), user="user", item="item", keep=["country"], weight="number", to=folder / "prepared")
 
 
 def kept_query(asked: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import dpselect as dps
 from dpselect.command.main import main
 from dpselect.ledger.question import question
 from tests.golden import surface
-from tests.golden.asked import LIKELY, SNAPSHOT, data_set
+from tests.golden.asked import SNAPSHOT, data_set
 from tests.golden.kept import lost, unserved, untaken, withdrawn
 from tests.golden.make import asked_of, said
 
@@ -129,22 +129,7 @@ def test_it_goes_on_paying_and_refusing(kept: Path, ledger: Path) -> None:
             opened.give_back(held["died at work"])
 
 
-# ---- prepared data and settings --------------------------------------------------------------------------
-
-
-@every_set
-def test_prepared_data_answer_as_their_rows(kept: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(kept / "prepared", tmp_path / "prepared"))
-    for path in (folder, *folder.rglob("*")):
-        path.chmod(0o700 if path.is_dir() else 0o600)
-    for more in ({}, {"where": "country = 'DE'"}):
-        data, same = dps.Dataset(folder, **more), data_set(more)
-        assert data.top_k(2, **LIKELY).labels == same.top_k(2, **LIKELY).labels
-        weighed = {"by_weight": "number", "at_most": 8, "epsilon": 4000, "delta": "1e-6", "counts": True}
-        ours, theirs = data.top_k(1, **weighed), same.top_k(1, **weighed)
-        assert (ours[0].item, theirs[0].item) == ("a", "a")
-        assert abs(ours[0].count - theirs[0].count) <= 4  # noise of a scale of a fiftieth of a unit
-    assert "damaged" not in str(dps.inspect(folder))
+# ---- settings --------------------------------------------------------------------------------------------
 
 
 @every_set

@@ -28,7 +28,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {**ASKED, "method": "discover"},
         {},
     ),
-    "groups": ({}, BY, {"max_groups_per_user": 1}),
+    "groups": ({}, {**BY, "max_groups_per_user": 1}, {"max_groups_per_user": 1}),
     "as many groups as are listed": ({}, {**BY, "max_groups_per_user": 2}, {}),
     "groups and items": (
         {"max_items_per_user": 2},

@@ -48,6 +48,8 @@ VERBS: dict[str, Ask] = {
     "top k, domain": _call("top_k", k=3, domain=WORDS, epsilon=40),
     "top k, domain size": _call("top_k", k=3, domain=100, epsilon=40),
     "top k, set": _call("top_k", k=3, domain=WORDS, epsilon=40, ranked=False),
+    "top k by group": _call("top_k", {"item": "other"}, k=2, by="item", **LIKELY),
+    "top k by group, pairs": _call("top_k", {"item": "other"}, k=60, by="item", epsilon=40, delta="1e-6"),
     "union": _call("union", max_items_per_user=50, method="sips", **LIKELY),
     "union, counts": _call("union", max_items_per_user=50, method="weighted-laplace", counts=True, epsilon=4000),
     "union, a policy": _call("union", max_items_per_user=50, method="policy-laplace", **LIKELY),

@@ -11,6 +11,7 @@ from dpselect.checking.picks import of_steps
 from dpselect.checking.steps import Kind, Step
 
 NAME = "LimitedDomainByGroup"
+FOR_BOUND = "epsilon_of_max_groups"
 
 
 def composed(said: Parameters, epsilon: Fraction, delta: Fraction, bound: str) -> Finding:
@@ -18,8 +19,16 @@ def composed(said: Parameters, epsilon: Fraction, delta: Fraction, bound: str) -
     if said.delta("delta_threshold") == 0:
         return fails("a threshold with a delta of 0 lets no item come out; it would be infinitely high")
     k, groups = said.whole("k"), said.whole("max_groups_per_user")
+    left = epsilon - for_bound(said)
+    if left <= 0:
+        return fails("choosing max_groups_per_user takes all of epsilon")
     steps = _steps(said, groups * k, groups * _moved(said), groups)
-    return of_steps(steps, epsilon, delta, failure(said), bound)
+    return of_steps(steps, left, delta, failure(said), bound)
+
+
+def for_bound(said: Parameters) -> Fraction:
+    """The epsilon that choosing max_groups_per_user took, where it was chosen."""
+    return said.epsilon(FOR_BOUND) if said.has(FOR_BOUND) else Fraction(0)
 
 
 def failure(said: Parameters) -> Fraction:
@@ -33,7 +42,8 @@ def taken(said: Parameters, found: Sequence[int]) -> list[Step]:
     largest = sorted(found, reverse=True)[:groups]
     picks = sum(min(k, items + 1) for items in largest) + groups - len(largest)
     counts = sum(min(items, _moved(said)) for items in largest)
-    return _steps(said, picks, counts, groups if said.of.get("groups_listed") is True else len(largest))
+    taken = _steps(said, picks, counts, groups if said.of.get("groups_listed") is True else len(largest))
+    return [Step(Kind.PICK, for_bound(said), 1), *taken] if said.has(FOR_BOUND) else taken
 
 
 def _steps(said: Parameters, picks: int, counts: int, groups: int) -> list[Step]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpselect.checking import hitting, measures, tails
+from dpselect.checking import by_group, hitting, measures, tails
 from dpselect.checking.balls import at_most, ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.checking.numbers import Parameters, UnfitError
@@ -61,13 +61,13 @@ def discovered(
     ]
     if times := measures.noises(said):
         steps.append(Step(Kind.PURE, measures.price(said), times * sum(min(k, size) for size in sizes)))
-    left = epsilon
+    left = epsilon - by_group.for_bound(said)
     if said.has("epsilon_of_bound"):
         left -= said.epsilon("epsilon_of_bound")
     elif most > 1 and bound == "basic":  # earlier releases say it in a sentence only
-        left = epsilon * (1 - FOR_BOUND)
+        left *= 1 - FOR_BOUND
     if left <= 0:
-        yield fails("choosing max_items_per_user takes all of epsilon")
+        yield fails("choosing max_items_per_user, or max_groups_per_user, takes all of epsilon")
         return
     if mechanism == HITTING_SET:
         if len(steps) > 2 or steps[1].times:

@@ -133,14 +133,13 @@ def between_commas(text: str) -> list[str]:
     return next(csv.reader([text], skipinitialspace=True), [])
 
 
-def groups(command: Group, what: str) -> Group:
+def groups(command: Group, what: str, default: str = "1") -> Group:
     """The same question in every group."""
     group = command.add_argument_group("the same in every group")
     by(group, what)
     group.add_argument("--groups", metavar="A,B,C", help="only these groups, shown in any case (one column)")
-    group.add_argument(
-        "--max-groups-per-user", type=int, metavar="N", help="a user counts in N groups at most (default 1): the price"
-    )
+    bound = f"a user counts in N groups at most (default: {default}): the price"
+    group.add_argument("--max-groups-per-user", type=int, metavar="N", help=bound)
     return group
 
 

@@ -77,7 +77,7 @@ def options(command: shared.Group) -> None:
         action="store_true",
         help="for discover: leave users and items in the engine, which spills to disk, for data larger than memory",
     )
-    groups = shared.groups(command, "the k items")
+    groups = shared.groups(command, "the k items", "chosen privately, for 1/20 of epsilon")
     groups.add_argument("--users", action="store_true", help="release a noisy number of users of each group shown too")
     shared.budget(command)
     shared.gateway(command)

@@ -109,6 +109,13 @@ class Engine(Protocol):
         """
         ...
 
+    def groups_of_users(self, groups: Domain | None = None, *, progress: Progress | None = None) -> tuple[Int64, Int64]:
+        """Numbers of groups, and how many users have so many groups, of all or of those that are listed.
+
+        The groups are those among which `top_by` and `contributions_by` would choose the ones that a user keeps.
+        """
+        ...
+
     def contributions_by(
         self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
     ) -> Sets:

@@ -25,11 +25,14 @@ def settle_groups(query: Any) -> None:
         raise ParameterError("within", "be left out where by is given", "both")
     if getattr(query, "epsilon_per_pick", None) is not None:
         raise _refused_picks(query.by)
-    most = 1 if query.max_groups_per_user is None else query.max_groups_per_user
     settle(query, by=names(key_of("by", query.by)))
-    settle(query, max_groups_per_user=parameters.whole("max_groups_per_user", most, least=1))
     if query.groups is not None:
         settle(query, groups=groups_of(query.groups))
+    most = query.max_groups_per_user
+    if most is not None:
+        settle(query, max_groups_per_user=parameters.whole("max_groups_per_user", most, least=1))
+    elif query.verb != "top_k" or (query.groups is not None and most_items(query.groups) == 1):
+        settle(query, max_groups_per_user=1)  # nothing to choose, or nothing that chooses it
 
 
 def refuse_picks(by: object, paying: object) -> None:

@@ -23,6 +23,7 @@ from dpselect.release.release import Release
 
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure
+    from dpselect.queries.chosen_groups import ChosenGroups
     from dpselect.queries.within import Asked
 
 OF_GROUPS = ("by", "groups", "max_groups_per_user", "users")
@@ -67,6 +68,7 @@ class TopKQuery(Query):
     epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
     delta_threshold: Number | None = field(default=None, metadata=INNER)
     plan: Plan = field(init=False, repr=False, compare=False)
+    chosen: ChosenGroups[TopKQuery] | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         parameters.flag("counts", self.counts)
@@ -109,10 +111,14 @@ class TopKQuery(Query):
             settle(self, compared_with=checked_gains(self.compared_with, method, others))
         if self.epsilon_per_pick is not None and method not in (AUTO, PEELING, LIMITED):
             raise ParameterError("epsilon", f"be given for {method}, which makes no picks", "nothing")
+        if self.by is not None and self.max_groups_per_user is None:
+            settle(self, chosen=self._without_bound())
         if self.within is not None:
             plan = self._near_enough(method, domain)
         elif self.epsilon_per_pick is not None:
             plan = self._scaled(self._of_picks(domain))
+        elif self.chosen is not None:
+            plan = self.chosen.given(1).plan
         else:
             plan = self._planned(method, domain, Fraction(self.epsilon))  # type: ignore[arg-type]
         settle(self, plan=plan, k=plan.selector.k, k_bar=None if self.k_bar is None else plan.k_bar)
@@ -128,6 +134,17 @@ class TopKQuery(Query):
             raise ParameterError("by", "be given where users is: it is the number of users of a group", "nothing")
         if self.by is not None and not self.ranked:
             raise ParameterError("ranked", "be left out where by is given: the items of a group come in order", False)
+
+    def _without_bound(self) -> ChosenGroups[Self]:
+        """What chooses max_groups_per_user."""
+        from dpselect.queries.chosen_groups import ChosenGroups
+
+        epsilon, delta = Fraction(self.epsilon), Fraction(self.delta)  # type: ignore[arg-type] # both are settled
+        return ChosenGroups(epsilon, delta, self.listed_groups, self._bounded)
+
+    def _bounded(self, epsilon: Fraction, most: int) -> Self:
+        """The question with a bound; the engine leaves items out before the bound is chosen, and once."""
+        return replace(self, epsilon=epsilon, max_groups_per_user=most, exclude=None)
 
     def of(self, rows: Rows) -> Self:
         """The question of a data set. Where the items are parts of texts nothing is discovered: parts are no pairs."""
@@ -150,7 +167,7 @@ class TopKQuery(Query):
     @property
     def of_pairs(self) -> bool:
         """Are pairs of group and item found by a union first?"""
-        return self.by is not None and self.plan.of_sets
+        return self.by is not None and (self.plan.of_sets if self.chosen is None else self.chosen.of_pairs)
 
     @property
     def listed_groups(self) -> Domain | None:
@@ -168,7 +185,7 @@ class TopKQuery(Query):
     @property
     def price(self) -> Privacy:
         """What any answer promises, and costs at most."""
-        return self.plan.privacy
+        return self.plan.privacy if self.chosen is None else self.chosen.privacy
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -182,12 +199,12 @@ class TopKQuery(Query):
             return of | price | weights | self._measured
         return {
             "k": self.k,
-            "epsilon": self.plan.privacy.epsilon,
+            "epsilon": self.price.epsilon,
             "delta": self.delta,
             "domain": self.domain,
             "counts": self.counts,
             "k_bar": self.plan.k_bar,
-            "method": self.plan.method,
+            "method": self.method if self.chosen is not None and self.chosen.of_pairs else self.plan.method,
             **({} if self.within is None else {"within": self.within}),
             **({} if self.exclude is None else {"exclude": self.exclude}),
             **({} if self.compared_with is None else {"compared_with": self.compared_with}),
@@ -231,6 +248,8 @@ class TopKQuery(Query):
 
     def _ready(self, engine: Engine) -> Ready:
         """By the items of every user, by those of k_bar + 1 items with most users, or by all of a domain that fits."""
+        if self.chosen is not None:
+            return self.chosen.ready(engine)
         plan, domain = self.plan, self.known
         own = plan.asked_of(engine)
         if own is not None:
@@ -247,19 +266,23 @@ class TopKQuery(Query):
 
     def spent(self, release: Release) -> ApproxDP:
         """What an answer cost: picks that were not made may be saved."""
+        if self.chosen is not None:
+            return self.chosen.spent(release)
         return self.plan.spent(release.found)
 
     def steps(self, release: Release) -> tuple[Steps, ...]:
         """The steps that an answer took."""
+        if self.chosen is not None:
+            return self.chosen.steps(release)
         return self.plan.steps(release.found)
 
     def price_at(self, order: int | None) -> Price:
         """What any answer costs at most an account of this Rényi order."""
-        return self.plan.price_at(order)
+        return self.plan.price_at(order) if self.chosen is None else self.chosen.price_at(order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
         """What an answer cost it."""
-        return self.plan.cost_at(release, order)
+        return self.plan.cost_at(release, order) if self.chosen is None else self.chosen.cost_at(release, order)
 
     @property
     def known(self) -> Domain | None:
@@ -293,7 +316,7 @@ class TopKQuery(Query):
         """The same question of several periods, in each of which a user counts once."""
         found = super().once_in_each(period)
         plan = replace(self.plan, scale=replace(self.plan.scale, period=period))
-        settle(found, plan=plan)
+        settle(found, plan=plan, chosen=None if self.chosen is None else self.chosen.once_in_each(period))
         if self.asked is not None and self.within is not None:
             from dpselect.queries.top_k_within import asked_of
 

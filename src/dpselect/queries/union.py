@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -233,9 +233,9 @@ def chosen_bound(sets: Sets, chooser: Quantile, draws: Draws) -> int:
     return bound_at(placed(lengths, total[lengths]), chooser, draws)
 
 
-def bound_at(places: Any, chooser: Quantile, draws: Draws) -> int:
-    """The bound, from one place in BOUNDS for each user, or from how many users are at each."""
-    return BOUNDS[int(chooser(places, draws=draws)[0])]
+def bound_at(places: Any, chooser: Quantile, draws: Draws, bounds: Sequence[int] = BOUNDS) -> int:
+    """The bound, from one place in `bounds` for each user, or from how many users are at each."""
+    return bounds[int(chooser(places, draws=draws)[0])]
 
 
 def plainly(label: object) -> tuple[str, bool, Any]:
@@ -314,10 +314,10 @@ def union_of_pairs(pairs: PairsElsewhere, query: UnionTerms, draws: Draws, progr
     return replace(release, privacy=replace(said, parameters=parameters, sentences=(*said.sentences, SAID)))
 
 
-def placed(lengths: Int64, users: Int64) -> UsersAt:
-    """How many users stand at which place in BOUNDS: the least that leaves them all they have."""
-    at = np.searchsorted(BOUNDS, lengths)
-    total = np.zeros(len(BOUNDS), dtype=np.int64)
+def placed(lengths: Int64, users: Int64, bounds: Sequence[int] = BOUNDS) -> UsersAt:
+    """How many users stand at which place in `bounds`: the least that leaves them all they have, or the last."""
+    at = np.searchsorted(bounds[:-1], lengths)
+    total = np.zeros(len(bounds), dtype=np.int64)
     np.add.at(total, at, users)
     places = np.flatnonzero(total)
     return UsersAt(places.astype(np.int64), total[places])

@@ -280,9 +280,9 @@ class UnionTerms(Query):
             self.mechanisms(MOST_ITEMS)
 
 
-def bound_chooser(epsilon: Fraction) -> Quantile:
-    """A private quantile of one place in BOUNDS per user: the least that leaves a user all they have."""
-    return Quantile(q=MANY, bounds=(0, len(BOUNDS) - 1), step=1, epsilon=epsilon)
+def bound_chooser(epsilon: Fraction, bounds: Sequence[int] = BOUNDS) -> Quantile:
+    """A private quantile of one place in `bounds` per user: the least that leaves a user all they have."""
+    return Quantile(q=MANY, bounds=(0, len(bounds) - 1), step=1, epsilon=epsilon)
 
 
 def chosen_method(query: UnionTerms, most: int | None) -> str:

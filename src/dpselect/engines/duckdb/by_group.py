@@ -5,8 +5,7 @@ Rows come in as u (user), g (group) and i (item), and are read once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,28 +33,11 @@ def keep_groups(workspace: Workspace, groups: Domain, types: Sequence[str], *, u
 
 @dataclass(frozen=True, kw_only=True)
 class GroupBounds:
-    """Every user keeps at most `groups` groups, and in each at most `items` items: the first by keyed hashes.
-
-    With `totals` they have only what they give a whole unit: what is less uses up no bound.
-    """
+    """Every user keeps at most `groups` groups, and in each at most `items` items: the first by keyed hashes."""
 
     groups: int
     items: int | None
     key: bytes
-    totals: Totals | None = None
-
-    def had(self, rows: str) -> str:
-        """The distinct u, g and i, and with weights the units s that u gives to i in g."""
-        if self.totals is None:
-            return f"SELECT DISTINCT u, g, i FROM {rows}"
-        from dpselect.engines.duckdb.totals import of_users
-
-        return f"FROM {of_users(rows, self.totals, 'u, g, i')}"
-
-    @property
-    def score(self) -> str:
-        """The score of an item, of the rows that are kept."""
-        return "count(*)" if self.totals is None else "CAST(sum(s) AS BIGINT)"
 
     @property
     def _place(self) -> str:
@@ -80,35 +62,52 @@ class GroupBounds:
         return f"FROM ({rows}) QUALIFY {place} <= {self.items}"
 
 
-def keep(workspace: Workspace, rows: Rows, bounds: GroupBounds, listed: str | None) -> str:
-    """The name of a view of u, g and i (and units s) that are kept, of rows that are read once; inside guarded work."""
-    pairs, dropped, kept = (workspace.fresh() for _ in range(3))
+def had(workspace: Workspace, rows: Rows, totals: Totals | None, listed: str | None) -> str:
+    """A table of the distinct u, g and i, and with weights the units s that u gives to i in g; inside guarded work.
+
+    Rows are read once, and whatever is asked of the table is asked of the same rows.
+    """
+    pairs = workspace.fresh()
     with rows() as source:
         counted = source if listed is None else f"(FROM {source} WHERE g IN (SELECT i FROM {listed}))"
-        workspace.rows(f"CREATE TEMP TABLE {pairs} AS {bounds.had(counted)}")
+        distinct = f"SELECT DISTINCT u, g, i FROM {counted}"
+        if totals is not None:
+            from dpselect.engines.duckdb.totals import of_users
+
+            distinct = f"FROM {of_users(counted, totals, 'u, g, i')}"
+        workspace.rows(f"CREATE TEMP TABLE {pairs} AS {distinct}")
+    return pairs
+
+
+def groups_of_users(workspace: Workspace, pairs: str) -> tuple[Int64, Int64]:
+    """Numbers of groups, and how many users have so many; inside guarded work."""
+    each = f"SELECT u, count(DISTINCT g) AS groups FROM {pairs} GROUP BY u"
+    found = workspace.columns(f"SELECT groups, count(*) AS users FROM ({each}) GROUP BY groups")
+    return found["groups"].astype(np.int64), found["users"].astype(np.int64)
+
+
+def keep(workspace: Workspace, pairs: str, bounds: GroupBounds) -> str:
+    """The name of a view of the u, g and i (and units s) of `had` that are kept; inside guarded work."""
+    dropped, kept = workspace.fresh(), workspace.fresh()
     workspace.rows(f"CREATE TEMP TABLE {dropped} AS {bounds.dropped(pairs)}")
     workspace.rows(f"CREATE TEMP VIEW {kept} AS {bounds.kept(pairs, dropped)}")
     return kept
 
 
-@contextmanager
-def kept_rows(workspace: Workspace, rows: Rows, bounds: GroupBounds, listed: str | None) -> Iterator[str]:
-    """What `keep` keeps, as what stands after FROM."""
-    yield keep(workspace, rows, bounds, listed)
-
-
 def grouped_counts(
     workspace: Workspace,
-    rows: Rows,
+    pairs: str,
     bounds: GroupBounds,
+    totals: Totals | None,
     most: int,
     listed: str | None,
     group_label: Callable[[object], object],
     item_label: Callable[[object], object],
 ) -> GroupedCounts:
     """The `most` items with most users of every group, or of every `listed` one; inside guarded work."""
-    kept, top, groups = keep(workspace, rows, bounds, listed), workspace.fresh(), workspace.fresh()
-    workspace.rows(f"CREATE TEMP TABLE {top} AS {_top(kept, bounds.score, most)}")
+    kept, top, groups = keep(workspace, pairs, bounds), workspace.fresh(), workspace.fresh()
+    score = "count(*)" if totals is None else "CAST(sum(s) AS BIGINT)"
+    workspace.rows(f"CREATE TEMP TABLE {top} AS {_top(kept, score, most)}")
     workspace.rows(f"CREATE TEMP TABLE {groups} AS {_groups(top, listed)}")
 
     def names(table: str, column: str, places: Int64, label: Callable[[object], object]) -> list[object]:

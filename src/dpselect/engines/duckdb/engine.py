@@ -117,6 +117,7 @@ class DuckDBEngine(QuestionsByGroup):
             raise
         self._most = max_items_per_user
         self._kept_rows: str | None = None  # a table of the rows that count, where they are asked for again
+        self._pairs: dict[str | None, str] = {}  # tables of what users have in groups, by the list of these
         self._found: Sets | None = None  # the groups of every user, where they are to be found
         self._left_out: str | None = None  # the SQL condition on items whose rows count, where not all do
         if totals is not None or measures:

@@ -39,6 +39,7 @@ class QuestionsByGroup(ABC):
     _totals: Totals | None
     _key: bytes
     _kept_rows: str | None  # a table of the rows that count, where they are asked for again
+    _pairs: dict[str | None, str]  # tables of what users have in groups, by the list of these
     _found: Sets | None  # the groups of every user, where they are to be found
 
     @abstractmethod
@@ -82,23 +83,32 @@ class QuestionsByGroup(ABC):
 
         assert self._group is not None
         of_group, of_item = self._group.label, self._keys[1].label
-        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, key=self._key, totals=self._totals)
-        if groups is not None:
-            self.check_groups(groups)
-        listed = None if groups is None else self._domains[groups]
+        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, key=self._key)
+        listed = None if groups is None else self._listed(groups)
 
         def ask() -> GroupedCounts:
-            return grouped_counts(
-                self._workspace,
-                self._rows,
-                bounds,
-                rows,
-                listed,
-                of_group,
-                of_item,
-            )
+            pairs, totals = self._had(listed), self._totals
+            return grouped_counts(self._workspace, pairs, bounds, totals, rows, listed, of_group, of_item)
 
         return self._workspace.guarded(ask, progress=progress)
+
+    def groups_of_users(self, groups: Domain | None = None, *, progress: Progress | None = None) -> tuple[Int64, Int64]:
+        """Numbers of groups, and how many users have so many; the pairs are kept, so the next question is of them."""
+        from dpselect.engines.duckdb.by_group import groups_of_users
+
+        listed = None if groups is None else self._listed(groups)
+
+        def ask() -> tuple[Int64, Int64]:
+            self._pairs[listed] = self._had(listed)
+            return groups_of_users(self._workspace, self._pairs[listed])
+
+        return self._workspace.guarded(ask, progress=progress)
+
+    def _had(self, listed: str | None) -> str:
+        """The table of what users have in groups, made now, or kept from the question before."""
+        from dpselect.engines.duckdb.by_group import had
+
+        return self._pairs.get(listed) or had(self._workspace, self._rows, self._totals, listed)
 
     def group_sets(self, *, progress: Progress | None = None) -> Sets:
         """The distinct groups of every user; the rows are kept, so that the next step sees the same ones."""
@@ -156,7 +166,7 @@ class QuestionsByGroup(ABC):
     ) -> GroupedCounts:
         """The items of a domain that have users, and how many, of every group; a user keeps so many groups."""
         from dpselect.engines.count_groups import number_of
-        from dpselect.engines.duckdb.by_group import GroupBounds, grouped_counts
+        from dpselect.engines.duckdb.by_group import GroupBounds, grouped_counts, had
         from dpselect.engines.duckdb.values_by_group import of_domain
 
         assert self._group is not None
@@ -168,7 +178,8 @@ class QuestionsByGroup(ABC):
 
         def ask() -> GroupedCounts:
             rows = partial(of_domain, self._rows, self._among(domain))
-            return grouped_counts(self._workspace, rows, bounds, MOST_COUNTED, listed, of_group, of_item)
+            pairs = had(self._workspace, rows, None, listed)
+            return grouped_counts(self._workspace, pairs, bounds, None, MOST_COUNTED, listed, of_group, of_item)
 
         return self._workspace.guarded(ask, progress=progress)
 
@@ -186,13 +197,11 @@ class QuestionsByGroup(ABC):
         self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
     ) -> Sets:
         """The distinct pairs of group and item of every user, in the groups that they keep."""
-        from dpselect.engines.duckdb.by_group import GroupBounds, kept_rows
+        from dpselect.engines.duckdb.by_group import GroupBounds, keep
 
         bounds = GroupBounds(groups=max_groups_per_user, items=None, key=self._key)
-        if groups is not None:
-            self.check_groups(groups)
-        listed = None if groups is None else self._domains[groups]
-        return self._sets(lambda: kept_rows(self._workspace, self._rows, bounds, listed), progress)
+        listed = None if groups is None else self._listed(groups)
+        return self._sets(lambda: nullcontext(keep(self._workspace, self._had(listed), bounds)), progress)
 
     def _among(self, domain: Known) -> Callable[[str], str]:
         """From rows to those of a domain's items, with their groups."""

@@ -34,8 +34,7 @@ class GroupBounds:
 
     def kept(self, rows: str) -> str:
         """The distinct u, g and i that are kept, and their units. Which, the key and the user's own rows tell."""
-        columns = self.columns
-        had = f"(SELECT DISTINCT u, g, i FROM {rows} AS t)" if self.given is None else self.given(rows)
+        columns, had = self.columns, had_of(rows, self.given)
         place = f"dense_rank() OVER (PARTITION BY u ORDER BY {self.keyed('u', 'g')}, g) AS place"
         placed = f"SELECT {columns}, {place} FROM {had} AS d"
         kept = f"(SELECT {columns} FROM ({placed}) AS e WHERE place <= {self.groups})"
@@ -44,6 +43,17 @@ class GroupBounds:
         place = f"row_number() OVER (PARTITION BY u, g ORDER BY {self.keyed('u', 'i')}, i) AS place"
         placed = f"SELECT {columns}, {place} FROM {kept} AS k"
         return f"(SELECT {columns} FROM ({placed}) AS m WHERE place <= {self.items})"
+
+
+def had_of(rows: str, given: Callable[[str], str] | None) -> str:
+    """The distinct u, g and i, or the units that users give."""
+    return f"(SELECT DISTINCT u, g, i FROM {rows} AS t)" if given is None else given(rows)
+
+
+def groups_of_users(had: str) -> str:
+    """Numbers of groups, and how many users have so many."""
+    each = f"SELECT u, count(DISTINCT g) AS n FROM {had} AS d GROUP BY u"
+    return f"SELECT n, count(*) AS users FROM ({each}) AS e GROUP BY n"
 
 
 def of_groups(rows: str, listed: str, more: str = "") -> str:

@@ -17,7 +17,7 @@ from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions, sets
 from dpselect.engines.sql import totals as weighing
 from dpselect.engines.sql.domains import domain_values
-from dpselect.engines.sql.port import Database, Dialect, SqlType
+from dpselect.engines.sql.port import Database, Dialect, SqlType, int64
 from dpselect.errors import ParameterError, came, naming
 from dpselect.parameters import Progress
 
@@ -95,6 +95,14 @@ class QuestionsByGroup(ABC):
         score = weighing.score(self._totals, self._dialect)
         sql = question(kept, rows, listed, self._group, self._item, users=users, score=score)
         return grouped_counts(self._database.rows(sql, progress=progress), self._group, self._item)
+
+    def groups_of_users(self, groups: Domain | None = None, *, progress: Progress | None = None) -> tuple[Int64, Int64]:
+        """Numbers of groups, and how many users have so many."""
+        from dpselect.engines.sql.by_group import groups_of_users, had_of
+
+        rows, given = self._in_groups(groups)
+        found = self._database.rows(groups_of_users(had_of(rows, given)), progress=progress)
+        return int64([row[0] for row in found]), int64([row[1] for row in found])
 
     def contributions_by(
         self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
@@ -190,12 +198,14 @@ class QuestionsByGroup(ABC):
 
     def _kept(self, most: int, groups: Domain | None, items: int | None) -> str:
         """The rows u, g and i in the groups that users keep."""
-        from dpselect.engines.sql.by_group import GroupBounds, of_groups
+        from dpselect.engines.sql.by_group import GroupBounds
 
-        if groups is not None:
-            self.check_groups(groups)
+        rows, given = self._in_groups(groups)
+        return GroupBounds(groups=most, items=items, keyed=self._keyed(self._key), given=given).kept(rows)
+
+    def _in_groups(self, groups: Domain | None) -> tuple[str, Callable[[str], str] | None]:
+        """The rows, or those of listed groups, and what makes units of them where they have weights."""
+        from dpselect.engines.sql.by_group import of_groups
+
         given = None if self._totals is None else partial(weighing.of_groups, self._totals, self._dialect)
-        bounds = GroupBounds(groups=most, items=items, keyed=self._keyed(self._key), given=given)
-        if groups is None:
-            return bounds.kept(self._rows)
-        return bounds.kept(of_groups(self._rows, self._domains[groups][0], self._numbers))
+        return (self._rows if groups is None else of_groups(self._rows, self._listed(groups), self._numbers)), given

@@ -1,0 +1,153 @@
+"""max_groups_per_user where nobody gives it: chosen privately for a part of epsilon, then asked with what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+
+from dpselect.accounting.composition import basic
+from dpselect.accounting.renyi_prices import divergence
+from dpselect.accounting.two_prices import Price
+from dpselect.domain import Domain, most_items
+from dpselect.engines.port import Engine
+from dpselect.privacy import ApproxDP, BoundedRange, Neighbors, Privacy, PureDP, Steps
+from dpselect.queries.query import Query, Ready
+from dpselect.queries.union import bound_at, placed
+from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
+from dpselect.release.release import Item, Release
+
+if TYPE_CHECKING:
+    from dpselect.draws import Draws
+    from dpselect.parameters import Progress
+
+BOUNDS = (1, 2, 3, 4, 6, 9, 13, 20)  # few, since each is planned before a row is read; docs/mechanisms/by-group.md
+
+
+Asking = TypeVar("Asking", bound=Query)
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenGroups(Generic[Asking]):
+    """A question by group that leaves its bound on groups open: about as many groups as 9 of 10 users are in at most.
+
+    The bound is a step of its own, and what is asked then is the same question with that bound: their epsilons add up,
+    whatever the bound (docs/mechanisms/by-group.md, "A bound that is chosen").
+    """
+
+    total: Fraction  # the epsilon of both
+    delta: Fraction
+    listed: Domain | None
+    ask: Callable[[Fraction, int], Asking]  # the question for an epsilon, with a bound
+    _made: dict[int, Asking] = field(default_factory=dict, repr=False)
+
+    def once_in_each(self, period: str) -> Self:
+        """The same of several periods, in each of which a user counts once."""
+        return replace(self, ask=lambda epsilon, most: self.ask(epsilon, most).once_in_each(period), _made={})
+
+    @property
+    def bounds(self) -> tuple[int, ...]:
+        """Those that may be chosen: no more groups than are listed."""
+        most = None if self.listed is None else most_items(self.listed)
+        return BOUNDS if most is None or most >= BOUNDS[-1] else (*(one for one in BOUNDS if one < most), most)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What choosing costs."""
+        return self.total * BOUND_SHARE
+
+    def given(self, most: int) -> Asking:
+        """The question that is asked where this bound was chosen."""
+        if most not in self._made:
+            self._made[most] = self.ask(self.total - self.epsilon, most)
+        return self._made[most]
+
+    @property
+    def of_pairs(self) -> bool:
+        """May pairs of group and item be asked for? The more picks, the sooner they are found by a union."""
+        return self.given(self.bounds[-1]).of_pairs
+
+    @property
+    def privacy(self) -> Privacy:
+        """What any answer promises: both steps, whatever the bound."""
+        return Privacy(
+            epsilon=self.total,
+            delta=self.delta,
+            neighbors=Neighbors.ADD_REMOVE,
+            steps=(Steps(PureDP(self.total), 1),),
+            failure=self.delta,
+        )
+
+    def price_at(self, order: int | None) -> Price:
+        """What any answer costs at most: no less than that of any bound."""
+        prices = [self.given(most).price_at(order) for most in self.bounds]
+        return self._with_the_choice(max(one.renyi for one in prices), max(map(_added, prices)), order)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        """What an answer cost: the bound is a part of it."""
+        price = self._of(release).cost_at(release, order)
+        return self._with_the_choice(price.renyi, _added(price), order)
+
+    def _with_the_choice(self, renyi: Fraction, added: Fraction, order: int | None) -> Price:
+        """How much may fail is that of the worst bound, so that it never depends on the answer."""
+        failure = max(self.given(most).price_at(None).failure for most in self.bounds)
+        step = self.epsilon if order is None else divergence(BoundedRange(self.epsilon), order)
+        added += self.epsilon
+        return Price(min(self.total, added), renyi + step, failure, self.delta - failure, added)
+
+    def steps(self, release: Release) -> tuple[Steps, ...]:
+        """The choice, and the steps that the answer took."""
+        return (Steps(BoundedRange(self.epsilon), 1), *self._of(release).steps(release))
+
+    def spent(self, release: Release) -> ApproxDP:
+        """What an answer cost: no more than its steps added up."""
+        return ApproxDP(min(self.total, basic(self.steps(release))), self.delta)
+
+    def _of(self, release: Release) -> Asking:
+        most = release.privacy.parameters["max_groups_per_user"]
+        assert isinstance(most, int)
+        return self.given(most)
+
+    def ready(self, engine: Engine) -> Ready:
+        """First in how many groups users are, then the question; what cannot be asked is refused now."""
+        for most in self.bounds:
+            self.given(most)
+        if self.of_pairs:
+            engine.check_sets()
+        if self.listed is not None:
+            engine.check_groups(self.listed)
+        chooser = bound_chooser(self.epsilon, self.bounds)
+
+        def answer(draws: Draws, progress: Progress | None) -> Release:
+            found = placed(*engine.groups_of_users(self.listed, progress=progress), self.bounds)
+            query = self.given(bound_at(found, chooser, draws, self.bounds))
+            return self._told(query.ready(engine)(draws, progress), query)
+
+        return answer
+
+    def _told(self, release: Release, query: Asking) -> Release:
+        """The answer of the question with the bound, as one to the question without it."""
+        said = release.privacy
+        most = said.parameters["max_groups_per_user"]
+        chosen = (
+            f"max_groups_per_user = {most} was chosen privately, for {BOUND_SHARE} of epsilon, near the number of "
+            f"groups that 9 of 10 users do not exceed; {self.bounds[-1]} is the most."
+        )
+        parameters = {**said.parameters, "epsilon_of_max_groups": self.epsilon}
+        statement = replace(said, epsilon=self.total, parameters=parameters, sentences=(*said.sentences, chosen))
+        items = release.items
+        if self.of_pairs and not query.of_pairs:
+            items = tuple(_alone(item) for item in items)
+        return replace(release, items=items, privacy=statement)
+
+
+def _added(price: Price) -> Fraction:
+    """The epsilons of the steps added up; of a union and a ranking, which share a divergence, the whole."""
+    return price.epsilon if price.added is None else price.added
+
+
+def _alone(item: Item) -> Item:
+    """An item that the engine has as a pair of group and item: without the values of the group."""
+    label = item.item[len(item.group) :]
+    return replace(item, item=label[0] if len(label) == 1 else label)

@@ -1,0 +1,166 @@
+"""A bound on groups that is chosen: the choice and the answer keep one promise, and forgetting its price is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+
+from dpselect.accounting.composition import basic
+from dpselect.accounting.two_prices import Price
+from dpselect.aggregates.grouped_counts import GroupedCounts
+from dpselect.queries import chosen_groups
+from dpselect.queries.chosen_groups import ChosenGroups
+from dpselect.queries.top_k import TopKQuery
+from dpselect.testing import SeededDraws, law
+from tests.exact.laws import at_most, delta_between
+from tests.twins import chosen_groups as broken
+
+GROUPS = ("p", "q")
+Crowd = tuple[tuple[str, ...], ...]  # the groups of every user, who has the one item in each
+
+
+class Held:
+    """What engines say of users with one item, who keep the first of their groups; every engine is compared so."""
+
+    def __init__(self, users: Crowd) -> None:
+        self.users = users
+
+    def groups_of_users(self, listed: object, *, progress: object) -> tuple[np.ndarray, np.ndarray]:  # noqa: ARG002
+        return np.unique(np.array([len(groups) for groups in self.users], dtype=np.int64), return_counts=True)
+
+    def top_by(self, rows: int, most: int, listed: object, **_: object) -> GroupedCounts:  # noqa: ARG002
+        kept = [group for groups in self.users for group in groups[:most]]
+        return GroupedCounts.of({group: {"a": kept.count(group)} for group in GROUPS if group in kept})
+
+
+def question(**more: object) -> TopKQuery:
+    usual = {"k": 1, "k_bar": 1, "by": "g", "epsilon": 2, "delta": Fraction(1, 10)}
+    return TopKQuery(**usual | more)
+
+
+def laws_of(query: TopKQuery | ChosenGroups, crowds=Held):
+    """From users to the law of the whole release: the bound, and what is shown."""
+
+    def run(users: Crowd):
+        def answer(draws):
+            found = query.ready(crowds(users))(draws, None)
+            return found.privacy.parameters["max_groups_per_user"], tuple(item.group for item in found.items)
+
+        return law(answer)
+
+    return cache(run)
+
+
+def one_more(most: int) -> Iterator[tuple[Crowd, Crowd]]:
+    """All crowds of up to so many users, each in one group or in both, and the same with one user more."""
+    every = [("p",), ("q",), GROUPS]
+    for size in range(most + 1):
+        for users in combinations_with_replacement(every, size):
+            for one in every:
+                yield users, (*users, one)
+
+
+@pytest.fixture(autouse=True)
+def two_bounds(monkeypatch):
+    monkeypatch.setattr(chosen_groups, "BOUNDS", (1, 2))
+
+
+def worst(laws, pairs, epsilon: Fraction):
+    return max(
+        (delta_between(laws(x), laws(y), epsilon) for a, b in pairs for x, y in ((a, b), (b, a))),
+        key=lambda one: float(one.mid()),
+    )
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 20), Fraction(1, 2)])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)])
+def test_choosing_and_answering_keep_one_promise(monkeypatch, share, epsilon):
+    monkeypatch.setattr(chosen_groups, "BOUND_SHARE", share)
+    query = question(epsilon=epsilon)
+    assert (query.price.epsilon, query.price.delta) == (epsilon, Fraction(1, 10))
+    laws = laws_of(query)
+    assert at_most(worst(laws, one_more(3), epsilon), Fraction(1, 10))
+    assert {most for most, _ in laws((GROUPS,))} == {1, 2}
+
+
+def test_the_price_of_the_bound_may_not_be_forgotten(monkeypatch):
+    """The twin asks the question for the whole of epsilon once the bound is chosen."""
+    monkeypatch.setattr(chosen_groups, "BOUND_SHARE", Fraction(1, 2))
+    query = question(delta=Fraction(1, 10**9), epsilon=Fraction(1, 2))
+    twin = broken.BoundForNothing(query.chosen.total, query.chosen.delta, None, query.chosen.ask)
+    crowds = [(("p",),) * n + (("q",),) * n for n in (60, 70, 80)]
+    pairs = [(crowd, (*crowd, GROUPS)) for crowd in crowds]
+    assert at_most(worst(laws_of(query), pairs, query.price.epsilon), query.price.delta)
+    assert not at_most(worst(laws_of(twin), pairs, query.price.epsilon), query.price.delta)
+
+
+@pytest.mark.parametrize("order", [None, 2, 8, 64])
+@pytest.mark.parametrize(("k", "counts"), [(1, False), (5, True)])
+def test_no_bound_costs_more_than_the_ceiling(order, k, counts):
+    """In either of its two prices, and what may fail is the same for every answer."""
+    query = question(k=k, k_bar=10, counts=counts, epsilon=1, delta=Fraction(1, 10**6))
+    ceiling = query.price_at(order)
+    assert ceiling.whole.epsilon == 1
+    assert ceiling.whole.failure == Fraction(1, 10**6)
+    costs = list(answers(query, order))
+    assert {most for most, _ in costs} == {1, 2}
+    for _, cost in costs:
+        assert cost.failure == ceiling.failure
+        assert cost.whole.failure == ceiling.whole.failure
+        for one, other in ((cost.whole, ceiling.whole), (cost.without_composition, ceiling.without_composition)):
+            assert one.epsilon <= other.epsilon
+            assert one.renyi <= other.renyi
+    chosen = query.chosen
+    assert chosen is not None
+    fullest = max(cost.renyi for _, cost in costs)
+    for most in (1, 2):
+        given = chosen.given(most).price_at(order)
+        assert given.failure <= ceiling.failure
+        assert given.epsilon + chosen.epsilon <= 1
+        assert given.renyi < ceiling.renyi
+    assert fullest == ceiling.renyi  # and it is reached
+
+
+def answers(query: TopKQuery, order: int | None) -> Iterator[tuple[object, Price]]:
+    """Bounds that come out, and what the answers cost."""
+    rows = {group: {f"i{n}": 500 - n for n in range(8)} for group in ("p", "q", "r")}
+
+    class Many(Held):
+        def top_by(self, rows_wanted: int, most: int, listed: object, **_: object) -> GroupedCounts:  # noqa: ARG002
+            return GroupedCounts.of(rows)
+
+    for crowd, seed in product(([("p",)] * 300, [GROUPS] * 300, []), range(3)):
+        release = query.ready(Many(tuple(crowd)))(SeededDraws(seed), None)
+        assert query.spent(release).epsilon == min(1, basic(query.steps(release)))
+        yield release.privacy.parameters["max_groups_per_user"], query.cost_at(release, order)
+
+
+def test_what_is_said_is_what_was_done():
+    query = question(epsilon=40)
+    release = query.ready(Held((GROUPS,) * 60))(SeededDraws(1), None)
+    said = release.privacy
+    assert (said.epsilon, said.delta) == (40, Fraction(1, 10))
+    assert said.parameters["max_groups_per_user"] == 2
+    assert said.parameters["epsilon_of_max_groups"] == 2
+    assert said.sentences[-1] == (
+        "max_groups_per_user = 2 was chosen privately, for 1/20 of epsilon, near the number of groups that 9 of 10 "
+        "users do not exceed; 2 is the most."
+    )
+    alone = query.ready(Held((("p",),) * 60))(SeededDraws(1), None)
+    assert alone.privacy.parameters["max_groups_per_user"] == 1
+
+
+def test_one_listed_group_leaves_nothing_to_choose():
+    assert question(groups=["p"]).max_groups_per_user == 1
+    assert question(groups=["p"]).chosen is None
+    several = question(groups=["p", "q", "r"])
+    assert several.max_groups_per_user is None
+    assert several.chosen is not None
+    assert several.chosen.bounds == (1, 2)
+    assert replace(several, max_groups_per_user=3).chosen is None

@@ -1,0 +1,13 @@
+"""A broken way to choose a bound on groups, which a test must refuse."""
+
+from __future__ import annotations
+
+from dpselect.queries.chosen_groups import ChosenGroups
+from dpselect.queries.top_k import TopKQuery
+
+
+class BoundForNothing(ChosenGroups[TopKQuery]):
+    """Twin: the question costs all of epsilon, as if nothing had been paid for the bound."""
+
+    def given(self, most: int) -> TopKQuery:
+        return self.ask(self.total, most)
