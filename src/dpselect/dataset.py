@@ -518,6 +518,8 @@ class Dataset:
         if not isinstance(given, Query):
             raise ParameterError("query", "be a Query", came(given), "Query.from_dict makes one of a dict")
         query.refuse_inner("asked of a data set")
+        if self.paying is not None:
+            query = self.paying.at_usual_delta(query)
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def _query(
