@@ -237,7 +237,7 @@ def is_told(kind: str) -> bool:
 @pytest.mark.parametrize("kind", IN_PLACE)
 def test_no_price_tells_whether_a_change_in_place_moved_a_row(kind, monkeypatch):
     assert not is_told(kind)
-    by_contents = "dpselect.engines.identity.name_of"
+    by_contents = "dpselect.engines.same_object.name_of"
     monkeypatch.setattr(by_contents, lambda source: repr(source.to_dict()))  # the twin: a fingerprint
     assert is_told(kind)
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from dpselect.engines.postgres import address
 from dpselect.engines.postgres.address import is_postgres
-from dpselect.engines.same_object import name_of
 from dpselect.engines.sources.files import PREPARED, Files, find, prepared_folder
 from dpselect.engines.sources.narwhals_frames import native
 from dpselect.engines.spark.source import is_spark, place
@@ -56,9 +55,11 @@ def source_of(source: object, *, named: bool = False) -> tuple[Json, bool]:
     found = _fingerprint(source)
     if found is not None:
         return found, True
-    name = None if named else name_of(source)
-    if name is not None:
-        return ["in memory", name], True
+    if not named and "pyarrow" in sys.modules:
+        from dpselect.engines.same_object import name_of
+
+        if (name := name_of(source)) is not None:
+            return ["in memory", name], True
     return f"{type(source).__module__.partition('.')[0]} {type(source).__name__}", False
 
 

@@ -7,7 +7,6 @@ and polars frames, which change in place, have no name: a change that moved no r
 
 from __future__ import annotations
 
-import sys
 import weakref
 from functools import partial
 
@@ -19,8 +18,10 @@ _known: dict[int, tuple[weakref.ref[object], str]] = {}  # by id, which may be a
 
 def name_of(source: object) -> str | None:
     """The name of a table or a batch of PyArrow's, which have no method that changes them; None for everything else."""
-    table, arrow = native(source), sys.modules.get("pyarrow")
-    if arrow is None or type(table) not in (arrow.Table, arrow.RecordBatch):
+    import pyarrow as pa
+
+    table = native(source)
+    if type(table) not in (pa.Table, pa.RecordBatch):
         return None
     found = _known.get(id(table))
     if found is None or found[0]() is not table:
