@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from measure import table
 
-from dpselect.accounting.promise import Promise, how_many
+from dpselect.accounting.promise import Promise, how_many, order_for
 from dpselect.accounting.two_prices import Price, Spent, ceiling
 from dpselect.domain import Span
 from dpselect.mechanisms import RenyiShaped
@@ -32,6 +32,8 @@ QUESTIONS = 1000  # which the grant's delta is shared by
 MIX = 200
 ITEMS = 10  # per user, in unions
 TARGET = 3
+PARTS = ("1/4", "1/2", "3/4", "9/10")  # of delta, that could be set apart
+APART_KINDS = ("top 10", "top 10 of a known domain", "median", "union of 10 items per user")
 
 Make = Callable[[Fraction, Fraction], Query]
 
@@ -158,6 +160,20 @@ def paid(promise: Promise, prices: Sequence[Price]) -> int:
     return count
 
 
+def by_part(epsilon: Fraction, delta: Fraction, part: Fraction) -> list[object]:
+    """How many questions are paid if this part is set apart: of each kind, and of the mix until one does not fit."""
+    apart = delta * part
+    promise = Promise(epsilon, delta, order_for(epsilon, apart), apart)
+    small = [KINDS[name](Fraction(1, 10), delta / QUESTIONS) for name in KINDS if name in APART_KINDS]
+    prices = [one.price_at(promise.order) for one in in_turn(promise)]
+    found = [how_many(promise, one.price_at(promise.order)) for one in small]
+    low, high = 0, 10 * len(prices)  # that fit, and that do not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if paid(promise, (prices * 10)[:middle]) == middle else (low, middle)
+    return [f"({epsilon}, {float(delta):g})", str(part), *found, low]
+
+
 def main() -> None:
     """Print the tables."""
     argparse.ArgumentParser(description=__doc__).parse_args()
@@ -175,6 +191,9 @@ def main() -> None:
         mixes.append([f"({epsilon}, {delta})", len(asked), added, stated, finer, f"{finer / added:.1f}"])
     print("\nThree analysts: 100 questions of 1 % of epsilon, 70 of 2 %, 30 of 5 %\n")
     table(["grant", "asked", "paid by adding", "by stated (epsilon, delta)", "by this rule", "ratio"], mixes)
+    print("\nBy the part of delta that is set apart, questions of epsilon 0.1; of the mix until one does not fit\n")
+    parts = [by_part(Fraction(e), Fraction(d), Fraction(part)) for e, d in GRANTS for part in PARTS]
+    table(["grant", "apart", *APART_KINDS, "of the mix"], parts)
     print(f"\n(at least {TARGET} times as many: {'met' if met else 'MISSED'})")
     sys.exit(not met)
 

@@ -66,9 +66,10 @@ class Dataset:
 
     With `budget` every question is paid: a `Budget`, a `PickBudget`, or the path of a ledger, which is then this
     computer's user's budget for the data called "default". What does not fit is refused before a row is read. The same
-    question of the same files is answered again and costs nothing. `epsilon` may be left out where a `PickBudget` pays,
-    and a budget in memory or of picks has its own delta for questions that name none. `share="1%"` in place of epsilon
-    asks for as much of the budget: with the largest epsilon, of three digits, whose ceiling takes no more of it.
+    question of the same files or Arrow table is answered again for nothing. `epsilon` may be left out where a
+    `PickBudget` pays, and a budget in memory or of picks has its own delta for questions that name none. `share="1%"`
+    in place of epsilon asks for as much of the budget: with the largest epsilon, of three digits, whose ceiling takes
+    no more of it.
     """
 
     source: object
@@ -519,6 +520,8 @@ class Dataset:
         if not isinstance(given, Query):
             raise ParameterError("query", "be a Query", came(given), "Query.from_dict makes one of a dict")
         query.refuse_inner("asked of a data set")
+        if self.paying is not None:
+            query = self.paying.at_usual_delta(query)
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def _query(
@@ -577,7 +580,7 @@ class Dataset:
                 return answer(secure(draws), progress)
             asked = {**query.key, "secure": draws is None or draws.secure}
             what = self.question(query.verb, asked, engine, budget.snapshot)
-            return budget.pay(query, what, lambda: answer(secure(draws), progress), fresh=fresh)
+            return what.told(budget.pay(query, what, lambda: answer(secure(draws), progress), fresh=fresh))
 
     def _said_of_units(self, answer: Ready) -> Ready:
         """The same answer, with the names of its columns, and a statement about what a user is here.
@@ -599,10 +602,13 @@ class Dataset:
         """What is asked of which rows, as a budget knows it again; the engine is open for it."""
         from dpselect.ledger.question import question
 
-        source, pinned = source_of(self.source) if engine.state is None else (["prepared", engine.state], True)
-        names = ["user", "where", "split", "table", "max_items_per_user"]
+        source, pinned = ["prepared", engine.state], True
+        if engine.state is None:
+            source, pinned = source_of(self.source, named=snapshot is not None)
+        names = ["user", "split", "table", "max_items_per_user"]
         names += ["newlines_in_values"] if self.newlines_in_values else []
-        data = {"source": source, "snapshot": snapshot} | {name: getattr(self, name) for name in names}
+        where = engine.condition
+        data = {"source": source, "snapshot": snapshot, "where": where} | {name: getattr(self, name) for name in names}
         if _is_text(self.item):
             data |= {"text": self.item.column} | {name: getattr(self.item, name) for name in ("tokenizer", "lower")}
             data["ngrams"] = [self.item.words.shortest, self.item.words.longest]

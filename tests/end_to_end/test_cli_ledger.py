@@ -30,7 +30,11 @@ def book(dpselect, tmp_path):
         "default: (70, 2e-05) is promised to one user, for all answers to all analysts together; questions compose\n",
     )
     made = dpselect("ledger", "grant", path, "--analyst", "ann", "--epsilon", "70", "--delta", "1e-5")
-    assert (made.status, made.out) == (0, "ann on default: may use epsilon 70 and delta 0.00001 of it\n")
+    assert (made.status, made.out) == (
+        0,
+        "ann on default: may use epsilon 70 and delta 0.00001 of it: 100 % of what is promised, adding up or "
+        "composing, so epsilons of answers may add up to more\n",
+    )
     return path
 
 
@@ -73,7 +77,8 @@ def test_show_tells_of_data_with_and_without_periods_together(dpselect, book, wi
     dpselect("ledger", "grant", book, "--analyst", "ann", "--data", with_periods, "--epsilon", "1", "--delta", "0")
     told = dpselect("ledger", "show", book)
     assert (told.status, told.err) == (0, "")
-    of_data, of_analysts = (part.splitlines() for part in told.out.split("\n\n"))
+    of_data, of_analysts, unit = (part.splitlines() for part in told.out.split("\n\n"))
+    assert unit[0].startswith("quota, used and both lefts are parts of what is promised")
     assert of_data[0].split()[:3] == ["dataset", "period", "unit"]
     assert of_analysts[0].split()[:3] == ["analyst", "dataset", "period"]
     assert sum("month" in line.split()[1:3] for line in (*of_data, *of_analysts)) == 2
@@ -104,7 +109,10 @@ def test_show_in_json_has_every_account_and_every_analyst(dpselect, events, book
     assert (ann["granted_epsilon"], ann["spent_epsilon"], ann["reserved_epsilon"]) == (70, 30, 20)
     assert (ann["granted_delta"], ann["spent_delta"], ann["reserved_delta"]) == (1e-5, 2e-8, 1e-6)
     assert (bob["granted_epsilon"], bob["spent_epsilon"], bob["reserved_epsilon"]) == (35, 0, 0)
-    assert ann["left"] == bob["left"] == pytest.approx(2 / 7)  # of what is promised, which ann has used
+    assert (ann["left"], bob["left"]) == (pytest.approx(2 / 7), pytest.approx(4 / 7))  # of their quotas
+    parts = [[one[name] for name in ("quota", "used", "own_left", "common_left")] for one in (ann, bob)]
+    assert parts[0] == pytest.approx([1, 5 / 7, 2 / 7, 2 / 7])  # of what is promised
+    assert parts[1] == pytest.approx([1 / 2, 0, 1 / 2, 2 / 7])
     assert of_other["left"] == 1
     assert found["entries"] == 9
     assert len(found["head"]) == 64
@@ -119,8 +127,8 @@ def test_show_and_history_for_people(dpselect, events, book):
     assert table[1].split("  ")[0] == "default"
     assert table[1].split()[-7:] == ["yes", "42.86", "%", "0", "%", "0", "%"]
     assert table[2] == ""
-    assert table[3].split() == ["analyst", "dataset", "granted", "spent", "reserved", "left"]
-    assert table[4].split() == "ann default (70, 1e-05) (30, 2e-08) (0, 0) 57.14 %".split()
+    assert table[3].split() == "analyst dataset granted quota used own left common left delta left".split()
+    assert table[4].split() == "ann default (70, 1e-05) 100 % 42.86 % 57.14 % 57.14 % 9.98e-06".split()
     lines = dpselect("ledger", "history", book).out.splitlines()
     assert [line.split()[5] for line in lines[2:]] == ["grant", "hold", "read", "settle"]
     assert lines[1].split()[3:] == ["default", "data", "70", "2e-05"]  # of no analyst

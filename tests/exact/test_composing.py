@@ -69,6 +69,16 @@ def test_no_strategy_gains_more_than_delta(epsilon, delta, values, unit, expecte
     assert found <= 1 + ROUNDING
 
 
+@pytest.mark.parametrize(("first", "expected"), [("0.6", 0.8), ("0.9", 0.95), ("1", 1)])
+def test_a_first_question_may_say_how_much_is_set_apart(first, expected):
+    """Whichever question is the first: its delta is fixed before a row is read, and so is what it leaves apart."""
+    delta = Fraction("1e-6")
+    made = Promise.of(Fraction(1), delta, first=delta * Fraction(first))
+    menu = singles(made, bounded("0.1", "0.2"), first, "1/8") if made.order else [tell(delta), tell(delta / 8)]
+    assert made.delta - made.apart >= delta * Fraction(first)
+    assert expected - 0.05 < gain(Account(made), menu, "0.025", calls=20) <= 1 + ROUNDING
+
+
 @pytest.mark.parametrize("value", [*bounded("0.4"), *pure("0.4")])
 def test_the_worst_steps_are_the_same_in_both_directions(value):
     forwards = laws(value, Fraction(1, 10))

@@ -145,9 +145,13 @@ def test_settings_of_a_gateway_are_read(kept: Path, tmp_path: Path) -> None:
 # ---- what is offered -------------------------------------------------------------------------------------
 
 
+MEANT = ["Budget: the default of delta was 0, is Fraction"]  # a budget without one pays for no unknown domain
+
+
 @every_set
 def test_public_names_can_be_used_as_they_were(kept: Path) -> None:
-    assert withdrawn(told(kept / "names.json"), surface.names()) == []
+    found = withdrawn(told(kept / "names.json"), surface.names())
+    assert [one for one in found if one not in MEANT] == []
 
 
 def test_names_of_our_own_rooms_are_names_that_there_are() -> None:

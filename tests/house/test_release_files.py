@@ -283,6 +283,42 @@ def test_an_empty_answer_says_what_to_look_at() -> None:
     assert "fewer k" not in str(votes(where="item = 'nobody'").union(**USUAL))
 
 
+def test_an_empty_answer_names_who_tells_whether_rows_could_be_read(tmp_path) -> None:
+    """It says so whatever was read: of a file in Latin-1, of which no line can be, and of one that is read well."""
+    rows = "user,item\n" + "".join(f"{user},caf\u00e9 {user}\n" for user in range(500))
+    said = []
+    for name, encoding in (("good.csv", "utf-8"), ("bad.csv", "latin-1")):
+        (tmp_path / name).write_bytes(rows.encode(encoding))
+        found = dps.Dataset(tmp_path / name, user="user", item="item").top_k(3, **USUAL)
+        assert len(found) == 0
+        said.append(str(found))
+    assert said[0] == said[1]
+    assert "whether the rows could be read: `dpselect inspect` tells their owner" in said[1]
+    three = dps.Dataset({"user": [1, 2], "item": [3, 4], "g": [5, 6]}, user="user", item="item")
+    by_group = three.top_k(2, by="g", **USUAL)
+    assert "`dpselect inspect`" in str(by_group)
+
+
+def test_an_item_is_in_its_release() -> None:
+    rows = {"user": [*range(900)] * 2, "item": ["ant"] * 900 + ["bee"] * 900, "day": [1] * 900 + [2] * 900}
+    found = dps.Dataset(rows, user="user", item="item").top_k(2, **USUAL)
+    assert ("ant" in found, "bee" in found, "cat" in found, 7 in found) == (True, True, False, False)
+    assert found[0] in found
+    keys = dps.Dataset(rows, user="user", item=["item", "day"]).top_k(2, **USUAL)
+    assert (("ant", 1) in keys, ["bee", 2] in keys, ("ant", 2) in keys, "ant" in keys) == (True, True, False, False)
+
+
+def test_a_choice_of_scores_says_how_counts_are_chosen_better() -> None:
+    """Whatever the scores are: whole numbers may be counts or not, and what is said depends on no score."""
+    hint = "If each is a number of users, say monotonic=True: the answer is as good at half the epsilon."
+    said = [str(dps.choose(scores, epsilon=1)) for scores in ({"left": 31, "right": 90}, {"left": 0.5, "right": 90.5})]
+    assert all(hint in " ".join(one.split()) for one in said)
+    for more in ({"monotonic": True}, {"neighbors": "replace-one"}):
+        assert "monotonic=True" not in str(dps.choose({"left": 31, "right": 90}, epsilon=1, **more))
+    better, usual = dps.choose([1, 9], epsilon=1, monotonic=True), dps.choose([1, 9], epsilon=2)
+    assert better.accuracy == usual.accuracy
+
+
 # ---- how good it is, in a machine's form ------------------------------------------------------------------
 
 

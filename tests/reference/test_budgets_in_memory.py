@@ -1,5 +1,6 @@
 """A budget in memory: every answer is paid, what does not fit is refused before a row is read, and nothing is lost."""
 
+import contextlib
 import copy
 import itertools
 import math
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import dpselect as dps
+from dpselect.accounting.taken import Taken
 from dpselect.ledger.budget import Budget
 from dpselect.ledger.question import Question
 from dpselect.privacy import ApproxDP
@@ -58,7 +60,7 @@ def test_answers_are_summed_in_both_currencies_over_verbs_and_data_sets():
 
 def test_many_small_questions_cost_less_than_their_sum():
     """Adding up pays 10 of them."""
-    budget, asked, charged = dps.Budget(epsilon=1, delta="1e-6"), 0, []
+    budget, asked, charged = dps.Budget(epsilon=1), 0, []
     query = ChooseQuery(domain=["ant", "bee"], epsilon="1/10")
     many = budget.left_for(query)
     while budget.left_for(query):
@@ -72,7 +74,7 @@ def test_many_small_questions_cost_less_than_their_sum():
 
 
 def test_a_budget_without_delta_adds_up():
-    budget = dps.Budget(epsilon=1)
+    budget = dps.Budget(epsilon=1, delta=0)
     for left in ("3/4", "1/2", "1/4", 0):
         assert dps.choose([1, 900], epsilon="1/4", budget=budget).charged.numbers["left"] == Fraction(left)
     with pytest.raises(dps.BudgetError, match="which has 0 % left"):
@@ -90,7 +92,7 @@ def test_what_does_not_fit_is_refused_before_a_row_is_read(monkeypatch):
     with pytest.raises(dps.BudgetError, match=r"may fail with a delta of .*, and the budget has 5e-07 left for that"):
         votes(budget).top_k(1, epsilon="1/8", delta="1e-6")
     with pytest.raises(dps.BudgetError, match=r"and the budget has 0 left for that\n"):
-        votes(dps.Budget(epsilon=1)).top_k(1, epsilon="1/8")
+        votes(dps.Budget(epsilon=1, delta=0)).top_k(1, epsilon="1/8")
     assert budget.left == 0.25
 
 
@@ -265,14 +267,14 @@ def test_a_path_is_this_users_account(tmp_path, monkeypatch):
 
 
 def test_a_sum_of_odd_prices_can_be_written_down_and_is_never_too_small():
-    budget, spent = Budget(epsilon=1), Fraction(0)
+    budget, spent = Budget(epsilon=1, delta=0), Fraction(0)
     for odd in range(1, 13, 2):
         price = Fraction(1, 10) + Fraction(1, 10**990 + odd)
         found = dps.choose([1, 900], epsilon=price, budget=budget)
         spent += price
         assert dps.Release.from_json(found.to_json()).charged == found.charged
         assert 1 - spent - Fraction(2, 10**6) <= Fraction(budget.left) <= 1 - spent
-    budget = Budget(epsilon=1)
+    budget = Budget(epsilon=1, delta=0)
     for _ in range(3):
         dps.choose([1, 900], epsilon="1/3", budget=budget)
     assert budget.left == 0
@@ -337,12 +339,83 @@ def test_a_top_k_of_a_known_domain_needs_no_delta_of_a_budget(ranked):
         assert found.charged.numbers["delta"] == 0
 
 
-def test_a_query_that_was_made_beforehand_has_a_delta_of_its_own():
-    budget, query = dps.Budget(epsilon=1, delta="1e-6"), {"verb": "top_k", "k": 1, "epsilon": "1/10"}
-    assert budget.left_for(dps.Query.from_dict(query)) == 0
-    with pytest.raises(dps.BudgetError, match="ask with a smaller delta, 1e-09 for example"):
-        votes(budget).ask(dps.Query.from_dict(query))
-    assert votes(budget).ask(dps.Query.from_dict(query | {"delta": "1e-9"})).labels == ["ant"]
+@pytest.mark.parametrize(
+    ("verb", "query"),
+    [
+        ("top_k", {"k": 10, "epsilon": "1/10"}),
+        ("top_k", {"k": 3, "within": 900}),
+        ("union", {"epsilon": "1/10", "max_items_per_user": 1}),
+        ("choose", {"epsilon": "1/10", "domain": ["ant", "bee"], "by": "other"}),
+    ],
+)
+def test_a_query_that_was_made_beforehand_is_asked_as_the_verb_asks_it(verb, query):
+    beforehand, by_verb = dps.Budget(epsilon=1), dps.Budget(epsilon=1)
+    rows, made = {**ROWS, "other": ROWS["item"]}, dps.Query.from_dict({"verb": verb, **query})
+    most = query.get("max_items_per_user")
+    fits = beforehand.left_for(made)
+    asked = votes(beforehand, rows, max_items_per_user=most).ask(made)
+    verb_of = getattr(votes(by_verb, rows, max_items_per_user=most), verb)
+    found = verb_of(**{name: value for name, value in query.items() if name != "max_items_per_user"})
+    assert asked.privacy == found.privacy
+    assert asked.charged.numbers["delta"] == found.charged.numbers["delta"] == Fraction(1, 10**9)
+    assert fits > 1
+    assert beforehand.left_for(made) == found.charged.numbers["questions_left"]
+    with pytest.raises(dps.BudgetError, match=r"may fail with a delta of 0\.01, and the budget has"):
+        votes(beforehand, rows).ask(dps.Query.from_dict({"verb": "top_k", "epsilon": "1/10", "delta": "0.01"}))
+
+
+def test_a_budget_pays_for_a_first_question_that_names_all_of_its_delta():
+    budget, query = dps.Budget(epsilon=1, delta="1e-6"), {"verb": "top_k", "k": 1, "epsilon": "1/10", "delta": "1e-6"}
+    assert budget.left_for(dps.Query.from_dict(query)) == 1
+    assert budget.share_of(dps.Query.from_dict(query)) == 1
+    assert votes(budget).top_k(1, epsilon="1/10", delta="1e-6").labels == ["ant"]
+    with pytest.raises(dps.BudgetError, match=r"and the budget has 0 left for that\n"):
+        votes(budget).top_k(1, epsilon="1/10")
+    assert budget.left == 0
+
+
+def changes(kind):
+    """Whether a later question changes what is set apart: while the first one is open, and after its answer."""
+    budget, found = kind(epsilon=1, delta="1e-6"), []
+    first = Costing(ApproxDP(Fraction(1, 10), Fraction(1, 10**9)), ApproxDP(Fraction(1, 20), Fraction(0)))
+    with pytest.raises(dps.BudgetError):  # it reads no row and settles nothing
+        budget.pay(
+            Costing(ApproxDP(Fraction(2), Fraction(9, 10**7))), Question("{}", repeatable=False), None, fresh=True
+        )
+
+    def later():
+        before = budget._promise
+        with contextlib.suppress(dps.BudgetError):
+            large = Costing(ApproxDP(Fraction(1, 10), Fraction(6, 10**7)))
+            budget.pay(large, Question("{}", repeatable=False), choice, fresh=True)
+        found.append(budget._promise != before)
+        return choice()
+
+    budget.pay(first, Question("{}", repeatable=False), later, fresh=True)
+    later()
+    return found
+
+
+class AfterAnOutcome(Budget):
+    """Settles what is set apart with its last question."""
+
+    def _promise_for(self, asked):
+        self._settled = self._taken.settled == Taken().settled != self._taken.pending
+        return super()._promise_for(asked)
+
+
+class PendingIgnored(Budget):
+    """Settles what is set apart when a first answer is there: questions still open do not count."""
+
+    def _promise_for(self, asked):
+        self._settled = self._taken.settled != Taken().settled
+        return super()._promise_for(asked)
+
+
+def test_what_is_set_apart_is_settled_by_the_first_question_before_its_rows_are_read():
+    assert changes(Budget) == [False, False]
+    assert changes(AfterAnOutcome) == [False, True]
+    assert changes(PendingIgnored)[0]
 
 
 def test_a_person_reads_what_is_left():

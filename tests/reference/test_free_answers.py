@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
+from dpselect.engines import same_object
 from dpselect.engines.identity import source_of
+from dpselect.engines.same_object import name_of
 from dpselect.engines.sources.files import find
 from dpselect.testing import SeededDraws
 from tests.ledger.amounts import grant
@@ -185,3 +191,100 @@ def test_a_folder_whose_name_is_a_column_is_known_by_the_name_it_was_given(tmp_p
     assert [ask(), ask()] == [False, True]
     link.rename(tmp_path / "country=FR")
     assert [ask(), ask()] == [False, True]
+
+
+# ---- tables in memory -----------------------------------------------------------------------------------------------
+
+ROWS = {"user": [1, 2, 3], "item": ["a", "b", "a"]}
+MAKE = {"table": pa.table, "batch": pa.RecordBatch.from_pydict}
+
+
+def paid(budget: dps.Budget, source: object, where: str = "user < 9") -> dps.Release:
+    data = dps.Dataset(source, user="user", item="item", where=where, budget=budget)
+    return data.choose(domain=["a", "b"], epsilon="1/10")
+
+
+@pytest.mark.parametrize("kind", MAKE)
+def test_a_table_in_memory_is_known_again(kind):
+    budget, source = dps.Budget(epsilon=1), MAKE[kind](ROWS)
+    found = [paid(budget, source, where).charged.numbers["repeated"] for where in ("user < 9", "USER<9", "user < 8")]
+    assert found == [False, True, False]
+
+
+@pytest.mark.parametrize("kind", MAKE)
+def test_two_tables_of_equal_rows_are_two_sources(kind):
+    """If they were one, a free answer would tell that nobody is in one of them alone."""
+    budget = dps.Budget(epsilon=1)
+    one, same, without = (MAKE[kind](rows) for rows in (ROWS, ROWS, {"user": [1, 2], "item": ["a", "b"]}))
+    assert [paid(budget, source).charged.numbers["repeated"] for source in (one, same, without)] == [False] * 3
+
+
+IN_PLACE = {
+    "pandas": (pd.DataFrame, lambda frame: frame.__setitem__("item", frame["item"].mask(frame["user"] == 9, "b"))),
+    "polars": (pl.DataFrame, lambda frame: frame.extend(pl.DataFrame({"user": [], "item": []}, schema=frame.schema))),
+}
+
+
+def is_told(kind: str) -> bool:
+    """Does a change in place tell by the price of the next question that it moved no row: that user 9 is not there?"""
+    make, change = IN_PLACE[kind]
+    budget, source = dps.Budget(epsilon=1), make(ROWS)
+    paid(budget, source)
+    change(source)
+    return bool(paid(budget, source).charged.numbers["repeated"])
+
+
+@pytest.mark.parametrize("kind", IN_PLACE)
+def test_no_price_tells_whether_a_change_in_place_moved_a_row(kind, monkeypatch):
+    assert not is_told(kind)
+    by_contents = "dpselect.engines.same_object.name_of"
+    monkeypatch.setattr(by_contents, lambda source: repr(source.to_dict()))  # the twin: a fingerprint
+    assert is_told(kind)
+
+
+def names_of_many(count: int = 200) -> list[str | None]:
+    """Of tables that live one after the other, often in one place."""
+    found = []
+    for user in range(count):
+        table = pa.table({"user": [user]})
+        found.append(name_of(table))
+        del table
+    return found
+
+
+def test_the_place_of_a_table_that_is_gone_has_no_name(monkeypatch):
+    gc.collect()
+    before = len(same_object._known)
+    assert len(set(names_of_many())) == 200
+    assert len(same_object._known) == before
+    places = {}
+    monkeypatch.setattr("tests.reference.test_free_answers.name_of", lambda it: places.setdefault(id(it), len(places)))
+    assert len(set(names_of_many())) < 200  # the twin that knows a table by its id
+
+
+OTHERS = {
+    "pandas": lambda: pd.DataFrame(ROWS),
+    "arrays": lambda: {"user": np.array([1, 2, 3]), "item": ROWS["item"]},
+    "lazy": lambda: pl.LazyFrame(ROWS),
+    "polars": lambda: pl.DataFrame(ROWS),
+    "a relation": lambda: duckdb.from_arrow(pa.table(ROWS)),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_may_have_changed_is_paid_again_and_the_receipt_says_so(kind):
+    assert source_of(OTHERS[kind]())[1] is False
+    budget, source = dps.Budget(epsilon=1), OTHERS[kind]()
+    charged = [paid(budget, source).charged for _ in range(2)]
+    assert [one.numbers["repeated"] for one in charged] == [False] * len(charged)
+    said = "; asked again, it is paid again: these rows may have changed"
+    assert all(one.sentence.endswith(said) for one in charged)
+    assert said not in paid(budget, pa.table(ROWS)).charged.sentence
+    assert dps.choose([1, 9], epsilon="1/10", budget=budget).charged.sentence.endswith(said)
+
+
+def test_a_snapshot_names_rows_in_memory_for_every_process(ledger):
+    """A table's own name would be another one in the next process."""
+    budget = dps.Budget.open(ledger, analyst="ann", snapshot="monday")
+    found = [paid(budget, MAKE["table"](ROWS)).charged for _ in range(2)]
+    assert [one.numbers["repeated"] for one in found] == [False, True]

@@ -69,7 +69,10 @@ def test_what_it_says(path: Path) -> None:
     (used,) = found["periods"]
     assert (used["used"], used["reserved"], used["delta"]) == (0.4, 0.3, 1e-9)
     assert [round(one["used"], 9) for one in found["used"]] == [0, 0.2, 0.1, 0.4, 0.45, 0.4]
-    assert {one["analyst"]: round(one["left"], 9) for one in found["analysts"]} == {EVIL: 0.6, "bob": 0.4}
+    assert {one["analyst"]: round(one["left"], 9) for one in found["analysts"]} == {
+        EVIL: 0.8,
+        "bob": 0.4,
+    }  # of the quota
     assert [one["what"] for one in found["changes"]] == ["promised to one user", f"granted to {EVIL}", "granted to bob"]
     assert found["verification"]["problems"] == []
     assert "secret item" not in json.dumps(found)

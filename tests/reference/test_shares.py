@@ -188,7 +188,7 @@ def test_the_next_epsilon_would_take_more_than_the_share(kind, needed, given, ep
 
 
 def test_a_budget_that_adds_up_is_shared_by_epsilon():
-    query = at_price(ChooseQuery, dps.Budget(epsilon=3), epsilon=None, share="7%", domain=["a"])
+    query = at_price(ChooseQuery, dps.Budget(epsilon=3, delta=0), epsilon=None, share="7%", domain=["a"])
     assert query.epsilon == Fraction(21, 100)
 
 
@@ -219,8 +219,10 @@ def test_a_delta_may_be_named_if_it_is_within_the_share():
     with pytest.raises(ParameterError, match=r"^delta must be at most 5e-08 for this share, got 1e-07"):
         votes(budget).top_k(2, share="10%", delta="1e-7")
     with pytest.raises(ParameterError, match=r"^delta must be in the budget for this question, got 0"):
-        votes(dps.Budget(epsilon=1)).top_k(2, share="10%")
-    assert votes(dps.Budget(epsilon=1)).top_k(1, share="10%", domain=["ant", "bee"]).privacy.epsilon == Fraction(1, 10)
+        votes(dps.Budget(epsilon=1, delta=0)).top_k(2, share="10%")
+    assert votes(dps.Budget(epsilon=1, delta=0)).top_k(
+        1, share="10%", domain=["ant", "bee"]
+    ).privacy.epsilon == Fraction(1, 10)
 
 
 def test_a_share_of_a_budget_of_picks_is_of_its_picks():

@@ -39,10 +39,27 @@ class Limits:
             used = min(used, _part(total.renyi, self.renyi))
         return max(used, _part(total.failure, self.failure))
 
+    def left(self, used: Spent, of: Limits) -> Fraction:
+        """What sums leave of these limits, in parts of others; below 0 for sums that are not within them."""
+        rest = _rest(self.epsilon - used.epsilon, of.epsilon)
+        if self.renyi is not None and of.renyi is not None:
+            rest = max(rest, _rest(self.renyi - used.renyi, of.renyi))
+        return min(rest, _rest(self.failure - used.failure, of.failure))
+
+    def within(self, other: Limits) -> Limits:
+        """What is within both, of which one is a cap in the account of the other."""
+        renyi = None if self.renyi is None or other.renyi is None else min(self.renyi, other.renyi)
+        return Limits(min(self.epsilon, other.epsilon), renyi, min(self.failure, other.failure))
+
     def scaled(self, share: Fraction) -> Limits:
         """A share of each."""
         renyi = None if self.renyi is None else self.renyi * share
         return Limits(self.epsilon * share, renyi, self.failure * share)
+
+
+def _rest(amount: Fraction, of: Fraction) -> Fraction:
+    """Where there is nothing of it, all is left unless more was used."""
+    return amount / of if of else Fraction(1 if amount >= 0 else -1)
 
 
 def _part(amount: Fraction, of: Fraction) -> Fraction:

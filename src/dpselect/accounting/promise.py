@@ -18,14 +18,15 @@ SET_ASIDE = Fraction(1, 2)  # of delta, for the Rényi rule
 LARGEST_ORDER = 2**20  # of use for epsilons down to about 1e-5
 MOST = 10**9  # questions that anybody wants to know of
 NOTHING = Spent()
+NO_DELTA = Fraction(0)
 
 
 @dataclass(frozen=True)
 class Promise:
     """(epsilon, delta)-DP for all answers together, however questions depend on answers and interleave.
 
-    `order` and `apart`, a part of delta, are settled when the account is made and never change; `granting` raises the
-    rest. They depend on the first epsilon and delta alone. Proof: docs/composing.md.
+    `order` and `apart`, a part of delta, are settled before a row is read and never change; `granting` raises the
+    rest. They depend on the first epsilon and delta, and on the delta of a first question. Proof: docs/composing.md.
 
     >>> promise = Promise.of(Fraction(1), Fraction(1, 10**6))
     >>> promise.order, float(promise.apart), round(float(promise.renyi), 3)
@@ -38,9 +39,13 @@ class Promise:
     apart: Fraction
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction) -> Promise:
-        """The promise of a new account. Without a delta, or with an epsilon of next to nothing, it only adds up."""
-        apart = delta * SET_ASIDE
+    def of(cls, epsilon: Fraction, delta: Fraction, first: Fraction = NO_DELTA) -> Promise:
+        """The promise of a new account. Without a delta, or with an epsilon of next to nothing, it only adds up.
+
+        Half of delta is set apart; where the `first` question needs more than the other half, half of what it leaves.
+        """
+        fits = first <= delta * (1 - SET_ASIDE)
+        apart = (delta if fits else max(NO_DELTA, delta - first)) * SET_ASIDE
         order = order_for(epsilon, apart)
         return cls(epsilon, delta, order, Fraction(0) if order is None else apart)
 

@@ -162,9 +162,8 @@ def grant(args: argparse.Namespace) -> None:
     account = account_of(args)
     with _opened(args) as ledger:
         balance = ledger.grant(account, args.epsilon, args.delta, total=args.total, every=args.every)
-        every = ledger.data_account(account.dataset).period
-    each = "" if every is None else f", in every {every}"
-    print(f"{args.analyst} on {args.data}: may use {balance.granted} of it{each}")
+        data = ledger.data_account(account.dataset)
+    print(ledger_rows.granted(balance, data))
 
 
 def show(args: argparse.Namespace) -> None:
@@ -186,9 +185,11 @@ def show(args: argparse.Namespace) -> None:
     else:
         print(ledger_rows.table([ledger_rows.in_words(row) for row in of_data]))
         print()
-        print(
-            ledger_rows.table([ledger_rows.in_words(row) for row in of_analysts]) if balances else "nobody may ask yet"
-        )
+        if not balances:
+            print("nobody may ask yet")
+            return
+        print(ledger_rows.table([ledger_rows.of_analyst(row) for row in of_analysts]))
+        print(ledger_rows.ONE_UNIT)
 
 
 def history(args: argparse.Namespace) -> None:

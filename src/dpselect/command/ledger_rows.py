@@ -23,6 +23,19 @@ def promised(data: DataAccount) -> str:
     return said + (f"; {percent(data.keep)} is kept back" if data.keep else "")
 
 
+def granted(balance: Balance, data: DataAccount) -> str:
+    """What a quota bounds, in words and in the unit of `ledger show`."""
+    from dpselect.parameters import percent
+
+    account, each = balance.account, "" if data.period is None else f", in every {data.period}"
+    said = f"{account.analyst} on {account.dataset}: may use {balance.granted} of it{each}"
+    promise = data.promise
+    if promise.order is None or not promise.epsilon:
+        return said
+    share = percent(balance.granted.epsilon / promise.epsilon)
+    return f"{said}: {share} of what is promised, adding up or composing, so epsilons of answers may add up to more"
+
+
 def data_rows(data: DataAccount, used: Mapping[str, Used]) -> list[dict[str, Json]]:
     """How the data of one name stand, in each period in which something was asked."""
     from dpselect.ledger.standing import Used
@@ -45,16 +58,30 @@ def data_rows(data: DataAccount, used: Mapping[str, Used]) -> list[dict[str, Jso
 
 
 def balance_row(balance: Balance, standing: Standing) -> dict[str, Json]:
-    """How an analyst stands: amounts as they add up, and the part that is left where they compose."""
+    """How an analyst stands: amounts as they add up, the part of the quota that is left, and parts of the promise."""
     row: dict[str, Json] = {**_named(balance.account), "period": balance.period or standing.data.period}
     for part in ("granted", "spent", "reserved"):
         charge: Charge = getattr(balance, part)
         row[f"{part}_epsilon"], row[f"{part}_delta"] = float(charge.epsilon), float(charge.delta)
     row["left"] = float(standing.left)
-    return row
+    row |= dict(zip(OF_PROMISE, map(float, standing.of_promise), strict=True))
+    return {**row, "left_delta": float(standing.delta_left)}
 
 
-SHARES = ("used", "reserved", "kept", "left")
+OF_PROMISE = ("quota", "used", "own_left", "common_left")
+SHARES = ("reserved", "kept", "left", *OF_PROMISE)
+ONE_UNIT = """
+quota, used and both lefts are parts of what is promised: own left is what the quota has left, common left what all
+analysts have left together, and a question must fit into both. Small questions compose, so the epsilons of answers may
+add up to more than the epsilon that was granted: a quota caps a share of the promise, not their sum."""
+
+
+def of_analyst(row: Mapping[str, Json]) -> dict[str, object]:
+    """A row for a person: what was granted, and all else in one unit."""
+    amounts = ("spent", "reserved", "left")
+    kept = {name: value for name, value in row.items() if name.partition("_")[0] not in amounts}
+    said: dict[str, object] = {name.replace("_", " "): value for name, value in in_words(kept).items()}
+    return said | {"delta left": row["left_delta"]}
 
 
 def in_words(row: Mapping[str, Json]) -> dict[str, object]:

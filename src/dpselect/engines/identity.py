@@ -36,8 +36,11 @@ def shown(source: object) -> str:
     return f"<{type(source).__module__.partition('.')[0]} {type(source).__name__}>"
 
 
-def source_of(source: object) -> tuple[Json, bool]:
-    """A source as the text says it, and whether that pins down its rows. Frames and connections are only named."""
+def source_of(source: object, *, named: bool = False) -> tuple[Json, bool]:
+    """A source as the text says it, and whether that pins down its rows. Most frames and connections are only named.
+
+    Where somebody `named` the rows, a table in memory has no name of its own, which would be another in each process.
+    """
     if is_postgres(source):
         return address.identity(source), False
     if is_spark(source):
@@ -52,6 +55,11 @@ def source_of(source: object) -> tuple[Json, bool]:
     found = _fingerprint(source)
     if found is not None:
         return found, True
+    if not named and "pyarrow" in sys.modules:
+        from dpselect.engines.same_object import name_of
+
+        if (name := name_of(source)) is not None:
+            return ["in memory", name], True
     return f"{type(source).__module__.partition('.')[0]} {type(source).__name__}", False
 
 

@@ -70,6 +70,11 @@ class Engine(Protocol):
         ...
 
     @property
+    def condition(self) -> str | None:
+        """The canonical text of the filter, with the declared types of its columns; None where all rows count."""
+        ...
+
+    @property
     def state(self) -> str | None:
         """What names the state of the rows that this engine reads, where their source has a name for each."""
         ...

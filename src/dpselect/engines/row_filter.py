@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dpselect.engines.filters import cost, grammar
+from dpselect.engines.filters.canonical import canonical
 from dpselect.engines.filters.cost import Cost
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
@@ -39,6 +40,11 @@ class RowFilter:
         meant = _meant(self.columns, tuple(types), None)
         columns = {name: column(name, quote(real), types[real], spelling) for name, real in meant.items()}
         return Writer(columns, spelling).condition(self.tree)
+
+    def canonical(self, types: Mapping[str, SqlType]) -> str:
+        """The text by which a budget knows the filter: its tree, and what the columns are called and declared as."""
+        meant = _meant(self.columns, tuple(types), None)
+        return canonical(self.tree, {name: (real, types[real].name) for name, real in meant.items()})
 
 
 def parse(text: str) -> RowFilter:

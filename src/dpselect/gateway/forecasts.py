@@ -56,8 +56,7 @@ def price(asked: Asked, standings: Collection[Standing], *, free: bool) -> dict[
 def _part(asked: Price, standing: Standing) -> tuple[Fraction, Fraction, bool]:
     """The part that a question takes, what is left after it, and whether it fits."""
     ceiling = standing.ceiling(Ceiling.of(asked))
-    after = max(limits.part((used.total + ceiling).sums) for limits, used in standing.limits)
-    return standing.part(ceiling), max(Fraction(0), 1 - after), standing.admits(ceiling)
+    return standing.part(ceiling), standing.left_with(ceiling), standing.admits(ceiling)
 
 
 def forecast(asked: Asked, share: Callable[[Query], Fraction]) -> dict[str, Json]:

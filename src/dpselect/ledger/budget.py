@@ -66,8 +66,8 @@ class Priced(Payable, Protocol):
 class Budget:
     """What questions are paid from: an (epsilon, delta) for this process, or an analyst's quota in a ledger.
 
-    `Budget(epsilon=3, delta="1e-6")` lives as long as the object; give it to every Dataset whose questions it shall
-    pay. `Budget.open("budget.sqlite", data="plays", analyst="ann")` is durable: `dpselect ledger` makes the file,
+    `Budget(epsilon=3)` has a delta of 1e-6 and lives as long as the object; give it to every Dataset whose questions it
+    shall pay. `Budget.open("budget.sqlite", data="plays", analyst="ann")` is durable: `dpselect ledger` makes the file,
     promises something about the data, and grants what ann may use of it. A question that does not fit raises
     BudgetError before a row is read, and costs nothing.
 
@@ -75,15 +75,16 @@ class Budget:
         all of their rows in all data sets asked, however the questions depend on earlier answers.
     Neighbors: add-remove.
     Source: it counts in two currencies, epsilons and Rényi divergences of one order, and a question is paid while
-        either fits (docs/composing.md has the theorem and its proof); half of its delta is set aside for that. In a
-        ledger the promise is the account's, for all analysts of the data together (docs/budgets.md).
+        either fits (docs/composing.md has the theorem and its proof). Half of its delta is set aside for that, or less
+        where the first question names more than the other half. In a ledger the promise is the account's, for all
+        analysts of the data together (docs/budgets.md).
 
-    A delta that a question needs and leaves out is a thousandth of the budget's, at most 1e-6; a `Query` that was made
-    beforehand, as `left_for` takes it, has a delta of its own, 1e-6 if it names none. The same question of the same
-    files is answered again for nothing. It may be shared by threads, and belongs to the process that made it. Nothing
-    is lost or half charged where a question fails: it costs its ceiling then.
+    A delta that a question needs and leaves out is a thousandth of the budget's, at most 1e-6. `delta=0` makes a budget
+    that only adds up. The same question of the same files is answered again for nothing. It may be shared by threads,
+    and belongs to the process that made it. Nothing is lost or half charged where a question fails: it costs its
+    ceiling then.
 
-        >>> budget = Budget(epsilon=1, delta="1e-6")
+        >>> budget = Budget(epsilon=1)
         >>> budget
         Budget(epsilon=1, delta=1e-06, 100 % left)
     """
@@ -93,9 +94,10 @@ class Budget:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         refuse_copy(self, protocol)
 
-    def __init__(self, *, epsilon: Number, delta: Number = 0) -> None:
+    def __init__(self, *, epsilon: Number, delta: Number = parameters.DELTA) -> None:
         epsilon = parameters.epsilon("epsilon", epsilon)
         self._promise = Promise.of(epsilon, parameters.probability("delta", delta, zero=True))
+        self._settled = False  # until a first question is taken, which may change what is set apart
         self._taken = Taken()
         self._unit = OneUnit()
         self._answers: dict[str, str] = {}  # archived, since whoever has a release may alter it
@@ -128,14 +130,30 @@ class Budget:
         """
         if isinstance(query, Release):
             return self._left_at(price_paid(query, self._payer))
-        self.check(priced(query).price.neighbors)
-        return self._left_at(query.price_at(self._promise.order))
+        asked = self.at_usual_delta(priced(query))
+        self.check(asked.price.neighbors)
+        promise, taken = self._promise_for(asked), self._taken
+        return how_many(promise, asked.price_at(promise.order), settled=taken.settled, pending=taken.pending)
 
     def share_of(self, query: Priced) -> float:
         """Which part of the budget a question costs at most, from 0 to 1: 0.012 are 1.2 percent."""
-        self.check(priced(query).price.neighbors)
-        promise = self._promise
+        query = self.at_usual_delta(priced(query))
+        self.check(query.price.neighbors)
+        promise = self._promise_for(query)
         return float(promise.part(promise.charge(self._taken.settled, query.price_at(promise.order))))
+
+    def at_usual_delta(self, query: Any) -> Any:
+        """The same question, at the budget's own delta where it needs one and names none."""
+        if not getattr(query, "usual_delta", False):
+            return query
+        return replace(query, delta=self._usual_delta or parameters.DELTA)
+
+    def _promise_for(self, asked: Payable) -> Promise:
+        """What is promised; before the first question, what will be if it is this one."""
+        made = self._promise
+        if self._settled or not made.apart:
+            return made
+        return Promise.of(made.epsilon, made.delta, first=asked.price_at(made.order).whole.failure)
 
     def _left_at(self, price: Price) -> int:
         taken = self._taken
@@ -152,8 +170,8 @@ class Budget:
 
     def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:  # noqa: ARG002
         """The price of a question as its parameters: a delta that it needs and does not name is a thousandth."""
-        if delta is None and needed and epsilon is not None and self._promise.delta:
-            delta = self._usual_delta
+        if delta is None and needed and epsilon is not None:
+            delta = self._usual_delta or None
         return parameters.price(epsilon, delta)
 
     @property
@@ -204,23 +222,25 @@ class Budget:
                 self._answers[question.text] = kept
 
     def _take(self, asked: Priced) -> Spent:
-        """The ceiling of a question, which is open from here on; BudgetError where it does not fit."""
-        promise = self._promise
-        price = asked.price_at(promise.order)
+        """The ceiling of a question, which is open from here on; BudgetError where it does not fit.
+
+        The first one that fits settles the order and what is set apart, for good and before a row is read.
+        """
         with self._lock:
-            taken = self._taken
-            ceiling = promise.charge(taken.settled, price)
+            promise, taken = self._promise_for(asked), self._taken
+            ceiling = promise.charge(taken.settled, asked.price_at(promise.order))
             if not promise.admits(taken.settled, taken.pending, ceiling):
-                raise self._refusal(taken.total, ceiling)
+                raise self._refusal(promise, taken.total, ceiling)
+            self._promise = promise
+            self._settled = True
             self._taken = taken.opening(ceiling)
         return ceiling
 
-    def _refusal(self, taken: Spent, ceiling: Spent) -> BudgetError:
+    def _refusal(self, promise: Promise, taken: Spent, ceiling: Spent) -> BudgetError:
         """What it costs beside what was taken: a sum that had room may be full where the other one is."""
-        promise = self._promise
         room = max(Fraction(0), promise.delta - promise.apart - taken.failure)
         if ceiling.failure > room:
-            aside = ", beside the half that is set aside for composing" if promise.apart else ""
+            aside = ", beside what is set aside for composing" if promise.apart else ""
             has = f"the budget has {rounded_down(room)} left for that{aside}"
             usual = self._usual_delta
             less = f"{rounded_down(usual)} for example" if 0 < usual <= room else "or make one with a larger delta"
@@ -299,7 +319,8 @@ class LedgerBudget(Budget):
 
     def share_of(self, query: Priced, *, during: str | Sequence[str] | None = None) -> float:
         """Which part of the quota a question costs at most, or of what all may use if that is more, from 0 to 1."""
-        self.check(priced(query).price.neighbors)
+        query = self.at_usual_delta(priced(query))
+        self.check(query.price.neighbors)
         standings = self._standings(during, query)
         return float(max(one.part(one.ceiling(Ceiling.of(query.price_at(one.order)))) for one in standings))
 
@@ -312,7 +333,7 @@ class LedgerBudget(Budget):
         standings = self._standings(during, query)
         if isinstance(query, Release):
             return min(one.left_for(price_paid(query, (one.account, one.order))) for one in standings)
-        asked = priced(query)
+        asked = self.at_usual_delta(priced(query))
         self.check(asked.price.neighbors)
         return min(one.left_for(asked.price_at(one.order)) for one in standings)
 

@@ -138,6 +138,10 @@ class PickBudget(Budget):
         return release
 
     @property
+    def _usual_delta(self) -> Fraction:
+        return self.terms.delta_per_query
+
+    @property
     def sharing(self) -> PickSharing:
         """Of its picks; queries are counted for themselves."""
         return PickSharing(self._accountant)
@@ -173,7 +177,7 @@ class PickBudget(Budget):
 
     def left_for(self, query: Priced | Release) -> int:
         """How many more questions like this one can be asked, if each costs its ceiling."""
-        asked = priced(query)
+        asked = self.at_usual_delta(priced(query))
         self.check(asked.price.neighbors)
         cost = self._cost(asked)
         return self._accountant.questions_left(cost, cost).at_least

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpselect.domain import Column, Domain, Listed, Size, Span
@@ -14,7 +14,9 @@ from dpselect.parameters import rounded_up
 from dpselect.periods import Periods
 from dpselect.release import typed
 from dpselect.release.formatting import Json
+from dpselect.release.release import Release
 
+PAID_AGAIN = "asked again, it is paid again: these rows may have changed"
 FORM = 3  # of what a question means: an answer to an older one is not an answer to it
 
 
@@ -26,6 +28,13 @@ class Question:
     repeatable: bool
     user: str | None = None  # the text of the column, or columns, that say whose a row is
     periods: Periods | None = None  # that it is about
+
+    def told(self, release: Release) -> Release:
+        """The answer, whose receipt says so where the same question would be paid again."""
+        receipt = release.charged
+        if self.repeatable or receipt is None:
+            return release
+        return replace(release, charged=replace(receipt, sentence=f"{receipt.sentence}; {PAID_AGAIN}"))
 
 
 def question(
@@ -91,8 +100,29 @@ def summary(text: str) -> str:
     columns = ("by_weight", "by", "compared_with")
     said += [f"{name}={_columns(asked[name])}" for name in columns if asked.get(name) is not None]
     said += ["of a known domain"] if asked.get("domain") is not None else []
-    of = [f"{name}={_short(data[name])}" for name in ("user", "item", "text", "where") if data.get(name) is not None]
+    of = [f"{name}={_short(data[name])}" for name in ("user", "item", "text") if data.get(name) is not None]
+    of += [] if data.get("where") is None else [f"where={_cut(_condition(data['where']))}"]
     return " ".join([verb, *said, *(["from", *of] if of else [])])
+
+
+def _condition(text: str) -> str:
+    """About what a filter says, from its canonical text; one of earlier versions as it was typed."""
+    try:
+        _, nodes = json.loads(text)
+        said: list[str] = []
+        for sort, *rest in nodes:
+            if sort == "column":
+                said.append(str(rest[0]))
+            elif sort == "constant":
+                kind, value = rest[0]
+                said.append(repr(value) if kind == "str" else str(value))
+            else:
+                parts = [_cut(said[place]) for place in rest[2]]
+                infix = len(parts) == 2 and not rest[0].isalpha()
+                said.append(f" {rest[0]} ".join(parts) if infix else f"{rest[0]}({', '.join(parts)})")
+        return said[-1]
+    except (ValueError, TypeError, IndexError):
+        return text
 
 
 def _columns(value: Json) -> str:

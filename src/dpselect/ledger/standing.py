@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpselect.accounting.limits import Limits
 from dpselect.accounting.promise import Promise, how_many
-from dpselect.accounting.two_prices import Price
+from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, Account
 from dpselect.ledger.charge import ZERO, Ceiling, Charge
@@ -105,9 +105,14 @@ class Standing:
         """Does a question fit into the quota, and into what the data promise?"""
         return all(limits.hold((used.total + ceiling).sums) for limits, used in self.limits)
 
+    @property
+    def unit(self) -> Limits:
+        """What parts are of: the quota, or what all may use if that is less."""
+        return self.data.quota(self.granted).within(self.data.open_to_analysts)
+
     def part(self, charge: Charge) -> Fraction:
-        """Which part of the quota, or of what all may use, a charge is: of the one where it is more."""
-        return max(limits.part(charge.sums) for limits, _ in self.limits)
+        """Which part of the quota a charge is, or of what all may use if that is less."""
+        return self.unit.part(charge.sums)
 
     def refusal(self, ceiling: Charge, period: str) -> BudgetError:
         """Why it does not fit, in words."""
@@ -120,8 +125,29 @@ class Standing:
 
     @property
     def left(self) -> Fraction:
-        """The part that is left to this analyst, at least 0."""
-        return max(Fraction(0), 1 - max(limits.part(used.total.sums) for limits, used in self.limits))
+        """The part that is left to this analyst, at least 0: of the quota, and no more than all have left of it."""
+        return self.left_with(ZERO)
+
+    def left_with(self, charge: Charge) -> Fraction:
+        """The same once this was charged too."""
+        return max(Fraction(0), min(limits.left((used.total + charge).sums, self.unit) for limits, used in self.limits))
+
+    @property
+    def of_promise(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        """In parts of what is promised: the quota, what was used of it, what is left of it, and what all have left.
+
+        Deltas have a part of their own, `delta_left`.
+        """
+        limits = [self.data.promise.limits, *(one for one, _ in self.limits)]
+        promised, quota, everybody = (replace(one, failure=Fraction(0)) for one in limits)
+        own, common = (replace(used.total.sums, failure=Fraction(0)) for _, used in self.limits)
+        mine, rest = (max(Fraction(0), of.left(used, promised)) for of, used in ((quota, own), (everybody, common)))
+        return promised.part(Spent(quota.epsilon, quota.renyi or Fraction(0))), promised.part(own), mine, rest
+
+    @property
+    def delta_left(self) -> Fraction:
+        """What questions may still fail with."""
+        return max(Fraction(0), min(limits.failure - used.total.delta for limits, used in self.limits))
 
     def left_for(self, price: Price | Charge) -> int:
         """How many more questions of this price fit, if each costs its ceiling."""

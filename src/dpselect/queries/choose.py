@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 EXPONENTIAL = "exponential"
 
+COUNTS = " If each is a number of users, say monotonic=True: the answer is as good at half the epsilon."
+
 
 @dataclass(frozen=True, kw_only=True)
 class ChooseQuery(OfValues):
@@ -187,6 +189,8 @@ class ChooseQuery(OfValues):
         how = "all scores the same way (monotonic)" if alike else "scores in either direction (factor 2)"
         moved = float(Fraction(self.sensitivity))
         said = f"{scores}; one user moves each by at most {moved:g}, and {how}.{sampled(self.max_items_per_user)}"
+        if self.of_scores and not alike and self.neighbors is Neighbors.ADD_REMOVE:
+            said += COUNTS
         return said if self.by is None else f"In each group: {said[0].lower()}{said[1:]}"
 
 

@@ -102,7 +102,7 @@ def in_groups(query: Any, make: Callable[..., ByGroup]) -> tuple[InGroups, ByGro
     most, listed = groups_each(query), query.groups
     finder: GroupFinder | None = None
     epsilon = parameters.epsilon("epsilon", query.epsilon)
-    delta = parameters.delta_or_default(query.delta, needed=listed is None)
+    delta = query.delta_or_default(needed=listed is None)
     if listed is not None:
         mechanism = make(max_groups_per_user=most, epsilon=epsilon, delta=delta)
         privacy = mechanism.privacy

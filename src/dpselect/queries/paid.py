@@ -49,4 +49,4 @@ def paid(
 
     asked = {**query.key, "secure": draws is None or draws.secure}
     known = question(query.verb, asked, {"source": what, "snapshot": paying.snapshot}, paying.snapshot is not None)
-    return paying.pay(query, known, lambda: query.select(values, secure(draws)), fresh=fresh)
+    return known.told(paying.pay(query, known, lambda: query.select(values, secure(draws)), fresh=fresh))

@@ -80,6 +80,7 @@ class Query(ABC):
 
     asked: Asked | None = field(init=False, repr=False, compare=False, default=None)  # the accuracy it was priced by
     totals: Totals | None = field(init=False, repr=False, compare=False, default=None)  # the weights that are added up
+    usual_delta: bool = field(init=False, repr=False, compare=False, default=False)  # needed, and not named
 
     period: str | None = field(init=False, repr=False, compare=False, default=None)  # in each of which a user counts
 
@@ -176,6 +177,12 @@ class Query(ABC):
         """Refuse what a budget's own price or a verb for the caller's own values may set, and nobody else."""
         if self.inner:
             raise ParameterError(self.inner[0], f"be left out of a question that is {must}", "something")
+
+    def delta_or_default(self, *, needed: bool) -> Fraction:
+        """The delta that was given, or the default, for which a budget that pays has one of its own."""
+        given: Any = getattr(self, "delta", None)
+        settle(self, usual_delta=needed and given is None)
+        return parameters.delta_or_default(given, needed=needed)
 
     # ---- as JSON --------------------------------------------------------------------------------------------
 

@@ -84,7 +84,7 @@ class TopKQuery(Query):
         if self.epsilon_per_pick is not None:
             self._settle_pick(domain)
         else:
-            settle(self, delta=parameters.delta_or_default(self.delta, needed=domain is None))
+            settle(self, delta=self.delta_or_default(needed=domain is None))
             if self.within is None:
                 settle(self, epsilon=parameters.epsilon("epsilon", self.epsilon))
         where = " without a domain" if domain is None else " with a domain"

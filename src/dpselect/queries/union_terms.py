@@ -19,7 +19,7 @@ from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon
 from dpselect.methods import AUTO, Bound, Weights
-from dpselect.parameters import DELTA, MOST_BITS, Number, rounded_up
+from dpselect.parameters import MOST_BITS, Number, rounded_up
 from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.queries.found import looks_at_others, users_for
 from dpselect.queries.query import Query, Rows
@@ -60,7 +60,7 @@ class UnionTerms(Query):
     verb: ClassVar[str] = "union"
 
     epsilon: Number | None = None
-    delta: Number = DELTA
+    delta: Number | None = None
     method: str = AUTO
     max_items_per_user: int | str | None = None
     counts: bool = False
@@ -75,9 +75,10 @@ class UnionTerms(Query):
     chosen: bool = field(init=False, repr=False)
     parts: tuple[Fraction, ...] = field(init=False, repr=False)
     total: Fraction = field(init=False, repr=False, compare=False)
+    failure: Fraction = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        delta = parameters.probability("delta", self.delta)
+        delta = self.delta_or_default(needed=True)
         if delta < LEAST_DELTA:
             raise ParameterError("delta", "be at least 1e-100 for a union", "less")
         parameters.flag("counts", self.counts)
@@ -94,7 +95,7 @@ class UnionTerms(Query):
             raise ParameterError("method", "be greedy-laplace or greedy-geometric where popular is given", came(method))
         most, chosen = _bound(method, self.max_items_per_user, self.counts)
         shares = None if self.shares is None else parts
-        settle(self, delta=delta, method=method, popular=popular or None, shares=shares)
+        settle(self, delta=delta, failure=delta, method=method, popular=popular or None, shares=shares)
         settle(self, most=most, chosen=chosen, parts=parts)
         self._settle_epsilon()
         if parameters.flag("in_engine", self.in_engine):
@@ -148,10 +149,10 @@ class UnionTerms(Query):
         """The price of all of it, by adding up: choosing the bound, the levels, their counts."""
         return Privacy(
             epsilon=self.total,
-            delta=Fraction(self.delta),
+            delta=self.failure,
             neighbors=Neighbors.ADD_REMOVE,
             steps=(Steps(PureDP(self.total), 1),),
-            failure=Fraction(self.delta),
+            failure=self.failure,
             bound="basic",
         )
 
@@ -233,13 +234,13 @@ class UnionTerms(Query):
         """The (epsilon, delta) for counting what was released."""
         if not self.counts or self.counts_decide:
             return Fraction(0), Fraction(0)
-        return self.total * COUNT_SHARE, Fraction(self.delta) * COUNT_SHARE
+        return self.total * COUNT_SHARE, self.failure * COUNT_SHARE
 
     @property
     def for_union(self) -> tuple[Fraction, Fraction]:
         """The (epsilon, delta) for the items, all levels together."""
         epsilon, delta = self.for_counts
-        return self.total - self.for_bound - epsilon, Fraction(self.delta) - delta
+        return self.total - self.for_bound - epsilon, self.failure - delta
 
     @property
     def chooser(self) -> Quantile:

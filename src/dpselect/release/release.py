@@ -53,6 +53,12 @@ class Release(Tabular, Generic[Label_co]):
     def __iter__(self) -> Iterator[Item[Label_co]]:
         return iter(self.items)
 
+    def __contains__(self, one: object) -> bool:
+        """Is this one of the items? A key of several columns is a tuple or a list of their values."""
+        if isinstance(one, Item):
+            return one in self.items
+        return (tuple(one) if isinstance(one, list) else one) in self.labels
+
     def __len__(self) -> int:
         return len(self.items)
 
@@ -281,9 +287,10 @@ class Release(Tabular, Generic[Label_co]):
     def _outcome(self) -> list[str]:
         """What else the reader must know beside the table. It depends on how many items came back, and on no label."""
         lines = []
-        if not self.items and self.groups is None:
+        if not self.items:
             fewer = ", fewer k" if self.privacy.parameters.get("k") is not None else ""
             lines.append(f"what to look at: the filter and the column of items, a larger epsilon or delta{fewer}")
+            lines.append("whether the rows could be read: `dpselect inspect` tells their owner")
         if not self.secure:
             lines.append(NOT_SECURE)
         return lines

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from dpselect.engines.duckdb.weights import DuckDBPairs
     from dpselect.engines.row_filter import RowFilter
     from dpselect.engines.row_periods import RowPeriods
+    from dpselect.engines.sql.port import SqlType
     from dpselect.periods import Periods
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
@@ -140,6 +141,11 @@ class DuckDBEngine(QuestionsByGroup):
     def fixed(self) -> bool:
         """Do the files of the source alone decide what it says?"""
         return self._scan.fixed
+
+    @property
+    def condition(self) -> str | None:
+        """The canonical text of the filter, with the declared types of its columns."""
+        return None if self._condition is None else self._condition.canonical(_filter_types(self._types))
 
     @property
     def state(self) -> str | None:
@@ -485,4 +491,9 @@ def _written(condition: RowFilter, types: Mapping[str, str]) -> str:
     """The filter as DuckDB's SQL."""
     from dpselect.engines.filters.engines import DUCKDB
 
-    return condition.sql({column: filter_type(types[column]) for column in types}, quoted, DUCKDB)
+    return condition.sql(_filter_types(types), quoted, DUCKDB)
+
+
+def _filter_types(types: Mapping[str, str]) -> dict[str, SqlType]:
+    """The columns as filters see them, which is without the members of an ENUM: those may be of rows."""
+    return {column: filter_type(types[column]) for column in types}

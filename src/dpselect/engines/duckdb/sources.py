@@ -54,7 +54,7 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
     if frame is not None:
         from dpselect.engines.duckdb.frame_scan import FrameScan
 
-        return FrameScan(workspace.guarded(lambda: frame.names), frame)
+        return FrameScan(workspace.guarded(lambda: frame.names), frame, fixed=True)
     raise SourceError("source", _MUST, f"an object of type {type(source).__name__}")
 
 

@@ -99,7 +99,7 @@ class SqlEngine(QuestionsByGroup):
             whose, what = (self._key_of(key) for key in (user, item))
             self._dialect, self._item, kind = dialect, what.type, what.type
             self._types = [database.types[name] for name in names(item)]
-            self._key, self._most = key, max_items_per_user
+            self._key, self._most, self._condition = key, max_items_per_user, condition
             self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and how many
             self._texts: sets.Texts | None = None
             self._found: UserSets | None = None  # the groups of every user, where they are to be found
@@ -150,6 +150,11 @@ class SqlEngine(QuestionsByGroup):
     def fixed(self) -> bool:
         """Nobody can tell whether a table has changed, unless its states have names."""
         return self._database.reading is not None
+
+    @property
+    def condition(self) -> str | None:
+        """The canonical text of the filter, with the declared types of its columns."""
+        return None if self._condition is None else self._condition.canonical(self._database.types)
 
     @property
     def state(self) -> str | None:
