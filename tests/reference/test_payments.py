@@ -110,7 +110,7 @@ def test_an_answer_that_another_analyst_paid_is_free(votes, ledger):
     found = asked.top_k(1, epsilon=1, delta="1e-6")
     assert found.items == first.items
     assert found.charged.numbers["repeated"] is True
-    told = r"nothing: this is the stored answer to the same question; \d+\.\d+ % left, enough for 0 more questions .*"
+    told = r"nothing: this is the stored answer to the same question; 100 % left, enough for 0 more questions .*"
     assert re.fullmatch(told, found.charged.sentence)
     assert ledger.balance(bob).used == charge("0")
     with pytest.raises(dps.BudgetError):
