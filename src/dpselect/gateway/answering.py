@@ -20,12 +20,20 @@ class Answering:
     def __init__(self, people: People, intake: Intake, sources: Sources, books: Books) -> None:
         self._people, self._intake, self._sources, self._books = people, intake, sources, books
 
-    def run(self, job: Job, turn: Turn, asking: Callable[[str], None], held: Callable[[int], None]) -> Done:
+    def run(
+        self,
+        job: Job,
+        turn: Turn,
+        started: Callable[[], None],
+        asking: Callable[[str], None],
+        held: Callable[[int], None],
+    ) -> Done:
         """Ask. What the settings no longer allow is refused, also if it was taken before."""
         person = self._people.named(job.analyst)
         if person is None:
             raise ParameterError("analyst", "be somebody who may still sign in", came(job.analyst))
         question = self._intake.asked(person, {**job.body, "fresh": job.fresh})
+        started()  # all before it follows from parameters
         source, data = self._sources.of(question.settings), question.settings
         ledger = self._books.ledger
         paying = TimedBudget(

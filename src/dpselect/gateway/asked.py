@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dpselect import parameters
 from dpselect.domain import Listed, Size, Span
+from dpselect.engines import row_filter
+from dpselect.engines.filters.canonical import canonical
 from dpselect.errors import ParameterError, came
 from dpselect.gateway import filters
-from dpselect.gateway.recent import Recent
+from dpselect.gateway.recent import PLANNED, Recent
 from dpselect.gateway.settings.values import DataSettings, Key
 from dpselect.keys import said
 from dpselect.ledger.sharing import Shares
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 BESIDE = ("data", "item", "where", "during", "share", "fresh")
 """What a body holds beside the parameters of its query."""
-_QUERIES = Recent[Query]()
+_QUERIES = Recent[Query](PLANNED)
 OF_TEXTS = ("shares", "ngrams", "tokenizer", "lower")
 """Parameters of questions about the words of texts, which no data of a gateway are."""
 MOST_ITEMS = 10**6
@@ -87,7 +89,11 @@ class Asked:
         """By what two askings are the same, of data in one state: what was asked, and what the settings add to it."""
         data = self.settings
         rows = [data.user, data.table, data.split, data.time, data.period, data.timezone]
-        text = json.dumps([self.body, rows], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        body = self.body
+        if self.where is not None:  # what it means, however it is spelt
+            parsed = row_filter.parse(self.where)
+            body["where"] = canonical(parsed.tree, {name: (name.lower(), "") for name in parsed.columns})
+        text = json.dumps([body, rows], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def dataset(self, source: object, *, prepared: bool = False, budget: Budget | None = None) -> Dataset:
@@ -272,7 +278,8 @@ def _query(given: dict[str, Any]) -> Query:
     found = _QUERIES.get(text)
     if found is None:
         found = Query.from_dict(json.loads(text))
-        _QUERIES.put(text, found, 2 * len(text))  # its name is as long
+        for name in {text, json.dumps(found.to_dict(), sort_keys=True)}:  # as it came, and as a worker reads it again
+            _QUERIES.put(name, found, 2 * len(name))  # its name is as long
     return found
 
 

@@ -17,7 +17,7 @@ from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, State
 from dpselect.gateway.metrics import Metrics
 from dpselect.gateway.problems import CLOSED, Refused
-from dpselect.gateway.recent import Recent
+from dpselect.gateway.recent import PLANNED, Recent
 from dpselect.gateway.repeats import Repeats
 from dpselect.gateway.runner import cost
 from dpselect.gateway.settings.values import DataSettings, Person, Settings
@@ -57,7 +57,7 @@ class Intake:
         self._data, self._server = settings.data, settings.server
         self._books, self._jobs, self._sources = books, jobs, sources
         self._repeats, self._metrics, self._wake = repeats, metrics, wake
-        self._asked, self._ended, self._places = Recent[Asked](), Recent[Job](), Recent[Place]()
+        self._asked, self._ended, self._places = Recent[Asked](PLANNED), Recent[Job](), Recent[Place]()
 
     # ---- before it is asked --------------------------------------------------------------------------------------
 

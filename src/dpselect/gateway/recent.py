@@ -6,7 +6,10 @@ import threading
 from collections import OrderedDict
 from typing import Any, Generic, TypeVar
 
-ROOM = 1 << 21  # characters that all values are written in: objects in memory are about ten times as large
+ROOM = 1 << 21  # characters that all values are written in: objects in memory are ten times as large and more
+MOST = 5_000
+PLANNED = 200
+"""Questions at most: one that is planned has up to a quarter of a megabyte."""
 SHORT = 1 << 14  # of one value, which is not kept where it is longer
 APIECE = 200  # that each counts for at least
 V = TypeVar("V")
@@ -15,8 +18,9 @@ V = TypeVar("V")
 class Recent(Generic[V]):
     """The last values that were wanted, by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST) -> None:
         self._lock, self._kept, self._left = threading.Lock(), OrderedDict[Any, tuple[V, int]](), ROOM
+        self._most = most
 
     def get(self, name: object) -> V | None:
         """The value, which is now the last that was wanted."""
@@ -35,6 +39,6 @@ class Recent(Generic[V]):
             _, before = self._kept.pop(name, (None, 0))
             self._kept[name] = value, APIECE + size
             self._left += before - APIECE - size
-            while self._left < 0:
+            while self._left < 0 or len(self._kept) > self._most:
                 _, (_, given) = self._kept.popitem(last=False)
                 self._left += given

@@ -39,7 +39,7 @@ class Done:
     settle: int
 
 
-Run = Callable[[Job, Turn, Callable[[str], None], Callable[[int], None]], Done]
+Run = Callable[[Job, Turn, Callable[[], None], Callable[[str], None], Callable[[int], None]], Done]
 
 
 class Runner:
@@ -168,6 +168,10 @@ class Runner:
     def _ended(self, job: Job, turn: Turn) -> dict[str, Any] | None:
         """What became of it. Whatever is not in the words of the question has one text."""
 
+        def started() -> None:
+            turn.began = time.monotonic()
+            note(durable=False, started_at=time.time())
+
         def asking(question: str) -> None:
             note(durable=False, question=question)
 
@@ -180,7 +184,7 @@ class Runner:
 
         said = problem("failed", FAILED)
         try:
-            done = self._run(job, turn, asking, held)
+            done = self._run(job, turn, started, asking, held)
             place = self._jobs.put_answer(job, done.settle)
             return {"state": State.ANSWERED, "answer": place.id, "cost": cost_of(done.release)}
         except (ParameterError, BudgetError) as error:

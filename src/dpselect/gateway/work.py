@@ -43,7 +43,7 @@ class Engine:
 FILES = Engine(start=0.25, row=1e-6, byte=1e-8, operator=2e-7, letter=5e-9)
 POSTGRES = Engine(start=0.5, row=8e-6, byte=4e-8, operator=8e-7, letter=5e-9)
 SPARK = Engine(start=60.0, row=8e-6, byte=8e-8, operator=2e-6, letter=4e-8)
-_TWICE = ("by", "by_weight", "measures", "compared_with", "max_items_per_user", "in_engine", "users")
+_TWICE = ("by", "by_weight", "measures", "compared_with", "max_items_per_user", "in_engine", "users", "chosen")
 
 
 def bound(query: Query, where: str | None, item: Key, data: DataSettings) -> float:
@@ -83,7 +83,7 @@ def _engine(data: DataSettings) -> Engine:
 def _passes(query: Query, item: Key) -> int:
     """How many times the work of a plain top k is done on each row."""
     more = sum(getattr(query, name, None) not in (None, False) for name in _TWICE)
-    sets = query.verb == "union" or getattr(query, "method", None) in ("discover", "hitting-set")
+    sets = query.verb == "union" or query.of_pairs or getattr(query, "method", None) in ("discover", "hitting-set")
     columns = len(item) - 1 if isinstance(item, tuple) else 0
     return 1 + more + columns + (3 if sets else 0)
 

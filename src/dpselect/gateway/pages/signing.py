@@ -31,8 +31,12 @@ async def sign_in(request: Request) -> Response:
     """A session for whoever has a token or a code."""
     people, fields = request.state.gateway.people_who_sign_in, await forms.posted(request)
     code, token, to = (one(fields, name).strip() for name in ("code", "token", "to"))
-    person = await run_in_threadpool(people.of_code, code) if code else people.of_token(token)
-    request.state.count(person)
+    if code:  # it works once, so a request too many must not use it up
+        request.state.count(None)
+        person = await run_in_threadpool(people.of_code, code)
+    else:
+        person = people.of_token(token)
+        request.state.count(person)
     if person is None:
         return page(request, "sign_in.html", 401, code="", to=own(to), wrong="link" if code else "token")
     answer = see(own(to) or home(person.role))

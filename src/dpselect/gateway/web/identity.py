@@ -70,4 +70,5 @@ def _is_trusted(address: str, proxy: Proxy) -> bool:
         found = ipaddress.ip_address(address)
     except ValueError:
         return False
+    found = getattr(found, "ipv4_mapped", None) or found
     return any(found in ipaddress.ip_network(one, strict=False) for one in proxy.addresses)
