@@ -313,7 +313,7 @@ def _made_from(source: object, table: str | None, before: Reading | None) -> dic
 
     It is the same one by its path or its place on the disk, and by when it was written.
     """
-    found, pinned = source_of(source)
+    found, pinned = source_of(source, named=True)
     if pinned and before is not None:
         old = [one["source"] for one in before.state.sources if one["pinned"] and one["table"] == table]
         known = {mark for stamps in old for stamp in stamps for mark in _marks(stamp)}
