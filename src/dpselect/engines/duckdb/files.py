@@ -52,8 +52,12 @@ def _parquet(workspace: Workspace, files: Files) -> Scan:
     if not types:
         shown = files.paths[0] if len(files.paths) == 1 else f"one of {len(files.paths)} files"
         raise DataError(f"{shown} cannot be read as parquet", "it may be damaged, incomplete or of another kind")
-    sql, files_sql = lambda columns: f"(SELECT {_one_by_one(types, columns)} FROM {rows})", _paths(files.paths)
-    return SqlScan(tuple(types), sql, fixed=True, parquet=files_sql)
+    return SqlScan(
+        tuple(types),
+        lambda columns: f"(SELECT {_one_by_one(types, columns)} FROM {rows})",
+        fixed=True,
+        parquet=files.paths,
+    )
 
 
 def _one_by_one(types: Mapping[str, str], columns: Sequence[str]) -> str:
