@@ -583,10 +583,13 @@ class Dataset:
             return what.told(budget.pay(query, what, lambda: answer(secure(draws), progress), fresh=fresh))
 
     def _said_of_units(self, answer: Ready) -> Ready:
-        """The same answer, with the names of its columns, and a statement about what a user is here.
+        """The same answer, with the names of its columns, and a statement about what a row and a user are here.
 
-        That may be one combination of several columns, or a user in one period.
+        A user may be one combination of several columns, or a user in one period.
         """
+        from dpselect.release.of_rows import of_rows
+
+        answer = _then(answer, of_rows)
         user, columns, periods = self.whose, self.columns, self._periods
         if isinstance(user, tuple) or columns is not None:
             from dpselect.release.of_keys import of_keys
