@@ -55,7 +55,7 @@ def of_ann(dpselect, book):
 def test_a_question_is_paid_repeated_and_refused(dpselect, events, book):
     first = dpselect(*paid(events, book))
     assert first.status == 0
-    assert "charged: 42.86 % of the budget of ann; 57.14 % left, enough for 1 more question like this one" in first.out
+    assert "charged: 42.86 % of the budget of ann; 57.14 % left; at least 1 more like it surely fits" in first.out
     assert (of_ann(dpselect, book)["spent_epsilon"], of_ann(dpselect, book)["spent_delta"]) == (30, 2e-8)
     again = dpselect(*paid(events, book))
     assert "charged: nothing: this is the stored answer" in again.out
@@ -64,7 +64,8 @@ def test_a_question_is_paid_repeated_and_refused(dpselect, events, book):
     refused = dpselect(*paid(events, book, "--fresh"))
     assert (refused.status, refused.out) == (5, "")
     assert refused.err.startswith(
-        "dpselect: the question costs up to 42.86 % of the quota of 'ann' on 'default', of which 14.28 % is left\n"
+        "dpselect: the question must hold up to 42.86 % of the quota of 'ann' on 'default' while it runs, "
+        "and 14.28 % is left\n"
     )
     assert "hint: " in refused.err
 

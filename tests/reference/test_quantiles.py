@@ -422,7 +422,7 @@ def test_several_are_found_by_levels_and_the_release_is_checked(tmp_path):
     said = release.privacy
     assert said.mechanism == "RecursiveQuantiles"
     assert said.parameters["levels"] == 3
-    assert "3 levels" in said.sentences[-1]
+    assert "3 levels" in said.sentences[-2]
     text = release.to_json()
     assert verdict(tmp_path, text) == "follows"
     for mine, other in (('"levels": 3', '"levels": 2'), ('"q": 0.9', '"q": 0.8')):
