@@ -246,9 +246,9 @@ def test_choose_pays_by_score_and_by_users(dpselect, events, book, tmp_path):
     scores.write_text("label,score\nred,1\nblue,900\n")
     account = ["--budget", book, "--analyst", "ann", "--quiet", "--epsilon", "1"]
     by_score = dpselect("choose", scores, "--label", "label", "--score", "score", *account)
-    assert "charged: 0.4013 % of the budget of ann; 99.59 % left, enough for 248 more questions like" in by_score.out
+    assert "charged: 0.4013 % of the budget of ann; 99.59 % left; at least 248 more like it surely fit" in by_score.out
     by_users = ["choose", events, "--user", "user", "--item", "animal", "--domain", "ant,bee", *account]
-    assert re.search(r"charged: \S+ % of the budget of ann; 9\d\.\d+ % left, enough for ", dpselect(*by_users).out)
+    assert re.search(r"charged: \S+ % of the budget of ann; 9\d\.\d+ % left; at least ", dpselect(*by_users).out)
     assert "charged: nothing" in dpselect(*by_users).out
     assert of_ann(dpselect, book)["spent_epsilon"] == 2
 

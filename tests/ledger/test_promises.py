@@ -99,7 +99,7 @@ def test_a_quota_is_a_share_in_both_currencies(ledger: Ledger) -> None:
     ledger.data("plays", 1, "1e-6")
     ledger.grant(ANN, "0.1", "1e-6")
     assert paid(ledger, ANN) == 11
-    with pytest.raises(BudgetError, match=r"of the quota of 'ann' on 'plays', of which"):
+    with pytest.raises(BudgetError, match=r"of the quota of 'ann' on 'plays' while it runs"):
         ask(ledger, ANN)
     ledger.grant(BOB, 1, "3e-9")
     assert paid(ledger, BOB) == 4  # adding is over, so that what composing has of delta is not charged

@@ -232,8 +232,8 @@ class FoundTop(Plan):
         if asked.measures:
             more, said = of_measures(asked.measures, each * COUNT_SHARE, None)
             used, sentences = used | more, [*sentences, *said]
-        said = (*sentences, *self.scale.sentences)
-        return Statement.of(self.privacy, type(mechanism).__name__, used | self.scale.parameters, said)
+        sentences += self.scale.sentences
+        return Statement.of(self.privacy, type(mechanism).__name__, used | self.scale.parameters, tuple(sentences))
 
     def _ranked(self, found: int) -> str:
         """Which of the items that were found are ranked."""
