@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from dpselect.queries.query import Query, Ready
     from dpselect.release.release import Release
     from dpselect.texts.text import Text, Words
+
+UNREADABLE = "Rows that cannot be read do not count; `dpselect inspect` counts them for the owner."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -587,9 +589,7 @@ class Dataset:
 
         A user may be one combination of several columns, or a user in one period.
         """
-        from dpselect.release.of_rows import of_rows
-
-        answer = _then(answer, of_rows)
+        answer = _then(answer, _of_rows)
         user, columns, periods = self.whose, self.columns, self._periods
         if isinstance(user, tuple) or columns is not None:
             from dpselect.release.of_keys import of_keys
@@ -669,6 +669,13 @@ class Dataset:
 
 def _then(answer: Ready, told: Callable[[Release], Release]) -> Ready:
     return lambda draws, progress: told(answer(draws, progress))
+
+
+def _of_rows(release: Release) -> Release:
+    """The release with a statement about rows, the same whatever they are; one without items says what holds of it."""
+    said = replace(release.privacy, sentences=(*release.privacy.sentences, UNREADABLE))
+    good = release.accuracy if release.items else release.accuracy.of_nothing
+    return replace(release, privacy=said, accuracy=good)
 
 
 def _is_text(item: object) -> TypeGuard[Text]:
