@@ -72,6 +72,8 @@ def test_listed_groups_are_shown_in_any_case(data):
     assert [group.complete for group in found.groups.shown] == [True, False, False]
     assert not found.complete
     assert "2 with no item that could be told: LI, XX" in found.text
+    unlisted = data.top_k(2, epsilon=8, by="country")
+    assert ["nobody has to know" in one.privacy.sentences[0] for one in (found, unlisted)] == [False, True]
 
 
 def test_every_form_has_the_groups(found, tmp_path):
