@@ -25,10 +25,10 @@ def test_the_real_command(visits: Path) -> None:
     ended = process(*asked(visits, "--domain-range", "1..4", "--max-items-per-user", 1, "--quiet"))
     assert ended.returncode == 0, ended.stderr
     said = " ".join(ended.stdout.split())  # lines are broken at the width of the terminal
-    assert said.startswith("The numbers of users of all 4 items of the domain, with noise. 95 times of 100, ")
+    assert said.startswith("The numbers of counted users of all 4 items of the domain, with noise. 95 times of 100, ")
     assert ended.stdout.split("\n\n")[1].splitlines() == [
-        "item  count  low  high", "1       100  100   100", "2       100  100   100", "3       100  100   100",
-        "4         0    0     0",
+        "item  counted_users  low  high", "1               100  100   100", "2               100  100   100",
+        "3               100  100   100", "4                 0    0     0",
     ]  # fmt: skip
 
 
