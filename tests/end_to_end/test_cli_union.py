@@ -289,7 +289,7 @@ def test_a_failing_disk_does_not_lose_the_answer(
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dpselect.command.output.NewFile.write", fail)
+    monkeypatch.setattr("dpselect.release.new_file.NewFile.write", fail)
     ended = dpselect(*bounded(union(events, "-o", tmp_path / "animals.txt")))
     assert ended.status == 4
     assert items(ended.out) == ANIMALS

@@ -73,7 +73,7 @@ def test_counts_are_users_each_of_whom_counts_for_so_many(most):
 def test_users_stand_at_the_places_of_bounds_as_in_memory():
     lengths = [1, 1, 2, 7, 9, 9, 10, 11, 500, 501, 1000, 4000]
     capped, users = np.unique(np.minimum(lengths, BOUNDS[-1]), return_counts=True)
-    found = placed(capped.astype(np.int64), users.astype(np.int64))
+    found = placed(capped.astype(np.int64), users.astype(np.int64), BOUNDS)
     each = [next(place for place, bound in enumerate(BOUNDS) if bound >= min(t, 1000)) for t in lengths]
     assert dict(zip(found.places.tolist(), found.users.tolist(), strict=True)) == Counter(each)
 
@@ -84,7 +84,7 @@ def test_the_bound_is_chosen_as_in_memory():
     rows = [(v, i) for v, t in enumerate(lengths) for i in range(t)]
     terms = UnionQuery(epsilon="9999", delta="1e-9", method="sips")
     with DuckDBEngine(dict(zip(("user", "item"), zip(*rows, strict=True), strict=True)), **COLUMNS) as engine:
-        found = bound_at(placed(*engine.pairs().lengths(BOUNDS[-1])), terms.chooser, SeededDraws(1))
+        found = bound_at(placed(*engine.pairs().lengths(BOUNDS[-1]), BOUNDS), terms.chooser, SeededDraws(1), BOUNDS)
     assert found == chosen_bound(sets, terms.chooser, SeededDraws(2)) == 200
 
 

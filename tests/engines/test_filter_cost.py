@@ -254,11 +254,12 @@ def test_long_texts_are_missing_on_spark(spark):
     from dpselect.engines.spark.dialect import quoted as spark_quoted
     from dpselect.engines.spark.dialect import spark_type
 
-    frame = spark.createDataFrame([(text, 1) for text in TEXTS], "t string, n bigint")
+    session = spark.newSession()  # whose views are its own
+    frame = session.createDataFrame([(text, 1) for text in TEXTS], "t string, n bigint")
 
     def ask(sql: str, _: Sequence[str]) -> list[tuple[Any, ...]]:
         frame.createOrReplaceTempView("long_texts")
-        return [(row[0], tuple(row[1:])) for row in spark.sql(f"SELECT t, {sql} FROM long_texts").collect()]
+        return [(row[0], tuple(row[1:])) for row in session.sql(f"SELECT t, {sql} FROM long_texts").collect()]
 
     missing(SPARK, {field.name: spark_type(field) for field in frame.schema}, spark_quoted, ask)
 

@@ -110,9 +110,11 @@ def test_a_pattern_means_what_like_means_on_postgres(new_database):
 
 @pytest.mark.slow
 def test_a_pattern_means_what_like_means_on_spark(spark):
+    session = spark.newSession()  # whose views are its own
+
     def ask(sql: str, texts: list[str]) -> list[tuple[Any, ...]]:
-        spark.createDataFrame([(text,) for text in [*texts, None]], "x string").createOrReplaceTempView("matched")
-        return [tuple(row) for row in spark.sql(f"SELECT x, {sql} FROM matched").collect()]
+        session.createDataFrame([(text,) for text in [*texts, None]], "x string").createOrReplaceTempView("matched")
+        return [tuple(row) for row in session.sql(f"SELECT x, {sql} FROM matched").collect()]
 
     assert differing(SPARK, "x", ask) == []
 

@@ -147,7 +147,8 @@ def test_how_much_may_come(written, heap, most):
 
 
 def test_nothing_is_left(spark, file):
+    before = set(spark.sparkContext._jsc.getPersistentRDDs())  # of tests that ran before in this session
     data = dps.Dataset(spark.read.parquet(file), user="user", item="text", max_items_per_user=3)
     data.union(epsilon=1, delta="1e-6")
-    assert [table.name for table in spark.catalog.listTables() if table.name.startswith("dpselect_")] == []
-    assert spark.sparkContext._jsc.sc().getPersistentRDDs().isEmpty()
+    assert [row for row in spark.sql("SHOW TABLES").collect() if row.tableName.startswith("dpselect_")] == []
+    assert set(spark.sparkContext._jsc.getPersistentRDDs()) == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,7 @@ UNASKED = {
     "json": ["--format", "json"],
     "dpselect.release.saving": ["--format", "csv"],
     "dpselect.release.item_columns": ["--item", "more"],
+    "dpselect.release.new_file": ["-o", os.devnull],
     "dpselect.engines.duckdb.tuples": ["--domain", "a,b"],
 }
 NEVER = (

@@ -31,7 +31,7 @@ from dpselect.mechanisms import (
 )
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order, users_in_order, without
 from dpselect.queries.union import chosen_bound
-from dpselect.queries.union_terms import bound_chooser
+from dpselect.queries.union_terms import BOUNDS, bound_chooser
 from dpselect.testing import SeededDraws
 from tests.reference.stored import ITEMS, flat, in_memory, on_disk, pairs_of
 
@@ -132,7 +132,7 @@ def test_every_mechanism_answers_the_same(mechanism):
 
 
 def test_counts_and_the_private_bound_are_the_same():
-    pairs, chooser = pairs_of(2), bound_chooser(1)
+    pairs, chooser = pairs_of(2), bound_chooser(1, BOUNDS)
     assert numbers_of_users(on_disk(pairs)).tolist() == np.bincount(in_memory(pairs).codes, minlength=ITEMS).tolist()
     for seed in range(5):
         stored, held = (chosen_bound(sets, chooser, SeededDraws(seed)) for sets in (on_disk(pairs), in_memory(pairs)))

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from dpselect.errors import OutputError, ParameterError
 from dpselect.release import formatting
-from dpselect.release.new_file import NewFile, is_device
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release
@@ -35,6 +34,8 @@ def format_of(chosen: str | None, path: Path | None, by: Mapping[str, str] = BY_
         if chosen == "parquet":
             raise ParameterError("--format", "be table, csv or json on standard output", "parquet", "give -o FILE")
         return chosen or "table"
+    from dpselect.release.new_file import is_device
+
     by_extension = by.get(path.suffix.lower())
     if chosen is None and by_extension is None and not is_device(path):
         known = ", ".join(by)
@@ -81,6 +82,8 @@ def destination(path: Path | None, inputs: Sequence[str]) -> Destination:
     """The place for -o, or standard output, fit to be written as far as that can be known before."""
     if path is None:
         return StandardOutput()
+    from dpselect.release.new_file import NewFile, is_device
+
     if is_device(path):
         return Device(path)
     real = Path(os.path.realpath(path))

@@ -63,7 +63,7 @@ class Engine(Protocol):
 
     @property
     def fixed(self) -> bool:
-        """Do the files of the source alone decide what it says? A table or a view of a database may say another thing.
+        """Does the source alone, if it is known again, decide what it says? A database may say another thing.
 
         A table in a DuckDB file is as fixed as the file; a view there may read any other file, or a clock.
         """

@@ -44,7 +44,11 @@ class ChosenGroups(Generic[Asking]):
 
     def once_in_each(self, period: str) -> Self:
         """The same of several periods, in each of which a user counts once."""
-        return replace(self, ask=lambda epsilon, most: self.ask(epsilon, most).once_in_each(period), _made={})
+
+        def ask(epsilon: Fraction, most: int) -> Asking:
+            return self.ask(epsilon, most).once_in_each(period)
+
+        return replace(self, ask=ask, _made={})
 
     @property
     def bounds(self) -> tuple[int, ...]:

@@ -135,7 +135,7 @@ class FoundTop(Plan):
     def select(self, aggregate: Sets, draws: Draws, progress: Progress | None = None) -> Release:
         """The answer for the items of every user."""
         asked, sets = self.selector, aggregate
-        mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound), draws))
+        mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound, BOUNDS), draws))
         found = mechanism.union(sets, draws=draws, progress=progress)
         each = self._price_of_pick(mechanism, found)
         codes = mechanism.best(sets, found, each, draws)
@@ -153,8 +153,8 @@ class FoundTop(Plan):
         assert self.ranks, "a hitting set needs to know who has which items"
         asked, mechanism = self.selector, self.ready
         if mechanism is None:
-            at = bound_at(placed(*pairs.lengths(BOUNDS[-1])), bound_chooser(asked.for_bound), draws)
-            mechanism = asked.mechanism(at)
+            users_at, chooser = placed(*pairs.lengths(BOUNDS[-1]), BOUNDS), bound_chooser(asked.for_bound, BOUNDS)
+            mechanism = asked.mechanism(bound_at(users_at, chooser, draws, BOUNDS))
         release_elsewhere(mechanism.union, pairs, draws=draws, progress=progress)
         names = pairs.names()
         users = pairs.users(max(1, len(names)), fresh_key()) if names else np.zeros(0, dtype=np.int64)

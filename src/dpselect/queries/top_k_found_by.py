@@ -26,7 +26,7 @@ from dpselect.queries.top_k_by import LISTED, UNLISTED, Asked
 from dpselect.queries.top_k_discovery import FoundTop, plan_discovery
 from dpselect.queries.top_k_plan import fresh_counts
 from dpselect.queries.union import chosen_bound
-from dpselect.queries.union_terms import bound_chooser
+from dpselect.queries.union_terms import BOUNDS, bound_chooser
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, NOTHING, Accuracy, whole
 from dpselect.release.groups import Group, Groups, told_apart
@@ -72,7 +72,7 @@ class FoundTopByGroup(FoundTop):
     def _select(self, sets: Sets, listed: Sequence[object], draws: Draws, progress: Progress | None) -> Release:
         """The answer for the pairs of every user; the label of a pair has the values of the group, then the item's."""
         asked = self.selector
-        mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound), draws))
+        mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound, BOUNDS), draws))
         codes = mechanism.union(sets, draws=draws, progress=progress)
         found = self._by_group(codes, sets.labels(codes))
         users = numbers_of_users(sets)

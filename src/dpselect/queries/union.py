@@ -231,10 +231,10 @@ def chosen_bound(sets: Sets, chooser: Quantile, draws: Draws) -> int:
     for block in sets.blocks():
         total += np.bincount(np.minimum(np.diff(block.offsets), BOUNDS[-1]), minlength=len(total))
     lengths = np.flatnonzero(total[1:]) + 1
-    return bound_at(placed(lengths, total[lengths]), chooser, draws)
+    return bound_at(placed(lengths, total[lengths], BOUNDS), chooser, draws, BOUNDS)
 
 
-def bound_at(places: Any, chooser: Quantile, draws: Draws, bounds: Sequence[int] = BOUNDS) -> int:
+def bound_at(places: Any, chooser: Quantile, draws: Draws, bounds: Sequence[int]) -> int:
     """The bound, from one place in `bounds` for each user, or from how many users are at each."""
     return bounds[int(chooser(places, draws=draws)[0])]
 
@@ -297,7 +297,7 @@ SAID = (
 
 def union_of_pairs(pairs: PairsElsewhere, query: UnionTerms, draws: Draws, progress: Progress | None) -> Release:
     """The items that enough users share; neither users nor items that were not released come here."""
-    most = query.most or bound_at(placed(*pairs.lengths(BOUNDS[-1])), query.chooser, draws)
+    most = query.most or bound_at(placed(*pairs.lengths(BOUNDS[-1]), BOUNDS), query.chooser, draws, BOUNDS)
     run = Run(query, most, query.mechanisms(most), draws, progress)
     release_elsewhere(run.mechanisms[0], pairs, draws=draws, progress=progress)
     labels = pairs.names()
@@ -315,7 +315,7 @@ def union_of_pairs(pairs: PairsElsewhere, query: UnionTerms, draws: Draws, progr
     return replace(release, privacy=replace(said, parameters=parameters, sentences=(*said.sentences, SAID)))
 
 
-def placed(lengths: Int64, users: Int64, bounds: Sequence[int] = BOUNDS) -> UsersAt:
+def placed(lengths: Int64, users: Int64, bounds: Sequence[int]) -> UsersAt:
     """How many users stand at which place in `bounds`: the least that leaves them all they have, or the last."""
     at = np.searchsorted(bounds[:-1], lengths)
     total = np.zeros(len(bounds), dtype=np.int64)

@@ -245,7 +245,7 @@ class UnionTerms(Query):
     @property
     def chooser(self) -> Quantile:
         """What chooses max_items_per_user: a private quantile of one place in BOUNDS per user."""
-        return bound_chooser(self.for_bound)
+        return bound_chooser(self.for_bound, BOUNDS)
 
     def mechanisms(self, most: int | None) -> tuple[Any, ...]:
         """The set union of each level, for users of at most `most` items."""
@@ -281,7 +281,7 @@ class UnionTerms(Query):
             self.mechanisms(MOST_ITEMS)
 
 
-def bound_chooser(epsilon: Fraction, bounds: Sequence[int] = BOUNDS) -> Quantile:
+def bound_chooser(epsilon: Fraction, bounds: Sequence[int]) -> Quantile:
     """A private quantile of one place in `bounds` per user: the least that leaves a user all they have."""
     return Quantile(q=MANY, bounds=(0, len(bounds) - 1), step=1, epsilon=epsilon)
 

@@ -139,7 +139,7 @@ class DuckDBEngine(QuestionsByGroup):
 
     @property
     def fixed(self) -> bool:
-        """Do the files of the source alone decide what it says?"""
+        """Does the source alone decide what it says?"""
         return self._scan.fixed
 
     @property

@@ -45,7 +45,7 @@ def _plain(value: object) -> object:
         return [type(value).__name__, *(_plain(getattr(value, one.name)) for one in fields(value))]
     if not isinstance(value, Plain):
         raise TypeError(f"a {type(value).__name__} has no text that tells it from every other")
-    return [type(value).__name__, value.hex() if isinstance(value, float) else str(value)]
+    return [type(value).__name__, float.hex(value) if isinstance(value, float) else str(value)]
 
 
 def _text(node: list[object]) -> str:
