@@ -53,7 +53,7 @@ def of_items(rows: str, numbers: str, listed: str, bound: tuple[int, str] | None
 def question(rows: str, measures: Sequence[Measure], named: str, dialect: Dialect) -> str:
     """name, and of each measure the sum of steps and the number of users: of every item."""
     sums = ", ".join(
-        f"CAST(sum(t{at}) AS {dialect.integer}) AS s{at}, CAST(sum(n{at}) AS {dialect.integer}) AS e{at}"
+        f"CAST(sum(t{at}) AS BIGINT) AS s{at}, CAST(sum(n{at}) AS BIGINT) AS e{at}"
         for at in range(len(measures))
     )
     found = ", ".join(f"s{at}, e{at}" for at in range(len(measures)))
@@ -84,9 +84,9 @@ def _place(at: int, measure: Measure, dialect: Dialect) -> str:
 def _cut(at: int, measure: Measure, dialect: Dialect) -> str:
     """A user's total within its bounds, in parts above the lower one; of a mean the steps of all rows."""
     if isinstance(measure, Mean):
-        return f"CAST(2 * a{at} + c{at} AS {dialect.integer})"  # it would take 10^12 rows to be too large
+        return f"CAST(2 * a{at} + c{at} AS BIGINT)"  # it would take 10^12 rows to be too large
     low, high = measure.least * PARTS, measure.most * PARTS
-    return f"CAST(least(greatest(a{at}, {low}), {high}) AS {dialect.integer}) - ({low}) + {PARTS // 2}"
+    return f"CAST(least(greatest(a{at}, {low}), {high}) AS BIGINT) - ({low}) + {PARTS // 2}"
 
 
 def _steps(at: int, measure: Measure, dialect: Dialect) -> str:
