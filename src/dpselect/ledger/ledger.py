@@ -93,8 +93,8 @@ class Ledger:
         and the total cannot change once a question was asked.
 
         The total may be changed at any time, also by an owner who saw answers: up, or down to what is used. How the
-        account composes is settled when it is made (docs/composing.md); one of an earlier version, which added up,
-        begins to compose now if its delta has room for that.
+        account composes is settled when it is made (docs/composing.md); one that adds up begins to compose now if its
+        delta has room for that.
         """
         total, everybody = amount_granted(epsilon, delta), Account.everybody(dataset)
         given = Given.read(keep, unit=unit, user=user, period=period, time=time, timezone=timezone)
