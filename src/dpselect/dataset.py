@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from dpselect import parameters
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.identity import shown, source_of
-from dpselect.engines.sources.files import prepared_folder
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
+from dpselect.engines.sources.files import prepared_folder
 from dpselect.errors import ParameterError, came
 from dpselect.keys import Key, columns_of, key_of, names, refuse_shared, text_of
 from dpselect.mechanisms.port import check_call, secure

@@ -1,4 +1,4 @@
-"""Makes the questions and releases that the tests here read: `python -m tests.golden.make`. What they hold is invented."""
+"""Makes the questions and releases that the tests here read, of invented rows: `python -m tests.golden.make`."""
 
 from __future__ import annotations
 

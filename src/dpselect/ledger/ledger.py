@@ -18,11 +18,11 @@ from dpselect.ledger.charge import ZERO, Ceiling, Charge, amount_granted, check_
 from dpselect.ledger.entry import Draft, Entry, Kind, Outcome, Pending, Reservation, largest, parts_text
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.making import Given
-from dpselect.ledger.tables import build, check_form
 from dpselect.ledger.places import Where, create_store, open_store
 from dpselect.ledger.port import Store
 from dpselect.ledger.rows import Meta
 from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods, check_user
+from dpselect.ledger.tables import build, check_form
 from dpselect.ledger.terms import data_text
 from dpselect.parameters import Number, flag
 from dpselect.periods import Periods

@@ -88,7 +88,7 @@ class QuestionsByGroup(ABC):
         assert self._group is not None
         kept = self._kept(max_groups_per_user, groups, self._most)
         listed = None if groups is None else self._domains[groups][0]
-        score = weighing.score(self._totals, self._dialect)
+        score = weighing.score(self._totals)
         sql = question(kept, rows, listed, self._group, self._item, users=users, score=score)
         return grouped_counts(self._database.rows(sql, progress=progress), self._group, self._item)
 

@@ -46,9 +46,9 @@ def of_groups(totals: Totals, dialect: Dialect, rows: str) -> str:
     return of_users(rows, totals, dialect, "u, g, i")
 
 
-def score(totals: Totals | None, dialect: Dialect) -> str:
+def score(totals: Totals | None) -> str:
     """The score of an item, of what its users give it, or of its users where there are no weights."""
-    return "count(*)" if totals is None else f"CAST(sum(s) AS BIGINT)"
+    return "count(*)" if totals is None else "CAST(sum(s) AS BIGINT)"
 
 
 def scores(rows: str, totals: Totals, bound: tuple[int, str] | None, dialect: Dialect) -> str:
@@ -58,4 +58,4 @@ def scores(rows: str, totals: Totals, bound: tuple[int, str] | None, dialect: Di
         most, key = bound
         placed = f"(SELECT u, i, s, {first_kept(key, dialect)} FROM {given} AS a)"
         given = f"(SELECT u, i, s FROM {placed} AS b WHERE place <= {most})"
-    return f"SELECT i, {score(totals, dialect)} AS n FROM {given} AS k GROUP BY i"
+    return f"SELECT i, {score(totals)} AS n FROM {given} AS k GROUP BY i"

@@ -41,7 +41,7 @@ def kept(pairs: str, most: int, key: str, dialect: Dialect) -> str:
     return f"(SELECT i, {t} FROM ({ranked}) AS r WHERE place <= {most})"
 
 
-def weighed(kept: str, shares: str, given: Sequence[str], names: Sequence[str], dialect: Dialect) -> str:
+def weighed(kept: str, shares: str, given: Sequence[str], names: Sequence[str]) -> str:
     """i and its weights: sums of what users give to it. Sums of whole numbers are exact in any order."""
     sums = (f"CAST(sum(s.{share}) AS BIGINT) AS {w}" for share, w in zip(given, names, strict=True))
     return f"SELECT k.i AS i, {', '.join(sums)} FROM {kept} AS k JOIN {shares} AS s ON s.t = k.t GROUP BY k.i"
