@@ -70,7 +70,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "Column": (dps.Column, {"source": {"item": ["a"]}, "column": "item", "table": None}),
     "Text": (dps.Text, {"column": "item", "ngrams": 1, "tokenizer": "words", "lower": True}),
     "Account": (dps.Account, {"dataset": "d", "analyst": "a"}),
-    "Warehouse": (dps.Warehouse, {"run": list, "dialect": "trino", "types": {"user": "text"}, "name": "n"}),
 }  # fmt: skip
 DOMAINS = ("Listed", "Span", "Size", "Column")
 

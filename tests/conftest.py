@@ -51,13 +51,6 @@ RARE_ON_SPARK = (
 )
 
 
-# What is asked of every translated dialect in many cases: of each, the first case runs every time.
-MANY_CASES = tuple(
-    f"tests/engines/test_warehouses.py::test_{name}_as_in_duckdb"
-    for name in ("keys_of_several_columns", "periods", "sums_of_weights")
-)
-
-
 # Of each test of these, the first case on Spark runs every time.
 FIRST_ON_SPARK = tuple(
     f"tests/engines/test_{name}"
@@ -94,16 +87,8 @@ THIRDS = (
     "tests/engines/test_text.py::test_every_source_holds_the_same_words",
     "tests/engines/test_values.py::test_one_value_of_every_user",
     "tests/engines/test_values_by_group.py::test_items_of_any_type_have_the_same_name_with_users_and_without",
-    "tests/engines/test_warehouses.py::test_keys_of_several_columns_as_in_duckdb",
-    "tests/engines/test_warehouses.py::test_domains_as_in_duckdb",
-    "tests/engines/test_warehouses.py::test_one_value_of_every_user",
-    "tests/engines/test_warehouses.py::test_periods_as_in_duckdb",
-    "tests/engines/test_warehouses.py::test_sums_of_weights_as_in_duckdb",
-    "tests/engines/test_warehouses.py::test_types_as_in_duckdb",
-    "tests/engines/test_warehouses.py::test_values_and_domains_by_group_as_in_duckdb",
     "tests/gateway/test_bad_requests.py::test_a_body_that_is_no_question",
     "tests/gateway/test_openapi.py::test_every_answer_is_described",
-    "tests/ledger/test_earlier.py::test_a_process_of_the_earlier_version_can_spend_no_more",
     "tests/reference/test_composition.py::test_every_promise_is_covered_by_its_own_steps",
     "tests/replay/test_calls.py::test_a_call_on_a_neighbour",
     "tests/replay/test_command.py::test_the_command_on_a_neighbour",
@@ -131,10 +116,6 @@ RARE = (
     "tests/engines/test_every_engine.py::test_every_user_keeps_as_many_as_they_may[spark]",
     "tests/engines/test_filter_everywhere.py::test_any_filter_keeps_the_same_rows_on_spark",
     "tests/engines/test_killed_executors.py",
-    "tests/engines/test_spark_prepared.py::test_spark_finds_a_changed_byte",
-    "tests/engines/test_spark_prepared.py::test_spark_names_the_state",
-    "tests/engines/test_spark_prepared.py::test_spark_prepares_items_of_every_type",
-    "tests/engines/test_spark_prepared.py::test_spark_prepares_what_every_question_needs",
     "tests/exact/test_composing.py::test_the_order_must_be_chosen_before",
     "tests/exact/test_hitting_set.py::test_a_question_of_a_known_domain_is_private[1]",
     "tests/exact/test_joint.py::test_the_law_of_every_count_vector_of_a_grid[JointPermuteAndFlip-4",
@@ -202,11 +183,6 @@ def rare(items: list[pytest.Item]) -> Iterator[pytest.Item]:
         rare_shape = any(item.nodeid.startswith(f"tests/engines/{one}") for one in RARE_ON_SPARK)
         if item.nodeid.startswith(RARE) or ("spark" in item.name and rare_shape):
             yield item
-        elif item.nodeid.startswith(MANY_CASES):
-            case = item.nodeid.partition("-")[0]  # up to the dialect
-            if case in begun and "[duckdb" not in case:
-                yield item
-            begun.add(case)
         elif "[ibis" in item.name and not item.nodeid.startswith("tests/engines/test_conformance.py"):
             file = f"ibis in {item.nodeid.partition('::')[0]}"  # a query of DuckDB, which the others of that file ask
             if file in begun:

@@ -19,7 +19,6 @@ ENGINES = {
     "DuckDB: files, frames, objects, prepared folders": DuckDBEngine,
     "PostgreSQL": SqlEngine,
     "Spark": SqlEngine,
-    "BigQuery, Snowflake, Trino, ClickHouse (compiled and checked, not run)": SqlEngine,
 }
 
 

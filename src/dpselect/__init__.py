@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from dpselect.checking.check import Check, check
     from dpselect.dataset import Dataset
     from dpselect.domain import Column, Listed, Size, Span
-    from dpselect.engines.warehouse.source import Warehouse
     from dpselect.errors import (
         BudgetError,
         DataError,
@@ -75,7 +74,6 @@ _HOMES = {
     "Sum": "dpselect.aggregates.measures",
     "WeakPromiseWarning": "dpselect.errors",
     "Text": "dpselect.texts.text",
-    "Warehouse": "dpselect.engines.warehouse.source",
     "check": "dpselect.checking.check",
     "choose": "dpselect.queries.choose",
     "connect": "dpselect.remote.remote",

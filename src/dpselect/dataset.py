@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dpselect import parameters
 from dpselect.draws import Draws, fresh_key
-from dpselect.engines.identity import folder_of, shown, source_of
+from dpselect.engines.identity import shown, source_of
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
-from dpselect.engines.warehouse.source import is_warehouse
+from dpselect.engines.sources.files import prepared_folder
 from dpselect.errors import ParameterError, came
 from dpselect.keys import Key, columns_of, key_of, names, refuse_shared, text_of
 from dpselect.mechanisms.port import check_call, secure
@@ -43,7 +43,7 @@ class Dataset:
     `source` is a Parquet, CSV, TSV or JSON lines file (the texts also .gz), a folder, a glob or a list of such
     files, a DuckDB database file or connection with `table=`, a DuckDB relation, a pandas or polars frame, a
     PyArrow table, what narwhals wraps or reads, an object that streams Arrow data, a dict of arrays, a Spark frame,
-    or, with `table=`, a Spark session, a `Warehouse`, a spark: or a postgresql:// address. A folder that `prepare` made
+    or, with `table=`, a Spark session, a spark: or a postgresql:// address. A folder that `prepare` made
     is quick to ask, and says itself what `user` and `item` are (docs/prepared.md). `user` names the column that says
     whose row it is: the guarantee is for all rows of one user. `item` names the column that is counted, or
     whose quantiles are asked. Rows without a user or an item do not count. It may be a `Text`, for `union`: then
@@ -118,7 +118,7 @@ class Dataset:
 
     def _settle_columns(self) -> None:
         """The columns of users and items that prepared data name. Nobody else can tell."""
-        folder = folder_of(self.source, self.table)
+        folder = prepared_folder(self.source)
         if folder is None:
             name = "user" if self.user is None else "item"
             hint = "only prepared data name their own: dpselect prepare"
@@ -142,11 +142,7 @@ class Dataset:
         """The budget that is meant. No ledger is imported where nobody pays."""
         from dpselect.ledger.budget import budget_of
 
-        budget = budget_of(self.budget)
-        if budget is not None and budget.snapshot is not None and is_warehouse(self.source) and not self.source.name:
-            hint = "write Warehouse(..., name=...), or two warehouses would be taken for one"
-            raise ParameterError("snapshot", "go with a warehouse that has a name", "one without", hint)
-        object.__setattr__(self, "budget", budget)
+        object.__setattr__(self, "budget", budget_of(self.budget))
 
     @property
     def whose(self) -> Key:

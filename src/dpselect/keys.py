@@ -72,7 +72,7 @@ def text_of(key: Key) -> str:
 
 
 def key_from(text: str) -> Key:
-    """The key that `text_of` wrote; any other text is the name of a column, as earlier versions kept it."""
+    """The key that `text_of` wrote; any other text is the name of a column."""
     if not text.startswith('["'):
         return text
     import json

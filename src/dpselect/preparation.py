@@ -19,13 +19,13 @@ from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.times import row_time
 from dpselect.engines.duckdb.types import kind, refuse_no_numbers
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.engines.identity import folder_of, source_of
+from dpselect.engines.identity import source_of
 from dpselect.engines.memory import size_of
 from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.prepared.rules import Rules
 from dpselect.engines.prepared.state import DICTIONARIES, State
 from dpselect.engines.prepared.writing import Writing, ready
-from dpselect.engines.sources.files import is_prepared, refuse_newlines
+from dpselect.engines.sources.files import is_prepared
 from dpselect.engines.sources.narwhals_frames import native
 from dpselect.engines.spark.source import is_spark
 from dpselect.errors import DataError, ParameterError, came
@@ -105,9 +105,6 @@ def prepare(
     refused. A question sees the folder as it was before or after, never a mixture, also where a process dies.
     `memory` is how much of it may be used, such as "4GiB"; the rest goes to temporary files.
 
-    A source of Spark is prepared by Spark: `to` must then be a folder that driver and workers share, at the same path.
-    Spark does not add rows; others may be added to what it prepared.
-
     Raises ParameterError for a bad parameter, DataError where the source cannot be read, OutputError where the folder
     cannot be written.
     """
@@ -126,11 +123,8 @@ def prepare(
         raise ParameterError(name, "be the name of a column", "nothing")
     source = native(source)
     if is_spark(source):
-        refuse_newlines(newlines_in_values)
-        if memory is not None:
-            hint = "what drivers and workers may use is set where Spark is started"
-            raise ParameterError("memory", "be left out for Spark", came(memory), hint)
-        return _prepared(folder, *_with_spark(source, table, folder, given, add=add, progress=progress), added=False)
+        hint = "save the rows as Parquet files and prepare these"
+        raise ParameterError("source", "be files, a frame or a table in DuckDB", "one of Spark", hint)
     workspace = Workspace()
     try:
         if most is not None:
@@ -154,37 +148,6 @@ def prepare(
         writing.replace(state)
     finally:
         workspace.close()
-    return _prepared(folder, found, state, added=add)
-
-
-def _with_spark(
-    source: object, table: str | None, folder: str, given: dict[str, Any], *, add: bool, progress: Progress | None
-) -> tuple[Written, State]:
-    """Prepare with Spark, which reads the rows and writes the files."""
-    from dpselect.engines.spark.preparing import Preparing
-
-    if add:
-        hint = "save the new rows as Parquet files and add these; data that Spark prepared take them too"
-        raise ParameterError("add", "be left out for Spark", "True", hint)
-    if folder_of(source, table) is not None:
-        hint = "give the source that they were prepared from"
-        raise ParameterError("source", "be rows as they come", "prepared data", hint)
-    if given["max_rows_per_user"] is not None:
-        must, hint = "be left out for Spark", "save the rows as Parquet files and prepare these"
-        raise ParameterError("max_rows_per_user", must, came(given["max_rows_per_user"]), hint)
-    preparing = Preparing.of(source, table, given)
-    ready(folder)
-    writing = Writing(folder)
-    try:
-        found = preparing.written(writing, progress)
-        state = _state(preparing.rules, found, (_made_from(source, table, None),))
-        writing.replace(state)
-    finally:
-        writing.close()
-    return found, state
-
-
-def _prepared(folder: str, found: Written, state: State, *, added: bool) -> Prepared:
     return Prepared(
         folder,
         rows=found.rows,
@@ -192,7 +155,7 @@ def _prepared(folder: str, found: Written, state: State, *, added: bool) -> Prep
         items=found.values.pop("items"),
         bytes=sum(part.size for part in state.parts),
         values=found.values,
-        added=added,
+        added=add,
     )
 
 

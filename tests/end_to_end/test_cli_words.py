@@ -84,38 +84,6 @@ def test_mistyped_words_get_a_hint(arguments: str, hint: str, dpselect: Command)
     assert last.endswith(hint)
 
 
-QUESTION = "top x.csv --user u --item i --epsilon 1"
-
-
-@pytest.mark.parametrize(
-    ("earlier", "today"),
-    [
-        (f"{QUESTION} --unordered", "--no-ranked"),
-        (f"{QUESTION} --ledger b.sqlite --analyst ann", "--budget"),
-        (f"{QUESTION} --budget b.sqlite --analyst ann --dataset x", "--data"),
-        ("top x.csv --unordered", "--no-ranked"),
-        ("quantile x.csv --user u --column c --bounds 0 1 --epsilon 1", "--item"),
-        ("vocab x.csv --user u --text t --epsilon 1", "union --text"),
-        ("union x.csv --user u --text t --epsilon 1 --keep-case", "--no-lower"),
-        ("plan union --items-each 3", "--items-per-user"),
-        ("plan top --counts-from x.json", "--counts"),
-        ("plan top --counts --k 3", "--noisy-counts"),
-        ("ledger show b.sqlite --dataset x", "--data"),
-        ("ledger grant b.sqlite --analyst ann --dataset x", "--data"),
-    ],
-)
-def test_an_earlier_name_is_refused_with_the_name_of_today(earlier: str, today: str, dpselect: Command) -> None:
-    ended = dpselect(*earlier.split())
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.err.endswith(f"\nhint: did you mean {today}?\n")
-
-
-def test_an_option_that_another_question_has_is_not_taken_for_an_earlier_name(dpselect: Command) -> None:
-    ended = dpselect("inspect", "x.csv", "--ledger", "b.sqlite")
-    assert ended.status == 2
-    assert ended.err.endswith("\nhint: dpselect inspect --help shows examples\n")
-
-
 def after(arguments: list[str]) -> set[str]:
     """The modules that are loaded when the command has run."""
     code = (

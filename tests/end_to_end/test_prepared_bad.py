@@ -80,6 +80,12 @@ def test_what_is_wrong_is_said_before_a_folder_is_made(name: str, made: Path, tm
     assert list(tmp_path.iterdir()) == []
 
 
+def test_rows_in_spark_are_not_prepared(tmp_path: Path) -> None:
+    with pytest.raises(dps.ParameterError, match=r"^source must be files.*, got one of Spark\nhint: save the rows as"):
+        dps.prepare("spark:local", table="plays", to=tmp_path / "new", **RULES)
+    assert list(tmp_path.iterdir()) == []
+
+
 def full(place: Path) -> Path:
     (place / "full").mkdir()
     (place / "full" / "rows.csv").write_text("user,item\n")

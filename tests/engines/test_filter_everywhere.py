@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
-import sqlglot
 from hypothesis import HealthCheck, given, settings
 
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.filters import casts, operations
-from dpselect.engines.filters.engines import POSTGRES, SPARK, of_dialect
+from dpselect.engines.filters.engines import POSTGRES, SPARK
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Operation
@@ -25,7 +24,6 @@ from dpselect.engines.postgres.dialect import quoted as pg_quoted
 from dpselect.engines.row_filter import parse
 from dpselect.engines.spark.database import SparkDatabase
 from dpselect.engines.spark.dialect import quoted as spark_quoted
-from dpselect.engines.warehouse.dialects import FLAVOURS
 from dpselect.errors import DataError, ParameterError
 from tests.engines import filter_rows, filter_words
 from tests.engines.filter_rows import COLUMNS, CONDITIONS, OTHERS, ROWS
@@ -35,9 +33,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NAMES = ("id", *COLUMNS)
-WAREHOUSE = {
-    "item": "text", "amount": "integer", "price": "number", "tax": "decimal", "day": "date", "paid": "boolean",
-}  # fmt: skip
 Keep = Callable[[str], list[int]]
 
 
@@ -199,35 +194,6 @@ def test_columns_are_those_of_the_table():
         found.needs(["Text", "text", "small", "big"])
     with pytest.raises(ParameterError, match="did you mean text"):
         parse("texd = 'a'").needs(["text"])
-
-
-@pytest.mark.parametrize("name", FLAVOURS)
-def test_a_warehouse_has_comparisons_and_logic_alone(name):
-    """Nobody ran its functions on hostile rows, nor its LIKE."""
-    dialect = FLAVOURS[name].dialect
-    types = {column: FLAVOURS[name].kinds[kind].compared for column, kind in WAREHOUSE.items()}
-
-    def written(where: str) -> str:
-        return parse(where).sql(types, dialect.quote, of_dialect(dialect))
-
-    for where in (
-        "paid IS NOT TRUE AND item LIKE 'a%' OR item LIKE '%b' OR item LIKE '%c%' OR item LIKE 'a%d'",
-        "CASE WHEN paid THEN item ELSE 'x' END <> 'y' AND amount IN (1, 2) AND price > amount",
-        "day = '2024-01-31' AND tax BETWEEN 0.5 AND 2 AND NULLIF(item, 'a') IS NULL",
-    ):
-        assert sqlglot.parse_one(f"SELECT 1 FROM t WHERE {written(where)}", read=name)
-    for where, says in {
-        "lower(item) = 'a'": f"lower, which a filter on {name} does not have",
-        "amount + 1 = 2": f"[+], which a filter on {name} does not have",
-        "price * 2 > 1": "[*], which",
-        "item::INT = 1": "cast, which",
-        "COALESCE(amount, 1) = 1": "a choice between numbers or dates, which",
-        "item LIKE '%a%b%'": f"a pattern with several %, or with a letter % or _, which a filter on {name}",
-        "item LIKE 'a%b%c'": "a pattern with several %",
-        "contains(item, '50%')": "a pattern with several %",
-    }.items():
-        with pytest.raises(ParameterError, match=says):
-            written(where)
 
 
 # ---- broken twins -----------------------------------------------------------------------------------------

@@ -1,8 +1,4 @@
-"""What a golden set asks: every verb in its forms, of a few rows that stand here.
-
-The rows never change once a set has them. The questions of a set are those that its own files hold; this list is what
-the next set is made of.
-"""
+"""What the files here ask: every verb in its forms, of a few rows that stand here."""
 
 from __future__ import annotations
 
@@ -13,7 +9,6 @@ import dpselect as dps
 
 LIKELY: dict[str, Any] = {"epsilon": 40, "delta": "1e-6"}
 WORDS = ["a", "b", "c", "never"]
-SNAPSHOT = "first count"
 
 
 def rows() -> dict[str, list[Any]]:

@@ -67,7 +67,7 @@ TRUSTED = (
 DOORS = ("aggregates/", "draws/", "engines/", "texts/")  # the first step inside counts, and no further one
 READ = ("engines/duckdb/engine", "engines/duckdb/questions", "engines/port", "engines/registry")  # no doors
 NAMES = {
-    "is_postgres", "is_spark", "is_warehouse", "native", "fresh_key", "refuse_inner",  # what it is, or may not be
+    "is_postgres", "is_spark", "native", "fresh_key", "refuse_inner",  # what it is, or may not be
     "gap", "has_curve", "level_shares", "reach", "users_for",  # numbers
 }  # fmt: skip
 

@@ -34,7 +34,6 @@ NEVER = (
     "dpselect.engines.sql",
     "dpselect.engines.postgres.database",
     "dpselect.engines.spark.database",
-    "dpselect.engines.warehouse.dialects",
     "dpselect.engines.sources.frames",
     "dpselect.engines.duckdb.frame_scan",
     "dpselect.engines.duckdb.relation_scan",

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from dpselect.errors import LedgerError
-from dpselect.ledger import Account, Ledger, migrations
-from dpselect.ledger.migrations import Step
+from dpselect.ledger import Account, Ledger, tables
 from tests.ledger.amounts import ask, charge, grant
 
 NOBODY = 65534
@@ -101,7 +100,7 @@ def test_names_of_files_with_signs(tmp_path: Path, ann: Account) -> None:
 
 
 def test_a_ledger_that_was_not_finished_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrations, "STEPS", [Step(1, ("CREATE TABLE (",))])
+    monkeypatch.setattr(tables, "_TABLES", (*tables._TABLES, "CREATE TABLE ("))
     with pytest.raises(LedgerError, match="failed"):
         Ledger.create(tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
@@ -172,45 +171,16 @@ def test_a_file_that_may_not_be_read(file: Path) -> None:
 
 # ---- versions ---------------------------------------------------------------------------------------------
 
-NEXT = Step(4, ("CREATE TABLE news (at TEXT)",))
 
-
-def test_an_older_ledger_is_brought_up(where: str, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Ledger.create(where) as ledger:
-        grant(ledger, ann, 1, 0)
-        head = ledger.head
-    monkeypatch.setattr(migrations, "STEPS", [*migrations.STEPS, NEXT])
-    for _ in range(2):
-        with Ledger(where) as ledger:
-            assert ledger.head == head
-            ask(ledger, ann, charge("0.25"))
-            head = ledger.head
-            assert ledger.verify() == []
-    monkeypatch.undo()
-    with pytest.raises(LedgerError, match="has form 4, this dpselect knows forms up to 3\nhint: use the newer"):
+@pytest.mark.parametrize("step", [-1, 1])
+def test_a_ledger_of_another_form_is_refused(where: str, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as other:
+        other.setattr(tables, "FORM", tables.FORM + step)
+        Ledger.create(where).close()
+        Ledger(where).close()
+    told = f"has form {tables.FORM + step}, this dpselect knows form {tables.FORM}\nhint: use the dpselect that made it"
+    with pytest.raises(LedgerError, match=told):
         Ledger(where)
-
-
-def test_a_step_that_fails_changes_nothing(where: str, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Ledger.create(where) as ledger:
-        grant(ledger, ann, 1, 0)
-    with monkeypatch.context() as newer:
-        newer.setattr(migrations, "STEPS", [*migrations.STEPS, Step(4, (*NEXT.everywhere, "CREATE TABLE ("))])
-        with pytest.raises(LedgerError, match="failed"):
-            Ledger(where)
-    with monkeypatch.context() as newer:
-        newer.setattr(migrations, "STEPS", [*migrations.STEPS, NEXT])
-        with Ledger(where) as ledger:
-            assert ledger.count == 2
-
-
-@for_everybody
-@as_another_user
-@pytest.mark.usefixtures("others_may_enter")
-def test_an_older_ledger_that_may_only_be_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrations, "STEPS", [*migrations.STEPS, NEXT])
-    with nobody(), pytest.raises(LedgerError, match="has an older form, and this user may not write to it"):
-        Ledger(file)
 
 
 # ---- PostgreSQL -------------------------------------------------------------------------------------------

@@ -28,7 +28,6 @@ from dpselect.checking.balls import told
 from dpselect.checking.finding import Verdict, worst
 from dpselect.checking.promise import promised
 from dpselect.checking.steps import Kind, Step
-from dpselect.mechanisms.set_union.release_laws import gaussian_tail, root_up, smallest_deviation
 from dpselect.privacy import BoundedRange, Neighbors, PureDP, Steps
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.statement import Item
@@ -359,14 +358,11 @@ def test_no_more_items_of_one_user_are_looked_at_than_any_union_takes():
     assert [one.sentence for one in found] == ["there are too many items of one user, so nothing can be recomputed"]
 
 
-def test_a_count_gaussian_of_an_earlier_version_follows():
-    """Half of delta was the noise's there, half the threshold's, and the noise was not stated."""
+def test_a_union_states_its_noise_and_what_all_of_epsilon_is_for():
     release, _ = RELEASES["count-gaussian"]
-    assert judged(with_parameters(release, deviation=None)) is FAILS  # too low for halves
-    most, epsilon, delta = 3, release.privacy.epsilon, release.privacy.delta / 2
-    deviation = smallest_deviation(epsilon, delta) * root_up(Fraction(most))
-    earlier = gaussian_tail(deviation, delta, most, lambda _: Fraction(1)).threshold
-    assert judged(with_parameters(release, deviation=None, threshold=earlier)) is FOLLOWS
+    assert judged(release) is FOLLOWS
+    assert judged(with_parameters(release, deviation=None)) is not FOLLOWS
+    assert judged(stated(release, epsilon=release.privacy.epsilon * Fraction(11, 10))) is FAILS
 
 
 def test_a_threshold_is_paid_beside_the_composition():

@@ -1,4 +1,4 @@
-"""Tables: DuckDB in each of its forms, and warehouses through their translation. PostgreSQL and Spark: server_kinds."""
+"""Tables: DuckDB in each of its forms. PostgreSQL and Spark: server_kinds."""
 
 # ruff: noqa: ARG001 - every maker takes the rows and a folder
 
@@ -8,9 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-import dpselect as dps
 from tests.engines.ibis_tables import in_duckdb
-from tests.engines.translated import MACROS, translated
 from tests.replay.frame_kinds import IN_POLARS, arrow_table, polars_frame
 from tests.replay.kinds import MOMENTS, TYPED, kind
 from tests.replay.sorts import Rows
@@ -64,23 +62,3 @@ def _ibis_polars(rows: Rows, folder: Path) -> object:
 
     table = ibis.polars.connect({"events": polars_frame(rows)}).table("events")
     return table.filter(table.item.isnull() | table.item.notnull())
-
-
-_WAREHOUSE_TYPES = {"text": "text", "whole": "integer", "real": "number", "truth": "boolean"}
-
-
-def _warehouse_kind(dialect: str) -> None:
-    @kind(f"warehouse ({dialect})", tuple(_WAREHOUSE_TYPES), cannot=_CANNOT)
-    def _warehouse(rows: Rows, folder: Path) -> object:
-        connection = loaded(rows, duckdb.connect())
-        connection.execute(MACROS)
-        types = {name: _WAREHOUSE_TYPES[column.sort] for name, column in rows.items()}
-
-        def run(sql: str) -> list[tuple[object, ...]]:
-            return connection.execute(translated(sql, dialect)).fetchall()
-
-        return dps.Warehouse(run, dialect=dialect, types=types, name="shop"), "events"
-
-
-for _dialect in ("bigquery", "snowflake", "trino", "clickhouse"):
-    _warehouse_kind(_dialect)

@@ -65,8 +65,7 @@ def notice(made: Made, role: str, sort: str, *, all_questions: bool = True, few:
                 try:
                     engine = _opened(made, more)
                 except (DataError, ParameterError) as error:
-                    # A warehouse reads no times in texts, a text holds no weights, and of several columns each must be
-                    # of a type that names items.
+                    # A text holds no weights, and of several columns each must be of a type that names items.
                     if not {"periods", "totals"} & set(more) and name != PAIRED:
                         raise
                     noticed.refused.append(masked(str(error)))

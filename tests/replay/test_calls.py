@@ -25,7 +25,7 @@ OFTEN_VERBS = (
     "the same again",
 )  # fmt: skip
 SOME_VERBS = ("union", "quantile")
-OFTEN = ("dict of lists", "polars", "CSV", "JSON lines", "Parquet", "PostgreSQL", "warehouse (trino)")
+OFTEN = ("dict of lists", "polars", "CSV", "JSON lines", "Parquet", "PostgreSQL")
 ALL_VERBS_ON = ("DuckDB table", "PostgreSQL")
 SPARK_VERBS = ("top k, bound", "union in the engine", "quantile")  # each asks a cluster three times
 GRANT = "100000"

@@ -23,7 +23,7 @@ EVERY_DAY_SORTS = {"text", "half", "day", "any of numbers"}
 LINES_IN = {"CSV", "JSON lines"}
 # The kinds whose code differs most: here every sort of column is also that of users, and that of a filter and of times.
 EVERY_ROLE = EVERY_DAY | {
-    "dict of arrays of moments", "what only narwhals reads", "pandas, nullable", "warehouse (trino)",
+    "dict of arrays of moments", "what only narwhals reads", "pandas, nullable",
 }  # fmt: skip
 # Once a column is read, what becomes of it as users, in a filter and as times goes by its type alone: pyarrow and the
 # DuckDB table have every type, so of these kinds one sort in three is tried in those roles.

@@ -110,7 +110,7 @@ def _places(release: Release, ledger: Ledger) -> Iterator[tuple[Entry, Entry]]:
 
     text, asked = archived(release), dict[int, "Entry"]()
     for entry in ledger.entries():
-        if entry.kind in (Entered.HOLD, Entered.RESERVE):
+        if entry.kind is Entered.HOLD:
             asked[entry.number] = entry
         elif entry.kind in (Entered.SETTLE, Entered.RETURN):
             hold = asked.pop(entry.refers_to or 0, None)
@@ -119,15 +119,14 @@ def _places(release: Release, ledger: Ledger) -> Iterator[tuple[Entry, Entry]]:
 
 
 def _payment(release: Release, cost: Cost, ledger: Ledger, hold: Entry, settle: Entry) -> Iterator[Finding]:
-    from dpselect.ledger.account import seen
     from dpselect.ledger.charge import ZERO
 
-    who, data = seen(settle.account.analyst), seen(settle.account.dataset)
-    by = f"entry {settle.number:,}: {who} paid for it from the account of {data} on {settle.at}"
+    whose = settle.account
+    by = f"entry {settle.number:,}: {whose.analyst} paid for it from the account of {whose.dataset} on {settle.at}"
     if all(charge == ZERO for charge in settle.parts.values()) and cost.added:
         yield stated(f"{by} nothing by itself: a budget of picks, which is reserved apart, must have paid")
         return
-    order = None if settle.early else ledger.data_account(settle.account.dataset).promise.order
+    order = ledger.data_account(whose.dataset).promise.order
     for period, charge in settle.parts.items():
         amount = f"epsilon {told(charge.epsilon)}, delta {told(charge.delta)}{f' in {period}' if period else ''}"
         needs = f"epsilon {told(cost.epsilon)}, delta {told(cost.delta)}"

@@ -63,7 +63,7 @@ def _findings(release: Release) -> Iterator[Finding]:
     elif name == hitting.KNOWN:
         yield hitting.composed(said, epsilon, delta)
     elif name in (tops.DISCOVERED, tops.HITTING_SET):
-        yield from tops.discovered(name, said, epsilon, delta, statement.bound, _has_counts(release))
+        yield from tops.discovered(name, said, epsilon, delta, _has_counts(release))
     elif name in UNIONS:
         yield from unions.findings(name, said, epsilon, delta)
     else:

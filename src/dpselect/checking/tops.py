@@ -13,7 +13,6 @@ from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.checking.numbers import Parameters, UnfitError
 from dpselect.checking.picks import of_steps
 from dpselect.checking.steps import Kind, Step
-from dpselect.checking.unions import FOR_BOUND
 
 COMPOSED = Fraction(3, 4)  # of delta, for the divergence that union and picks share
 MOST_ORDER = 10**6
@@ -45,7 +44,7 @@ def noisy(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) 
 
 
 def discovered(
-    mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction, bound: str, counted: bool
+    mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction, counted: bool
 ) -> Iterator[Finding]:
     """The picks and counts of a ranking take no more than what its union leaves. The union itself is only stated."""
     k, found, share = said.whole("k"), said.of.get("discovered"), said.number("union_share")
@@ -64,8 +63,6 @@ def discovered(
     left = epsilon - by_group.for_bound(said)
     if said.has("epsilon_of_bound"):
         left -= said.epsilon("epsilon_of_bound")
-    elif most > 1 and bound == "basic":  # earlier releases say it in a sentence only
-        left *= 1 - FOR_BOUND
     if left <= 0:
         yield fails("choosing max_items_per_user, or max_groups_per_user, takes all of epsilon")
         return

@@ -16,7 +16,6 @@ from dpselect.checking.numbers import Parameters, UnfitError
 PARTS = 2**30  # weights are whole multiples of 1 / PARTS
 MOST_USERS, ULP = 2**27, Fraction(1, 2**53)  # of l2-descent, in floats
 SPLIT = Fraction(1, 10)  # of the parts of two rounds that follow each other
-FOR_BOUND = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user, where a release does not say how much
 MOST_ROUNDS = 100
 
 LEVELLED = {"SIPS", "RenyiShaped"}  # levels of n-grams share one budget there, and add up elsewhere
@@ -56,7 +55,7 @@ def _sum(said: Parameters, items: tuple[Fraction, Fraction], epsilon: Fraction, 
     text += f", choosing max_items_per_user one of {told(bound)}" if bound else ""
     if rest < 0 or parts[1] > delta:
         return fails(f"{text}, which is more than what is promised")
-    if rest and (bound or rest < FOR_BOUND * epsilon):  # earlier releases say only in a sentence that it was chosen
+    if rest:
         return fails(f"{text}; for what the rest of epsilon is, nothing says")
     return follows(text)
 
@@ -130,10 +129,7 @@ def _count_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, de
     most = said.whole("max_items_per_user")
     if most > PARTS:
         raise UnfitError("there are too many items of one user")
-    if said.has("deviation"):
-        return _joint(said.number("deviation") * (1 + Fraction(1, 2**50)), threshold, epsilon, delta, most)
-    deviation = ball(tails.least_deviation(epsilon, delta / 2)) * arb(most).sqrt()  # of earlier releases
-    return _tail(tails.gaussian(deviation), threshold, delta / 2, most, lambda _: Fraction(1))
+    return _joint(said.number("deviation") * (1 + Fraction(1, 2**50)), threshold, epsilon, delta, most)
 
 
 def _joint(deviation: Fraction, threshold: Fraction, epsilon: Fraction, delta: Fraction, most: int) -> str:

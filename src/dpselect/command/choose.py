@@ -90,7 +90,7 @@ def _of_scores(args: argparse.Namespace) -> Release:
 
 def _by_score(args: argparse.Namespace) -> bool:
     """Which of its two questions `choose` was asked; half of each is a mistake."""
-    from dpselect.engines.identity import folder_of
+    from dpselect.engines.sources.files import prepared_folder
 
     scores = {"--label": args.label, "--score": args.score, "--sensitivity": args.sensitivity}
     scores["--monotonic"] = args.monotonic or None
@@ -106,7 +106,7 @@ def _by_score(args: argparse.Namespace) -> bool:
     if all(given) or not any(given):
         came = f"{given[0][0]} with {given[1][0]}" if all(given) else "neither"
         raise ParameterError("--label and --score", either, came)
-    known = folder_of(asking.source_of(args), args.table) is not None
+    known = prepared_folder(asking.source_of(args)) is not None
     needed = ("--label", "--score") if given[0] else () if known else ("--user", "--item")
     for name in needed:
         if name not in given[0] + given[1]:

@@ -67,23 +67,21 @@ def _opened(where: str) -> Iterator[Finding]:
 def _last_entry(store: Store) -> Iterator[Finding]:
     """The head that the ledger states is the digest of its last entry, and that of what this entry says."""
     from dpselect.ledger import sql
-    from dpselect.ledger.migrations import STEPS
     from dpselect.ledger.rows import DamagedRowError, intact_entry_from, meta_from
+    from dpselect.ledger.tables import check_form
 
+    check_form(store)
     with store.snapshot():
         rows = store.run(sql.END)
         if not rows:
             raise LedgerError(f"the ledger at {store.place} does not say what it is")
         try:
             meta = meta_from(rows[0])
-            if meta.version != STEPS[-1].version:
-                yield better("ledger's form", "is not that of this dpselect; an older one is taken up when it is used")
-                return
             last = store.run(sql.ONE_ENTRY, (meta.entries,))
             entry = intact_entry_from(last[0]) if last else None
         except DamagedRowError:
             raise LedgerError(f"the ledger at {store.place} is damaged", "dpselect ledger verify") from None
-    number, digest = rows[0][5], rows[0][6]
+    number, digest = rows[0][4], rows[0][5]
     if (number or 0) != meta.entries or (digest is not None and digest != meta.head):
         raise LedgerError(f"the last entry of the ledger at {store.place} is not its head", "dpselect ledger verify")
     yield ok("ledger's head", "is its last entry, which is whole; dpselect ledger verify checks all of them")

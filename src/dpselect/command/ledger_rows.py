@@ -132,9 +132,7 @@ def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
 
 
 def _named(account: Account) -> dict[str, Json]:
-    from dpselect.ledger.account import seen
-
-    return {"analyst": seen(account.analyst) or None, "dataset": seen(account.dataset)}
+    return {"analyst": account.analyst or None, "dataset": account.dataset}
 
 
 def pending_row(one: Pending, *, given_back: bool) -> dict[str, Json]:
@@ -165,7 +163,7 @@ def exported(entry: Entry) -> dict[str, Json]:
         "analyst": entry.account.analyst,
         "epsilon": decimal(entry.charge.epsilon),
         "delta": decimal(entry.charge.delta),
-        "renyi": None if entry.early else decimal(entry.charge.renyi),
+        "renyi": decimal(entry.charge.renyi),
         "question": entry.question,
         "refers_to": entry.refers_to,
         "release": entry.release,

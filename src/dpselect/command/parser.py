@@ -50,19 +50,6 @@ examples:
 dpselect COMMAND --help tells more.
 """
 
-# Earlier names of options and commands: each is refused, with a hint at the name of today.
-EARLIER = {
-    "--unordered": "--no-ranked",
-    "--keep-case": "--no-lower",
-    "--column": "--item",
-    "--ledger": "--budget",
-    "--dataset": "--data",
-    "--items-each": "--items-per-user",
-    "--counts-from": "--counts",
-    "vocab": "union --text",
-}
-EARLIER_FLAGS = {"--counts": "--noisy-counts"}  # of a flag whose name has a value today
-
 
 class Command(Protocol):
     """What the file of a command holds."""
@@ -122,18 +109,12 @@ class Parser(argparse.ArgumentParser):
         """What was meant, where that can be guessed."""
         lost = r"unrecognized arguments|the following arguments are required|one of the arguments .* is required"
         choice = re.match(r"argument ([^:]*): invalid choice: '([^']*)' \(choose from (.*)\)", message)
-        bare = re.match(r"argument (--[\w-]+): expected one argument", message)
         if choice:
-            if choice[1] == "COMMAND" and choice[2] in EARLIER:
-                return meant([EARLIER[choice[2]]])
             return near_only(choice[2], re.findall(r"[\w-]+", choice[3]))
-        if bare:
-            earlier = EARLIER_FLAGS.get(bare[1], "")
-            return meant([earlier]) if earlier in self.known() else None
         if re.match(lost, message):
             asked = self.asked()
             first = next(asked.unknown(), None)
-            return None if first is None else asked.nearest(first) or self.whose(first)
+            return None if first is None else near_only(first, asked.known()) or self.whose(first)
         return None
 
     def asked(self) -> Parser:
@@ -155,11 +136,6 @@ class Parser(argparse.ArgumentParser):
                 continue
             if name not in known and (word.startswith("--") or word[:2] not in known):  # -k10 is -k 10
                 yield name
-
-    def nearest(self, option: str) -> str | None:
-        """The name of today for an earlier one, or what is nearly the same."""
-        known, earlier = self.known(), EARLIER.get(option, "")
-        return meant([earlier]) if earlier in known else near_only(option, known)
 
     def whose(self, option: str) -> str | None:
         """The commands that have this option, where the one that was typed has not."""

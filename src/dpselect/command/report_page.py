@@ -88,8 +88,6 @@ def _many(number: int, one: str, more: str) -> str:
 
 def _promise(found: Mapping[str, Any]) -> str:
     pair = f"({found['epsilon']:g}, {found['delta']:g})"
-    if found["delta"] >= 1:
-        return f"<p>{pair} promises nothing: a delta of 1 allows everything. Earlier versions granted that much.</p>"
     said = f"All answers to all analysts together are {pair}-differentially private"
     said += f", in each {found['period']} by itself" if found["period"] else ""
     said += ". "

@@ -12,10 +12,9 @@ from typing import Any
 
 from dpselect.engines.postgres import address
 from dpselect.engines.postgres.address import is_postgres
-from dpselect.engines.sources.files import PREPARED, Files, find, prepared_folder
+from dpselect.engines.sources.files import PREPARED, Files, find
 from dpselect.engines.sources.narwhals_frames import native
 from dpselect.engines.spark.source import is_spark, place
-from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.errors import ParameterError
 
 Json = Any
@@ -27,8 +26,6 @@ def shown(source: object) -> str:
         return repr(address.place(source))
     if is_spark(source):
         return repr(place(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
-    if is_warehouse(source):
-        return repr(source)
     if isinstance(source, (str, os.PathLike)):
         return repr(os.fsdecode(source))
     if isinstance(source, (list, tuple)):
@@ -45,8 +42,6 @@ def source_of(source: object, *, named: bool = False) -> tuple[Json, bool]:
         return address.identity(source), False
     if is_spark(source):
         return place(source), False
-    if is_warehouse(source):
-        return repr(source), False
     if "ibis" in sys.modules:
         from dpselect.engines.sources.ibis_tables import called, is_ibis
 
@@ -61,11 +56,6 @@ def source_of(source: object, *, named: bool = False) -> tuple[Json, bool]:
         if (name := name_of(source)) is not None:
             return ["in memory", name], True
     return f"{type(source).__module__.partition('.')[0]} {type(source).__name__}", False
-
-
-def folder_of(source: object, table: str | None) -> str | None:
-    """The folder of prepared data that is meant, if one is: the source itself, or what Spark is to read."""
-    return prepared_folder(table if is_spark(source) else source)
 
 
 def is_fixed(source: object) -> bool:

@@ -1,4 +1,4 @@
-"""Which engine answers for a source: PostgreSQL, Spark and a warehouse for what is theirs, DuckDB for all else."""
+"""Which engine answers for a source: PostgreSQL and Spark for what is theirs, DuckDB for all else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import refuse_newlines
 from dpselect.engines.sources.narwhals_frames import at_home
 from dpselect.engines.spark.source import is_spark
-from dpselect.engines.warehouse.source import is_warehouse
 from dpselect.keys import Key
 
 if TYPE_CHECKING:
@@ -78,8 +77,4 @@ def _database(source: object) -> Callable[..., Any] | None:
         from dpselect.engines.spark.database import SparkDatabase
 
         return SparkDatabase
-    if is_warehouse(source):
-        from dpselect.engines.warehouse.database import WarehouseDatabase
-
-        return WarehouseDatabase
     return None

@@ -133,19 +133,17 @@ class RowPeriods:
 def row_periods(periods: Periods, sql: str, sql_type: SqlType, spelling: Spelling) -> RowPeriods:
     """The periods over a column; refused where its type tells no time.
 
-    A date, and a moment without a zone, is what the clocks of the time zone showed; a moment with one, or of a
-    warehouse, is that moment.
+    A date, and a moment without a zone, is what the clocks of the time zone showed; a moment with one is that moment.
     """
     value = column(periods.column, sql, sql_type, spelling)
-    kinds = ("date", "timestamp", "text") if spelling.functions else ("date", "timestamp")
-    if value.kind not in kinds:
-        must = "be a column of dates or timestamps" + (", or of text" if "text" in kinds else "")
+    if value.kind not in ("date", "timestamp", "text"):
+        must = "be a column of dates or timestamps, or of text"
         hint = "give a view or a frame in which it is one"
         raise SourceError("time", must, f"a column of {sql_type.name}", hint)
     zoned = "ZONE" in (sql_type.duckdb or "")
     if zoned and not sql_type.name.endswith("_NS"):  # as it is: who reads may leave parts of a file out
         value = replace(value, sql=f"({sql})", safe="", type_name=spelling.zoned)
-    return RowPeriods(periods, spelling, value, in_utc=zoned or not spelling.functions)
+    return RowPeriods(periods, spelling, value, in_utc=zoned)
 
 
 def known(periods: Periods | None, names: Sequence[str]) -> list[str]:

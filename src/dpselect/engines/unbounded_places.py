@@ -9,7 +9,7 @@ from dpselect.aggregates.unbounded import DECADE, DENSE, Unbounded
 TINY = 2.0**-40  # of a width: less is taken for as much, which has the same place, for PostgreSQL fails on underflow
 
 
-def place(points: Unbounded, value: str, number: Callable[[float], str], integer: str) -> str:
+def place(points: Unbounded, value: str, number: Callable[[float], str]) -> str:
     """A whole number; `number` writes a double."""
     widths = [float(width) for width in points.widths]
     size = f"least(greatest({value}, -({value})), {number(widths[-1] * DENSE)})"
@@ -23,4 +23,4 @@ def place(points: Unbounded, value: str, number: Callable[[float], str], integer
     ]
     found = f"CASE {' '.join(steps)} ELSE {above[-1]} END" if steps else above[-1]
     side = f"CASE WHEN {value} < {number(0.0)} THEN -1 ELSE 1 END"
-    return f"CAST({side} * ({found}) + {number(float(points.last))} AS {integer})"
+    return f"CAST({side} * ({found}) + {number(float(points.last))} AS BIGINT)"

@@ -20,7 +20,6 @@ _MUST = f"be a text of 1 to {LONGEST} characters that can be seen, with single s
 
 # Controls, marks of direction and joining, halves of pairs, private and unassigned ones, separators, other spaces.
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
-_ENDS_A_LINE = frozenset(("Cc", "Cs", "Zl", "Zp"))
 
 # What Unicode ignores by default or draws as a blank although it counts as a letter, a mark or a symbol.
 _BLANK = frozenset(
@@ -47,29 +46,12 @@ def clean_name(parameter: str, name: object) -> str:
     raise ParameterError(parameter, _MUST, ascii(name)[:LONGEST], hint)
 
 
+@lru_cache(maxsize=1024)
 def is_clean(name: str) -> bool:
-    """May it be given today? Earlier versions took more."""
+    """May it be given?"""
     single = "  " not in name and name == name.strip(" ")
     composed = unicodedata.is_normalized("NFC", name)
     return 1 <= len(name) <= LONGEST and single and composed and not any(map(_is_unseen, name))
-
-
-@lru_cache(maxsize=1024)
-def was_a_name(name: str) -> bool:
-    """What any version may have written."""
-    return 1 <= len(name) <= LONGEST and not any(unicodedata.category(one) in _ENDS_A_LINE for one in name)
-
-
-def seen(name: str) -> str:
-    """The name as it is shown: one of earlier versions with its letters spelled out."""
-    return name if is_clean(name) else ascii(name)[1:-1]
-
-
-def looks(name: str) -> str:
-    """What is left of a name without all that cannot be seen; equal for names that look alike by that."""
-    composed = unicodedata.normalize("NFC", name)
-    spaced = "".join(" " if unicodedata.category(one) == "Zs" else one for one in composed)
-    return " ".join("".join(one for one in spaced if one == " " or not _is_unseen(one)).split())
 
 
 def _is_unseen(character: str) -> bool:
@@ -89,9 +71,9 @@ class Account:
 
     @staticmethod
     def kept(dataset: str, analyst: str) -> Account:
-        """An account as a ledger has it, exactly: earlier versions took names that are none today."""
-        if not was_a_name(dataset) or not (analyst == EVERYBODY or was_a_name(analyst)):
-            raise ValueError("no version wrote such a name")
+        """An account as a ledger has it, exactly."""
+        if not is_clean(dataset) or not (analyst == EVERYBODY or is_clean(analyst)):
+            raise ValueError("no such name is given")
         account = object.__new__(Account)
         object.__setattr__(account, "dataset", dataset)
         object.__setattr__(account, "analyst", analyst)
@@ -104,15 +86,6 @@ class Account:
         object.__setattr__(account, "dataset", clean_name("data", dataset))
         object.__setattr__(account, "analyst", EVERYBODY)
         return account
-
-    @property
-    def is_named_today(self) -> bool:
-        """May both names still be given?"""
-        return is_clean(self.dataset) and is_clean(self.analyst)
-
-    def looks_like(self, other: Account) -> bool:
-        """Are the names the same but for what cannot be seen?"""
-        return (looks(self.dataset), looks(self.analyst)) == (looks(other.dataset), looks(other.analyst))
 
     def __str__(self) -> str:
         return repr(self.dataset) if self.analyst == EVERYBODY else f"{self.analyst!r} on {self.dataset!r}"

@@ -88,7 +88,7 @@ class _Walk:
     def __init__(self, meta: Meta | None, head: str | None) -> None:
         self._meta = meta
         self._number = 0
-        self._digest = None if meta is None else first_digest(meta.ledger, meta.born)
+        self._digest = None if meta is None else first_digest(meta.ledger, meta.version)
         self._noted = head
         self._seen = head is None or head == self._digest
 
@@ -201,7 +201,7 @@ class Sums:
                 yield from self._promise(entry)
             case Kind.GRANT:
                 yield from self._grant(entry)
-            case Kind.RESERVE | Kind.HOLD:
+            case Kind.HOLD:
                 yield from self._hold(entry)
             case Kind.SETTLE:
                 yield from self._settle(entry)
@@ -240,16 +240,8 @@ class Sums:
     def _grant(self, entry: Entry) -> Iterator[str]:
         self.granted[entry.account] = entry.charge
         self.used.setdefault((entry.account, ALWAYS), Used())
-        if entry.early:
-            yield from self._early_excess(entry.account)
-        elif entry.account.dataset not in self.data:
+        if entry.account.dataset not in self.data:
             yield "grants a quota in an account that is not there"
-
-    def _early_excess(self, account: Account) -> Iterator[str]:
-        """Earlier versions kept every analyst within what was granted, by adding up."""
-        balance = self.balance(account)
-        if balance.used.epsilon > balance.granted.epsilon or balance.used.delta > balance.granted.delta:
-            yield f"leaves {account} with more spent and reserved than granted"
 
     def _change(self, account: Account, period: str, change: Callable[[Used], Used]) -> None:
         for who in (account, Account.kept(account.dataset, EVERYBODY)):
@@ -259,22 +251,18 @@ class Sums:
         account, parts = entry.account, dict(entry.parts)
         self._asked.add(account.dataset)
         self._open[entry.number] = (account, parts)
-        if entry.kind is Kind.HOLD:
-            self._unread.add(entry.number)
+        self._unread.add(entry.number)
         for period, ceiling in parts.items():
-            if not entry.early:
-                standing = self.standing(account, period)
-                if standing is None:
-                    yield "asks without a quota, or of data about which nothing is promised"
-                elif (standing.data.period is None) != (period == ALWAYS):
-                    yield "asks of a period where none is promised, or of none where some are"
-                elif standing.order is None and ceiling.renyi < ceiling.epsilon:
-                    yield "counts a divergence below its epsilon where epsilons add up"
-                elif not standing.admits(ceiling):
-                    yield f"leaves {account} with more spent and reserved than fits"
+            standing = self.standing(account, period)
+            if standing is None:
+                yield "asks without a quota, or of data about which nothing is promised"
+            elif (standing.data.period is None) != (period == ALWAYS):
+                yield "asks of a period where none is promised, or of none where some are"
+            elif standing.order is None and ceiling.renyi < ceiling.epsilon:
+                yield "counts a divergence below its epsilon where epsilons add up"
+            elif not standing.admits(ceiling):
+                yield f"leaves {account} with more spent and reserved than fits"
             self._change(account, period, lambda used, ceiling=ceiling: used.holding(ceiling))  # type: ignore[misc]
-            if entry.early:
-                yield from self._early_excess(account)
 
     def _read(self, entry: Entry) -> Iterator[str]:
         if entry.charge != ZERO:

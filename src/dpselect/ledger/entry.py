@@ -20,7 +20,6 @@ class Kind(StrEnum):
 
     DATA = "data"
     GRANT = "grant"
-    RESERVE = "reserve"  # by earlier versions, which read rows without a further word
     HOLD = "hold"
     READ = "read"
     SETTLE = "settle"
@@ -51,7 +50,6 @@ class Entry:
     previous: str
     digest: str
     terms: str | None = None
-    early: bool = False  # of a version that knew epsilons only: its digest is of them
 
     @property
     def parts(self) -> Mapping[str, Charge]:
@@ -114,7 +112,6 @@ class Draft:
     refers_to: int | None = None
     release: str | None = None
     terms: str | None = None
-    early = False
 
 
 def chained(draft: Draft, number: int, previous: str) -> Entry:
@@ -129,9 +126,9 @@ def digest_of(entry: Entry) -> str:
     return _digest(entry.number, entry, entry.at, entry.previous)
 
 
-def first_digest(ledger: str, born: int) -> str:
-    """What the first entry follows: the ledger's id and the schema version it was made with."""
-    return _sha256(["dpselect ledger", ledger, born])
+def first_digest(ledger: str, version: int) -> str:
+    """What the first entry follows: the ledger's id and the form of its tables."""
+    return _sha256(["dpselect ledger", ledger, version])
 
 
 def hash_of(question: str) -> str:
@@ -145,10 +142,10 @@ def now() -> str:
 
 
 def _digest(number: int, said: Draft | Entry, at: str, previous: str) -> str:
-    account, amounts = said.account, (decimal(said.charge.epsilon), decimal(said.charge.delta))
-    says = (str(said.kind), account.dataset, account.analyst, *amounts, said.question, said.refers_to, said.release)
-    more = () if said.early else (decimal(said.charge.renyi), said.terms)
-    return _sha256([previous, number, *says, *more, at])
+    account, charge = said.account, said.charge
+    says = (str(said.kind), account.dataset, account.analyst, decimal(charge.epsilon), decimal(charge.delta))
+    asked = (said.question, said.refers_to, said.release, decimal(charge.renyi), said.terms)
+    return _sha256([previous, number, *says, *asked, at])
 
 
 def largest(charges: Iterable[Charge]) -> Charge:

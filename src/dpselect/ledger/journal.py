@@ -47,7 +47,7 @@ class Journal:
         """The same, for a writer: its last entry must be the one that is really there."""
         rows = self._store.run(sql.END)
         meta = self._parsed("what it says of itself", meta_from, rows[0] if rows else ())
-        if (rows[0][5:] if rows[0][5] is not None else (0, meta.head)) != (meta.entries, meta.head):
+        if (rows[0][4:] if rows[0][4] is not None else (0, meta.head)) != (meta.entries, meta.head):
             raise self._damaged("its last entries are missing or are not its own")
         return meta
 
@@ -122,14 +122,7 @@ class Journal:
 
     def _hint(self, account: Account) -> str | None:
         """Who may be meant by an account that is not there."""
-        accounts = [one for one, _ in self.quotas()]
-        for old in accounts:
-            if not old.is_named_today and old.looks_like(account):
-                return (
-                    f"it looks like {old.analyst!a} on {old.dataset!a}, a name that can no longer be given: "
-                    "grant what that has left (`dpselect ledger show`) to the new name"
-                )
-        known = sorted(one.analyst for one in accounts if one.dataset == account.dataset)
+        known = sorted(one.analyst for one, _ in self.quotas() if one.dataset == account.dataset)
         return near(account.analyst, known) if known else "nobody has: grant one with `dpselect ledger grant`"
 
     def quotas(self) -> list[tuple[Account, Charge]]:
@@ -203,7 +196,7 @@ class Journal:
         """How a reservation ended, None while it is open; and whether rows may have been read under it."""
         kinds = [Kind(str(row[0])) for row in self._store.run(sql.AFTER, (entry.number, entry.number))]
         closed = next((kind for kind in kinds if kind is not Kind.READ), None)
-        return closed, entry.kind is Kind.RESERVE or Kind.READ in kinds
+        return closed, Kind.READ in kinds
 
     def settle_of(self, hold: int) -> Entry | None:
         """The settle of a reservation; None where there is none."""
@@ -212,8 +205,8 @@ class Journal:
         return self.entry(number) if isinstance(number, int) else None
 
     def may_have_read(self, entry: Entry) -> bool:
-        """May rows have been read under this reservation? Earlier versions never said that none was."""
-        return entry.kind is Kind.RESERVE or bool(self._store.run(sql.READ, (entry.number,)))
+        """May rows have been read under this reservation?"""
+        return bool(self._store.run(sql.READ, (entry.number,)))
 
     def pending(self, after: int) -> list[Pending]:
         """The next reservations after that number that nobody closed."""

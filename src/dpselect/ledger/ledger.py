@@ -18,11 +18,11 @@ from dpselect.ledger.charge import ZERO, Ceiling, Charge, amount_granted, check_
 from dpselect.ledger.entry import Draft, Entry, Kind, Outcome, Pending, Reservation, largest, parts_text
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.making import Given
-from dpselect.ledger.migrations import bring_up, build
 from dpselect.ledger.places import Where, create_store, open_store
 from dpselect.ledger.port import Store
 from dpselect.ledger.rows import Meta
 from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods, check_user
+from dpselect.ledger.tables import build, check_form
 from dpselect.ledger.terms import data_text
 from dpselect.parameters import Number, flag
 from dpselect.periods import Periods
@@ -48,7 +48,7 @@ class Ledger:
 
     def __init__(self, where: Where) -> None:
         """Open the ledger that is there."""
-        self._start(open_store(where), bring_up)
+        self._start(open_store(where), check_form)
 
     @staticmethod
     def create(where: Where) -> Ledger:
@@ -93,8 +93,8 @@ class Ledger:
         and the total cannot change once a question was asked.
 
         The total may be changed at any time, also by an owner who saw answers: up, or down to what is used. How the
-        account composes is settled when it is made (docs/composing.md); one of an earlier version, which added up,
-        begins to compose now if its delta has room for that.
+        account composes is settled when it is made (docs/composing.md); one that adds up begins to compose now if its
+        delta has room for that.
         """
         total, everybody = amount_granted(epsilon, delta), Account.everybody(dataset)
         given = Given.read(keep, unit=unit, user=user, period=period, time=time, timezone=timezone)
@@ -296,7 +296,7 @@ class Ledger:
         """What became of a reservation, by its number; None where there is none of that number."""
         with self._moment() as journal:
             entry = journal.entry(hold)
-            if entry is None or entry.kind not in (Kind.HOLD, Kind.RESERVE):
+            if entry is None or entry.kind is not Kind.HOLD:
                 return None
             closed, may_have_read = journal.after(entry)
             return Outcome(Pending(entry, may_have_read), journal.settle_of(hold), closed is Kind.RETURN)
@@ -461,7 +461,7 @@ class Ledger:
     def _open_entry(self, journal: Journal, reservation: Reservation) -> tuple[Entry, bool]:
         """The reservation as it is written, and whether rows may have been read; LedgerError unless it is open."""
         entry = journal.entry(reservation.number)
-        if entry is None or entry.kind not in (Kind.HOLD, Kind.RESERVE) or Reservation.of(entry) != reservation:
+        if entry is None or entry.kind is not Kind.HOLD or Reservation.of(entry) != reservation:
             raise LedgerError(f"the ledger at {self._place} holds no such reservation")
         closed, may_have_read = journal.after(entry)
         match closed:

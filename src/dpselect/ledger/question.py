@@ -17,7 +17,6 @@ from dpselect.release.formatting import Json
 from dpselect.release.release import Release
 
 PAID_AGAIN = "asked again, it is paid again: these rows may have changed"
-FORM = 3  # of what a question means: an answer to an older one is not an answer to it
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def question(
 ) -> Question:
     """The canonical text: keys in order, numbers as exact fractions."""
     known = all(is_fixed(one.source) for one in asked.values() if isinstance(one, Column))
-    body = {"form": FORM, "verb": verb, "asked": _canonical(asked), "data": _canonical(data)}
+    body = {"verb": verb, "asked": _canonical(asked), "data": _canonical(data)}
     text = json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return Question(text, pinned and known, user, periods)
 
@@ -106,7 +105,7 @@ def summary(text: str) -> str:
 
 
 def _condition(text: str) -> str:
-    """About what a filter says, from its canonical text; one of earlier versions as it was typed."""
+    """About what a filter says, from its canonical text."""
     try:
         _, nodes = json.loads(text)
         said: list[str] = []

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpselect.errors import LedgerError
-from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, seen
+from dpselect.ledger.account import ALWAYS, EVERYBODY, Account
 from dpselect.ledger.audit import Sums
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Entry, Kind
@@ -25,7 +25,6 @@ STATES = {
     Kind.RETURN: "given back: no row was read",
     Kind.READ: "open: rows may have been read, the ceiling stays charged",
     Kind.HOLD: "open: no row was read yet",
-    Kind.RESERVE: "open: rows may have been read, the ceiling stays charged",
     Kind.REFUSED: "refused",
 }
 
@@ -63,8 +62,8 @@ class _Record:
             case Kind.DATA:
                 self._change(entry, f"promised to {data_of(entry).unit}")
             case Kind.GRANT:
-                self._change(entry, f"granted to {seen(entry.account.analyst)}")
-            case Kind.HOLD | Kind.RESERVE | Kind.REFUSED:
+                self._change(entry, f"granted to {entry.account.analyst}")
+            case Kind.HOLD | Kind.REFUSED:
                 self.asked[entry.number] = _Asked(entry, entry.kind, self._share(entry), entry.charge)
             case Kind.REPEAT:
                 first = self.asked.get(self.of_settle.get(entry.refers_to or 0, 0))
@@ -161,7 +160,7 @@ def _analysts(ledger: Ledger, dataset: str) -> list[Json]:
             left = ledger.standing(one.account, one.period).left
             amounts: dict[str, Json] = {"granted_epsilon": float(one.granted.epsilon)}
             amounts |= {"granted_delta": float(one.granted.delta), "left": float(left)}
-            rows.append({"analyst": seen(one.account.analyst), "period": one.period or None, **amounts})
+            rows.append({"analyst": one.account.analyst, "period": one.period or None, **amounts})
     return rows
 
 
@@ -170,7 +169,7 @@ def _question(asked: _Asked) -> dict[str, Json]:
     return {
         "number": entry.number,
         "when": entry.at,
-        "analyst": seen(entry.account.analyst),
+        "analyst": entry.account.analyst,
         "question": None if entry.question is None else summary(entry.question),
         "periods": [period for period in entry.parts if period],
         "state": STATES[asked.state],

@@ -22,10 +22,9 @@ class DamagedRowError(ValueError):
 
 @dataclass(frozen=True)
 class Meta:
-    """What the ledger says of itself: schema versions now and at its birth, its id, and its last entry."""
+    """What the ledger says of itself: the form of its tables, its id, and its last entry."""
 
     version: int
-    born: int
     ledger: str
     entries: int
     head: str
@@ -33,7 +32,7 @@ class Meta:
 
 def meta_from(row: Row) -> Meta:
     """The one row of the table meta."""
-    return Meta(_whole(row[0]), _whole(row[1]), _text(row[2]), _whole(row[3]), _text(row[4]))
+    return Meta(_whole(row[0]), _text(row[1]), _whole(row[2]), _text(row[3]))
 
 
 def entry_from(row: Row) -> Entry:
@@ -50,7 +49,6 @@ def entry_from(row: Row) -> Entry:
         previous=_text(row[10]),
         digest=_text(row[11]),
         terms=None if row[14] is None else _text(row[14]),
-        early=row[13] is None,
     )
     try:
         if entry.kind is Kind.DATA:
@@ -84,7 +82,7 @@ def entry_row(entry: Entry) -> list[Cell]:
     whose = (entry.account.dataset, entry.account.analyst)
     says: list[Cell] = [entry.number, str(entry.kind), *whose, *_amounts(entry.charge)[:2], entry.question]
     says += [entry.refers_to, entry.release, entry.at, entry.previous, entry.digest, _question_hash(entry)]
-    return [*says, None if entry.early else decimal(entry.charge.renyi), entry.terms]
+    return [*says, decimal(entry.charge.renyi), entry.terms]
 
 
 @lru_cache(maxsize=256)  # what it promises takes a while to compute
@@ -125,12 +123,6 @@ def used_from(row: Row) -> tuple[Account, str, Used]:
 def used_row(account: Account, period: str, used: Used) -> list[Cell]:
     """Its cells, in the order of `sql.USED`."""
     return _sealed(account.dataset, period, account.analyst, *_amounts(used.spent), *_amounts(used.reserved))
-
-
-def early_balance_from(row: Row) -> tuple[Account, Charge, Used]:
-    """A row of the table that earlier versions had: whose, what was granted, and what was used of it."""
-    _check_seal(row)
-    return _account(row[0], row[1]), _charge(*row[2:4]), Used(_charge(*row[4:6]), _charge(*row[6:8]))
 
 
 def _question_hash(entry: Entry) -> str | None:

@@ -21,10 +21,10 @@ def _of(table: str, columns: str) -> str:
     return ", ".join(f"{table}.{name}" for name in columns.split(", "))
 
 
-META = "SELECT version, born, ledger, entries, head FROM meta WHERE id = 1"
+META = "SELECT version, ledger, entries, head FROM meta WHERE id = 1"
 VERSION = "SELECT version FROM meta WHERE id = 1"
 END = (
-    "SELECT version, born, ledger, entries, head, number, digest FROM meta LEFT JOIN entry "
+    "SELECT version, ledger, entries, head, number, digest FROM meta LEFT JOIN entry "
     "ON number = (SELECT max(number) FROM entry) WHERE id = 1"
 )
 ONE_ENTRY = f"SELECT {ENTRY} FROM entry WHERE number = ?"
@@ -44,17 +44,17 @@ AFTER = (
     "UNION ALL SELECT kind FROM entry WHERE kind = 'read' AND refers_to = ?"
 )
 SETTLE_OF = "SELECT number FROM entry WHERE kind = 'settle' AND refers_to = ?"
-ASKED = "SELECT number FROM entry WHERE kind IN ('reserve', 'hold') AND dataset = ? LIMIT 1"
+ASKED = "SELECT number FROM entry WHERE kind = 'hold' AND dataset = ? LIMIT 1"
 ENTRIES = f"SELECT {ENTRY} FROM entry WHERE number > ? ORDER BY number LIMIT {PAGE}"
 ENTRIES_OF = f"SELECT {ENTRY} FROM entry WHERE number > ? AND dataset = ? AND analyst = ? ORDER BY number LIMIT {PAGE}"
 PENDING = f"""
-SELECT {ENTRY} FROM entry WHERE number > ? AND kind IN ('reserve', 'hold') AND NOT EXISTS (
+SELECT {ENTRY} FROM entry WHERE number > ? AND kind = 'hold' AND NOT EXISTS (
     SELECT 1 FROM entry AS later WHERE later.kind IN ('settle', 'return') AND later.refers_to = entry.number
 ) ORDER BY number LIMIT {PAGE}
 """
 RELEASED = """
 SELECT s.number FROM entry r JOIN entry s ON s.kind = 'settle' AND s.refers_to = r.number
-WHERE r.kind IN ('reserve', 'hold') AND r.question_hash = ? AND r.dataset = ? AND r.question = ?
+WHERE r.kind = 'hold' AND r.question_hash = ? AND r.dataset = ? AND r.question = ?
 AND s.release IS NOT NULL ORDER BY s.number DESC LIMIT 1
 """
 
@@ -71,9 +71,8 @@ def _put(table: str, columns: str, key: str, rows: int = 1) -> str:
     return f"INSERT INTO {table} ({columns}) VALUES {places} ON CONFLICT ({key}) DO UPDATE SET {given}"
 
 
-NEW_META = "INSERT INTO meta (id, version, born, ledger, entries, head) VALUES (1, ?, ?, ?, 0, ?)"
+NEW_META = "INSERT INTO meta (id, version, ledger, entries, head) VALUES (1, ?, ?, 0, ?)"
 NEW_ENTRY = f"INSERT INTO entry ({ENTRY}) VALUES ({_places(ENTRY)})"
-SET_VERSION = "UPDATE meta SET version = ? WHERE id = 1"
 SET_HEAD = "UPDATE meta SET entries = ?, head = ? WHERE id = 1"
 SET_DATA = _put("data", DATA, "dataset")
 SET_QUOTA = _put("quota", QUOTA, "dataset, analyst")

@@ -272,7 +272,7 @@ def check_folder(path: Path) -> None:
 
 
 def warn_of_others(path: Path) -> None:
-    """Tell of a ledger that is open to everybody: earlier versions made them so."""
+    """Tell of a ledger that is open to everybody."""
     for file in (path.with_name(path.name + end) for end in _FILES):
         if _mode(file) & (stat.S_IROTH | stat.S_IWOTH):
             _warn(

@@ -13,15 +13,12 @@ from dpselect.release.formatting import Json
 from dpselect.release.groups import Group, Groups
 from dpselect.release.release import Ended, Item, Kind, Measurement, Release, Statement
 
-FORM = 3  # 1 had neither accuracy nor intervals of counts, 2 did not say what kind of release it is
-
 
 def archived(release: Release) -> str:
     """The release as one line of text. What a budget was charged is the ledger's own."""
     statement, accuracy = release.privacy, release.accuracy
     return json.dumps(
         {
-            "form": FORM,
             "items": [_row(item) for item in release.items],
             "kind": str(release.kind),
             "counted": release.counted,
@@ -45,7 +42,7 @@ def archived(release: Release) -> str:
 
 
 def restored(text: str) -> Release:
-    """The release that `archived` wrote. Answers to questions of an older form are never asked for again."""
+    """The release that `archived` wrote."""
     found = json.loads(text)
     statement = Statement(
         epsilon=Fraction(found["epsilon"]),

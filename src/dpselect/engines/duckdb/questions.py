@@ -149,7 +149,7 @@ def place(grid: Points, value: str = "v") -> str:
     if isinstance(grid, Unbounded):
         from dpselect.engines import unbounded_places
 
-        return unbounded_places.place(grid, value, _double, "BIGINT")
+        return unbounded_places.place(grid, value, _double)
     low, high, step = (_double(float(x)) for x in (grid.low, grid.high, grid.step))
     steps = f"floor((least(greatest({value}, {low}), {high}) - {low}) / {step} + 0.5::DOUBLE)"
     return f"CAST(least({steps}, {grid.points - 1}::DOUBLE) AS BIGINT)"

@@ -1,15 +1,14 @@
-"""The spelling of each engine. Warehouses, which are not run here, have no functions: comparisons and logic only."""
+"""The spelling of each engine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from string import ascii_lowercase, ascii_uppercase
 
-from dpselect.engines.filters.patterns import Matcher, Pattern, Piece, is_plain, like
+from dpselect.engines.filters.patterns import Matcher, Pattern, Piece, like
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.postgres.dialect import POSTGRES as PG
 from dpselect.engines.spark.dialect import SPARK as SP
-from dpselect.engines.sql.port import Dialect
 
 _TRANSLATED = {
     "LOWER": f"translate({{0}}, '{ascii_uppercase}', '{ascii_lowercase}')",
@@ -73,7 +72,6 @@ def _like_duckdb(sql: str, pattern: Pattern) -> str:
 
 
 DUCKDB = Spelling(
-    name="DuckDB",
     literal=_literal,
     zoned="TIMESTAMP WITH TIME ZONE",
     like=_like_duckdb,
@@ -117,7 +115,6 @@ _POSTGRES = Matcher(
 
 
 POSTGRES = Spelling(
-    name="PostgreSQL",
     literal=PG.literal,
     like=_POSTGRES.fits,
     double="float8",
@@ -182,7 +179,6 @@ _SPARK = Matcher(
 
 
 SPARK = Spelling(
-    name="Spark",
     literal=SP.literal,
     like=_SPARK.fits,
     text="STRING",
@@ -203,30 +199,5 @@ SPARK = Spelling(
 )
 
 
-# ---- Warehouses: nobody ran their matchers, so a pattern is one that any matcher is quick with. ----
-
-
-def _like_anywhere(dialect: Dialect, sql: str, pattern: Pattern) -> str | None:
-    plain = all(is_plain(tuple(letter for letter in piece if letter is not None)) for piece in pattern.pieces)
-    quick = len(pattern.pieces) <= 2 or (len(pattern.pieces) == 3 and not pattern.first and not pattern.last)
-    if not plain or not quick:
-        return None
-    if len(pattern.pieces) == 1 and None not in pattern.first:
-        return f"{sql} = {_plain(pattern.first, dialect.literal)}"
-    return f"{sql} LIKE {dialect.literal(pattern.text())}"
-
-
-def of_dialect(dialect: Dialect) -> Spelling:
-    """The spelling for a database of the SQL engine."""
-    return _KNOWN.get(dialect.name) or Spelling(
-        name=dialect.name,
-        literal=dialect.literal,
-        like=lambda sql, pattern: _like_anywhere(dialect, sql, pattern),
-        double=dialect.double,
-        integer=dialect.integer,
-        rounded="",
-        constant=dialect.constant or "",
-    )
-
-
-_KNOWN: Mapping[str, Spelling] = {"postgres": POSTGRES, "spark": SPARK}
+SPELLINGS: Mapping[str, Spelling] = {"postgres": POSTGRES, "spark": SPARK}
+"""The spelling of each database of the SQL engine, by the name of its dialect."""

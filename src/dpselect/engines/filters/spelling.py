@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import NoReturn
+from dataclasses import dataclass
 
 from dpselect.engines.filters.cost import BYTES
 from dpselect.engines.filters.patterns import Pattern
-from dpselect.engines.filters.tree import VIEW, refuse
 
 LAST = datetime.datetime(9999, 12, 31, 23, 59, 59, 999999)
-Fits = Callable[[str, Pattern], str | None]
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """One engine's. Without `functions` it has comparisons, logic and choices alone."""
+    """One engine's."""
 
-    name: str
     literal: Callable[[str], str]
-    like: Fits  # None where no matcher of the engine is known to be quick
+    like: Callable[[str, Pattern], str]
+    functions: Mapping[str, str]
     double: str = "DOUBLE"
     integer: str = "BIGINT"
     decimals: str = "DECIMAL({},{})"
@@ -38,8 +35,6 @@ class Spelling:
     rounded: str = "CAST({} AS DOUBLE)"  # an exact number of many digits as the nearest double
     matches: str = ""  # does {} match the pattern []?
     whole: str = "{}"  # a pattern, as one for the whole text
-    constant: str = ""  # the double that Python writes as {}; nothing: a cast of that text
-    functions: Mapping[str, str] = field(default_factory=dict)
 
     def function(self, name: str, *parts: str) -> str:
         """One of the functions; {0} is what it works on, {1} and {2} are constants."""
@@ -47,12 +42,7 @@ class Spelling:
 
     def fits(self, sql: str, pattern: Pattern) -> str:
         """Does a text fit a pattern?"""
-        found = self.like(self.binary(sql), pattern)
-        return self.refuse("a pattern with several %, or with a letter % or _,") if found is None else found
-
-    def refuse(self, what: str) -> NoReturn:
-        """Refuse what other engines have."""
-        refuse(f"{what}, which a filter on {self.name} does not have".replace(",,", ","), VIEW)
+        return self.like(self.binary(sql), pattern)
 
     def decimal(self, digits: int, scale: int) -> str:
         """The type of such exact numbers."""
@@ -64,11 +54,11 @@ class Spelling:
 
     def short(self, sql: str, most: int = BYTES) -> str:
         """Null for a text of more bytes, which an engine knows without reading it."""
-        return f"CASE WHEN {self.function('BYTES', sql)} <= {most} THEN {sql} END" if self.functions else ""
+        return f"CASE WHEN {self.function('BYTES', sql)} <= {most} THEN {sql} END"
 
     def number(self, value: float) -> str:
         """A double that is a constant."""
-        return self.constant.replace("{}", repr(value)) or f"CAST({self.literal(repr(value))} AS {self.double})"
+        return f"CAST({self.literal(repr(value))} AS {self.double})"
 
     def moment(self, value: datetime.date, kind: str, type_name: str = "") -> str:
         """A date or a moment that is a constant."""
@@ -90,7 +80,7 @@ class Spelling:
 
     def as_double(self, sql: str, *, exactly: bool) -> str:
         """An exact number as the nearest double; `exactly` if it is few digits."""
-        return f"CAST({sql} AS {self.double})" if exactly or not self.rounded else self.rounded.replace("{}", sql)
+        return f"CAST({sql} AS {self.double})" if exactly else self.rounded.replace("{}", sql)
 
     def matched(self, sql: str, pattern: str) -> str:
         """Does a text match a regular expression as a whole? The pattern has no quote, backslash or percent sign."""

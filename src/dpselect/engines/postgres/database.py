@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from dpselect.aggregates.user_sets import Int64
-from dpselect.engines.duckdb.scans import Counting
 from dpselect.engines.postgres.connection import Workspace
 from dpselect.engines.postgres.dialect import POSTGRES
 from dpselect.engines.postgres.tables import columns_of
@@ -26,7 +25,6 @@ class PostgresDatabase:
     """A table or view of a database. Opening it reads the catalogue, never a row."""
 
     dialect = POSTGRES
-    reading: None = None
 
     def __init__(
         self,
@@ -45,14 +43,9 @@ class PostgresDatabase:
             self.source: str
             self.types: Mapping[str, SqlType]
             self.source, self.types = columns_of(self._workspace, table, named(user, item, by), needs)
-            self.each: str = self.source
         except BaseException:
             self._workspace.close()
             raise
-
-    def counts(self, asked: Counting) -> str | None:  # noqa: ARG002
-        """Nothing is counted before."""
-        return None
 
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
         """All rows of one query."""

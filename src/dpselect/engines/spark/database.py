@@ -12,15 +12,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dpselect.aggregates.user_sets import Int64
-from dpselect.engines.duckdb.scans import Counting
-from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.spark.dialect import SPARK, secret
 from dpselect.engines.spark.jobs import fresh_name
 from dpselect.engines.spark.names import Names
-from dpselect.engines.spark.prepared_counts import counts
-from dpselect.engines.spark.prepared_source import CALLED, PreparedSource
 from dpselect.engines.spark.sizes import bytes_of, expected_bytes, most_bytes
-from dpselect.engines.spark.source import frame_of, is_frame, work_of
+from dpselect.engines.spark.source import frame_of, work_of
 from dpselect.engines.spark.tables import apart, arrays_of, columns_of, items_of, table_of, tuples_of, view, view_of
 from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
 from dpselect.keys import Key
@@ -43,7 +39,6 @@ class SparkDatabase:
     """A `sql_port.Database`. `needs` tells a filter's columns from the names of all."""
 
     dialect = SPARK
-    reading: Reading | None = None
 
     def __init__(
         self,
@@ -59,33 +54,14 @@ class SparkDatabase:
         self._kept: dict[str, DataFrame | None] = {}  # our views, and the frames that Spark keeps for them
         self._ordered: dict[tuple[str, str], str] = {}
         self._names = Names(self._work)
-        self._prepared = prepared = None if is_frame(source) else PreparedSource.of(self._work, table)
-        self.reading = None if prepared is None else prepared.reading
         try:
-            frame = frame_of(self._work, source, table) if prepared is None else prepared.schema()
+            frame = frame_of(self._work, source, table)
             self.types: Mapping[str, SqlType] = columns_of(self._work, frame, user, item, needs, by)
-            names = list(self.types)
-            self.source: str = self._view(frame if prepared is None else prepared.frame(names), names)
-            self.each: str = self.source
-            if prepared is not None:
-                self._names.check(CALLED)
-                self.each = self._view(prepared.frame(names, each=True), names)
+            self.source: str = view_of(self._work, frame, list(self.types))
+            self._kept[self.source] = None
         except BaseException:
             self.close()
             raise
-
-    def counts(self, asked: Counting) -> str | None:
-        """The numbers of users that were counted when data were prepared, where they are what is asked for."""
-
-        def made(frame: DataFrame) -> str:
-            return self._view(frame, frame.columns)
-
-        return None if self._prepared is None else counts(self._prepared, asked, made)
-
-    def _view(self, frame: DataFrame, names: Sequence[str]) -> str:
-        name = view_of(self._work, frame, names)
-        self._kept[name] = None
-        return name
 
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
         """All rows of one query."""
@@ -199,5 +175,3 @@ class SparkDatabase:
             with suppress(Exception):
                 self.drop(kept)
         self._kept.clear()
-        if self.reading is not None:
-            self.reading.close()

@@ -35,11 +35,6 @@ def _is_object(source: object) -> bool:
     return any(one.__module__.startswith("pyspark.sql.") and one.__name__ in kinds for one in type(source).__mro__)
 
 
-def is_frame(source: object) -> bool:
-    """Is it the rows themselves?"""
-    return is_spark(source) and not isinstance(source, str) and hasattr(source, "sparkSession")
-
-
 def place(source: object) -> str:
     """What a message calls it: the address that was given, else Spark."""
     return source.rpartition("@")[2] if isinstance(source, str) else "Spark"

@@ -45,17 +45,6 @@ def columns_of(
     return {name: spark_type(fields[names.index(name)]) for name in asked}
 
 
-def fields_of(work: Work, frame: DataFrame, asked: Sequence[tuple[str, str]]) -> dict[str, SqlType]:
-    """The types of columns that are all named, beside the parameters that name them."""
-    fields = work.guarded(lambda: list(frame.schema.fields))
-    names = [field.name for field in fields]
-    for parameter, column in asked:
-        if column not in names:
-            raise SourceError(parameter, "be a column of the source", repr(column), near(column, names))
-        _refuse_double(parameter, column, names)
-    return {name: spark_type(fields[names.index(name)]) for name in dict.fromkeys(name for _, name in asked)}
-
-
 def _refuse_double(parameter: str, column: str, names: list[str]) -> None:
     if names.count(column) > 1:
         raise SourceError(parameter, "be one column of the source", f"{column!r}, which is several")

@@ -30,8 +30,7 @@ from dpselect.domain import (
 )
 from dpselect.engines import row_filter, row_periods
 from dpselect.engines.count_groups import histogram_of, number_of, spanned
-from dpselect.engines.duckdb.scans import Counting
-from dpselect.engines.filters.engines import of_dialect
+from dpselect.engines.filters.engines import SPELLINGS
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions, sets
 from dpselect.engines.sql import totals as weighing
@@ -42,7 +41,7 @@ from dpselect.engines.sql.port import Database, SqlType, int64
 from dpselect.engines.sql.questions_by_group import QuestionsByGroup
 from dpselect.errors import SourceError, naming
 from dpselect.keys import Key as Names
-from dpselect.keys import named, names
+from dpselect.keys import names
 from dpselect.parameters import Progress, near, whole
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
@@ -78,23 +77,15 @@ class SqlEngine(QuestionsByGroup):
         key: bytes,
     ) -> None:
         condition = None if where is None else row_filter.parse(where)
-        filtered: list[str] = []
 
         def needs(names: Sequence[str]) -> Sequence[str]:
-            filtered[:] = condition.needs(names) if condition else ()
-            more = [*filtered, *row_periods.known(periods, names)]
+            more = [*(condition.needs(names) if condition else ()), *row_periods.known(periods, names)]
             weights = () if totals is None else (totals.column,)
             measured = _known("measures", [one.column for one in measures], names)
             return [*more, *_known("by_weight", weights, names), *measured]
 
         self._database = database = open_database(source, table, user=user, item=item, needs=needs, by=tuple(by))
         try:
-            if database.reading is not None:
-                asked = named(user, item, tuple(by))
-                asked += [] if periods is None else [("time", periods.column)]
-                asked += [] if totals is None else [("by_weight", totals.column)]
-                asked += [("measures", one.column) for one in measures]
-                database.reading.state.rules.refuse(names(user), asked, filtered, periods)
             dialect = database.dialect
             whose, what = (self._key_of(key) for key in (user, item))
             self._dialect, self._item, kind = dialect, what.type, what.type
@@ -105,7 +96,7 @@ class SqlEngine(QuestionsByGroup):
             self._found: UserSets | None = None  # the groups of every user, where they are to be found
             if split is not None and not kind.is_text:
                 raise SourceError("split", "go with an item column of text", f"a column of {kind.name}")
-            spelling = of_dialect(dialect)
+            spelling = SPELLINGS[dialect.name]
             kept = [] if condition is None else [condition.sql(database.types, dialect.quote, spelling)]
             time = None
             if periods is not None:
@@ -119,17 +110,14 @@ class SqlEngine(QuestionsByGroup):
             weight = None if totals is None else weighing.weight(database, totals.column)
             self._names, self._by_names = names(item), tuple(by)
             self._measures = tuple(measures)
-            source = database.source if totals is None and not measures else database.each
             values = [weighing.weight(database, one.column) for one in self._measures]
-            self._rows_with = partial(questions.rows, source, whose, what, kept, time, dialect, group, measures=values)
+            self._rows_with = partial(
+                questions.rows, database.source, whose, what, kept, time, dialect, group, measures=values
+            )
             rows = self._rows_with(weight)
             self._gains = periods is not None and bool(periods.compared)
             beside = (["g"] if by else []) + (["w"] if self._gains else [])
             self._rows = rows if split is None else questions.parts(rows, split, dialect, beside)
-            counted = split is None and not by and max_items_per_user is None and not self._gains
-            self._plain = self._rows if counted else None
-            where = kept[0] if kept else None
-            self._counting = Counting(names(user), names(item), what.form, where, tuple(filtered), periods, None)
         except BaseException:
             database.close()
             raise
@@ -148,8 +136,8 @@ class SqlEngine(QuestionsByGroup):
 
     @property
     def fixed(self) -> bool:
-        """Nobody can tell whether a table has changed, unless its states have names."""
-        return self._database.reading is not None
+        """Nobody can tell whether a table has changed."""
+        return False
 
     @property
     def condition(self) -> str | None:
@@ -158,8 +146,8 @@ class SqlEngine(QuestionsByGroup):
 
     @property
     def state(self) -> str | None:
-        """What names the state of prepared data; no table has names for its own."""
-        return None if self._database.reading is None else self._database.reading.state.name
+        """No table has names for its states."""
+        return None
 
     def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
@@ -260,8 +248,7 @@ class SqlEngine(QuestionsByGroup):
     def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
         key = self._database.secret(self._key)
-        rows = self._each(self._rows) if per_user is PerUser.MEAN else self._rows
-        sql = questions.users_at(rows, grid, per_user, key, self._item, self._dialect)
+        sql = questions.users_at(self._rows, grid, per_user, key, self._item, self._dialect)
         found = self._database.columns(sql, ("p", "n"), progress=progress)
         return UsersAt(int64(found["p"]), int64(found["n"]))
 
@@ -309,10 +296,6 @@ class SqlEngine(QuestionsByGroup):
             return weighing.scores(rows, self._totals, bound, self._dialect)
         if self._gains:
             return questions.gains(rows, bound, self._dialect)
-        if rows == self._plain:
-            counted = self._database.counts(self._counting)
-            if counted is not None:
-                return counted
         return questions.counts(rows, bound, self._dialect)
 
     def _counted(self, domain: Domain | None) -> str:

@@ -80,7 +80,7 @@ def _plain(written: re.Match[str]) -> str:
 
 
 def _sorted(one: SqlType, dialect: Dialect) -> Sorted:
-    found = None if dialect.sorted is None else dialect.sorted(one)
+    found = dialect.sorted(one)
     if found is None:
         hint = "cast it to text or to a whole number in a view, and name the view as the table"
         raise DataError(f"a column of type {one.name} cannot be one of several columns of a user or an item", hint)

@@ -35,7 +35,7 @@ def of_users(rows: str, measures: Sequence[Measure], dialect: Dialect) -> str:
         for at in range(len(measures))
     )
     summed = f"(SELECT u, i, {added} FROM {read} AS x GROUP BY u, i)"
-    cut = ", ".join(f"{_cut(at, one, dialect)} AS q{at}, c{at}" for at, one in enumerate(measures))
+    cut = ", ".join(f"{_cut(at, one)} AS q{at}, c{at}" for at, one in enumerate(measures))
     steps = ", ".join(_steps(at, one, dialect) for at, one in enumerate(measures))
     return f"(SELECT u, i, {steps} FROM (SELECT u, i, {cut} FROM {summed} AS y) AS z)"
 
@@ -53,8 +53,7 @@ def of_items(rows: str, numbers: str, listed: str, bound: tuple[int, str] | None
 def question(rows: str, measures: Sequence[Measure], named: str, dialect: Dialect) -> str:
     """name, and of each measure the sum of steps and the number of users: of every item."""
     sums = ", ".join(
-        f"CAST(sum(t{at}) AS {dialect.integer}) AS s{at}, CAST(sum(n{at}) AS {dialect.integer}) AS e{at}"
-        for at in range(len(measures))
+        f"CAST(sum(t{at}) AS BIGINT) AS s{at}, CAST(sum(n{at}) AS BIGINT) AS e{at}" for at in range(len(measures))
     )
     found = ", ".join(f"s{at}, e{at}" for at in range(len(measures)))
     given = of_users(rows, measures, dialect)
@@ -81,12 +80,12 @@ def _place(at: int, measure: Measure, dialect: Dialect) -> str:
     return f"CASE WHEN m{at} IS NOT NULL THEN {place(measure.grid, dialect, f'm{at}')}{zero} END"
 
 
-def _cut(at: int, measure: Measure, dialect: Dialect) -> str:
+def _cut(at: int, measure: Measure) -> str:
     """A user's total within its bounds, in parts above the lower one; of a mean the steps of all rows."""
     if isinstance(measure, Mean):
-        return f"CAST(2 * a{at} + c{at} AS {dialect.integer})"  # it would take 10^12 rows to be too large
+        return f"CAST(2 * a{at} + c{at} AS BIGINT)"  # it would take 10^12 rows to be too large
     low, high = measure.least * PARTS, measure.most * PARTS
-    return f"CAST(least(greatest(a{at}, {low}), {high}) AS {dialect.integer}) - ({low}) + {PARTS // 2}"
+    return f"CAST(least(greatest(a{at}, {low}), {high}) AS BIGINT) - ({low}) + {PARTS // 2}"
 
 
 def _steps(at: int, measure: Measure, dialect: Dialect) -> str:

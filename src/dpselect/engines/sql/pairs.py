@@ -60,7 +60,7 @@ class SqlPairs:
         given, names = database.put(as_columns(shares)), numbered("w", shares)
         left = weights.without(self._pairs, self._released(), dialect)
         theirs = weights.kept(left, shares.shape[-1], database.secret(key), dialect)
-        sums = weights.weighed(theirs, given, numbered("share", shares), names, dialect)
+        sums = weights.weighed(theirs, given, numbered("share", shares), names)
         self._weighed, self._names = database.keep(sums, progress=self._progress), names
         found = database.columns(weights.groups(self._weighed, names), (*names, "n"), progress=self._progress)
         heaviest = np.lexsort([-int64(found[name]) for name in reversed(names)])  # one order, whatever came first

@@ -14,8 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.aggregates.user_sets import Int64
-from dpselect.engines.duckdb.scans import Counting
-from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.sql.sorted_texts import Sorted
 from dpselect.parameters import Progress
 
@@ -62,20 +60,15 @@ class Dialect:
     text: str  # the text that says which value it is, of a value in its one form
     keyed: Callable[[str, str, str], str]  # (key, user, item) -> what the bound orders by; all three are SQL
     matches: str  # does the text {text} match the regular expression {pattern}, which has no backslash?
+    parts: str  # the query of u, {more} and i, a row for each part of the text i of {rows}, cut at {separator}
+    sorted: Callable[[SqlType], Sorted | None]  # the texts of values, where keys have several columns
     by_user: str = ""  # a hint that puts the rows of a user together, after SELECT, where later steps gain by it
     in_order: str = ""  # what a query ends with whose rows are kept and asked for again by user, where that gains
-    integer: str = "BIGINT"
     whole: str = "NUMERIC"  # integers of any size, for sums that would not fit
     double: str = "DOUBLE PRECISION"
     divided: str = "div({}, {})"  # of whole numbers that are not negative, rounded down
-    parts: str = ""  # the query of u, {more} and i, a row for each part of the text i of {rows}, cut at {separator}
-    read_whole: str | None = None  # a text that matched as a whole number, as one; None: a cast to `whole`
-    users: str = "count(DISTINCT {})"  # how many different values, exactly
-    constant: str | None = None  # the double that Python writes as {}; None: a cast of that text
-    sorted: Callable[[SqlType], Sorted | None] | None = None  # the texts of values, where keys have several columns
     binary: str = "{}"  # a text that is compared by its characters
     low: str = "\x01"  # characters that texts may have and that are not above the border between two of them
-    correlated: bool = True  # may a subquery speak of the rows around it? Warehouses do not promise it for every one
 
 
 class Database(Protocol):
@@ -92,22 +85,8 @@ class Database(Protocol):
         ...
 
     @property
-    def each(self) -> str:
-        """The same, where each row is there as often as it is in the table."""
-        ...
-
-    @property
-    def reading(self) -> Reading | None:
-        """The state of prepared data that is read, where they are such."""
-        ...
-
-    @property
     def types(self) -> Mapping[str, SqlType]:
         """The types of the columns that were asked for when it was opened."""
-        ...
-
-    def counts(self, asked: Counting) -> str | None:
-        """A query of the items i and their numbers n of distinct users, where the source counts better."""
         ...
 
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:

@@ -109,7 +109,7 @@ def counts(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
     """i and n, the number of distinct users of every item; a bound is the most items of a user and a key."""
     if bound is not None:
         return f"SELECT i, count(*) AS n FROM {pairs(rows, *bound, dialect)} AS k GROUP BY i"
-    return f"SELECT i, {of(dialect.users, 'u')} AS n FROM {rows} AS t GROUP BY i"
+    return f"SELECT i, count(DISTINCT u) AS n FROM {rows} AS t GROUP BY i"
 
 
 def gains(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
@@ -123,7 +123,7 @@ def gains(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
         most, key = bound
         kept = f"(SELECT u, i, w, {first_kept(key, dialect)} FROM {kept} AS a)"
         kept = f"(SELECT u, i, w FROM {kept} AS b WHERE place <= {most})"
-    summed = f"SELECT i, CAST(sum(w) AS {dialect.integer}) AS n FROM {kept} AS k GROUP BY i"
+    summed = f"SELECT i, CAST(sum(w) AS BIGINT) AS n FROM {kept} AS k GROUP BY i"
     return f"SELECT i, n FROM ({summed}) AS g WHERE n > 0"
 
 
@@ -163,8 +163,8 @@ def in_span(rows: str, span: Span, item_type: SqlType, dialect: Dialect, more: s
     """
     if item_type.is_text:
         written = dialect.matches.format(text="i", pattern=_WHOLE)
-        read = of(dialect.read_whole or f"CAST({{}} AS {dialect.whole})", "i")
-        rows = f"(SELECT u, CASE WHEN {written} THEN {read} END AS i{more} FROM {rows} AS s)"
+        read = f"CASE WHEN {written} THEN CAST(i AS {dialect.whole}) END"
+        rows = f"(SELECT u, {read} AS i{more} FROM {rows} AS s)"
     elif item_type.kind != "integer":
         hint = "list the items, or name a column that holds them"
         raise ParameterError(
@@ -230,21 +230,21 @@ def users_at(rows: str, grid: Points, per_user: PerUser, key: str, item_type: Sq
         if per_user is PerUser.RANDOM
         else f"(SELECT {one[per_user]} AS i FROM ({places}) AS p GROUP BY u)"
     )
-    return f"SELECT CAST(i AS {dialect.integer}) AS p, count(*) AS n FROM {users} AS o GROUP BY i ORDER BY p"
+    return f"SELECT CAST(i AS BIGINT) AS p, count(*) AS n FROM {users} AS o GROUP BY i ORDER BY p"
 
 
 def place(grid: Points, dialect: Dialect, value: str = "v") -> str:
     """`Grid.places` of a double in SQL, operation by operation."""
     if isinstance(grid, Unbounded):
-        return unbounded_places.place(grid, value, lambda x: number(x, dialect), dialect.integer)
+        return unbounded_places.place(grid, value, lambda x: number(x, dialect))
     ends = (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
     low, high, step, half, last = (number(float(x), dialect) for x in ends)
     tiny = number(float(grid.step) * unbounded_places.TINY, dialect)
     above = f"greatest(least(greatest({value}, {low}), {high}) - {low}, {tiny})"
     steps = f"floor({above} / {step} + {half})"
-    return f"CAST(least({steps}, {last}) AS {dialect.integer})"
+    return f"CAST(least({steps}, {last}) AS BIGINT)"
 
 
 def number(value: float, dialect: Dialect) -> str:
     """A double, exactly."""
-    return of(dialect.constant or f"CAST('{{}}' AS {dialect.double})", repr(value))
+    return f"CAST('{value!r}' AS {dialect.double})"

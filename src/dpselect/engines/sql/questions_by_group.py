@@ -55,10 +55,6 @@ class QuestionsByGroup(ABC):
     def _numbers(self) -> str:
         """The columns of numbers behind u and i."""
 
-    def _each(self, rows: str) -> str:
-        """The same rows, as often as they are there."""
-        return rows.replace(self._database.source, self._database.each)
-
     def check_groups(self, groups: Domain) -> None:
         """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
         if groups not in self._domains:
@@ -92,7 +88,7 @@ class QuestionsByGroup(ABC):
         assert self._group is not None
         kept = self._kept(max_groups_per_user, groups, self._most)
         listed = None if groups is None else self._domains[groups][0]
-        score = weighing.score(self._totals, self._dialect)
+        score = weighing.score(self._totals)
         sql = question(kept, rows, listed, self._group, self._item, users=users, score=score)
         return grouped_counts(self._database.rows(sql, progress=progress), self._group, self._item)
 
@@ -145,8 +141,7 @@ class QuestionsByGroup(ABC):
         assert self._group is not None
         listed = self._listed(groups)
         keyed = self._keyed(self._key), self._keyed(value_key(self._key))
-        rows = self._each(self._rows) if per_user is PerUser.MEAN else self._rows
-        types, rows = (self._group, self._item), of_groups(rows, listed)
+        types, rows = (self._group, self._item), of_groups(self._rows, listed)
         sql = users_at_by(rows, grid, per_user, max_groups_per_user, listed, keyed, types, self._dialect)
         return grouped_values(self._database.rows(sql, progress=progress), self._group)
 

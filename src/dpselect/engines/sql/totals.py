@@ -35,7 +35,7 @@ def of_users(rows: str, totals: Totals, dialect: Dialect, keys: str = "u, i") ->
     by_user = f"{dialect.by_user} " if dialect.by_user else ""
     values = f"(SELECT {by_user}{keys}, w AS v FROM {rows} AS t)"
     parts = f"(SELECT {keys}, {place(totals.grid, dialect)} AS p FROM {values} AS x WHERE v >= {least})"
-    total = f"CAST(least(sum(CAST(p AS {dialect.whole})), {totals.most * PARTS}) AS {dialect.integer}) AS q"
+    total = f"CAST(least(sum(CAST(p AS {dialect.whole})), {totals.most * PARTS}) AS BIGINT) AS q"
     summed = f"(SELECT {keys}, {total} FROM {parts} AS y GROUP BY {keys})"
     units = dialect.divided.format(f"q + {PARTS // 2}", str(PARTS))
     return f"(SELECT {keys}, s FROM (SELECT {keys}, {units} AS s FROM {summed} AS z) AS o WHERE s > 0)"
@@ -46,9 +46,9 @@ def of_groups(totals: Totals, dialect: Dialect, rows: str) -> str:
     return of_users(rows, totals, dialect, "u, g, i")
 
 
-def score(totals: Totals | None, dialect: Dialect) -> str:
+def score(totals: Totals | None) -> str:
     """The score of an item, of what its users give it, or of its users where there are no weights."""
-    return "count(*)" if totals is None else f"CAST(sum(s) AS {dialect.integer})"
+    return "count(*)" if totals is None else "CAST(sum(s) AS BIGINT)"
 
 
 def scores(rows: str, totals: Totals, bound: tuple[int, str] | None, dialect: Dialect) -> str:
@@ -58,4 +58,4 @@ def scores(rows: str, totals: Totals, bound: tuple[int, str] | None, dialect: Di
         most, key = bound
         placed = f"(SELECT u, i, s, {first_kept(key, dialect)} FROM {given} AS a)"
         given = f"(SELECT u, i, s FROM {placed} AS b WHERE place <= {most})"
-    return f"SELECT i, {score(totals, dialect)} AS n FROM {given} AS k GROUP BY i"
+    return f"SELECT i, {score(totals)} AS n FROM {given} AS k GROUP BY i"

@@ -41,7 +41,7 @@ def users_at_by(
         f"SELECT l.i AS g, coalesce(f.i, 0) AS v, coalesce(f.n, 0) AS n, greatest(coalesce(f.place, 1), 1) AS place "
         f"FROM {listed} AS l LEFT JOIN ({placed}) AS f ON f.g = l.i"
     )
-    of_groups = f"SELECT g AS i, CAST(v AS {dialect.integer}) AS p, n, place FROM ({found}) AS q"
+    of_groups = f"SELECT g AS i, CAST(v AS BIGINT) AS p, n, place FROM ({found}) AS q"
     return f"SELECT {types[0].named} AS name, p, n, place FROM ({of_groups}) AS s ORDER BY i, place"
 
 

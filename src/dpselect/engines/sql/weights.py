@@ -25,10 +25,7 @@ def only(pairs: str, released: str, dialect: Dialect) -> str:
 
 def _among(released: str, dialect: Dialect) -> str:
     """Is the item of k one of the released ones?"""
-    text = _text("k.i", dialect)
-    if dialect.correlated:
-        return f"EXISTS (SELECT 1 FROM {released} AS f WHERE f.x = {text})"
-    return f"({text} IN (SELECT f.x FROM {released} AS f))"
+    return f"EXISTS (SELECT 1 FROM {released} AS f WHERE f.x = {_text('k.i', dialect)})"
 
 
 def kept(pairs: str, most: int, key: str, dialect: Dialect) -> str:
@@ -40,13 +37,13 @@ def kept(pairs: str, most: int, key: str, dialect: Dialect) -> str:
     theirs = f"PARTITION BY u ORDER BY {dialect.keyed(key, 'u', 'i')}, i"  # one order for both, so that it is made once
     size = f"count(*) OVER ({theirs} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS size"
     ranked = f"SELECT i, row_number() OVER ({theirs}) AS place, {size} FROM {pairs} AS k"
-    t = f"CAST(CASE WHEN size < {most} THEN size ELSE {most} END AS {dialect.integer}) AS t"
+    t = f"CAST(CASE WHEN size < {most} THEN size ELSE {most} END AS BIGINT) AS t"
     return f"(SELECT i, {t} FROM ({ranked}) AS r WHERE place <= {most})"
 
 
-def weighed(kept: str, shares: str, given: Sequence[str], names: Sequence[str], dialect: Dialect) -> str:
+def weighed(kept: str, shares: str, given: Sequence[str], names: Sequence[str]) -> str:
     """i and its weights: sums of what users give to it. Sums of whole numbers are exact in any order."""
-    sums = (f"CAST(sum(s.{share}) AS {dialect.integer}) AS {w}" for share, w in zip(given, names, strict=True))
+    sums = (f"CAST(sum(s.{share}) AS BIGINT) AS {w}" for share, w in zip(given, names, strict=True))
     return f"SELECT k.i AS i, {', '.join(sums)} FROM {kept} AS k JOIN {shares} AS s ON s.t = k.t GROUP BY k.i"
 
 

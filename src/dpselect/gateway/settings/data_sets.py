@@ -9,9 +9,8 @@ from typing import Any
 
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.identity import folder_of
 from dpselect.engines.postgres.address import is_postgres
-from dpselect.engines.sources.files import kind_of
+from dpselect.engines.sources.files import kind_of, prepared_folder
 from dpselect.engines.spark.source import is_spark
 from dpselect.errors import ParameterError
 from dpselect.gateway.settings import leaves
@@ -170,7 +169,7 @@ def _check_user(place: Place, given: dict[str, Any]) -> None:
     given.setdefault("user", None)
     source = given.get("source")
     absent = isinstance(place.value, dict) and "user" not in place.value
-    if absent and source is not None and folder_of(source, given.get("table")) is None:
+    if absent and source is not None and prepared_folder(source) is None:
         place.refuse("must have user", hint="only a folder of prepared data says itself who its users are")
 
 
@@ -226,7 +225,7 @@ def _check_source(place: Place, given: dict[str, Any]) -> None:
     if kind not in ("address", "duckdb") and "snapshot" in given:
         hint = "files say themselves when they were written"
         place.refuse("must be left out where the source is files", "snapshot", hint=hint)
-    if given.get("prepare") and (kind == "address" or folder_of(source, given.get("table")) is not None):
+    if given.get("prepare") and (kind == "address" or prepared_folder(source) is not None):
         place.refuse("must be left out where the source is a database, or prepared data", "prepare")
     for name in ("refresh", "max_rows_per_user"):
         if name in given and not given.get("prepare"):

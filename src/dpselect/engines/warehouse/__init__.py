@@ -1,1 +1,0 @@
-"""BigQuery, ClickHouse, Snowflake and Trino, through a function of the caller that runs a query."""

@@ -1,1 +1,0 @@
-SELECT sum(length(i)) AS letters FROM (SELECT SAFE_CONVERT_BYTES_TO_STRING(CAST(`user_id` AS BYTES)) AS u, SAFE_CONVERT_BYTES_TO_STRING(CAST(`item` AS BYTES)) AS i FROM `shop`.`events` WHERE `user_id` IS NOT NULL AND `item` IS NOT NULL) AS t

@@ -1,1 +1,0 @@
-SELECT t, count(*) AS n FROM (SELECT CASE WHEN count(*) < 4 THEN count(*) ELSE 4 END AS t FROM (SELECT DISTINCT u, i FROM (SELECT `visitor` AS u, `amount` AS i FROM `shop`.`events` WHERE `visitor` IS NOT NULL AND `amount` IS NOT NULL) AS t) AS k GROUP BY u) AS s GROUP BY t ORDER BY t

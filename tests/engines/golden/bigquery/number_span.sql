@@ -1,1 +1,0 @@
-SELECT n, count(*) AS items FROM (SELECT i, count(DISTINCT u) AS n FROM (SELECT u, i FROM (SELECT `visitor` AS u, `amount` AS i FROM `shop`.`events` WHERE `visitor` IS NOT NULL AND `amount` IS NOT NULL) AS t WHERE i BETWEEN 0 AND 8) AS t GROUP BY i) AS c GROUP BY n ORDER BY n DESC

@@ -1,1 +1,0 @@
-SELECT i, n FROM (SELECT i, count(DISTINCT u) AS n FROM (SELECT `visitor` AS u, `amount` AS i FROM `shop`.`events` WHERE `visitor` IS NOT NULL AND `amount` IS NOT NULL) AS t GROUP BY i) AS c ORDER BY n DESC, i LIMIT 21

@@ -1,1 +1,0 @@
-SELECT i, n FROM (SELECT i, uniqExact(u) AS n FROM (SELECT toValidUTF8(toString("user_id")) AS u, toString(toDate32("day")) AS i FROM "shop"."events" WHERE "user_id" IS NOT NULL AND "day" IS NOT NULL) AS t GROUP BY i) AS c ORDER BY n DESC, i LIMIT 21

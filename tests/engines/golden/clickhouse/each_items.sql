@@ -1,1 +1,0 @@
-SELECT i AS name, i FROM (SELECT DISTINCT d.x AS i FROM (SELECT tupleElement(entry, 1) AS x FROM (SELECT arrayJoin(JSONExtract('[["a"],["b"]]', 'Array(Tuple(String))')) AS entry) AS e) AS d) AS l ORDER BY i

@@ -1,1 +1,0 @@
-SELECT n, count(*) AS items FROM (SELECT i, uniqExact(u) AS n FROM (SELECT toValidUTF8(toString("user_id")) AS u, toValidUTF8(toString("item")) AS i FROM "shop"."events" WHERE "user_id" IS NOT NULL AND "item" IS NOT NULL) AS t GROUP BY i) AS c GROUP BY n ORDER BY n DESC

@@ -1,1 +1,0 @@
-SELECT name FROM (SELECT name, row_number() OVER (ORDER BY i) - 1 AS place FROM (SELECT i AS name, i FROM (SELECT DISTINCT i FROM (SELECT DISTINCT u, i FROM (SELECT toValidUTF8(toString("user_id")) AS u, toValidUTF8(toString("item")) AS i FROM "shop"."events" WHERE "user_id" IS NOT NULL AND "item" IS NOT NULL) AS t) AS k) AS d) AS q) AS r WHERE place IN (0) ORDER BY place

@@ -1,1 +1,0 @@
-SELECT i, n FROM (SELECT i, uniqExact(u) AS n FROM (SELECT toValidUTF8(toString("user_id")) AS u, toValidUTF8(toString("item")) AS i FROM "shop"."events" WHERE "user_id" IS NOT NULL AND "item" IS NOT NULL AND (((("day") >= CAST('2024-01-31' AS Nullable(Date32))) AND (("day") < CAST('2024-02-01' AS Nullable(Date32)))))) AS t GROUP BY i) AS c ORDER BY n DESC, i LIMIT 21

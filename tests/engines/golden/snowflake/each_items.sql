@@ -1,1 +1,0 @@
-SELECT i AS name, i FROM (SELECT DISTINCT d.x AS i FROM (SELECT CAST(entry.value[0] AS VARCHAR) AS x FROM TABLE(FLATTEN(INPUT => PARSE_JSON('[["a"],["b"]]'))) AS entry) AS d) AS l ORDER BY i

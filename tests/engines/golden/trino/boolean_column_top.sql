@@ -1,1 +1,0 @@
-SELECT i, n FROM (SELECT i, count(DISTINCT u) AS n FROM (SELECT CAST("user_id" AS VARCHAR) AS u, CAST("paid" AS BOOLEAN) AS i FROM "shop"."events" WHERE "user_id" IS NOT NULL AND "paid" IS NOT NULL) AS t GROUP BY i) AS c ORDER BY n DESC, i LIMIT 21

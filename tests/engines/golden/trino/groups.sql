@@ -1,1 +1,0 @@
-SELECT n, count(*) AS items FROM (SELECT i, count(DISTINCT u) AS n FROM (SELECT CAST("user_id" AS VARCHAR) AS u, CAST("item" AS VARCHAR) AS i FROM "shop"."events" WHERE "user_id" IS NOT NULL AND "item" IS NOT NULL) AS t GROUP BY i) AS c GROUP BY n ORDER BY n DESC

@@ -1,1 +1,0 @@
-SELECT name FROM (SELECT name, row_number() OVER (ORDER BY n DESC, i) - 1 AS place FROM (SELECT i AS name, i, n FROM (SELECT i, count(DISTINCT u) AS n FROM (SELECT CAST("user_id" AS VARCHAR) AS u, CAST("item" AS VARCHAR) AS i FROM "shop"."events" WHERE "user_id" IS NOT NULL AND "item" IS NOT NULL) AS t GROUP BY i) AS c) AS q) AS r WHERE place IN (1) ORDER BY place

@@ -1,1 +1,0 @@
-SELECT i, n FROM (SELECT i, count(DISTINCT u) AS n FROM (SELECT CAST("user_id" AS VARCHAR) AS u, (CAST("price" AS DOUBLE) + CAST('0' AS DOUBLE)) AS i FROM "shop"."events" WHERE "user_id" IS NOT NULL AND "price" IS NOT NULL AND NOT is_nan(CAST("price" AS DOUBLE))) AS t GROUP BY i) AS c ORDER BY n DESC, i LIMIT 21

@@ -1,1 +1,0 @@
-WITH p AS (SELECT u, i FROM (SELECT CAST("user_id" AS VARCHAR) AS u, CAST("item" AS VARCHAR) AS i FROM "shop"."events" WHERE "user_id" IS NOT NULL AND "item" IS NOT NULL) AS t), a AS (SELECT u, row_number() OVER (ORDER BY u) - 1 AS code FROM (SELECT DISTINCT u FROM p) AS d) SELECT a.code AS u, p.i AS i FROM p JOIN a ON a.u = p.u

@@ -1,1 +1,0 @@
-SELECT i, n FROM (SELECT i, count(DISTINCT u) AS n FROM (SELECT u, i FROM (SELECT t.u AS u, f.part AS i FROM (SELECT CAST("user_id" AS VARCHAR) AS u, CAST("item" AS VARCHAR) AS i FROM "shop"."events" WHERE "user_id" IS NOT NULL AND "item" IS NOT NULL) AS t CROSS JOIN UNNEST(split(t.i, 'it''s \ ')) AS f (part)) AS s WHERE i <> '') AS t GROUP BY i) AS c ORDER BY n DESC, i LIMIT 21
