@@ -120,13 +120,9 @@ def _places(release: Release, ledger: Ledger) -> Iterator[tuple[Entry, Entry]]:
 
 def _payment(release: Release, cost: Cost, ledger: Ledger, hold: Entry, settle: Entry) -> Iterator[Finding]:
     from dpselect.ledger.account import seen
-    from dpselect.ledger.charge import ZERO
 
     who, data = seen(settle.account.analyst), seen(settle.account.dataset)
     by = f"entry {settle.number:,}: {who} paid for it from the account of {data} on {settle.at}"
-    if all(charge == ZERO for charge in settle.parts.values()) and cost.added:
-        yield stated(f"{by} nothing by itself: a budget of picks, which is reserved apart, must have paid")
-        return
     order = None if settle.early else ledger.data_account(settle.account.dataset).promise.order
     for period, charge in settle.parts.items():
         amount = f"epsilon {told(charge.epsilon)}, delta {told(charge.delta)}{f' in {period}' if period else ''}"
