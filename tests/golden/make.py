@@ -51,8 +51,6 @@ def fill(folder: Path) -> None:
         keep(folder / "releases" / f"{file(name)}.json", release.to_dict())
     for name, asked in MORE.items():
         keep(folder / "queries" / f"{file(name)}.json", kept_query(asked))
-    paid = data_set({}, dps.PickBudget(epsilon=40, delta="1e-6", k_star=40, l_star=10)).top_k(2)
-    keep(folder / "releases" / "budget_of_picks.json", paid.to_dict())
     keep(folder / "releases" / "scores.json", dps.choose({"x": 0.25, "y": 30}, epsilon=5).to_dict())
     keep_lines(folder / "names.json", surface.names())
     keep_lines(folder / "command.json", surface.command())

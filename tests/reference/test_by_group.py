@@ -332,9 +332,6 @@ def test_bad_input(data, said):
     assert str(error.value).startswith(said)
 
 
-def test_within_and_picks_are_refused_by_group(data):
+def test_within_is_refused_by_group(data):
     with pytest.raises(ParameterError, match="within must be left out where by is given"):
         data.top_k(2, within=50, by="country")
-    picks = dps.Dataset(rows(60), user="user", item="item", budget=dps.PickBudget(epsilon=1, delta="1e-6"))
-    with pytest.raises(ParameterError, match="by must be left out where a PickBudget pays"):
-        picks.top_k(2, by="country")

@@ -117,5 +117,3 @@ def test_within_and_k_bar_are_taken():
     assert near.plan.shortfall(None) <= 50
     with pytest.raises(dps.ParameterError, match="method must be auto, limited-domain or discover"):
         query(by="country")
-    with pytest.raises(dps.ParameterError, match="which makes no picks"):
-        TopKQuery(k=3, epsilon_per_pick="0.1", delta_threshold="1e-9", method=NAME)
