@@ -1,17 +1,22 @@
-"""Prices by outcome and whole sessions, enumerated: the real code against every neighbour, and its broken twins."""
+"""Prices by outcome, and what a budget pays by them, enumerated: the real code against every neighbour, and twins."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
 from flint import arb, ctx
 
+import dpselect as dps
+from dpselect.accounting.two_prices import of_outcome
 from dpselect.aggregates.histogram import Histogram
-from dpselect.privacy import ApproxDP
+from dpselect.ledger.question import Question
+from dpselect.privacy import ApproxDP, Steps
 from dpselect.queries.top_k import TopKQuery
 from dpselect.reals import enclose
-from dpselect.testing import law
+from dpselect.testing import hockey_stick, law
 from tests.exact.grids import added, pairs
 from tests.exact.laws import BITS
 
@@ -99,3 +104,87 @@ def test_a_twin_that_charges_too_little_is_refused(name):
     asked = plan(2, 2, delta="0.01")
     price = TWINS[name](asked)
     assert any(overcharged(answers(asked, left), answers(asked, right), price) for left, right in neighbours((6, 9)))
+
+
+# ---- many adaptive questions ------------------------------------------------------------------------------
+
+# What a question is about depends on what the one before said.
+VIEWS = {"all": (0, 1, 2), "few": (1, 2)}
+UNKNOWN = Question("{}", repeatable=False)
+
+
+@dataclass(frozen=True)
+class Charged:
+    """A question, and how many steps a budget is told that its answer took."""
+
+    query: TopKQuery
+    taken: Callable[[TopKQuery, int], Sequence[Steps]]
+
+    @property
+    def price(self):
+        return self.query.price
+
+    def price_at(self, order):
+        return self.query.price_at(order)
+
+    def cost_at(self, release, order):
+        return of_outcome(self.price, self.taken(self.query, len(release)), order)
+
+
+def honest(query, items):
+    return query.plan.steps((items,))
+
+
+def bottom_free(query, items):
+    return (Steps(query.price.steps[0].value, items),) if items else ()
+
+
+def told(promise, asked, times, counts):
+    """The law of all answers that a budget pays, asked one after the other until `times`."""
+
+    def run(draws):
+        budget, said, view = dps.Budget(epsilon=promise.epsilon, delta=promise.delta), [], "all"
+        for _ in range(times):
+            seen = histogram(counts[i] if i in VIEWS[view] else 0 for i in range(len(counts)))
+            try:
+                release = budget.pay(asked, UNKNOWN, lambda seen=seen: asked.query.plan.select(seen, draws), fresh=True)
+            except dps.BudgetError:
+                said.append("refused")
+                break
+            said.append(tuple(release.labels))
+            view = "few" if release.labels[:1] == ["a"] else "all"
+        return tuple(said)
+
+    return law(run)
+
+
+def broken(promise, query, times, taken=honest):
+    """By how much, at most, neighbours can be told apart beyond the promise."""
+    laws, asked = {}, Charged(query, taken)
+
+    def found(counts):
+        if counts not in laws:
+            laws[counts] = told(promise, asked, times, counts)
+        return laws[counts]
+
+    with ctx.workprec(BITS):
+        pairs_of = neighbours((3, 6))
+        most = max(float(hockey_stick(found(a), found(b), promise.epsilon).mid()) for a, b in pairs_of)
+    return most > promise.delta * (1 + Fraction(1, 10**12))
+
+
+@pytest.mark.parametrize("epsilon", ["1", "3"])
+def test_answers_that_a_budget_paid_by_their_outcomes_keep_its_promise(epsilon):
+    """A list of two leaves nothing for a second question, one that ends early does."""
+    promise = ApproxDP(Fraction(epsilon), Fraction(1, 1000))
+    query = TopKQuery(k=2, epsilon=promise.epsilon * 2 / 3, delta="1e-4", k_bar=2, method="limited-domain")
+    found = told(promise, Charged(query, honest), 2, (6, 3, 0))
+    assert {answers[1] == "refused" for answers in found} == {True, False}
+    assert not broken(promise, query, 2)
+
+
+def test_a_twin_that_charges_nothing_for_bottom_is_refused():
+    promise = ApproxDP(Fraction(2), Fraction(1, 100))
+    query = TopKQuery(k=1, epsilon=2, delta="0.001", k_bar=2, method="limited-domain")
+    assert not broken(promise, query, 4)
+    assert broken(promise, query, 4, bottom_free)
