@@ -420,7 +420,7 @@ def test_numpy_columns():
     assert dataset(data).union(**PRICE, max_items_per_user=np.int64(2), method="sips").labels == ["ant"]
 
 
-# ---- a public list, and a budget of picks ---------------------------------------------------------------------------
+# ---- a public list ---------------------------------------------------------------------------------------
 
 
 def test_people_give_to_popular_items_first():
