@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -176,8 +177,8 @@ def test_what_an_outcome_costs(groups, asked, most):
         return min(Fraction(2), pick * taken + pick / 2 * noisy)
 
     for found in [(), (1,), (4, 4, 4, 4), (1, 2, 1), (3,), (4, 1)]:
-        assert query.plan.spent(found).epsilon == spent(*found)
-        assert query.plan.spent(found).delta == query.price.delta
+        cost = query.plan.cost_at(SimpleNamespace(found=found), None).whole
+        assert (cost.epsilon, cost.failure) == (spent(*found), query.price.delta)
 
 
 def test_listed_groups_tell_a_number_of_users_each():

@@ -118,10 +118,6 @@ class Query(ABC):
         """The price of any answer, as one (epsilon, delta)."""
         return self.price.approx
 
-    def spent(self, release: Release) -> ApproxDP:  # noqa: ARG002 - most answers cost the whole price
-        """What an answer cost, read from the answer alone."""
-        return self.ceiling
-
     def steps(self, release: Release) -> Sequence[Steps]:  # noqa: ARG002
         """The steps that an answer took, read from the answer alone."""
         return self.price.steps

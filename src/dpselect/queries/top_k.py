@@ -15,7 +15,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
 from dpselect.methods import AUTO
 from dpselect.parameters import Number
-from dpselect.privacy import ApproxDP, Privacy, Steps
+from dpselect.privacy import Privacy, Steps
 from dpselect.queries.query import Query, Ready, Rows, cut_by
 from dpselect.queries.top_k_plan import Plan
 from dpselect.queries.top_k_planning import DISCOVER, LIMITED, PEELING, Wanted, best_by_group
@@ -240,12 +240,6 @@ class TopKQuery(Query):
             engine.check(domain, k=plan.selector.k)
         return lambda draws, progress: plan.select(engine.grouped(domain, progress=progress), draws)
 
-    def spent(self, release: Release) -> ApproxDP:
-        """What an answer cost: picks that were not made may be saved."""
-        if self.chosen is not None:
-            return self.chosen.spent(release)
-        return self.plan.spent(release.found)
-
     def steps(self, release: Release) -> tuple[Steps, ...]:
         """The steps that an answer took."""
         if self.chosen is not None:
@@ -257,7 +251,7 @@ class TopKQuery(Query):
         return self.plan.price_at(order) if self.chosen is None else self.chosen.price_at(order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
-        """What an answer cost it."""
+        """What an answer cost it: picks that were not made may be saved."""
         return self.plan.cost_at(release, order) if self.chosen is None else self.chosen.cost_at(release, order)
 
     @property
