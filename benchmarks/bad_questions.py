@@ -60,10 +60,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "median": (dps.median, {"values": [1, 2, 3], "bounds": (0, 9), "epsilon": 1, "step": 1}),
     "plan": (dps.plan, {"question": "top_k", "k": 3, "users": 500, "items": 50, "items_per_user": 2, "skew": 1,
         "epsilon": "1", "delta": "1e-6", "methods": None, "domain_known": False, "k_bar": None}),
-    "PickBudget": (dps.PickBudget, {"epsilon": 1, "delta": "1e-6", "k_star": 5, "l_star": 3}),
-    "PickBudget by picks": (dps.PickBudget, {
-        "epsilon_per_pick": "0.1", "delta_per_query": "1e-9", "k_star": 5, "l_star": 3,
-        "delta_composition": "1e-9"}),
+    "Budget": (dps.Budget, {"epsilon": 1, "delta": "1e-6"}),
     "Listed": (dps.Listed, {"items": ("a", "b")}),
     "Span": (dps.Span, {"start": 0, "stop": 9}),
     "Size": (dps.Size, {"items": 9}),
@@ -83,8 +80,6 @@ def functions(given: Given) -> object:
     made = function(**given.spoilt(good))
     if name in DOMAINS:
         return str(dps.Dataset(rows(), user="user", item="item").top_k(1, epsilon=1, domain=made))
-    if isinstance(made, dps.PickBudget):
-        return str(made.what_if(given.chance.choice(NUMBERS)))  # type: ignore[arg-type]
     return str(made)
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from dpselect.inspection import Inspection, inspect
     from dpselect.ledger import Account, Ledger
     from dpselect.ledger.budget import Budget
-    from dpselect.ledger.pick_budget import PickBudget
     from dpselect.preparation import Prepared, prepare
     from dpselect.privacy import Neighbors
     from dpselect.queries.choose import choose
@@ -61,7 +60,6 @@ _HOMES = {
     "OutputError": "dpselect.errors",
     "ParameterError": "dpselect.errors",
     "Forecast": "dpselect.forecast",
-    "PickBudget": "dpselect.ledger.pick_budget",
     "Prepared": "dpselect.preparation",
     "Query": "dpselect.queries.query",
     "Receipt": "dpselect.release.release",
@@ -104,7 +102,6 @@ __all__ = [
     "Neighbors",
     "OutputError",
     "ParameterError",
-    "PickBudget",
     "Prepared",
     "Query",
     "Receipt",

@@ -66,12 +66,11 @@ class Dataset:
     Nothing is opened here. When a question is asked, its source is opened anew: the schema is checked before anything
     is paid, and rows are read after.
 
-    With `budget` every question is paid: a `Budget`, a `PickBudget`, or the path of a ledger, which is then this
-    computer's user's budget for the data called "default". What does not fit is refused before a row is read. The same
-    question of the same files or Arrow table is answered again for nothing. `epsilon` may be left out where a
-    `PickBudget` pays, and a budget in memory or of picks has its own delta for questions that name none. `share="1%"`
-    in place of epsilon asks for as much of the budget: with the largest epsilon, of three digits, whose ceiling takes
-    no more of it.
+    With `budget` every question is paid: a `Budget`, or the path of a ledger, which is then this computer's user's
+    budget for the data called "default". What does not fit is refused before a row is read. The same question of the
+    same files or Arrow table is answered again for nothing. A budget has its own delta for questions that name none.
+    `share="1%"` in place of epsilon asks for as much of the budget: with the largest epsilon, of three digits, whose
+    ceiling takes no more of it.
     """
 
     source: object
@@ -369,11 +368,6 @@ class Dataset:
         """
         from dpselect.queries.choose import ChooseQuery
 
-        if by is not None and epsilon is None and share is None and self.paying is not None:
-            from dpselect.queries.of_groups import refuse_picks
-
-            refuse_picks(by, self.paying)
-
         query = self._query(
             ChooseQuery,
             epsilon=epsilon,
@@ -562,8 +556,7 @@ class Dataset:
         """The answer to the question of these rows, in all of its periods."""
         if self._periods is not None and len(self._periods.asked.all) > 1:
             query = query.once_in_each(self._periods.sort)
-        if not query.own_price:
-            warn_if_weak(query.ceiling)
+        warn_if_weak(query.ceiling)
         budget = self.paying
         if budget is not None:
             budget.check(query.price.neighbors)

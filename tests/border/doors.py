@@ -216,39 +216,7 @@ def of_verbs() -> Iterator[Door]:
 
 
 def of_budgets() -> Iterator[Door]:
-    """The terms of a budget of picks, and the verbs that it pays; a Ledger's grants; domains; forecasts."""
-    scores = {"a": 3, "b": 90}
-
-    def opened(**terms: Any) -> object:
-        with dps.PickBudget(**terms) as budget:
-            release = dps.choose(scores, budget=budget, draws=draws())
-            return release.to_json(), budget.terms
-
-    whole = {"epsilon": 1, "delta": "1e-6", "k_star": 10, "l_star": 2}
-    yield Door("PickBudget", opened, whole, tuple(whole))
-    pieces = {"epsilon_per_pick": "0.1", "delta_per_query": "1e-6", "delta_composition": "1e-6", "k_star": 10}
-    yield Door("PickBudget by the pick", opened, pieces, tuple(pieces))
-
-    def asked(verb: str) -> Callable[..., object]:
-        def ask(**given: Any) -> object:
-            budget = dps.PickBudget(epsilon=1, delta="1e-6")
-            if verb == "what_if":
-                return budget.what_if(**given)
-            if verb == "choose":
-                return dps.choose(scores, budget=budget, draws=draws(), **given)
-            if verb == "quantile":
-                return dps.quantile([1, 2, 3], budget=budget, draws=draws(), **given)
-            data = dps.Dataset(rows(), user="user", item="item", budget=budget)
-            return getattr(data, verb)(draws=draws(), **given)
-
-        return ask
-
-    yield Door("picks: top_k", asked("top_k"), {"k": 2}, ("k", "k_bar", "domain", "epsilon"))
-    yield Door("picks: choose", asked("choose"), {}, ("epsilon", "sensitivity"))
-    yield Door("picks: quantile", asked("quantile"), {"bounds": (0, 10)}, ("q", "epsilon", "step"))
-    yield Door("picks: histogram", asked("histogram"), {"domain": [1, 2]}, ("epsilon", "delta", "domain"))
-    yield Door("picks: union", asked("union"), {"epsilon": "0.1"}, ("epsilon", "delta", "max_items_per_user"))
-    yield Door("PickBudget.what_if", asked("what_if"), {}, ("k",))
+    """A Ledger's grants; domains; forecasts."""
 
     def promised(epsilon: Any = 1, delta: Any = "1e-6", keep: Any = "0.1") -> object:
         with TemporaryDirectory() as folder, dps.Ledger.create(str(Path(folder, "budget.db"))) as ledger:

@@ -48,9 +48,9 @@ def test_top_and_choose(awkward):
     assert names(data.choose(domain=["tie a", "popular", "nobody"], epsilon=10**6)) == ["popular"]
     ranked = data.top_k(3, epsilon=10**6, domain=["nobody", "tie a", "popular"])
     assert names(ranked) == ["popular", "tie a", "nobody"]
-    paid = dataset(awkward, budget=dps.PickBudget(epsilon_per_pick=10**5, delta_per_query="1e-7", k_star=5))
-    assert names(paid.top_k(1)) == ["popular"]
-    assert names(paid.choose(domain=["tie a", "nobody"])) == ["tie a"]
+    paid = dataset(awkward, budget=dps.Budget(epsilon=10**6))
+    assert names(paid.top_k(1, epsilon=10**5)) == ["popular"]
+    assert names(paid.choose(domain=["tie a", "nobody"], epsilon=10**5)) == ["tie a"]
     bounded = dataset(awkward, max_items_per_user=1).top_k(2, epsilon=10**6, domain=["nobody", "popular"], counts=True)
     assert names(bounded) == ["popular", "nobody"]
 

@@ -137,7 +137,7 @@ def answers(query: TopKQuery, order: int | None) -> Iterator[tuple[object, Price
 
     for crowd, seed in product(([("p",)] * 300, [GROUPS] * 300, []), range(3)):
         release = query.ready(Many(tuple(crowd)))(SeededDraws(seed), None)
-        assert query.spent(release).epsilon == min(1, basic(query.steps(release)))
+        assert query.cost_at(release, None).epsilon == min(1, basic(query.steps(release)))
         yield release.privacy.parameters["max_groups_per_user"], query.cost_at(release, order)
 
 

@@ -82,7 +82,8 @@ def serving(folder: Path, tick: float, **more: Any) -> Gateway:
 def asked(found: Gateway, **more: Any) -> dict[str, Any]:
     """One question to its end."""
     ann = found.settings.people["ann0"]
-    number = str(found.ask(ann, {"verb": "top_k", "k": 3, "epsilon": "1/100", "delta": "1e-9", "fresh": True, **more})["id"])
+    body = {"verb": "top_k", "k": 3, "epsilon": "1/100", "delta": "1e-9", "fresh": True, **more}
+    number = str(found.ask(ann, body)["id"])
     while (job := found.job(ann, number))["state"] in ("queued", "running"):
         time.sleep(0.01)
     return job

@@ -20,8 +20,6 @@ def main() -> None:
         keep("releases", name, data_set(more).ask(dps.Query.from_dict(asked)).to_dict())
     for name, asked in MORE.items():
         keep("queries", name, kept_query(asked))
-    paid = data_set({}, dps.PickBudget(epsilon=40, delta="1e-6", k_star=40, l_star=10)).top_k(2)
-    keep("releases", "budget of picks", paid.to_dict())
     keep("releases", "scores", dps.choose({"x": 0.25, "y": 30}, epsilon=5).to_dict())
 
 

@@ -3,7 +3,7 @@
 usage: patterns.py KIND WHERE [WORDS]    KIND is none, path or object; WHERE is the ledger's address, made before, or
 "-"; WORDS are in the names of those patterns that are wanted
 
-Every actor of a pattern is greedy: it asks until it is refused, closes, opens another budget and goes on. A line of
+Every actor of a pattern is greedy: it asks until it is refused, opens another budget and goes on. A line of
 JSON for each pattern says how many answers came out of which budget, what the ledger holds, and what it finds wrong.
 """
 
@@ -19,14 +19,15 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from fractions import Fraction
 from typing import Any
 
 import dpselect as dps
 from dpselect.draws import SecureDraws
 
-TOTAL, DELTA, PICKS = Fraction(1), "1e-6", 4
+TOTAL, QUESTIONS = Fraction(1), 4  # without a delta, so that exactly so many fit
+PRICE = TOTAL / QUESTIONS
 SCORES = {"ant": 3, "bee": 1}
 PATIENCE = 300  # seconds until a pattern counts as hanging
 
@@ -50,40 +51,34 @@ class World:
         self.kind, self.where, self.analyst, self.out = kind, where, analyst, out
         self.ledger = dps.Ledger(where) if kind == "object" else None
         self.names: dict[int, str] = {}
-        self.kept: list[dps.PickBudget] = []  # so that no two have the same id
+        self.kept: list[dps.Budget] = []  # so that no two have the same id
 
-    def open(self) -> dps.PickBudget:
-        paying: Any = {}
-        if self.kind != "none":
-            paying["of"] = dps.Budget.open(self.ledger or self.where, analyst=self.analyst)
-        budget = dps.PickBudget(epsilon=TOTAL, delta=DELTA, k_star=PICKS, l_star=1, **paying)
+    def open(self) -> dps.Budget:
+        if self.kind == "none":
+            budget = dps.Budget(epsilon=TOTAL, delta=0)
+        else:
+            budget = dps.Budget.open(self.ledger or self.where, analyst=self.analyst)
         self.kept.append(budget)
         self.names[id(budget)] = f"{os.getpid()}.{len(self.kept)}"
         return budget
 
-    def ask(self, budget: dps.PickBudget, meddle: Callable[[], object] = lambda: None) -> None:
+    def ask(self, budget: dps.Budget, meddle: Callable[[], object] = lambda: None) -> None:
         """One question; told only when its answer is out. A copy counts as what it was copied from."""
-        dps.choose(SCORES, budget=budget, draws=Meddled(meddle), fresh=True)
+        dps.choose(SCORES, epsilon=PRICE, budget=budget, draws=Meddled(meddle), fresh=True)
         self.tell(self.names.get(id(budget)) or next(iter(self.names.values())))
 
     def tell(self, name: str) -> None:
         os.write(self.out, f"{name}\n".encode())
 
-    def greedy(self, budget: dps.PickBudget | None) -> None:
+    def greedy(self, budget: dps.Budget | None) -> None:
         """All that can be had, from this budget and from those that can be opened after it."""
-        with suppress(dps.DpselectError):
-            for _ in range(2 * PICKS):
-                if budget is None:
-                    budget = self.open()
-                self.ask(budget)
-        if budget is not None:
-            with suppress(dps.DpselectError):
-                budget.close()
+        found = [budget or self.open()]
         if self.kind != "none":  # without a ledger, another budget is another promise
+            found.append(self.open())
+        for one in found:
             with suppress(dps.DpselectError):
-                other = self.open()
-                for _ in range(2 * PICKS):
-                    self.ask(other)
+                for _ in range(2 * QUESTIONS):
+                    self.ask(one)
 
 
 Pattern = Callable[[World], None]
@@ -109,15 +104,13 @@ def forked(when: str, does: str, first: str) -> Pattern:
             elif child and first == "child":
                 os.waitpid(child, 0)
 
-        with suppress(dps.DpselectError), budget:
+        with suppress(dps.DpselectError):
             if when != "fresh":
                 world.ask(budget, fork if when == "inside" else lambda: None)
             if when != "inside":
                 fork()
             if child == 0 and does == "asks":
                 world.greedy(budget)
-            elif child == 0 and does == "closes":
-                budget.close()
             elif child == 0 and does == "forks":
                 if os.fork():
                     os.wait()
@@ -145,16 +138,13 @@ def forked_beside_a_thread(world: World) -> None:
     thread = threading.Thread(target=lambda: world.ask(budget, meddle))
     thread.start()
     inside.wait(PATIENCE)
-    budget._accountant._lock.acquire()
-    child = os.fork()
-    if not child:
-        with suppress(dps.DpselectError), budget:
-            world.ask(budget)
-        with suppress(dps.DpselectError):
-            budget.close()
-        gc.collect()
-        os._exit(0)
-    budget._accountant._lock.release()
+    with getattr(budget, "_lock", nullcontext()):  # one in a ledger has none
+        child = os.fork()
+        if not child:
+            with suppress(dps.DpselectError):
+                world.ask(budget)
+            gc.collect()
+            os._exit(0)
     os.waitpid(child, 0)
     go.set()
     thread.join()
@@ -187,43 +177,6 @@ def many_threads(world: World) -> None:
         thread.join()
 
 
-def closed_while_a_thread_asks(world: World) -> None:
-    budget, inside, go = world.open(), threading.Event(), threading.Event()
-
-    def meddle() -> None:
-        inside.set()
-        go.wait(PATIENCE)
-
-    def asks() -> None:
-        with suppress(dps.DpselectError):
-            world.ask(budget, meddle)
-
-    thread = threading.Thread(target=asks)
-    thread.start()
-    inside.wait(PATIENCE)
-    budget.close()
-    world.greedy(None)
-    go.set()
-    thread.join()
-    world.greedy(budget)
-
-
-def closed_by_many_threads(world: World) -> None:
-    budget = world.open()
-    world.ask(budget)
-
-    def close() -> None:
-        with suppress(dps.LedgerError):
-            budget.close()
-
-    threads = [threading.Thread(target=close) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    world.greedy(budget)
-
-
 def a_daemon_thread_is_left(world: World) -> None:
     budget, inside = world.open(), threading.Event()
 
@@ -250,13 +203,8 @@ def copied(how: str, when: str) -> Pattern:
         budget = world.open()
         if when == "asked":
             world.ask(budget)
-        for part in (budget, budget._accountant):
-            with suppress(dps.DpselectError, TypeError, pickle.PicklingError):
-                twin: Any = ways[how](part)
-                if part is not budget:
-                    twin, twin_tab = object.__new__(dps.PickBudget), twin
-                    twin.__dict__ |= budget.__dict__ | {"_accountant": twin_tab}
-                world.greedy(twin)
+        with suppress(dps.DpselectError, TypeError, pickle.PicklingError):
+            world.greedy(ways[how](budget))
         world.greedy(budget)
 
     return run
@@ -293,19 +241,12 @@ def give_back(world: World) -> None:
                 ledger.give_back(one)
 
 
-def given_back_under_its_hands(when: str) -> Pattern:
-    """The owner gives back what has read nothing, while the budget lives."""
-
-    def run(world: World) -> None:
-        budget = world.open()
-        if when == "asked":
-            world.ask(budget)
-        if world.kind != "none":
-            give_back(world)
-        world.greedy(None)
-        world.greedy(budget)
-
-    return run
+def given_back_under_its_hands(world: World) -> None:
+    """The owner gives back what has read nothing, while a question is answered."""
+    budget = world.open()
+    world.ask(budget, lambda: None if world.kind == "none" else give_back(world))
+    world.greedy(None)
+    world.greedy(budget)
 
 
 def broken_off(error: type[BaseException]) -> Pattern:
@@ -314,8 +255,8 @@ def broken_off(error: type[BaseException]) -> Pattern:
             raise error
 
         for _ in range(2):
-            with suppress(error, dps.DpselectError), world.open() as budget:
-                world.ask(budget, meddle)
+            with suppress(error, dps.DpselectError):
+                world.ask(world.open(), meddle)
         world.greedy(None)
 
     return run
@@ -323,9 +264,9 @@ def broken_off(error: type[BaseException]) -> Pattern:
 
 def a_generator_is_never_finished(world: World) -> None:
     def answers() -> Iterator[None]:
-        with world.open() as budget:
-            for _ in range(PICKS):
-                yield world.ask(budget)
+        budget = world.open()
+        for _ in range(QUESTIONS):
+            yield world.ask(budget)
 
     going = answers()
     next(going)
@@ -345,22 +286,21 @@ def a_generator_is_never_finished(world: World) -> None:
 PATTERNS: dict[str, Pattern] = {
     f"fork: {when}, the child {does}, the {first} first": forked(when, does, first)
     for when in ("fresh", "asked", "inside")
-    for does in ("asks", "closes", "leaves", "forks")
+    for does in ("asks", "forks")
     for first in ("child", "parent")
 }
 PATTERNS |= {
     f"copy: {how}, {when}": copied(how, when) for how in ("pickle", "copy", "deepcopy") for when in ("fresh", "asked")
 }
 PATTERNS |= {f"kill: {when}": killed(when) for when in ("fresh", "asked", "inside")}
-PATTERNS |= {f"given back: {when}": given_back_under_its_hands(when) for when in ("fresh", "asked")}
 PATTERNS |= {
     f"broken off: {e.__name__}": broken_off(e) for e in (KeyError, KeyboardInterrupt, SystemExit, GeneratorExit)
 }
 PATTERNS |= {
     one.__name__.replace("_", " "): one
     for one in (
-        forked_beside_a_thread, forked_and_ended_by_the_interpreter, many_threads, closed_while_a_thread_asks,
-        closed_by_many_threads, a_daemon_thread_is_left, a_generator_is_never_finished,
+        forked_beside_a_thread, forked_and_ended_by_the_interpreter, many_threads, given_back_under_its_hands,
+        a_daemon_thread_is_left, a_generator_is_never_finished,
     )
 }  # fmt: skip
 
@@ -368,7 +308,6 @@ PATTERNS |= {
 def main(kind: str, where: str, words: str = "") -> None:
     """Each pattern in a fork of its own, which starts clean."""
     dps.choose(SCORES, epsilon=1)  # imported once, for all forks
-    pick = dps.PickBudget(epsilon=TOTAL, delta=DELTA, k_star=PICKS, l_star=1).terms.epsilon_per_pick
     for number, (name, pattern) in enumerate(PATTERNS.items()):
         if words not in name:
             continue
@@ -377,8 +316,8 @@ def main(kind: str, where: str, words: str = "") -> None:
         if kind != "none":
             with dps.Ledger(where) as ledger:
                 if not ledger.data_accounts():
-                    ledger.data(account.dataset, 1000, "0.1")
-                ledger.grant(account, TOTAL, DELTA)
+                    ledger.data(account.dataset, 1000, 0)
+                ledger.grant(account, TOTAL, 0)
         reading, writing = os.pipe()
         runner = os.fork()
         if not runner:
@@ -401,7 +340,6 @@ def main(kind: str, where: str, words: str = "") -> None:
         found: dict[str, Any] = {
             "name": name,
             "status": status,
-            "pick": str(pick),
             "errors": [t for t in told if t.startswith("!")],
         }
         found["answers"] = Counter(t for t in told if not t.startswith("!"))

@@ -96,47 +96,6 @@ def granted(where: str, ann: Account) -> str:
     return where
 
 
-def opened(where: str) -> dps.PickBudget:
-    return dps.PickBudget(
-        epsilon=1, delta="1e-6", k_star=4, l_star=1, of=dps.Budget.open(where, data="plays", analyst="ann")
-    )
-
-
-SCORES = {"ant": 3, "bee": 1}
-NOT_HERE = "BudgetError: the budget belongs to the process that made it"
-
-
-def left(budget: dps.PickBudget) -> None:
-    with budget:
-        pass
-
-
-@pytest.mark.parametrize(
-    ("do", "says"),
-    [
-        (
-            lambda budget: dps.choose(SCORES, budget=budget),
-            "BudgetError: the budget belongs to the process that made it",
-        ),
-        (lambda budget: budget.close(), "BudgetError: the budget belongs to the process that made it"),
-        (left, "None"),
-    ],
-    ids=["asks", "closes", "leaves"],
-)
-def test_a_child_takes_nothing_from_a_budget_of_picks(
-    granted: str, ann: Account, do: Callable[..., object], says: str
-) -> None:
-    with opened(granted) as budget:
-        dps.choose(SCORES, budget=budget)
-        assert in_a_child(lambda: do(budget)).startswith(says)
-        with Ledger(granted) as ledger:
-            assert ledger.balance(ann).reserved == charge("1", "1e-6")
-        dps.choose(SCORES, budget=budget)
-    with Ledger(granted) as ledger:
-        assert 0 < ledger.balance(ann).spent.epsilon < 1
-        assert ledger.verify() == []
-
-
 def test_a_child_settles_no_reservation_of_its_parent(granted: str, ann: Account) -> None:
     with Ledger(granted) as ledger:
         reservation = ledger.reserve(ann, charge("1", "1e-6"), "{}")
@@ -196,11 +155,9 @@ def test_a_child_that_its_interpreter_ends_frees_no_connection(granted: str) -> 
 
 @pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, pickle.dumps], ids=["copy", "deepcopy", "pickle"])
 def test_what_can_be_spent_cannot_be_copied(granted: str, ann: Account, how: Callable[[Any], object]) -> None:
-    with opened(granted) as budget, Ledger(granted) as ledger:
-        grant(ledger, ann, 1, "1e-6")
+    with Ledger(granted) as ledger:
         budgets = LedgerBudget(granted, data=ann.dataset, analyst=ann.analyst), dps.Budget(epsilon=1)
-        things = (budget, budget._accountant, budget._deposit, ledger, *budgets)
-        for thing in (*things, ledger.reserve(ann, charge("0.5"), "{}")):
+        for thing in (ledger, *budgets, ledger.reserve(ann, charge("0.5"), "{}")):
             name = type(thing).__name__
             with pytest.raises(dps.BudgetError, match=f"a {name} cannot be copied or pickled: it could be spent twice"):
                 how(thing)

@@ -362,7 +362,6 @@ def test_a_promise_to_whole_users_pays_for_one_period_and_not_for_several(tmp_pa
     rows = {"user": [1, 2, 3], "item": ["a", "a", "b"], "day": ["2026-10-01", "2026-11-01", "2026-10-05"]}
     budgets = [
         dps.Budget(epsilon=1, delta="1e-6"),
-        dps.PickBudget(epsilon=1, delta="1e-6"),
         dps.Budget.open(tmp_path / "y", data="plays", analyst="ann"),
     ]
     for budget in budgets:
@@ -393,10 +392,6 @@ def test_a_question_takes_no_other_column_for_the_users(tmp_path: Path) -> None:
     assert budget.left == 1
     paid_ = dps.Dataset(rows, user="user", item="item", budget=budget).choose(domain=["a", "b"], epsilon="0.1")
     assert paid_.charged is not None
-    with dps.PickBudget(epsilon="0.2", delta="1e-7", of=budget) as picks:
-        with pytest.raises(ParameterError, match="user must be 'user'"):
-            dps.Dataset(rows, user="row", item="item", budget=picks).choose(domain=["a", "b"])
-        assert dps.Dataset(rows, user="user", item="item", budget=picks).choose(domain=["a", "b"]).labels
 
 
 @pytest.mark.parametrize("written", ["1e999999999", "-1/2", "1/0", "0.5", "", "9" * 5000, None])

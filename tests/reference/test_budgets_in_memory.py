@@ -310,13 +310,12 @@ def test_what_is_refused_costs_more_than_is_left():
     assert cost > left > 80
 
 
-@pytest.mark.parametrize("made", ["in memory", "of picks", "in a ledger"])
+@pytest.mark.parametrize("made", ["in memory", "in a ledger"])
 def test_nobody_is_told_how_many_questions_fit_that_no_budget_pays(made, tmp_path):
     with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
         grant(ledger, dps.Account("default", "ada"), 1, 0)
     budget = {
         "in memory": lambda: dps.Budget(epsilon=1),
-        "of picks": lambda: dps.PickBudget(epsilon=1),
         "in a ledger": lambda: dps.Budget.open(tmp_path / "budget.sqlite", analyst="ada"),
     }[made]()
     assert budget.left_for(ChooseQuery(domain=["ant", "bee"], epsilon="1/10")) > 0
@@ -456,6 +455,6 @@ def test_what_is_no_question_has_no_price(asked, tmp_path):
     path = tmp_path / "budget.sqlite"
     with dps.Ledger.create(path) as ledger:
         grant(ledger, dps.Account("default", "ann"), 1, 0)
-    for budget in (Budget(epsilon=1), dps.PickBudget(epsilon=1), dps.Budget.open(path, analyst="ann")):
+    for budget in (Budget(epsilon=1), dps.Budget.open(path, analyst="ann")):
         with pytest.raises(dps.ParameterError, match=r"^query must be a Query"):
             budget.left_for(asked)

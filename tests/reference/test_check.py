@@ -135,7 +135,6 @@ def asked() -> dict[str, tuple[Callable[[], dps.Release], Verdict]]:
     ages = dps.Dataset({"user": list(range(50)), "age": list(range(50))}, user="user", item="age")
     of_groups = dps.Dataset(ROWS, user="user", item="w")
     words = dps.Dataset(WORDS, user="user", item=dps.Text("text", ngrams=(1, 2)))
-    picks = dps.Dataset(ROWS, user="user", item="item", budget=dps.PickBudget(epsilon=1, delta="1e-6"))
     found = {name: (partial(free.top_k, **{"k": 5, **how}, epsilon=1), verdict) for name, (how, verdict) in TOP.items()}
     found |= {
         name: (partial(bounded.top_k, **{"k": 5, **how}, epsilon=1), verdict)
@@ -174,7 +173,6 @@ def asked() -> dict[str, tuple[Callable[[], dps.Release], Verdict]]:
         **{
             name: (partial(of_groups.quantile, epsilon=1, **how), verdict) for name, (how, verdict) in VALUES_BY.items()
         },
-        "picks": (partial(picks.top_k, 5, counts=True), FOLLOWS),
     }
 
 

@@ -39,10 +39,6 @@ def test_none_where_it_is_not(verb):
     assert promise(verb)["delta"] == 0
 
 
-def test_a_budget_of_picks_too():
-    assert dps.PickBudget(epsilon=1).terms == dps.PickBudget(epsilon=1, delta="1e-6").terms
-
-
 @pytest.mark.parametrize("known", [False, True])
 def test_a_forecast_too(known):
     asked = {"users": 500, "items": 20, "k": 2, "epsilon": 1, "domain_known": known}

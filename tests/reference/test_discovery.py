@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
 import dpselect as dps
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped, TruncatedGeometric
 from dpselect.mechanisms.top_k.discover import root_down
-from dpselect.privacy import ApproxDP
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.top_k_planning import best_unknown_method
 from dpselect.testing import SeededDraws
@@ -106,7 +106,9 @@ def plan(k, most, **more):
 @pytest.mark.parametrize("most", [None, 1, 5])
 @pytest.mark.parametrize("found", [0, 3, 10])
 def test_any_answer_is_charged_in_full(most, found):
-    assert plan(10, most).spent((found,)) == ApproxDP(Fraction(1), Fraction(1, 10**6))
+    privacy = SimpleNamespace(parameters={"max_items_per_user": most or 3})
+    cost = plan(10, most).cost_at(SimpleNamespace(found=(found,), privacy=privacy), None).whole
+    assert (cost.epsilon, cost.failure) == (1, Fraction(1, 10**6))
 
 
 @pytest.mark.parametrize("most", [1, 4])

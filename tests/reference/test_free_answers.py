@@ -94,20 +94,6 @@ def test_a_view_may_read_anything_else(tmp_path, asking, through):
     assert [named(), named()] == [False, True]
 
 
-def test_a_budget_of_picks_takes_a_table_for_the_same_and_a_view_not(tmp_path, ledger):
-    file = make(tmp_path / "rows.duckdb", 'CREATE TABLE t("user" INT, item INT)', "CREATE VIEW v AS FROM t")
-    paying = dps.Budget.open(ledger, analyst="ann")
-    with dps.PickBudget(epsilon_per_pick=1, delta_per_query="1e-6", k_star=9, of=paying) as budget:
-
-        def free(table: str) -> list[bool]:
-            data = dps.Dataset(str(file), user="user", item="item", table=table, budget=budget)
-            found = [data.choose(domain=[1, 2]) for _ in range(2)]
-            return [one.charged is not None and one.charged.numbers.get("repeated") is True for one in found]
-
-        assert free("t") == [False, True]
-        assert free("v") == [False, False]
-
-
 def test_a_domain_from_a_database_is_read_anew(tmp_path, ledger):
     rows, file = tmp_path / "rows.parquet", tmp_path / "names.duckdb"
     write(rows, "a")

@@ -119,15 +119,11 @@ def test_what_a_ledger_is_charged(ledger, tmp_path) -> None:
         assert (str(found.verdict), str(found.paid)) == ("follows", "follows")
 
 
-def test_a_share_of_a_budget_and_picks() -> None:
+def test_a_share_of_a_budget() -> None:
     budget = dps.Budget(epsilon=1, delta="1e-6")
     release = data(max_items_per_user=1, budget=budget).histogram(domain=DOMAIN, share="10%")
     assert Fraction(1, 10) <= release.privacy.epsilon < 1
     assert release.privacy.delta == 0
-    with dps.PickBudget(epsilon=1, delta="1e-6") as picks:
-        one = data(budget=picks, max_items_per_user=1).histogram(domain=DOMAIN)
-        assert one.privacy.epsilon == picks.terms.epsilon_per_pick
-        assert 0 < one.charged.numbers["picks"] <= 5
 
 
 def test_counts_below_zero_are_told_as_they_are() -> None:

@@ -88,11 +88,6 @@ def test_a_ledger_tells_them_apart(ledger: dps.Ledger) -> None:
     paid = data(budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
     found = [paid.top_k(3, **USUAL, exclude=those) for those in (None, ["bot"], ["spam", "bot"], ["bot", "spam"])]
     assert [release.charged.numbers["repeated"] for release in found] == [False, False, False, True]
-    keys = [TopKQuery(k=1, epsilon_per_pick=1, delta_threshold="1e-6", exclude=those).key for those in (None, ["bot"])]
-    assert keys[0] != keys[1]
-    with dps.PickBudget(epsilon=9, delta="1e-4", k_star=2, l_star=2) as picks:
-        free = data(budget=picks)
-        assert free.top_k(1).labels != free.top_k(1, exclude=["bot", "spam"]).labels
 
 
 def test_a_public_list_that_may_change_is_asked_anew(tmp_path: Path) -> None:

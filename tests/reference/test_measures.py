@@ -198,12 +198,3 @@ def test_a_ledger_tells_measures_apart(tmp_path) -> None:
         assert not data.top_k(2, epsilon=1, measures=other).charged.numbers["repeated"]
     assert data.top_k(2, epsilon=1, measures="users").labels is not None
     assert data.top_k(2, epsilon=1, counts=True).charged.numbers["repeated"]  # the same question
-
-
-def test_a_budget_of_picks_pays_for_measures() -> None:
-    budget = dps.PickBudget(epsilon=400, delta="1e-6")
-    found = dps.Dataset(ROWS, user="user", item="item", budget=budget).top_k(2, measures=ALL)
-    assert len(found[0].measures) == 2
-    counted = dps.PickBudget(epsilon=400, delta="1e-6")
-    dps.Dataset(ROWS, user="user", item="item", budget=counted).top_k(2, counts=True)
-    assert budget.left < counted.left

@@ -353,24 +353,6 @@ def test_a_column_that_holds_no_numbers_costs_nothing(ledger):
     assert ledger.balance(ANN).spent.epsilon == ledger.balance(ANN).reserved.epsilon == 0
 
 
-def test_on_a_budget_of_picks_each_quantile_or_level_is_one():
-    budget = dps.PickBudget(epsilon=2, delta="1e-6", k_star=10, l_star=1)
-    pick, people = budget.terms.epsilon_per_pick, dps.Dataset(ROWS, user="user", item="item", budget=budget)
-    one = people.quantile(bounds=(0, 120))
-    assert one.privacy.epsilon == pick
-    three = dps.quantile(VALUES, [0.25, 0.5, 0.75], bounds=(0, 120), step=1, budget=budget)
-    assert three.privacy.epsilon == 2 * pick
-    assert dps.median(VALUES, bounds=(0, 120), budget=budget).privacy.epsilon == pick
-    assert budget.remaining.picks == 6
-    assert budget.remaining.queries == 1
-    with pytest.raises(dps.BudgetError):
-        people.quantile([Fraction(i, 200) for i in range(1, 150)], bounds=(0, 120))
-    with pytest.raises(dps.ParameterError, match="bounds must"):
-        people.quantile(bounds=(1, 0))
-    assert budget.remaining.picks == 6
-    assert people.quantile([0.3, 0.6], bounds=(0, 120), epsilon=pick).charged.numbers["picks"] == Fraction(1, 2)
-
-
 class Listed:
     """Values one after the other, without a type of their own."""
 

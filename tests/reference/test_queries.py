@@ -181,15 +181,12 @@ DATA = dps.Dataset(ROWS, user="user", item="item")
 OURS = [
     ChooseQuery(epsilon="1/10", of_scores=True, sensitivity="1/1000", monotonic=True),
     ChooseQuery(epsilon="1/10", of_scores=True),
-    TopKQuery(k=2, epsilon_per_pick="1/1000", delta_threshold="1e-6"),
-    TopKQuery(k=2, epsilon_per_pick="1/1000", domain=range(9)),
-    QuantileQuery(epsilon_per_pick=1, bounds=(0, 9)),
 ]
 
 
 @pytest.mark.parametrize("query", OURS, ids=repr)
-def test_a_question_for_scores_or_a_session_is_asked_of_no_data_set(query: dps.Query, monkeypatch) -> None:
-    """Of the first, a data set would choose among items that nobody listed, by a sensitivity that is not theirs."""
+def test_a_question_for_scores_is_asked_of_no_data_set(query: dps.Query, monkeypatch) -> None:
+    """It would choose among items that nobody listed, by a sensitivity that is not theirs."""
     monkeypatch.setattr(dps.Dataset, "engine", None)  # whoever opened the data now would fail otherwise
     with pytest.raises(dps.ParameterError, match="must be left out of a question that is asked of a data set"):
         DATA.ask(query)
@@ -215,17 +212,6 @@ def test_a_question_for_scores_is_refused_by_itself_too() -> None:
 def test_a_bound_is_a_number_of_items(verb: str, most: object) -> None:
     with pytest.raises(dps.ParameterError, match="max_items_per_user must be a whole number of at least 1"):
         dps.Query.from_dict({"verb": verb, "epsilon": 1, "domain": ["a"], "max_items_per_user": most})  # type: ignore[dict-item]
-
-
-@pytest.mark.parametrize("pick", [float("nan"), "abc", True, 0, -1])
-def test_the_price_of_a_pick_is_a_number(pick: object) -> None:
-    with pytest.raises(dps.ParameterError, match="epsilon_per_pick must"):
-        TopKQuery(k=1, epsilon_per_pick=pick, delta_threshold="1e-6")  # type: ignore[arg-type]
-    with pytest.raises(dps.ParameterError, match="delta_threshold must"):
-        TopKQuery(k=1, epsilon_per_pick=1)
-    with pytest.raises(dps.ParameterError, match="epsilon must be left out where epsilon_per_pick is given"):
-        TopKQuery(k=1, epsilon_per_pick=1, epsilon=1, delta_threshold="1e-6")
-    assert TopKQuery(k=1, epsilon_per_pick=0.1, delta_threshold="1e-6").epsilon_per_pick == Fraction(1, 10)
 
 
 def test_numbers_of_any_type_are_the_same_question() -> None:

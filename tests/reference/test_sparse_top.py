@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
@@ -51,12 +52,13 @@ def test_an_answer_costs_what_it_shows_and_never_more_than_its_ceiling(k, counts
     plan = query(k=k, counts=counts).plan
     t, most = plan.selector.terms, plan.price_at(23)
     assert most.epsilon == plan.privacy.epsilon == 1
-    spent = [plan.spent([items]).epsilon for items in range(k + 1)]
+    costs = [plan.cost_at(SimpleNamespace(found=(items,)), None).whole for items in range(k + 1)]
+    spent = [cost.epsilon for cost in costs]
     assert spent == sorted(spent)
     assert spent[0] == t.epsilon_of_threshold + max(t.epsilon_per_pick, t.epsilon_of_test)
     assert spent[0] < 1 or k == 1
     assert spent[-1] == 1
-    assert all(plan.spent([items]).delta == Fraction(1, 10**6) for items in range(k + 1))
+    assert all(cost.failure == Fraction(1, 10**6) for cost in costs)
     assert most.renyi == sum(divergence(s.value, 23) * s.times for s in plan.privacy.steps)
     assert basic(plan.steps([0])) == basic(plan.privacy.steps)
 
@@ -65,7 +67,7 @@ def test_an_account_adds_up_what_was_shown_and_all_divergences():
     plan = query(k=20).plan
     empty = dps.Dataset({"user": [1], "item": [5]}, user="user", item="item").top_k(20, epsilon=1, method=NAME)
     most, cost, added = plan.price_at(23), plan.cost_at(empty, 23), plan.cost_at(empty, None)
-    assert cost.epsilon == cost.added == plan.spent([0]).epsilon < most.epsilon < most.added
+    assert cost.epsilon == cost.added == added.epsilon < most.epsilon < most.added
     assert cost.renyi == most.renyi
     assert added.renyi == added.added
     assert cost.failure == most.failure == plan.selector.terms.delta_threshold
@@ -117,5 +119,3 @@ def test_within_and_k_bar_are_taken():
     assert near.plan.shortfall(None) <= 50
     with pytest.raises(dps.ParameterError, match="method must be auto, limited-domain or discover"):
         query(by="country")
-    with pytest.raises(dps.ParameterError, match="which makes no picks"):
-        TopKQuery(k=3, epsilon_per_pick="0.1", delta_threshold="1e-9", method=NAME)

@@ -13,7 +13,7 @@ import pytest
 import dpselect as dps
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.methods import Weights, methods, named
-from dpselect.privacy import ApproxDP, PureDP, Steps
+from dpselect.privacy import ApproxDP
 from dpselect.queries import union as union_run
 from dpselect.queries.found import users_for
 from dpselect.queries.union import UnionQuery, chosen_bound, plainly
@@ -420,7 +420,7 @@ def test_numpy_columns():
     assert dataset(data).union(**PRICE, max_items_per_user=np.int64(2), method="sips").labels == ["ant"]
 
 
-# ---- a public list, and a budget of picks ---------------------------------------------------------------------------
+# ---- a public list ---------------------------------------------------------------------------------------
 
 
 def test_people_give_to_popular_items_first():
@@ -443,35 +443,6 @@ def test_a_list_of_popular_items_must_be_one(popular, method, parameter):
     with pytest.raises(dps.ParameterError) as refused:
         dataset({"user": [1], "item": ["a"]}).union(epsilon=1, popular=popular, method=method)
     assert refused.value.parameter == parameter
-
-
-def test_a_budget_of_picks_takes_a_step_and_the_queries_that_cover_its_delta():
-    budget = dps.PickBudget(epsilon=4, delta="1e-6", k_star=100, l_star=10)
-    query, step = budget.terms.delta_per_query, Steps(PureDP(Fraction(3, 10)), 1)
-    data = dataset({"user": range(3000), "item": ["a"] * 3000}, budget=budget)
-    release = data.union(epsilon="0.3", max_items_per_user=1)
-    assert release.labels == ["a"]
-    assert release.privacy.epsilon == Fraction(3, 10)
-    assert release.privacy.delta == query
-    assert budget.remaining.queries == 9
-    assert budget.remaining.picks == 100 - budget.terms.filter.picks(step.value)
-    data.union(epsilon="0.3", delta=query * Fraction(3, 2), max_items_per_user=1)  # half a query more than one: two
-    assert budget.remaining.queries == 7
-    with pytest.raises(dps.BudgetError):
-        data.union(epsilon="0.3", delta=8 * query, max_items_per_user=1)
-    texts = dps.Dataset({"u": ["a"], "t": np.array([1])}, user="u", item=dps.Text("t"), budget=budget)
-    with pytest.raises(dps.ParameterError, match="text"):
-        texts.union(epsilon="0.3")
-    assert budget.remaining.queries == 7
-
-
-def test_text_is_for_unions_on_a_budget_of_picks_too():
-    budget = dps.PickBudget(epsilon=1, delta="1e-6")
-    notes = dps.Dataset({"user": [1], "note": ["a b"]}, user="user", item=dps.Text("note"), budget=budget)
-    with pytest.raises(dps.ParameterError, match="item must be no Text for top_k"):
-        notes.top_k(1)
-    with pytest.raises(dps.ParameterError, match="item must be no Text for choose"):
-        notes.choose(domain=["a"])
 
 
 def test_the_order_of_a_public_list_is_part_of_the_question():

@@ -287,13 +287,6 @@ def test_what_does_not_go_with_groups(ages, options):
         options.choose(domain=DOMAIN, epsilon=1, delta="1e-6")
     with pytest.raises(ParameterError, match="by must be left out for scores"):
         ChooseQuery(epsilon=1, of_scores=True, by="country", delta="1e-6")
-    for item, ask in (
-        ("age", lambda data: data.median(bounds=(0, 120), by="country")),
-        ("option", lambda data: data.choose(domain=DOMAIN, by="country")),
-    ):
-        picks = dps.Dataset(rows(60), user="user", item=item, budget=dps.PickBudget(epsilon=1, delta="1e-6"))
-        with pytest.raises(ParameterError, match="by must be left out where a PickBudget pays"):
-            ask(picks)
 
 
 def test_groups_that_look_alike_are_two_in_a_picture():
@@ -306,11 +299,3 @@ def test_groups_that_look_alike_are_two_in_a_picture():
     panels = listed.groups.panels(listed.items, listed.labels)
     assert list(panels) == ["1", "1 (another)"]
     assert sorted(panels.values()) == [[3], [7]]
-
-
-def test_a_budget_of_picks_pays_a_share_of_it():
-    budget = dps.PickBudget(epsilon=2, delta="1e-6")
-    data = dps.Dataset(rows(60), user="user", item="option", budget=budget)
-    found = data.choose(domain=DOMAIN, by="country", groups=["DE"], share="10%")
-    assert 0 < found.privacy.epsilon < 2
-    assert 89 < budget.remaining.picks < 91

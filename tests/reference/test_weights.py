@@ -162,17 +162,6 @@ def test_a_ledger_tells_caps_and_units_apart(tmp_path):
     assert not first.charged.numbers["repeated"]
 
 
-def test_a_budget_of_picks_pays_for_sums():
-    budget = dps.PickBudget(epsilon=8, delta="1e-6")
-    data = dps.Dataset(ROWS, user="user", item="item", budget=budget)
-    found = data.top_k(2, by_weight="minutes", at_most=60, counts=True)
-    assert found.labels[0] in ("i0", "i1")
-    plain = dps.PickBudget(epsilon=8, delta="1e-6")
-    by_users = dps.Dataset(ROWS, user="user", item="item", budget=plain).top_k(2, counts=True)
-    assert len(by_users) == len(found) == 2
-    assert found.charged == by_users.charged
-
-
 def test_a_picture_speaks_of_sums():
     pytest.importorskip("matplotlib")
     found = DATA.top_k(2, **SURE, by_weight="minutes", at_most=60, counts=True, draws=SeededDraws(1))

@@ -227,9 +227,6 @@ def test_a_budget_pays_the_price_that_follows_with_a_delta_of_its_own() -> None:
     release = data.top_k(2, within=40)
     assert release.privacy.delta == Fraction(1, 10**8)
     assert release.privacy.epsilon == TopKQuery(k=2, within=40, delta="1e-8").price.epsilon
-    picks = dps.PickBudget(epsilon=3, delta="1e-6")
-    release = dps.Dataset(ROWS, user="user", item="item", budget=picks).top_k(2, within=400)
-    assert release.privacy.parameters["within"] == 400
 
 
 def test_a_ledger_pays_it_and_knows_the_answer_again(tmp_path: Any) -> None:
@@ -258,10 +255,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
     *(({"within": bad}, f"within {WHOLE}") for bad in (0, -1, "x", "50", 2.5, True, [50], Fraction(1, 2))),
     ({"within": 2**60}, "within must be a whole number from 1"),
     ({"within": 50, "epsilon": 1}, "within must be left out where epsilon is given"),
-    (
-        {"within": 50, "epsilon_per_pick": 1, "delta_threshold": "1e-6"},
-        "within must be left out where epsilon_per",
-    ),
     ({"within": 50, "method": "discover"}, "method must know how near items will be where within is given, got disc"),
     ({"within": 50, "domain": dps.Column("a.csv", "b")}, "domain must be of a known size where within is given"),
     ({"within": 50, "domain": 10}, "k must be below 10, the number of items, where within is given, got 10"),

@@ -119,7 +119,7 @@ class Split:
     epsilon_per_pick: Fraction
 
 
-def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int, bound: Bound | None = None) -> Split:
+def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int) -> Split:
     """The split that makes the threshold of limited domain lowest: ln(swaps / delta) / epsilon_per_pick.
 
     It depends on parameters only, so any split is private. The share is found with the closed form
@@ -137,7 +137,7 @@ def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int, boun
 
     share = min((Fraction(i, 64) for i in range(1, 64)), key=proxy)
     parts = [(delta, Fraction(0)), (delta * share, delta * (1 - share))]
-    return min((Split(t, c, largest_epsilon(plan, epsilon, c, bound)) for t, c in parts), key=height)
+    return min((Split(t, c, largest_epsilon(plan, epsilon, c)) for t, c in parts), key=height)
 
 
 @lru_cache(maxsize=256)

@@ -119,13 +119,8 @@ def _places(release: Release, ledger: Ledger) -> Iterator[tuple[Entry, Entry]]:
 
 
 def _payment(release: Release, cost: Cost, ledger: Ledger, hold: Entry, settle: Entry) -> Iterator[Finding]:
-    from dpselect.ledger.charge import ZERO
-
     whose = settle.account
     by = f"entry {settle.number:,}: {whose.analyst} paid for it from the account of {whose.dataset} on {settle.at}"
-    if all(charge == ZERO for charge in settle.parts.values()) and cost.added:
-        yield stated(f"{by} nothing by itself: a budget of picks, which is reserved apart, must have paid")
-        return
     order = ledger.data_account(whose.dataset).promise.order
     for period, charge in settle.parts.items():
         amount = f"epsilon {told(charge.epsilon)}, delta {told(charge.delta)}{f' in {period}' if period else ''}"

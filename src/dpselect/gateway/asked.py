@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from dpselect import parameters
 from dpselect.domain import Listed, Size, Span
@@ -18,10 +18,9 @@ from dpselect.gateway import filters
 from dpselect.gateway.recent import PLANNED, Recent
 from dpselect.gateway.settings.values import DataSettings, Key
 from dpselect.keys import said
-from dpselect.ledger.sharing import Shares
-from dpselect.parameters import Number, near
+from dpselect.parameters import near
 from dpselect.privacy import Neighbors
-from dpselect.queries.at_price import ACCURACIES, at_share
+from dpselect.queries.at_price import ACCURACIES, Paying, at_share
 from dpselect.queries.query import Query, kind
 from dpselect.release.formatting import Json
 
@@ -37,19 +36,6 @@ OF_TEXTS = ("shares", "ngrams", "tokenizer", "lower")
 """Parameters of questions about the words of texts, which no data of a gateway are."""
 MOST_ITEMS = 10**6
 """Items of a domain that a question may list or count up, and those with most users that it may look at."""
-
-
-class Paying(Protocol):
-    """What is asked of the budget that will pay."""
-
-    def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:
-        """The price as parameters of the question."""
-        ...
-
-    @property
-    def sharing(self) -> Shares:
-        """What a share of it is."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -254,10 +240,9 @@ def _priced(verb: str, given: dict[str, Any], share: object, paying: Callable[[]
                 "epsilon", f"be given, or share or {' or '.join(ACCURACIES)} in its place", "nothing", hint
             )
         if needed and given.get("delta") is None:
-            near = any(given.get(name) is not None for name in ACCURACIES)
-            price = paying().price(verb, 1 if near else given.get("epsilon"), None, needed=True)
-            if price.get("delta") is not None:
-                given["delta"] = str(price["delta"])
+            usual = paying().usual_delta
+            if usual:
+                given["delta"] = str(usual)
         return _query(given)
 
     def made(price: dict[str, Any]) -> Query:

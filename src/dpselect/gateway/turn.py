@@ -15,7 +15,7 @@ from typing import Any
 
 from dpselect.gateway.problems import TooLateError
 from dpselect.ledger import Ledger
-from dpselect.ledger.budget import LedgerBudget, Payable
+from dpselect.ledger.budget import LedgerBudget, Priced
 from dpselect.ledger.entry import Reservation, hash_of
 from dpselect.ledger.question import Question
 from dpselect.release.release import Release
@@ -109,7 +109,7 @@ class TimedBudget(LedgerBudget):
         self.hold: int | None = None
 
     def pay(
-        self, asked: Payable, question: Question, ask: Callable[[], Release], *, fresh: bool, **more: Any
+        self, asked: Priced, question: Question, ask: Callable[[], Release], *, fresh: bool, **more: Any
     ) -> Release:
         """The same; what was read is settled at a fixed time, whether it is an answer or an error."""
         self.question = question.text

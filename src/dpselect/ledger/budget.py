@@ -7,7 +7,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NoReturn, Protocol, SupportsIndex
@@ -21,12 +21,12 @@ from dpselect.ledger import ZERO, Account, Charge, Ledger
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Reservation
 from dpselect.ledger.question import Question
-from dpselect.ledger.sharing import Shares, Sharing
+from dpselect.ledger.sharing import Sharing
 from dpselect.ledger.standing import HOLDS_LESS, Standing, check_one_period, to_hold
 from dpselect.ledger.units import OneUnit
 from dpselect.parameters import Number, percent, rounded_down, rounded_up
 from dpselect.periods import periods_of
-from dpselect.privacy import ApproxDP, Neighbors, Privacy, Steps
+from dpselect.privacy import ApproxDP, Neighbors, Privacy
 from dpselect.processes import here, refuse_copy
 from dpselect.release.archive import archived, restored
 from dpselect.release.release import Receipt, Release
@@ -38,8 +38,13 @@ Where = str | os.PathLike[str] | Ledger
 NOTHING = ApproxDP(Fraction(0), Fraction(0))
 
 
-class Payable(Protocol):
+class Priced(Protocol):
     """What a budget must know of a question to charge it."""
+
+    @property
+    def price(self) -> Privacy:
+        """What any answer promises, and costs at most."""
+        ...
 
     def price_at(self, order: int | None) -> Price:
         """What any answer costs at most an account of this Rényi order, or one that only adds up."""
@@ -47,19 +52,6 @@ class Payable(Protocol):
 
     def cost_at(self, release: Release, order: int | None) -> Price:
         """What an answer cost it, read from the answer alone."""
-        ...
-
-
-class Priced(Payable, Protocol):
-    """A question with its price in steps."""
-
-    @property
-    def price(self) -> Privacy:
-        """What any answer promises, and costs at most."""
-        ...
-
-    def steps(self, release: Release) -> Sequence[Steps]:
-        """The steps that an answer took, read from the answer alone."""
         ...
 
 
@@ -146,9 +138,9 @@ class Budget:
         """The same question, at the budget's own delta where it needs one and names none."""
         if not getattr(query, "usual_delta", False):
             return query
-        return replace(query, delta=self._usual_delta or parameters.DELTA)
+        return replace(query, delta=self.usual_delta or parameters.DELTA)
 
-    def _promise_for(self, asked: Payable) -> Promise:
+    def _promise_for(self, asked: Priced) -> Promise:
         """What is promised; before the first question, what will be if it is this one."""
         made = self._promise
         if self._settled or not made.apart:
@@ -168,19 +160,13 @@ class Budget:
         if neighbors is not Neighbors.ADD_REMOVE:
             raise ParameterError("neighbors", "be add-remove where a budget pays", came(neighbors))
 
-    def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:  # noqa: ARG002
-        """The price of a question as its parameters: a delta that it needs and does not name is a thousandth."""
-        if delta is None and needed and epsilon is not None:
-            delta = self._usual_delta or None
-        return parameters.price(epsilon, delta)
-
     @property
-    def sharing(self) -> Shares:
+    def sharing(self) -> Sharing:
         """What a share of it is."""
         return Sharing(self._promise.order, (self._promise.limits,))
 
     @property
-    def _usual_delta(self) -> Fraction:
+    def usual_delta(self) -> Fraction:
         """Of a question that needs a delta and names none."""
         return min(parameters.DELTA, self._promise.delta * DELTA_SHARE)
 
@@ -242,7 +228,7 @@ class Budget:
         if ceiling.failure > room:
             aside = ", beside what is set aside for composing" if promise.apart else ""
             has = f"the budget has {rounded_down(room)} left for that{aside}"
-            usual = self._usual_delta
+            usual = self.usual_delta
             less = f"{rounded_down(usual)} for example" if 0 < usual <= room else "or make one with a larger delta"
             return BudgetError(
                 f"the question may fail with a delta of {rounded_up(ceiling.failure)}, and {has}",
@@ -337,17 +323,11 @@ class LedgerBudget(Budget):
         return min(one.left_for(asked.price_at(one.order)) for one in standings)
 
     @property
-    def _usual_delta(self) -> Fraction:
+    def usual_delta(self) -> Fraction:
         """A thousandth of the delta that the account was made with; it stays the same when more is granted."""
         with self.ledger() as ledger:
             apart = ledger.data_account(self.account.dataset).promise.apart
         return min(parameters.DELTA, apart / SET_ASIDE * DELTA_SHARE) if apart else parameters.DELTA
-
-    def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:  # noqa: ARG002
-        """The price of a question as its parameters: a delta that it needs and does not name is a thousandth."""
-        if delta is None and needed and epsilon is not None:
-            delta = self._usual_delta
-        return parameters.price(epsilon, delta)
 
     @property
     def sharing(self) -> Sharing:
@@ -380,21 +360,19 @@ class LedgerBudget(Budget):
 
     def pay(
         self,
-        asked: Payable,
+        asked: Priced,
         question: Question,
         ask: Callable[[], Release],
         *,
         fresh: bool,
-        agree: AbstractContextManager[object] | None = None,
         held: Callable[[Reservation], None] | None = None,
     ) -> Release:
         """The answer, paid. A stored answer to the same question is free, unless a `fresh` one is wanted.
 
         The ceiling is reserved, and the ledger knows that rows are read, before `ask` touches data; the answer leaves
         only after the ledger holds it. Whatever ends this before `ask` gives the whole ceiling back, and whatever ends
-        it later leaves the ceiling reserved: too much is charged then, never too little. What is not free is asked
-        within `agree`, which may refuse it before anything is reserved; `held` is told of the reservation before
-        the ledger knows that rows are read.
+        it later leaves the ceiling reserved: too much is charged then, never too little. `held` is told of the
+        reservation before the ledger knows that rows are read.
         """
         with self.ledger() as ledger:
             standings = ledger.standings(self.account, question.periods).values()
@@ -402,29 +380,28 @@ class LedgerBudget(Budget):
                 stored = ledger.repeat(self.account, question.text)
                 if stored is not None:
                     return replace(restored(stored), charged=_receipt(asked, ZERO, standings, repeated=True))
-            with agree or nullcontext():
-                reservation = None
-                order, during = next(iter(standings)).order, question.periods
-                ceiling = asked.price_at(order)
-                try:
-                    reservation = ledger.reserve(
-                        self.account, ceiling, question.text, order=order, user=question.user, during=during
-                    )
-                    if held is not None:
-                        held(reservation)
-                    ledger.start(reservation)
-                except BaseException:
-                    if reservation is not None:
-                        ledger.abandon(reservation)
-                    raise
-                release = ask()
-                cost = asked.cost_at(release, order)
-                after: Collection[Standing] = [ledger.settle(reservation, cost, archived(release))]
-                if len(reservation.parts) > 1:
-                    with suppress(LedgerError):  # the answer is paid and kept: it comes out with a lesser receipt
-                        after = ledger.standings(self.account, during).values()
+            reservation = None
+            order, during = next(iter(standings)).order, question.periods
+            ceiling = asked.price_at(order)
+            try:
+                reservation = ledger.reserve(
+                    self.account, ceiling, question.text, order=order, user=question.user, during=during
+                )
+                if held is not None:
+                    held(reservation)
+                ledger.start(reservation)
+            except BaseException:
+                if reservation is not None:
+                    ledger.abandon(reservation)
+                raise
+            release = ask()
+            cost = asked.cost_at(release, order)
+            after: Collection[Standing] = [ledger.settle(reservation, cost, archived(release))]
+            if len(reservation.parts) > 1:
+                with suppress(LedgerError):  # the answer is paid and kept: it comes out with a lesser receipt
+                    after = ledger.standings(self.account, during).values()
         spent = Ceiling.of(cost).held_as(reservation.ceiling)
-        return replace(release, charged=release.charged or _receipt(asked, spent, after))
+        return replace(release, charged=_receipt(asked, spent, after))
 
 
 def budget_of(given: object) -> Budget | None:
@@ -461,7 +438,7 @@ def _like_it(more: int) -> str:
 REPEATED = "nothing: this is the stored answer to the same question"
 
 
-def _receipt(asked: Payable, spent: Charge, standings: Collection[Standing], *, repeated: bool = False) -> Receipt:
+def _receipt(asked: Priced, spent: Charge, standings: Collection[Standing], *, repeated: bool = False) -> Receipt:
     """What it cost, and what the analyst may still use: of the quota, or of the account if that is less.
 
     In several periods it is the least of each: where most is used need not be where fewest such questions fit.

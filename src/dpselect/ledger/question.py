@@ -93,7 +93,7 @@ def summary(text: str) -> str:
         asked, data, verb = dict(body["asked"]), dict(body["data"]), str(body["verb"])
     except (ValueError, TypeError, KeyError, RecursionError):
         return _cut(text)
-    names = ("k", "q", "k_star", "l_star", "epsilon", "delta", "epsilon_per_pick", "delta_per_query")
+    names = ("k", "q", "epsilon", "delta")
     said = [f"{name}={_short(asked[name])}" for name in names if asked.get(name) is not None]
     said += ["counts"] if asked.get("counts") is True else []
     columns = ("by_weight", "by", "compared_with")

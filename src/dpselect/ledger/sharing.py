@@ -6,33 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 from dpselect.accounting.limits import Limits
 from dpselect.accounting.two_prices import Spent
 from dpselect.errors import ParameterError
 from dpselect.parameters import LEAST, rounded_down, rounded_up
-
-
-class Shares(Protocol):
-    """What a share of a budget is."""
-
-    def part(self, query: Any) -> Fraction | None:
-        """The part that a question takes at most, but for failures; None if it cannot be paid at all."""
-        ...
-
-    def delta(self, share: Fraction) -> Fraction:
-        """The delta of a question of this share, where it needs one."""
-        ...
-
-    def start(self, share: Fraction) -> Fraction:
-        """About the epsilon of a question of this share, where a search shall begin."""
-        ...
-
-    def check_failure(self, query: Any, share: Fraction) -> None:
-        """ParameterError where the delta of a question is too large for this share."""
-        ...
-
 
 SMALL = 25  # a small question of divergence r has an epsilon of about sqrt(25 r / order), give or take a factor of 2
 

@@ -13,7 +13,7 @@ from dpselect.queries.by_share import by_share, three_digits
 from dpselect.queries.query import Query
 
 if TYPE_CHECKING:
-    from dpselect.ledger.sharing import Shares
+    from dpselect.ledger.sharing import Sharing
 
 Asked = TypeVar("Asked", bound=Query)
 ACCURACIES = ("within", "users_for")  # in place of epsilon
@@ -22,12 +22,13 @@ ACCURACIES = ("within", "users_for")  # in place of epsilon
 class Paying(Protocol):
     """What a budget says of the price of a question."""
 
-    def price(self, verb: str, epsilon: Number | None, delta: Number | None, *, needed: bool = False) -> dict[str, Any]:
-        """The price as parameters of the question."""
+    @property
+    def usual_delta(self) -> Fraction:
+        """That of a question that needs one and names none; 0 where it has none."""
         ...
 
     @property
-    def sharing(self) -> Shares:
+    def sharing(self) -> Sharing:
         """What a share of it is."""
         ...
 
@@ -50,14 +51,11 @@ def at_price(
     """
     near = next((name for name in ACCURACIES if given.get(name) is not None), None)
     if share is None:
-        price = parameters.price(epsilon, delta)
-        if near is not None and epsilon is None and paying is not None:
-            return kind(**given, **(paying.price(kind.verb, 1, delta, needed=needed) | {"epsilon": None}))
-        if paying is not None:
-            price = paying.price(kind.verb, epsilon, delta, needed=needed)
-        if near is None and price.get("epsilon") is None and price.get("epsilon_per_pick") is None:
+        if near is None and epsilon is None:
             raise unpriced(kind.verb, [*(["share"] if paying else []), *(name for name in ACCURACIES if name in given)])
-        return kind(**given, **price)
+        if paying is not None and delta is None and needed:
+            delta = paying.usual_delta or None
+        return kind(**given, **parameters.price(epsilon, delta))
 
     def made(each: dict[str, Any]) -> Asked:
         return kind(**given, **each)

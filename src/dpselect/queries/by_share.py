@@ -52,11 +52,11 @@ LOWEST, HIGHEST = place_of(LEAST), place_of(LARGEST_EPSILON)
 
 def by_share(
     make: Callable[[Fraction], Asked],
-    part: Callable[[Asked], Fraction | None],
+    part: Callable[[Asked], Fraction],
     share: Fraction,
     start: Fraction,
 ) -> Asked:
-    """The question of the largest epsilon whose `part` of a budget is at most the share, and not None: too large.
+    """The question of the largest epsilon whose `part` of a budget is at most the share.
 
     An epsilon that is refused as too small counts as one that fits; where the last is such a one, its error is raised.
     """
@@ -79,7 +79,7 @@ class Search(Generic[Asked]):
     """What is known so far: the last place that fits, with its question, and the first that does not."""
 
     make: Callable[[Fraction], Asked]
-    part: Callable[[Asked], Fraction | None]
+    part: Callable[[Asked], Fraction]
     share: Fraction
     low: int = LOWEST - 1
     high: int = HIGHEST + 1
@@ -104,9 +104,6 @@ class Search(Generic[Asked]):
             self.low, self.found = place, error
             return
         part = self.part(asked)
-        if part is None:
-            self.high = place
-            return
         if part <= self.share:
             self.low, self.found = place, asked
         else:
@@ -119,8 +116,8 @@ class Search(Generic[Asked]):
         low, high = self.low, self.high
         if self.looks > QUICK:
             wanted = (low + high) // 2
-        elif not self.seen:  # too large to be counted, too small to be asked, or free
-            wanted = place + PER_DECADE // 2 * (-1 if high == place else 1)
+        elif not self.seen:  # too small to be asked, or free
+            wanted = place + PER_DECADE // 2
         else:
             (x, y), power = self.seen[-1], USUAL_POWER
             if len(self.seen) > 1:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
-from dpselect.accounting.composition import basic
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import Price
 from dpselect.domain import Domain, most_items
 from dpselect.engines.port import Engine
-from dpselect.privacy import ApproxDP, BoundedRange, Neighbors, Privacy, PureDP, Steps
+from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.queries.query import Query, Ready
 from dpselect.queries.union import bound_at, placed
 from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
@@ -103,10 +102,6 @@ class ChosenGroups(Generic[Asking]):
     def steps(self, release: Release) -> tuple[Steps, ...]:
         """The choice, and the steps that the answer took."""
         return (Steps(BoundedRange(self.epsilon), 1), *self._of(release).steps(release))
-
-    def spent(self, release: Release) -> ApproxDP:
-        """What an answer cost: no more than its steps added up."""
-        return ApproxDP(min(self.total, basic(self.steps(release))), self.delta)
 
     def _of(self, release: Release) -> Asking:
         most = release.privacy.parameters["max_groups_per_user"]

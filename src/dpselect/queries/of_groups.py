@@ -23,8 +23,6 @@ def settle_groups(query: Any) -> None:
         return
     if getattr(query, "within", None) is not None:
         raise ParameterError("within", "be left out where by is given", "both")
-    if getattr(query, "epsilon_per_pick", None) is not None:
-        raise _refused_picks(query.by)
     settle(query, by=names(key_of("by", query.by)))
     if query.groups is not None:
         settle(query, groups=groups_of(query.groups))
@@ -33,19 +31,6 @@ def settle_groups(query: Any) -> None:
         settle(query, max_groups_per_user=parameters.whole("max_groups_per_user", most, least=1))
     elif query.verb != "top_k" or (query.groups is not None and most_items(query.groups) == 1):
         settle(query, max_groups_per_user=1)  # nothing to choose, or nothing that chooses it
-
-
-def refuse_picks(by: object, paying: object) -> None:
-    """Refuse groups where a budget of picks pays a pick for a question that names no price."""
-    from dpselect.ledger.pick_budget import PickBudget
-
-    if isinstance(paying, PickBudget):
-        raise _refused_picks(by)
-
-
-def _refused_picks(by: object) -> ParameterError:
-    hint = "Budget(epsilon=..., delta=...) pays for groups"
-    return ParameterError("by", "be left out where a PickBudget pays", came(by), hint)
 
 
 def groups_of(given: object) -> Listed | Column:

@@ -36,8 +36,7 @@ def paid(
     """The answer. Values have no fingerprint: an answer is found again only where the budget names them."""
     check_call(draws)
     parameters.flag("fresh", fresh)
-    if not query.own_price:
-        warn_if_weak(query.ceiling)
+    warn_if_weak(query.ceiling)
     paying = budget_of(budget)
     if "logging" in sys.modules:
         from dpselect.queries.logged import log_question

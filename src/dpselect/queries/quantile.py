@@ -23,7 +23,7 @@ from dpselect.privacy import Privacy
 from dpselect.queries.at_price import at_price
 from dpselect.queries.of_groups import FIELDS, settle_groups
 from dpselect.queries.paid import OfValues, paid
-from dpselect.queries.query import INNER, Ready, cut_by
+from dpselect.queries.query import Ready, cut_by
 from dpselect.queries.within import Asked, asked_for, price_for
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA, Accuracy
@@ -63,7 +63,7 @@ class QuantileQuery(OfValues):
     """The values below which shares q of all users' values lie; `per_user` is None where each user has one value.
 
     The price is (epsilon, delta) for all of them; or what follows from `within`, the most users by which a rank may be
-    missed; or, on a budget that counts picks, `epsilon_per_pick` for each, or for each level of several.
+    missed.
     """
 
     verb: ClassVar[str] = "quantile"
@@ -79,7 +79,6 @@ class QuantileQuery(OfValues):
     by: Sequence[str] | str | None = None
     groups: object = None
     max_groups_per_user: int | None = None
-    epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
     mechanism: OneOrSeveral = field(init=False, repr=False, compare=False)
     table: InGroups | None = field(init=False, repr=False, compare=False, default=None)
 
@@ -92,7 +91,7 @@ class QuantileQuery(OfValues):
         if self.by is not None:
             mechanism = self._by_group()
         elif self.within is None:
-            mechanism = self._mechanism(epsilon=self.epsilon, epsilon_per_pick=self.epsilon_per_pick)
+            mechanism = self._mechanism(epsilon=self.epsilon)
         else:
             mechanism = self._near_enough()
         grid, delta = mechanism.grid, mechanism.delta if self.table is None else self.table.delta
@@ -100,8 +99,6 @@ class QuantileQuery(OfValues):
         settle(self, per_user=which, mechanism=mechanism)
         if self.epsilon is not None:
             settle(self, epsilon=self.price.epsilon)
-        if self.epsilon_per_pick is not None:
-            settle(self, epsilon_per_pick=mechanism.epsilon_per_pick)
 
     def _mechanism(self, kind: type[OneOrSeveral] | None = None, **price: Number | None) -> OneOrSeveral:
         kind = better_for(self.q, self.bounds, self.step) if kind is None else kind
@@ -125,7 +122,7 @@ class QuantileQuery(OfValues):
 
     def _near_enough(self) -> OneOrSeveral:
         """The mechanism whose price follows from what was asked of it: the cheaper one, where there are two."""
-        wanted = asked_for("within", self.within, epsilon=self.epsilon, epsilon_per_pick=self.epsilon_per_pick)
+        wanted = asked_for("within", self.within, epsilon=self.epsilon)
         cheaper = "; so is a coarser step" + ("" if self.delta else ", and a small delta for several quantiles")
         epsilon = price_for("within", wanted, lambda one: self._nearest(one).gap(BETA), cheaper)
         mechanism = self._nearest(epsilon)

@@ -118,10 +118,6 @@ class Query(ABC):
         """The price of any answer, as one (epsilon, delta)."""
         return self.price.approx
 
-    def spent(self, release: Release) -> ApproxDP:  # noqa: ARG002 - most answers cost the whole price
-        """What an answer cost, read from the answer alone."""
-        return self.ceiling
-
     def steps(self, release: Release) -> Sequence[Steps]:  # noqa: ARG002
         """The steps that an answer took, read from the answer alone."""
         return self.price.steps
@@ -168,13 +164,8 @@ class Query(ABC):
             one.name for one in fields(self) if one.metadata.get("inner") and getattr(self, one.name) != one.default
         ]
 
-    @property
-    def own_price(self) -> bool:
-        """Whether the price is that of a budget's picks, which composes them better than their sum."""
-        return getattr(self, "epsilon_per_pick", None) is not None
-
     def refuse_inner(self, must: str) -> None:
-        """Refuse what a budget's own price or a verb for the caller's own values may set, and nobody else."""
+        """Refuse what only a verb for the caller's own values may set."""
         if self.inner:
             raise ParameterError(self.inner[0], f"be left out of a question that is {must}", "something")
 

@@ -15,8 +15,8 @@ from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
 from dpselect.methods import AUTO
 from dpselect.parameters import Number
-from dpselect.privacy import ApproxDP, Privacy, Steps
-from dpselect.queries.query import INNER, Query, Ready, Rows, cut_by
+from dpselect.privacy import Privacy, Steps
+from dpselect.queries.query import Query, Ready, Rows, cut_by
 from dpselect.queries.top_k_plan import Plan
 from dpselect.queries.top_k_planning import DISCOVER, LIMITED, PEELING, Wanted, best_by_group
 from dpselect.release.release import Release
@@ -38,8 +38,7 @@ class TopKQuery(Query):
     """The k items that most distinct users share, or, with `by_weight`, those of the largest sums over users.
 
     The price is (epsilon, delta) for the whole answer; or what follows from `within`, by how many users an item may be
-    below the k-th best; or, on a budget that counts picks, `epsilon_per_pick` for each pick and `delta_threshold` for
-    bottom.
+    below the k-th best.
     """
 
     verb: ClassVar[str] = "top_k"
@@ -65,8 +64,6 @@ class TopKQuery(Query):
     users: bool = False
     exclude: object = None
     in_engine: bool = False
-    epsilon_per_pick: Number | None = field(default=None, metadata=INNER)
-    delta_threshold: Number | None = field(default=None, metadata=INNER)
     plan: Plan = field(init=False, repr=False, compare=False)
     chosen: ChosenGroups[TopKQuery] | None = field(init=False, repr=False, compare=False, default=None)
 
@@ -81,12 +78,9 @@ class TopKQuery(Query):
             self._settle_exclude(domain)
         if self.max_items_per_user is not None:
             settle(self, max_items_per_user=parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
-        if self.epsilon_per_pick is not None:
-            self._settle_pick(domain)
-        else:
-            settle(self, delta=self.delta_or_default(needed=domain is None))
-            if self.within is None:
-                settle(self, epsilon=parameters.epsilon("epsilon", self.epsilon))
+        settle(self, delta=self.delta_or_default(needed=domain is None))
+        if self.within is None:
+            settle(self, epsilon=parameters.epsilon("epsilon", self.epsilon))
         where = " without a domain" if domain is None else " with a domain"
         method = methods.checked("top_k", self.method, domain=domain is not None, where=where)
         if self.in_engine and (self.by is not None or method not in (AUTO, DISCOVER)):
@@ -109,14 +103,10 @@ class TopKQuery(Query):
 
             others = {name: getattr(self, name) for name in UNFIT}
             settle(self, compared_with=checked_gains(self.compared_with, method, others))
-        if self.epsilon_per_pick is not None and method not in (AUTO, PEELING, LIMITED):
-            raise ParameterError("epsilon", f"be given for {method}, which makes no picks", "nothing")
         if self.by is not None and self.max_groups_per_user is None:
             settle(self, chosen=self._without_bound())
         if self.within is not None:
             plan = self._near_enough(method, domain)
-        elif self.epsilon_per_pick is not None:
-            plan = self._scaled(self._of_picks(domain))
         elif self.chosen is not None:
             plan = self.chosen.given(1).plan
         else:
@@ -174,14 +164,6 @@ class TopKQuery(Query):
         """The groups, where they are listed."""
         return self.groups  # type: ignore[return-value] # __post_init__ has read it
 
-    def _settle_pick(self, domain: Domain | None) -> None:
-        """The price of a pick, exact, and nothing else in its place."""
-        if self.epsilon is not None or self.delta is not None:
-            raise ParameterError("epsilon", "be left out where epsilon_per_pick is given", "both")
-        settle(self, epsilon_per_pick=parameters.epsilon("epsilon_per_pick", self.epsilon_per_pick))
-        if domain is None:
-            settle(self, delta_threshold=parameters.probability("delta_threshold", self.delta_threshold))
-
     @property
     def price(self) -> Privacy:
         """What any answer promises, and costs at most."""
@@ -191,12 +173,6 @@ class TopKQuery(Query):
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
         weights: dict[str, object] = {} if self.totals is None else self.totals.said
-        if self.epsilon_per_pick is not None:
-            of = {"k": self.k, "domain": self.domain, "counts": self.counts, "k_bar": self.plan.k_bar}
-            price = {"epsilon_per_pick": self.epsilon_per_pick, "delta_threshold": self.delta_threshold}
-            of |= {} if self.exclude is None else {"exclude": self.exclude}
-            of |= {} if self.compared_with is None else {"compared_with": self.compared_with}
-            return of | price | weights | self._measured
         return {
             "k": self.k,
             "epsilon": self.price.epsilon,
@@ -264,12 +240,6 @@ class TopKQuery(Query):
             engine.check(domain, k=plan.selector.k)
         return lambda draws, progress: plan.select(engine.grouped(domain, progress=progress), draws)
 
-    def spent(self, release: Release) -> ApproxDP:
-        """What an answer cost: picks that were not made may be saved."""
-        if self.chosen is not None:
-            return self.chosen.spent(release)
-        return self.plan.spent(release.found)
-
     def steps(self, release: Release) -> tuple[Steps, ...]:
         """The steps that an answer took."""
         if self.chosen is not None:
@@ -281,7 +251,7 @@ class TopKQuery(Query):
         return self.plan.price_at(order) if self.chosen is None else self.chosen.price_at(order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
-        """What an answer cost it."""
+        """What an answer cost it: picks that were not made may be saved."""
         return self.plan.cost_at(release, order) if self.chosen is None else self.chosen.cost_at(release, order)
 
     @property
@@ -322,11 +292,6 @@ class TopKQuery(Query):
 
             settle(found, asked=asked_of(self.within, self.asked.epsilon, plan))
         return found
-
-    def _of_picks(self, domain: Domain | None) -> Plan:
-        """By picks of a given epsilon each, on a budget that composes them: no delta is spent on that."""
-        threshold = None if domain is not None else Fraction(self.delta_threshold)  # type: ignore[arg-type]
-        return self._wanted(domain).of_picks(Fraction(self.epsilon_per_pick), threshold)  # type: ignore[arg-type]
 
     def _wanted(self, domain: Domain | None) -> Wanted:
         return Wanted(
@@ -371,7 +336,7 @@ class TopKQuery(Query):
         from dpselect.queries.top_k_within import near_enough
         from dpselect.queries.within import asked_for
 
-        wanted = asked_for("within", self.within, epsilon=self.epsilon, epsilon_per_pick=self.epsilon_per_pick)
+        wanted = asked_for("within", self.within, epsilon=self.epsilon)
         names = [method]
         if method == AUTO:
             known = [PEELING] if self.ranked else [PEELING, "canonical-set"]

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from dpselect.accounting.calibration import COUNT_SHARE, plan_of, priced
-from dpselect.accounting.composition import basic
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.domain import Domain, most_items
 from dpselect.draws import Draws
@@ -19,7 +18,7 @@ from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parsed, spl
 from dpselect.mechanisms.top_k.group_draws import Picked
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.parameters import Progress
-from dpselect.privacy import ApproxDP, Neighbors, Steps
+from dpselect.privacy import Neighbors, Steps
 from dpselect.queries.query import Ready, cut_by
 from dpselect.queries.top_k_plan import Plan, fresh_counts
 from dpselect.release import accuracy
@@ -184,10 +183,6 @@ class TopByGroup(Plan):
     def _moved(self) -> int:
         """How many counts of one group a user can move."""
         return moved(self.selector.k, self.selector.max_items_per_user)
-
-    def spent(self, found: Sequence[int]) -> ApproxDP:
-        """What an answer costs: no more than its steps added up, and never less than the whole delta."""
-        return ApproxDP(min(self.privacy.epsilon, basic(self.steps(found))), self.privacy.delta)
 
 
 def plan_by_group(

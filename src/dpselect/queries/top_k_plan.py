@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpselect.accounting.composition import basic
 from dpselect.accounting.two_prices import Price, ceiling, of_outcome
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
@@ -20,7 +19,7 @@ from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.parameters import Progress
-from dpselect.privacy import ApproxDP, Privacy, Steps
+from dpselect.privacy import Privacy, Steps
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, Number, whole
 from dpselect.release.release import Ended, Item, Release, Statement
@@ -102,10 +101,6 @@ class Plan(ABC):
         """The steps that an answer took; `found` are its items, of each group by itself that has any."""
         return self.privacy.steps
 
-    def spent(self, found: Sequence[int]) -> ApproxDP:  # noqa: ARG002
-        """What such an answer costs."""
-        return self.privacy.approx
-
     def price_at(self, order: int | None) -> Price:
         """What any answer costs at most an account of this Rényi order."""
         return ceiling(self.privacy, order)
@@ -175,19 +170,15 @@ class Picks(Plan):
         )
 
     def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:
-        """The steps that an answer took, read from the answer alone. Bottom is a pick like any."""
+        """The steps that an answer took, read from the answer alone. Bottom is a pick like any.
+
+        Why the epsilon of picks that were not made may be kept, and delta may not: docs/budgets.md.
+        """
         picks, *counts = self.privacy.steps
         items, told = sum(found), self.noises * sum(found)
         missing = max(0, self.selector.k - items - 1)
         steps = [Steps(picks.value, picks.times - missing), *(Steps(c.value, min(told, c.times)) for c in counts)]
         return tuple(s for s in steps if s.times)
-
-    def spent(self, found: Sequence[int]) -> ApproxDP:
-        """What an answer costs: no more than its steps added up, and never less than the whole delta.
-
-        Why the epsilon of picks that were not made may be kept, and delta may not: docs/budgets.md.
-        """
-        return ApproxDP(min(self.privacy.epsilon, basic(self.steps(found))), self.privacy.delta)
 
     def said(self) -> tuple[dict[str, object], list[str]]:
         """Parameters and sentences of the selection."""

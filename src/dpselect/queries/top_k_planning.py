@@ -121,22 +121,6 @@ class Wanted:
             return self._sparse(epsilon, delta, UNKNOWN_SPARSE + why)
         return self._noised(method, epsilon, delta)
 
-    def of_picks(self, pick: Fraction, threshold: Fraction | None) -> PeeledTop | LimitedTop:
-        """By picks of a given epsilon each, on a budget that composes them: no delta is spent on that."""
-        domain, failure = self.domain, threshold or Fraction(0)
-        parameters.listed("k", self.k)
-        told = self._told(pick * COUNT_SHARE)
-        steps = plan_of(self.k, self._moved(self.k) * self.noises)(pick)
-        privacy = priced(steps, None, Fraction(0), failure=failure, neighbors=Neighbors.ADD_REMOVE)
-        if domain is not None:
-            self._check_known(domain)
-            given = {"k": self.k, "epsilon_per_pick": pick, "sensitivity": self.moves}
-            peeling = methods.named("top_k", PEELING).make(**given)
-            reason = KNOWN_DOMAIN + sampled(self.max_items_per_user)
-            return PeeledTop(method=PEELING, selector=peeling, **told, privacy=privacy, reason=reason)
-        limited = self._limited_domain(epsilon_per_pick=pick, delta=failure, delta_threshold=failure)
-        return LimitedTop(method=LIMITED, selector=limited, **told, privacy=privacy, reason=UNKNOWN_DOMAIN)
-
     def _check_known(self, domain: Domain) -> None:
         if self.k_bar is not None:
             raise ParameterError("k_bar", "be left out where a domain is given", self.k_bar)

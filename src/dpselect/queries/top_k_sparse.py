@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpselect.accounting.two_prices import Price, ceiling
 from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
-from dpselect.privacy import ApproxDP, Steps
+from dpselect.privacy import Steps
 from dpselect.queries.top_k_plan import UnknownTop
 from dpselect.release.release import Release
 
@@ -22,10 +22,6 @@ class SparseTop(UnknownTop):
     def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:  # noqa: ARG002 - the picks that are hidden were made
         """All steps: the picks that an answer does not show took place."""
         return self.privacy.steps
-
-    def spent(self, found: Sequence[int]) -> ApproxDP:
-        """What an answer costs: never more than what it shows by adding up, and never less than the whole delta."""
-        return ApproxDP(min(self.privacy.epsilon, self._added(sum(found))), self.privacy.delta)
 
     def price_at(self, order: int | None) -> Price:
         """What any answer costs at most an account of this Rényi order."""
