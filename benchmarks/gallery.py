@@ -70,7 +70,7 @@ PICTURES = (
     Picture(
         "top",
         "The top k, with counts",
-        "Best first; 95 times of 100 the true number of users of an item lies within its whisker.",
+        "Best first; each whisker holds the true number of users of its item 95 times of 100.",
         "artists.top_k(10, epsilon=1, counts=True).plot()",
     ),
     Picture(

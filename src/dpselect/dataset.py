@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from dpselect.queries.query import Query, Ready
     from dpselect.release.release import Release
     from dpselect.texts.text import Text, Words
+
+UNREADABLE = "Rows that cannot be read do not count; `dpselect inspect` counts them for the owner."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -583,10 +585,11 @@ class Dataset:
             return what.told(budget.pay(query, what, lambda: answer(secure(draws), progress), fresh=fresh))
 
     def _said_of_units(self, answer: Ready) -> Ready:
-        """The same answer, with the names of its columns, and a statement about what a user is here.
+        """The same answer, with the names of its columns, and a statement about what a row and a user are here.
 
-        That may be one combination of several columns, or a user in one period.
+        A user may be one combination of several columns, or a user in one period.
         """
+        answer = _then(answer, _of_rows)
         user, columns, periods = self.whose, self.columns, self._periods
         if isinstance(user, tuple) or columns is not None:
             from dpselect.release.of_keys import of_keys
@@ -666,6 +669,13 @@ class Dataset:
 
 def _then(answer: Ready, told: Callable[[Release], Release]) -> Ready:
     return lambda draws, progress: told(answer(draws, progress))
+
+
+def _of_rows(release: Release) -> Release:
+    """The release with a statement about rows, the same whatever they are; one without items says what holds of it."""
+    said = replace(release.privacy, sentences=(*release.privacy.sentences, UNREADABLE))
+    good = release.accuracy if release.items else release.accuracy.of_nothing
+    return replace(release, privacy=said, accuracy=good)
 
 
 def _is_text(item: object) -> TypeGuard[Text]:

@@ -311,9 +311,10 @@ def _of_before(workspace: Workspace, scan: Scan, before: Rules, given: dict[str,
 def _made_from(source: object, table: str | None, before: Reading | None) -> dict[str, Any]:
     """What rows were read from, as a ledger would know it again; a file that was read before is refused.
 
-    It is the same one by its path or its place on the disk, and by when it was written.
+    It is the same one by its path or its place on the disk, and by when it was written. A table in memory is not known
+    again.
     """
-    found, pinned = source_of(source)
+    found, pinned = source_of(source, named=True)
     if pinned and before is not None:
         old = [one["source"] for one in before.state.sources if one["pinned"] and one["table"] == table]
         known = {mark for stamps in old for stamp in stamps for mark in _marks(stamp)}

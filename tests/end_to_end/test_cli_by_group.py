@@ -37,7 +37,7 @@ def test_the_top_of_every_group(rows, capsys):
     each = asked(capsys, *words, "--by", "country", "--by", "city", "--max-groups-per-user", 2, "--format", "json")
     assert json.loads(each)["by"] == ["country", "city"]
     found = asked(capsys, *words, "--by", "country", "--groups", "FR,LI")
-    assert "2 groups, 1 without items: LI" in found
+    assert "2 groups, 1 with no item that could be told: LI" in found
 
 
 def test_all_items_of_every_group(rows, capsys):

@@ -125,7 +125,7 @@ def test_lines_are_items_and_nothing_else(events: Path, dpselect: Command) -> No
     ended = dpselect(*union(events, "--format", "lines", "--quiet"))
     assert ended.out.splitlines() == ANIMALS
     assert "\nspent: (30, 1e-09)-DP per user" in ended.err
-    assert "What is missing here is rare or unlucky" in " ".join(ended.err.split())
+    assert "Missing here does not mean absent, nor rare." in " ".join(ended.err.split())
 
 
 def test_a_text_file_holds_lines_and_the_statement_is_said(notes: Path, tmp_path: Path, dpselect: Command) -> None:
@@ -304,7 +304,7 @@ def test_no_rows_are_an_answer(tmp_path: Path, dpselect: Command) -> None:
     path.write_text("user,animal,note\n", "utf-8")
     ended = dpselect(*union(path))
     assert ended.status == 0
-    assert ended.out.startswith("No items: none is shared by enough users to tell. ")
+    assert ended.out.startswith("No items: none could be told. ")
     assert dpselect(*union(path, "--format", "csv")).out == "item\n"
     assert dpselect(*union(path, "--format", "lines")).out == ""
     assert dpselect(*of_text(path, "--format", "lines", "--ngrams", "1-3")).out == ""
@@ -356,7 +356,7 @@ def book(dpselect: Command, tmp_path: Path) -> Path:
 def test_a_ledger_pays_once(events: Path, notes: Path, book: Path, dpselect: Command) -> None:
     account = ["--budget", book, "--analyst", "ann"]
     first = dpselect(*union(events, "--counts", *account))
-    assert "charged: 18.98 % of the budget of ann; 81.02 % left, enough for 4 more questions like this one" in first.out
+    assert "charged: 18.98 % of the budget of ann; 81.02 % left; at least 4 more like it surely fit" in first.out
     (paid,) = json.loads(dpselect("ledger", "show", book, "--format", "json").out)["analysts"]
     assert (paid["spent_epsilon"], paid["spent_delta"], paid["reserved_epsilon"]) == (30, 1e-9, 0)
     again = dpselect(*union(events, "--counts", *account))

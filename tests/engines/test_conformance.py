@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,6 +41,11 @@ def named(sets: UserSets) -> list[list[object]]:
     labels = sets.labels(range(sets.size))
     ends = zip(sets.offsets[:-1], sets.offsets[1:], strict=True)
     return [[labels[code] for code in sets.codes[start:stop]] for start, stop in ends]
+
+
+def in_order(kind: str, users: list[list[Any]]) -> list[list[Any]]:
+    """What users have, in the order of the engine; prepared data have them by their numbers, which were drawn."""
+    return sorted(users) if kind.startswith("prepared") else users
 
 
 @pytest.fixture(params=KINDS)
@@ -98,14 +104,14 @@ def test_bound_and_domain(kind, tmp_path):
 def test_sets_of_users(kind, tmp_path):
     with opened(kind, AWKWARD, tmp_path / "as they are") as engine:
         sets = engine.contributions()
-        assert named(sets) == user_items(AWKWARD)
+        assert in_order(kind, named(sets)) == in_order(kind, user_items(AWKWARD))
         of_item = {sets.label(code): int(users) for code, users in enumerate(np.bincount(sets.codes))}
         assert of_item == dict(pairs(engine.grouped()))
     with opened(kind, AWKWARD[::-1] * 2, tmp_path / "twice", max_items_per_user=1) as engine:  # no bound here
         again = engine.contributions()
-        assert named(again) == user_items(AWKWARD)
-        assert again.offsets.tolist() == sets.offsets.tolist()
-        assert again.codes.tolist() == sets.codes.tolist()
+        assert in_order(kind, named(again)) == in_order(kind, user_items(AWKWARD))
+        first, second = ([one.tolist() for one in np.split(s.codes, s.offsets[1:-1])] for s in (sets, again))
+        assert in_order(kind, second) == in_order(kind, first)
 
 
 def test_sets_without_users(kind, tmp_path):
@@ -120,4 +126,4 @@ def test_sets_without_users(kind, tmp_path):
 def test_sets_of_filtered_rows(kind, tmp_path):
     kept = [row for row in AWKWARD if row[2] > 22 and row[1] != "alone"]
     with opened(kind, AWKWARD, tmp_path, where="age::INT > 22 AND item <> 'alone'") as engine:
-        assert named(engine.contributions()) == user_items(kept)
+        assert in_order(kind, named(engine.contributions())) == in_order(kind, user_items(kept))

@@ -109,6 +109,16 @@ def test_lists_of_long_texts(tmp_path):
     assert opened(tmp_path / "rows.parquet") == [1, 1]
 
 
+def test_a_moment_that_the_engine_cannot_convert_hides_no_long_text(tmp_path):
+    for long, name in ((None, "plain"), (LONG, "long")):
+        table = rows(long)
+        moments = pa.array([-(2**63), *range(table.num_rows - 1)], pa.int64()).cast(pa.timestamp("us", "UTC"))
+        pq.write_table(table.append_column("at", moments), tmp_path / f"{name}.parquet")
+    assert opened(tmp_path / "plain.parquet") == [1, 1, 1]
+    with pytest.raises(DataError, match="'item'"):
+        opened(tmp_path / "long.parquet")
+
+
 def test_nothing_is_paid_and_no_folder_is_made(tmp_path):
     path = tmp_path / "rows.parquet"
     pq.write_table(rows(LONG), path)
@@ -126,8 +136,16 @@ def test_nothing_is_paid_and_no_folder_is_made(tmp_path):
     assert not (tmp_path / "prepared").exists()
 
 
-@pytest.mark.parametrize("header", [b"", b"\x15", b"\x15\x80", b"\x18\xff\xff\xff\xff\x7f", b"\xff" * 40, b"\x1c" * 9])
-def test_headers_that_cannot_be_read_refuse_nothing(tmp_path, header):
+NONSENSE = [
+    b"", b"\x15", b"\x15\x80", b"\x18\xff\xff\xff\xff\x7f", b"\xff" * 40, b"\x1c" * 9, b"\x1c" * 9000,
+    b"\x28\x03abc\x00", b"\x49\x1c\x19\x1c\x00", b"\x29\xf2\xff\xff\xff\xff\x7f\x00", b"\x27\x00",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("header", NONSENSE, ids=lambda header: header[:9].hex())
+def test_headers_and_footers_that_cannot_be_read_refuse_nothing(tmp_path, header):
     path: Path = tmp_path / "bytes"
     path.write_bytes(header)
     assert all(page <= MOST for page in long_texts._pages(str(path), 0, 10**9))
+    path.write_bytes(header + len(header).to_bytes(4, "little") + b"PAR1")
+    assert list(long_texts._texts(str(path), MOST)) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -13,13 +14,12 @@ from typing import Any
 
 import pytest
 
-from dpselect.gateway import work
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import Job, State
 from dpselect.gateway.log import Log
 from dpselect.gateway.problems import TooLateError
 from dpselect.gateway.settings.reading import read
-from dpselect.gateway.settings.values import Amount, DataSettings
+from dpselect.gateway.settings.values import LATEST
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import Turn
 from tests.gateway.processes import make, write_broken_rows
@@ -168,16 +168,65 @@ def test_one_slip_doubles_the_ticks_of_all_that_run_and_follow_and_is_counted_on
     assert store.late("plays") == 0
 
 
-def test_no_more_slips_than_doublings_up_to_the_largest_tick(store: Jobs) -> None:
-    data = DataSettings("plays", "plays.parquet", "user", ("artist",), Amount(Fraction(1), Fraction(0)))
-    asked(store, 1)
-    job = store.claim()
-    assert job is not None
+def test_no_question_begins_when_its_tick_would_be_over_an_hour(store: Jobs) -> None:
     told = 0
-    while not work.is_closed(data, store.late("plays")):
+    while True:
+        asked(store, told)
+        job = store.claim()
+        assert job is not None
+        if job.window > LATEST:
+            break
         assert store.slip(job, told)
         told += 1
     assert told == 12, "2 ** 11 seconds are less than an hour"
+
+
+@pytest.fixture
+def late(tmp_path: Path) -> Iterator[tuple[Gateway, Clock, list[tuple[Job, Turn]]]]:
+    """Two questions at work whose rows may have been read, and a clock that the test moves."""
+    found, clock = Gateway(read(make(tmp_path, analysts=2, tick=1.0).settings()), Log(StringIO())), Clock()
+    at_work = []
+    for number in range(2):
+        asked(found._jobs, number, analyst=f"ann{number}")
+        job = found._jobs.claim()
+        assert job is not None
+        at_work.append((job, turn_at(clock)))
+        found._runner._turns[job.id] = at_work[-1]
+    yield found, clock, at_work
+    found._jobs.close()
+    found._books.close()
+
+
+def test_of_several_that_are_late_at_once_one_misses_its_turn(
+    late: tuple[Gateway, Clock, list[tuple[Job, Turn]]],
+) -> None:
+    found, clock, at_work = late
+    for at, missed in ((0.7, 0), (0.8, 1), (0.9, 1), (1.6, 2)):
+        clock.at = at
+        found._runner.tell_late()
+        assert sum(turn.missed for _, turn in at_work) == missed == found._jobs.late("plays")
+
+
+def test_a_question_that_hangs_slips_twice_and_ends_while_its_work_goes_on(
+    late: tuple[Gateway, Clock, list[tuple[Job, Turn]]],
+) -> None:
+    found, clock, ((job, turn), (_, other)) = late
+    other.ready = True
+    ends = []
+    for tenth in range(300):
+        clock.at = tenth / 10
+        found._runner.tell_late()
+        for thread in threading.enumerate():
+            if thread.name == "give-up":
+                thread.join()
+        now = found._jobs.find(job.id)
+        assert now is not None
+        if now.over:
+            ends.append((clock.at, str(now.state), str((now.problem or {})["type"])))
+    assert found._jobs.late("plays") == 2 == turn.missed
+    assert ends[0] == (4.0, "failed", "/problems/late")
+    with pytest.raises(TooLateError):
+        turn.wait_to_settle()
 
 
 def test_people_take_turns_and_nobody_takes_the_last_worker_twice(store: Jobs) -> None:

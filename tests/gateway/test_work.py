@@ -82,7 +82,7 @@ def serving(folder: Path, tick: float, **more: Any) -> Gateway:
 def asked(found: Gateway, **more: Any) -> dict[str, Any]:
     """One question to its end."""
     ann = found.settings.people["ann0"]
-    number = str(found.ask(ann, {"verb": "top_k", "k": 3, "epsilon": "1/100", "fresh": True, **more})["id"])
+    number = str(found.ask(ann, {"verb": "top_k", "k": 3, "epsilon": "1/100", "delta": "1e-9", "fresh": True, **more})["id"])
     while (job := found.job(ann, number))["state"] in ("queued", "running"):
         time.sleep(0.01)
     return job
@@ -114,12 +114,11 @@ def test_what_is_late_twice_is_given_up_and_paid_and_the_owner_sees_it(
         assert float(job["cost"]["share"]) > 0
         slips = found.described(olga)[0]["slips"]
         assert isinstance(slips, int)
-        assert slips >= 2
+        assert slips == 2
         assert found.described(ann)[0]["tick"] == pytest.approx(0.004 * 2**slips)
         assert job["tick"] == pytest.approx(0.004 * 2**slips)
-        while found.described(olga)[0]["slips"] < 8:  # type: ignore[operator]
-            asked(found)
-        assert asked(found)["state"] == str(State.ANSWERED), "at ticks of over a second it is answered"
+        ends = [asked(found)["state"] for _ in range(12)]
+        assert str(State.ANSWERED) in ends, "at longer ticks it is answered"
     finally:
         found.stop()
     assert "late" in json.dumps(str(found.metrics.text(0)))

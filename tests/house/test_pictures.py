@@ -94,6 +94,7 @@ def test_a_histogram_stands_upright_in_its_own_order_and_long_names_lie() -> Non
     assert [text.get_text() for text in upright.get_xticklabels()] == ["b", "a"]
     assert [bar.get_height() for bar in upright.containers[0]] == [9, 9]
     assert [list(line.get_ydata()) for line in upright.lines] == [[4, 14]] * 2
+    assert upright.get_xlabel().endswith("; all whiskers at once 95 times of 100")
     assert [bar.get_width() for bar in lying.containers[0]] == [9, 9]
     many = histogram(*map(str, range(51))).plot().axes[0]
     assert [round(bar.get_width()) for bar in many.containers[0]] == [9] * 50

@@ -126,7 +126,7 @@ def test_empty_release_keeps_the_columns_that_were_asked_for() -> None:
     asked = Statement(**{**vars(STATEMENT), "parameters": {"k": 3, "epsilon_per_count": Fraction(1)}})
     empty = Release(items=(), ended=Ended.BOTTOM, counted=True, privacy=asked, secure=True)
     assert list(empty.to_columns()) == ["rank", "item", "count"]
-    assert "0 of at most 3 items: no other has enough users to tell" in str(empty)
+    assert "0 of at most 3 items: no other could be told" in str(empty)
     assert empty.to_polars().shape == (0, 3)
 
 
@@ -198,7 +198,7 @@ def test_table() -> None:
 
 
 def test_a_short_answer_has_a_line_of_its_own() -> None:
-    assert "2 of at most 10 items: no other has enough users to tell" in str(release(["a", "b"], complete=False))
+    assert "2 of at most 10 items: no other could be told" in str(release(["a", "b"], complete=False))
     assert "at most 10 items" not in str(release(["a", "b"]))
 
 

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import pickle
+import re
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -21,6 +22,7 @@ import polars
 import pytest
 
 import dpselect as dps
+from dpselect.dataset import UNREADABLE
 from dpselect.domain import UNSEEN
 from dpselect.errors import DataError, OutputError, ParameterError
 from dpselect.release.accuracy import Accuracy
@@ -264,8 +266,8 @@ def test_what_is_printed_fits_the_terminal(name: str, columns: int, monkeypatch:
     monkeypatch.setenv("COLUMNS", str(columns))
     text = str(kinds()[name])
     assert max(map(len, text.splitlines())) <= max(columns, 75)  # the promise is a line that is not broken
-    assert "times of 100" in text
-    assert text.index("times of 100") < text.index("spent: ") < text.index("how it was found")
+    assert "95 times of" in text
+    assert text.index("95 times of") < text.index("spent: ") < text.index("how it was found")
 
 
 def test_plain_words_come_first() -> None:
@@ -293,10 +295,21 @@ def test_an_empty_answer_names_who_tells_whether_rows_could_be_read(tmp_path) ->
         assert len(found) == 0
         said.append(str(found))
     assert said[0] == said[1]
-    assert "whether the rows could be read: `dpselect inspect` tells their owner" in said[1]
     three = dps.Dataset({"user": [1, 2], "item": [3, 4], "g": [5, 6]}, user="user", item="item")
-    by_group = three.top_k(2, by="g", **USUAL)
-    assert "`dpselect inspect`" in str(by_group)
+    full = votes().top_k(2, **USUAL), votes().choose(domain=["a"], epsilon=1)
+    for one in (found, three.top_k(2, by="g", **USUAL), *full):
+        assert one.privacy.sentences[-1] == UNREADABLE
+
+
+def test_an_empty_answer_speaks_of_what_is_missing_alone() -> None:
+    """Nothing is left out of a list of none, and no count has an interval."""
+    empty = dps.Dataset(VOTES | {"day": VOTES["item"]}, user="user", item="item", where="item = 'nobody'")
+    by_group = empty.top_k(2, by="day", counts=True, max_groups_per_user=1, **USUAL)
+    for found in (empty.top_k(2, counts=True, **USUAL), by_group):
+        (said,) = found.accuracy.sentences
+        assert re.search(r"No item has over [0-9]+ (counted )?users more than the item at rank", said)
+    assert all(" is found if " in one for one in empty.union(counts=True, **USUAL).accuracy.sentences)
+    assert len(votes().top_k(2, counts=True, **USUAL).accuracy.sentences) > 1
 
 
 def test_an_item_is_in_its_release() -> None:
@@ -352,7 +365,7 @@ def test_what_is_said_does_not_depend_on_the_rows() -> None:
 def test_pictures_have_whiskers_and_a_notebook_shows_them() -> None:
     figure = kinds()["top_k"].plot()
     assert len(figure.axes[0].lines) == 3
-    assert "95 times of 100" in figure.axes[0].get_xlabel()
+    assert "each whisker 95 times of 100" in figure.axes[0].get_xlabel()
     assert matplotlib.image.imread(io.BytesIO(figure._repr_png_())).shape[1] == 700  # type: ignore[attr-defined]
     assert pickle.loads(pickle.dumps(figure))._repr_png_()[:4] == b"\x89PNG"
     import matplotlib.pyplot as plt

@@ -7,10 +7,12 @@ from fractions import Fraction
 
 import pytest
 
+from dpselect.accounting.limits import Limits
+from dpselect.accounting.two_prices import Spent
 from dpselect.errors import BudgetError, LedgerError, ParameterError
 from dpselect.ledger import ZERO, Account, Charge, Kind, Ledger, Reservation
 from dpselect.ledger.account import ALWAYS
-from dpselect.ledger.standing import Used
+from dpselect.ledger.standing import Used, to_hold
 from tests.ledger.amounts import ask, charge, grant, started
 
 BOB = Account("plays", "bob")
@@ -101,17 +103,27 @@ def test_ten_tenths_fit_into_one(ledger: Ledger, ann: Account) -> None:
     with pytest.raises(BudgetError) as refused:
         ask(ledger, ann, charge("0.1"))
     assert str(refused.value) == (
-        "the question costs up to 10 % of the quota of 'ann' on 'plays', of which 0 % is left\n"
-        "hint: ask for less, or ask who keeps the ledger for a larger budget"
+        "the question must hold up to 10 % of the quota of 'ann' on 'plays' while it runs, and 0 % is left\n"
+        "hint: an answer may cost less than is held; ask with a smaller epsilon, "
+        "or ask who keeps the ledger for a larger budget"
     )
     assert [entry.kind for entry in ledger.entries()][-1] is Kind.REFUSED
     assert ledger.verify() == []
 
 
+def test_what_must_be_held_is_what_a_question_holds_by_itself() -> None:
+    """Beside what an answer left of the other sum it would be more than all."""
+    limits, answered = Limits(Fraction(1), Fraction(1), Fraction(1)), Spent(Fraction(9, 10), Fraction(15, 100))
+    assert to_hold(limits, answered, Spent(Fraction(9, 10), Fraction(6, 5))) == ("90 %", "85 %")
+    assert to_hold(limits, answered, Spent(Fraction(1, 5), Fraction(9, 10))) == ("90 %", "85 %")  # adding is no more
+
+
 def test_the_last_digit_counts(ledger: Ledger, ann: Account) -> None:
     grant(ledger, ann, 1, 0)
     least = Charge(Fraction(1, 10**30), Fraction(0))
-    with pytest.raises(BudgetError, match=r"more than all of the quota of 'ann' on 'plays', of which 100 % is left"):
+    with pytest.raises(
+        BudgetError, match=r"hold up to 100\.1 % of the quota of 'ann' on 'plays' while it runs, and 100 % is left"
+    ):
         ledger.reserve(ann, charge("1") + least, "{}")
     ask(ledger, ann, charge("1") - least)
     ask(ledger, ann, least)

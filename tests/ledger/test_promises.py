@@ -88,7 +88,7 @@ def test_one_account_pays_what_its_promise_pays(ledger: Ledger) -> None:
     assert standing.left_for(price(ledger)[0]) == 71
     assert paid(ledger, ANN) == 71
     with pytest.raises(
-        BudgetError, match=r"costs up to .* % of what is promised of 'plays', of which 0\.\d+ % is left"
+        BudgetError, match=r"must hold up to .* % of what is promised of 'plays' while it runs, and 0\.\d+ % is left"
     ):
         ask(ledger, BOB)
     assert ledger.verify() == []
@@ -99,7 +99,7 @@ def test_a_quota_is_a_share_in_both_currencies(ledger: Ledger) -> None:
     ledger.data("plays", 1, "1e-6")
     ledger.grant(ANN, "0.1", "1e-6")
     assert paid(ledger, ANN) == 11
-    with pytest.raises(BudgetError, match=r"of the quota of 'ann' on 'plays', of which"):
+    with pytest.raises(BudgetError, match=r"of the quota of 'ann' on 'plays' while it runs"):
         ask(ledger, ANN)
     ledger.grant(BOB, 1, "3e-9")
     assert paid(ledger, BOB) == 4  # adding is over, so that what composing has of delta is not charged
@@ -295,7 +295,7 @@ def test_a_question_is_charged_in_each_of_its_periods_or_in_none(where: str) -> 
         assert {period: one.total.epsilon for period, one in found.items()} == used
         assert max(used.values()) == 1
         for names in ("2026-09..2026-11", "2026-08,2026-10".split(",")):
-            with pytest.raises(BudgetError, match=r"in 2026-10, of which 0 % is left"):
+            with pytest.raises(BudgetError, match=r"in 2026-10 while it runs, and 0 % is left"):
                 ledger.reserve(BOB, charge("0.2"), "{}", during=months(names))  # type: ignore[arg-type]
         ((_, after),) = ledger.data_accounts()
         assert after == found

@@ -67,7 +67,9 @@ def test_many_small_questions_cost_less_than_their_sum():
         charged.append(votes(budget).ask(query, draws=SeededDraws(1)).charged)
         asked += 1
         assert budget.left_for(query) == many - asked == charged[-1].numbers["questions_left"]
-    with pytest.raises(dps.BudgetError, match=r"^the question costs up to .* % of the budget, which has .* % left"):
+    with pytest.raises(
+        dps.BudgetError, match=r"^the question must hold up to .* % of the budget while it runs, and .* % is left"
+    ):
         votes(budget).ask(query)
     assert asked == many > 15
     assert 0 <= room((1, Fraction(1, 10**6)), charged) < float(1 - room((1, Fraction(1, 10**6)), charged[:1]))
@@ -77,7 +79,7 @@ def test_a_budget_without_delta_adds_up():
     budget = dps.Budget(epsilon=1, delta=0)
     for left in ("3/4", "1/2", "1/4", 0):
         assert dps.choose([1, 900], epsilon="1/4", budget=budget).charged.numbers["left"] == Fraction(left)
-    with pytest.raises(dps.BudgetError, match="which has 0 % left"):
+    with pytest.raises(dps.BudgetError, match="and 0 % is left"):
         dps.choose([1, 900], epsilon="1/4", budget=budget)
 
 
@@ -87,7 +89,9 @@ def test_what_does_not_fit_is_refused_before_a_row_is_read(monkeypatch):
     monkeypatch.setattr(
         "dpselect.engines.duckdb.engine.DuckDBEngine.top", None
     )  # whoever asked for rows now would fail otherwise
-    with pytest.raises(dps.BudgetError, match=r"^the question costs up to 50 % of the budget, which has 25 % left"):
+    with pytest.raises(
+        dps.BudgetError, match=r"^the question must hold up to 50 % of the budget while it runs, and 25 % is left"
+    ):
         votes(budget).top_k(1, epsilon="1/2")
     with pytest.raises(dps.BudgetError, match=r"may fail with a delta of .*, and the budget has 5e-07 left for that"):
         votes(budget).top_k(1, epsilon="1/8", delta="1e-6")
@@ -288,7 +292,7 @@ def test_a_sum_of_odd_prices_is_rounded_to_its_own_size(tiny):
         part = Fraction(1, 10) + Fraction(1, 10**900 + odd)
         budget.pay(Costing(ApproxDP(tiny * part, tiny * part / 2)), question, choice, fresh=True)
     assert budget.left == pytest.approx(0.6, abs=2e-6)
-    with pytest.raises(dps.BudgetError, match=r"which has 59\.99 % left"):
+    with pytest.raises(dps.BudgetError, match=r"and 59\.99 % is left"):
         budget.pay(Costing(ApproxDP(tiny * Fraction(7, 10), Fraction(0))), question, choice, fresh=True)
 
 
@@ -423,7 +427,7 @@ def test_a_person_reads_what_is_left():
     assert repr(budget) == "Budget(epsilon=1, delta=1e-06, 100 % left)"
     price = Costing(ApproxDP(Fraction(1, 3), Fraction(1, 10**9)), ApproxDP(Fraction(1, 4), Fraction(0)))
     found = budget.pay(price, Question("{}", repeatable=False), choice, fresh=True)
-    assert found.charged.sentence == "25 % of the budget; 75 % left, enough for 2 more questions like this one"
+    assert found.charged.sentence == "25 % of the budget; 75 % left; at least 2 more like it surely fit"
     assert repr(budget) == "Budget(epsilon=1, delta=1e-06, 75 % left)"
 
 

@@ -52,7 +52,7 @@ def test_the_items_that_gained_most_come_back(asked: dict[str, Any], tmp_path: P
     assert "count" not in columns
     assert np.abs(np.sort(columns["gain"]) - [200, 300]).max() < 60  # type: ignore[call-overload]
     assert release.privacy.unit == "user in one month"
-    assert "items that gained most users from 2026-09 to 2026-10" in str(release)
+    assert "items by gained users from 2026-09 to 2026-10" in str(release)
     said = " ".join(release.privacy.sentences)
     assert "in 2026-10 less that in 2026-09, or 0" in said
     assert "sum" not in said
@@ -71,7 +71,7 @@ def test_the_other_way_round_it_is_what_fell_most() -> None:
 def test_what_no_item_gained_is_an_answer() -> None:
     release = dataset(where="item = 'gone'").top_k(2, epsilon=8, compared_with=OLD)
     assert release.labels == []
-    assert "0 of at most 2 items: no other gained enough users from 2026-09 to 2026-10 to tell" in " ".join(
+    assert "0 of at most 2 items by gained users from 2026-09 to 2026-10: no other could be told" in " ".join(
         str(release).split()
     )
 

@@ -55,8 +55,8 @@ def test_an_answer_is_reserved_settled_and_kept(votes, ledger):
     assert charged["questions_left"] == standing.left_for(query.price_at(order)) == 1
     left = rounded_part(standing.left)
     assert charged["left"] == left == votes.budget.left
-    told = f"{percent(charged['share'], up=True)} of the budget of ann; {percent(left)} left, enough for"
-    assert f"charged: {told} {charged['questions_left']} more question like this one" in str(release)
+    told = f"{percent(charged['share'], up=True)} of the budget of ann; {percent(left)} left; at least"
+    assert f"charged: {told} {charged['questions_left']} more like it surely fits" in str(release)
     assert release.to_dict()["charged"]["epsilon"] == 4.0
 
 
@@ -110,12 +110,28 @@ def test_an_answer_that_another_analyst_paid_is_free(votes, ledger):
     found = asked.top_k(1, epsilon=1, delta="1e-6")
     assert found.items == first.items
     assert found.charged.numbers["repeated"] is True
-    told = r"nothing: this is the stored answer to the same question; 100 % left, enough for 0 more questions .*"
+    told = r"nothing: this is the stored answer to the same question; 100 % left; no more like it fits now.*"
     assert re.fullmatch(told, found.charged.sentence)
     assert ledger.balance(bob).used == charge("0")
     with pytest.raises(dps.BudgetError):
         asked.top_k(1, epsilon=1, delta="1e-6", fresh=True)
     assert kinds(ledger)[5:] == ["grant", "repeat", "refused"]
+
+
+def test_who_paid_nothing_reads_that_the_quota_is_whole_and_what_all_share_is_not(tmp_path):
+    with dps.Ledger.create(tmp_path / "b.sqlite") as ledger:
+        ledger.data("default", 4, 0)
+        data = []
+        for name in ("ann", "bob"):
+            ledger.grant(dps.Account("default", name), 4, 0)
+            budget = dps.Budget.open(ledger, analyst=name, snapshot="one")
+            data.append(dps.Dataset(ROWS, user="user", item="item", budget=budget))
+        paid, free = (one.choose(domain=["a", "b"], epsilon=1).charged for one in data)
+    assert paid.sentence == "25 % of the budget of ann; 75 % left; at least 3 more like it surely fit"
+    assert free.sentence.endswith(
+        "; of the quota 100 % is left, of what all share 75 %; at least 3 more like it surely fit"
+    )
+    assert free.numbers["left"] == 0.75
 
 
 def test_a_file_that_was_written_again_is_another_question(tmp_path, ledger):
@@ -145,7 +161,8 @@ def test_a_short_answer_is_charged_for_its_picks_only(ledger):
 def test_what_does_not_fit_is_refused_before_a_row_is_read(votes, ledger, monkeypatch):
     monkeypatch.setattr(DuckDBEngine, "top", None)  # whoever asked for data now would fail otherwise
     with pytest.raises(
-        dps.BudgetError, match=r"costs more than all of the quota of 'ann' on 'default', of which 100 %"
+        dps.BudgetError,
+        match=r"must hold up to [0-9.,]+ % of the quota of 'ann' on 'default' while it runs, and 100 % is left",
     ):
         votes.top_k(1, epsilon=11, delta="1e-6")
     with pytest.raises(

@@ -264,6 +264,7 @@ def test_without_bounds_the_release_says_so(people):
     assert used["digits"] == 6
     assert "bounds" not in used
     said = " ".join(release.privacy.sentences)
+    assert "A number comes out even if no row matches." in said
     assert (
         "No bounds were given. Every value moves to the nearest number of 6 digits that is a multiple of 1e-12" in said
     )
@@ -422,7 +423,7 @@ def test_several_are_found_by_levels_and_the_release_is_checked(tmp_path):
     said = release.privacy
     assert said.mechanism == "RecursiveQuantiles"
     assert said.parameters["levels"] == 3
-    assert "3 levels" in said.sentences[-1]
+    assert "3 levels" in said.sentences[-2]
     text = release.to_json()
     assert verdict(tmp_path, text) == "follows"
     for mine, other in (('"levels": 3', '"levels": 2'), ('"q": 0.9', '"q": 0.8')):

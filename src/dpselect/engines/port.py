@@ -249,8 +249,9 @@ class Engine(Protocol):
 
         With a domain only its items, by the labels that `item_names` gives them; those without a row are not there.
         Users are those with at least one row that counts. A contribution bound is not applied: a set union samples
-        by itself. Users and items come in their own order, so where their rows stood changes nothing. An engine keeps
-        them on disk where they are many, or refuses those that memory does not hold with roughly what they would need.
+        by itself. Users and items come in their own order (users of prepared data in that of their numbers), so where
+        their rows stood changes nothing. An engine keeps them on disk where they are many, or refuses those that memory
+        does not hold with roughly what they would need.
         """
         ...
 

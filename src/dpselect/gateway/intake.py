@@ -20,7 +20,7 @@ from dpselect.gateway.problems import CLOSED, Refused
 from dpselect.gateway.recent import PLANNED, Recent
 from dpselect.gateway.repeats import Repeats
 from dpselect.gateway.runner import cost
-from dpselect.gateway.settings.values import DataSettings, Person, Settings
+from dpselect.gateway.settings.values import LATEST, DataSettings, Person, Settings
 from dpselect.gateway.sources import Sources, unpinned
 from dpselect.gateway.store import Jobs, Place
 from dpselect.ledger import Account
@@ -140,7 +140,7 @@ class Intake:
         if stored is not None:
             job = stored
         else:
-            self._check_late(question.settings)
+            self._check_late(question.settings, tick)
             self._check_room(person)
             self._check_budget(person, question)
         try:
@@ -157,7 +157,7 @@ class Intake:
     def _tick(self, question: Asked) -> float:
         """How long after its beginning it ends, by its parameters and by what the owner declared."""
         data, query = question.settings, question.query
-        seconds = work.bound(query, question.where, question.item, data)
+        seconds = work.bound(query, question.where, question.item, data, len(question.during or (1,)))
         found = work.window(seconds, float(data.tick), self._server.workers)
         if found > max(data.longest, data.tick):
             must = f"take at most {float(data.longest):g} s by what the owner declared of the data"
@@ -230,8 +230,8 @@ class Intake:
         if questions >= A_DAY or characters >= CHARACTERS_A_DAY:
             raise Refused("too-many", "You asked as many questions in a day as the gateway keeps.", after=3600)
 
-    def _check_late(self, data: DataSettings) -> None:
-        if work.is_closed(data, self._jobs.late(data.name)):
+    def _check_late(self, data: DataSettings, tick: float) -> None:
+        if tick * 2.0 ** self._jobs.late(data.name) > LATEST:
             raise Refused("unavailable", CLOSED)
 
     def _check_room(self, person: Person) -> None:

@@ -74,7 +74,7 @@ def bars(found: Sequence[Bar], title: str, unit: str, *, ranked: bool, among: in
     if len(found) < among:
         finding += f"; the first {len(found):,} of {among:,} are drawn"
     whiskers = any(bar.low is not None for bar in found)
-    finding += f". The numbers of {unit} lie within the whiskers 95 times of 100." if whiskers else "."
+    finding += f". Each whisker holds its number of {unit} 95 times of 100." if whiskers else "."
     return Drawing(title or f"Noisy numbers of {unit}", finding, shapes, TOP + ROW * len(found), wide)
 
 

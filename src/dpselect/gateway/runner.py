@@ -18,7 +18,8 @@ from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, State
 from dpselect.gateway.log import Log
 from dpselect.gateway.metrics import Metrics
-from dpselect.gateway.problems import FAILED, LATE, LOST, TooLateError, of_error, problem
+from dpselect.gateway.problems import CLOSED, FAILED, LATE, LOST, TooLateError, of_error, problem
+from dpselect.gateway.settings.values import LATEST
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import Turn
 from dpselect.ledger import Account
@@ -121,6 +122,10 @@ class Runner:
         """Run one question to its end."""
         turn = self._turns.setdefault(job.id, (job, Turn(job.tick, job.slips)))[1]
         try:
+            if job.window > LATEST:
+                self._put(job, {"state": State.REFUSED, "problem": problem("unavailable", CLOSED), "cost": NOTHING})
+                self._changed(job.id)
+                return
             changes = self._ended(job, turn)
             if changes is None:
                 return  # what it cost is not known: it stays as it is, for the next server
@@ -150,12 +155,20 @@ class Runner:
         """The same, once."""
         self._refresh()
         for job, turn in list(self._turns.values()):
-            if turn.late:
+            if turn.late and self._jobs.slip(job, turn.slips):  # of several that are late at once, one misses its turn
                 turn.missed += 1
-                if self._jobs.slip(job, turn.slips):
-                    self._metrics.count("dpselect_slips_total")
-                    self._log("late", data=job.data, slips=turn.slips + 1)
+                self._metrics.count("dpselect_slips_total")
+                self._log("late", data=job.data, slips=turn.slips + 1)
+            elif turn.gone:
+                turn.over = True
+                threading.Thread(target=self._give_up, args=(job,), name="give-up", daemon=True).start()
         self._refresh()
+
+    def _give_up(self, job: Job) -> None:
+        """End a question whose work goes on; its worker is free when that ends."""
+        changes = self._after_failure(job, problem("late", LATE))
+        if changes is not None and self._put(job, changes):
+            self._changed(job.id)
 
     def _refresh(self) -> None:
         """The slips of the questions that run, as they are by now."""

@@ -34,6 +34,7 @@ class Turn:
     missed: int = 0  # how often this question was late
     began: float = field(default_factory=time.monotonic)
     ready: bool = False  # is there something to settle?
+    over: bool = False  # has its work ended?
     read: bool = False  # may rows have been read?
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -51,16 +52,27 @@ class Turn:
     @property
     def late(self) -> bool:
         """Is there nothing to settle, and should be?"""
-        return self.read and not self.ready and self.now() >= self.settling
+        return self.read and not self.ready and not self.given_up and self.now() >= self.settling
+
+    @property
+    def given_up(self) -> bool:
+        """Was it late twice?"""
+        return self.missed > 1
+
+    @property
+    def gone(self) -> bool:
+        """Is it given up, and its window over, while its work goes on?"""
+        return self.given_up and not self.over and self.now() >= self.began + self.window
 
     def check(self, _: float | None = None) -> None:
         """End the work of a question that was late twice; engines call this while they work."""
-        if self.missed > 1:
+        if self.given_up:
             raise TooLateError
 
     def wait_to_settle(self) -> None:
         """Up to the moment at which answers are settled; what came too late is no answer."""
         while self.now() >= self.settling:  # late, which is told at its time, and moves that moment
+            self.check()
             self.sleep(LOOK)
         self.ready = True
         self._until(lambda: self.settling)
@@ -68,6 +80,7 @@ class Turn:
 
     def wait(self) -> None:
         """Until the answer leaves."""
+        self.over = True
         self._until(lambda: self.began + self.window)
 
     def _until(self, then: Callable[[], float]) -> None:

@@ -16,7 +16,7 @@ from dpselect.engines import row_filter
 from dpselect.engines.filters.cost import Cost
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.spark.source import is_spark
-from dpselect.gateway.settings.values import BYTES_OF_A_ROW, LATEST, DataSettings, Key
+from dpselect.gateway.settings.values import BYTES_OF_A_ROW, DataSettings, Key
 from dpselect.queries.query import Query
 
 ONE_USER = 10_000
@@ -46,9 +46,9 @@ SPARK = Engine(start=60.0, row=8e-6, byte=8e-8, operator=2e-6, letter=4e-8)
 _TWICE = ("by", "by_weight", "measures", "compared_with", "max_items_per_user", "in_engine", "users", "chosen")
 
 
-def bound(query: Query, where: str | None, item: Key, data: DataSettings) -> float:
-    """Seconds of one processor."""
-    engine, sizes, most = _engine(data), data.sizes, data.max_rows_per_user or ONE_USER
+def bound(query: Query, where: str | None, item: Key, data: DataSettings, periods: int = 1) -> float:
+    """Seconds of one processor; a user has rows in each of the periods."""
+    engine, sizes, most = _engine(data), data.sizes, (data.max_rows_per_user or ONE_USER) * periods
     cost = Cost() if where is None else row_filter.parse(where).cost
     of_row = engine.row * _passes(query, item) + engine.operator * cost.operators
     of_byte = engine.byte + engine.letter * cost.readings
@@ -68,11 +68,6 @@ def window(seconds: float, tick: float, workers: int) -> float:
     """The first of 1, 2, 4, 8 ... ticks in which so much work is done while all other workers are at theirs."""
     share = max(1.0, workers / (os.cpu_count() or 1))
     return tick * 2.0 ** (max(1, ceil(seconds * share / tick)) - 1).bit_length()
-
-
-def is_closed(data: DataSettings, late: int) -> bool:
-    """Has the tick of the data doubled so often that no more can be told by it?"""
-    return data.tick * (1 << late) > LATEST
 
 
 def _engine(data: DataSettings) -> Engine:

@@ -22,7 +22,7 @@ from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Reservation
 from dpselect.ledger.question import Question
 from dpselect.ledger.sharing import Shares, Sharing
-from dpselect.ledger.standing import Standing, check_one_period
+from dpselect.ledger.standing import HOLDS_LESS, Standing, check_one_period, to_hold
 from dpselect.ledger.units import OneUnit
 from dpselect.parameters import Number, percent, rounded_down, rounded_up
 from dpselect.periods import periods_of
@@ -248,17 +248,16 @@ class Budget:
                 f"the question may fail with a delta of {rounded_up(ceiling.failure)}, and {has}",
                 f"ask with a smaller delta, {less}",
             )
-        used = promise.part(taken)
-        cost, left = percent(promise.part(taken + ceiling) - used, up=True), percent(rounded_part(1 - used))
+        held, left = to_hold(promise.limits, taken, ceiling)
         return BudgetError(
-            f"the question costs up to {cost} of the budget, which has {left} left",
-            "ask for less, or make a larger budget",
+            f"the question must hold up to {held} of the budget while it runs, and {left} is left",
+            f"{HOLDS_LESS}, or make a larger budget",
         )
 
     def _receipt(self, asked: Priced, spent: Spent, *, repeated: bool = False) -> Receipt:
         price = asked.price_at(self._promise.order)
         cost, left, more = self._promise.part(spent), self.left, self._left_at(price)
-        has = f"{percent(left)} left, enough for {more:,} more {'question' if more == 1 else 'questions'} like this one"
+        has = f"{percent(left)} left; {_like_it(more)}"
         sentence = f"{REPEATED}; {has}" if repeated else f"{percent(cost, up=True)} of the budget; {has}"
         numbers: dict[str, object] = {"share": cost, "left": left, "questions_left": more}
         amounts = {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.failure, "repeated": repeated}
@@ -452,6 +451,13 @@ def _account(data: str, analyst: str) -> Account:
         raise ParameterError("data", error.must, error.came, error.hint) from None
 
 
+def _like_it(more: int) -> str:
+    """How many more such questions fit; there may be room for others, since an answer may cost less than it held."""
+    return (
+        f"at least {more:,} more like it surely fit{'s' if more == 1 else ''}" if more else "no more like it fits now"
+    )
+
+
 REPEATED = "nothing: this is the stored answer to the same question"
 
 
@@ -464,9 +470,12 @@ def _receipt(asked: Payable, spent: Charge, standings: Collection[Standing], *, 
     cost, left = standing.part(spent), rounded_part(standing.left)
     price, account = asked.price_at(standing.order), standing.account
     more = min(one.left_for(price) for one in standings)
-    has = f"{percent(left)} left, enough for {more:,} more {'question' if more == 1 else 'questions'} like this one"
+    own, common = (rounded_part(limits.left(used.total.sums, limits)) for limits, used in standing.limits)
+    has = f"{percent(left)} left"
+    if left < own:
+        has = f"of the quota {percent(own)} is left, of what all share {percent(common)}"
     took = REPEATED if repeated else f"{percent(cost, up=True)} of the budget of {account.analyst}"
     numbers: dict[str, object] = {"analyst": account.analyst, "dataset": account.dataset, "share": cost}
     numbers |= {"left": left, "questions_left": more}
     numbers |= {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.delta, "repeated": repeated}
-    return Receipt(f"{took}; {has}", numbers, price, (standing.account, standing.order))
+    return Receipt(f"{took}; {has}; {_like_it(more)}", numbers, price, (standing.account, standing.order))

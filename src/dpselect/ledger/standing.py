@@ -15,6 +15,7 @@ from dpselect.ledger.units import USER, several, shown
 from dpselect.parameters import percent, rounded_down, rounded_up
 from dpselect.periods import Periods
 
+HOLDS_LESS = "an answer may cost less than is held; ask with a smaller epsilon"
 FIXED = ("unit", "user", "period", "time", "timezone")
 
 
@@ -168,14 +169,21 @@ def _refusal(who: str, limits: Limits, used: Charge, ceiling: Charge) -> BudgetE
             "left for that",
             "ask with a smaller delta, or ask who keeps the ledger for a larger one",
         )
-    used_part = limits.part(used.sums)
-    cost = limits.part((used + ceiling).sums) - used_part
-    left = percent(max(Fraction(0), 1 - used_part))
-    much = f"up to {percent(cost, up=True)} of" if cost <= 1 else "more than all of"
+    held, left = to_hold(limits, used.sums, ceiling.sums)
     return BudgetError(
-        f"the question costs {much} {who}, of which {left} is left",
-        "ask for less, or ask who keeps the ledger for a larger budget",
+        f"the question must hold up to {held} of {who} while it runs, and {left} is left",
+        f"{HOLDS_LESS}, or ask who keeps the ledger for a larger budget",
     )
+
+
+def to_hold(limits: Limits, used: Spent, ceiling: Spent) -> tuple[str, str]:
+    """What a question that does not fit must hold, and what is left, in parts of limits; the first is larger.
+
+    It is the part that the ceiling is by itself, or where that is no larger, because another sum is full, beside those.
+    """
+    left = max(Fraction(0), 1 - limits.part(used))
+    alone, beside = limits.part(ceiling), limits.part(used + ceiling) - limits.part(used)
+    return percent(alone if alone > left else beside, up=True), percent(left)
 
 
 def charged_periods(data: DataAccount, during: Periods | None) -> tuple[str, ...]:

@@ -156,7 +156,6 @@ class ChooseQuery(OfValues):
             [(label,) for label in chosen],
             statement=self.table.statement("ChoiceByGroup", used, (self.sentence,), self.scale),
             accuracy=accuracy.best_of(self.mechanism.gap(BETA, len(names)), self.scale),
-            scale=self.scale,
             secure=draws.secure,
         )
 
@@ -166,9 +165,10 @@ class ChooseQuery(OfValues):
         label = int(label) if isinstance(label, np.integer) else label
         among = sum(values.sizes) if isinstance(values, Histogram) else len(values)  # type: ignore[arg-type]
         good = accuracy.best_of(self.mechanism.gap(BETA, int(among)), None if self.of_scores else self.scale)
-        good += accuracy.counting(self.scale)
         used = {"k": 1, **self.scale.parameters}
-        statement = Statement.of(self.price, type(self.mechanism).__name__, used, (self.sentence,))
+        statement = Statement.of(
+            self.price, type(self.mechanism).__name__, used, (self.sentence, *self.scale.sentences)
+        )
         items = (Item(label, 1, None),)
         return Release(items=items, privacy=statement, secure=draws.secure, accuracy=good)
 

@@ -29,7 +29,7 @@ def found_by(mechanism: Any, most: int | None, longest: int = 1, among: str = ""
         if many is not None:
             said += f", or {said_users(many)} of at most {said_items(most)} each"
             numbers |= {"found_with_users_of_many": many, "items_of_many": most}
-    return Accuracy((f"{said}. {more} What is missing here is rare or unlucky, not absent.",), numbers)
+    return Accuracy((f"{said}. {more} Missing here does not mean absent, nor rare.",), numbers)
 
 
 def users_for(mechanism: Any, chance: float, items: int) -> int | None:

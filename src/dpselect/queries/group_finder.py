@@ -71,5 +71,5 @@ class GroupFinder:
         if sure is None or half is None:
             return NOTHING
         said = f"A group is found if {said_users(sure)} or more are in it and in no other"
-        said += f" (with {half:,} its chance is about one half). What is missing here is rare or unlucky, not absent."
+        said += f" (with {half:,} its chance is about one half). Missing here does not mean absent, nor rare."
         return Accuracy((said,), {"group_found_with_users": sure, "group_half_found_with_users": half})

@@ -124,7 +124,7 @@ class HistogramQuery(Query):
             counted=True,
             privacy=self._statement(items),
             secure=draws.secure,
-            accuracy=accuracy.counts_of_all(width, self.mechanism.width(BETA), scale) + accuracy.counting(scale),
+            accuracy=accuracy.counts_of_all(width, self.mechanism.width(BETA), scale),
         )
 
     @property
@@ -145,6 +145,7 @@ class HistogramQuery(Query):
         sentences = (
             f"The domain is given, and the numbers of users of all of its items are told at once.{self._sampled()}",
             f"Each count carries discrete {shape}; it may lie below 0.",
+            *self.scale.sentences,
         )
         return Statement.of(m.privacy, type(m).__name__, used | self.scale.parameters, sentences)
 

@@ -19,8 +19,8 @@ from dpselect.mechanisms.quantile_by_group import QuantileByGroup
 from dpselect.parameters import Progress
 from dpselect.privacy import Privacy, PureDP, Steps
 from dpselect.queries.group_finder import SHARE, GroupFinder
-from dpselect.queries.of_groups import counts_in, groups_each
-from dpselect.release.accuracy import Accuracy, counting
+from dpselect.queries.of_groups import groups_each
+from dpselect.release.accuracy import Accuracy
 from dpselect.release.groups import Group, Groups
 from dpselect.release.release import Ended, Item, Kind, Release, Statement
 from dpselect.release.scale import Scale
@@ -60,11 +60,10 @@ class InGroups:
         *,
         statement: Statement,
         accuracy: Accuracy,
-        scale: Scale,
         secure: bool,
         kind: Kind = Kind.RANKING,
     ) -> Release:
-        """The answers of all groups, in the order of groups; `scale` says which users count."""
+        """The answers of all groups, in the order of groups."""
         groups = [name if isinstance(name, tuple) else (name,) for name in names]
         items = tuple(
             Item(value, rank, None, group=group)
@@ -72,7 +71,6 @@ class InGroups:
             for rank, value in enumerate(answer, 1)
         )
         good = replace(accuracy, sentences=tuple(f"In a group: {said}" for said in accuracy.sentences))
-        good += counting(scale)
         return Release(
             items=items,
             kind=kind,
@@ -88,7 +86,7 @@ class InGroups:
         """What is promised, in numbers and in sentences: first of groups, then what is said of one."""
         found = {"groups_listed": True} if self.finder is None else self.finder.parameters
         how = LISTED if self.finder is None else self.finder.sentence
-        said = (how, counts_in(self.most), *sentences)
+        said = (how, *scale.sentences, *sentences)
         return Statement.of(
             self.privacy, mechanism, {**used, "max_groups_per_user": self.most, **found} | scale.parameters, said
         )

@@ -63,10 +63,3 @@ def groups_each(query: Any) -> int:
     known = None if listed is None else most_items(listed)
     asked: int = query.max_groups_per_user
     return asked if known is None else min(asked, known)
-
-
-def counts_in(groups: int) -> str:
-    """In how many groups a user counts."""
-    if groups == 1:
-        return "Each user counts in one group: of several, in one that is chosen at random."
-    return f"Each user counts in at most {groups:,} groups: of more, in {groups:,} that are chosen at random."

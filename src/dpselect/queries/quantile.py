@@ -45,7 +45,7 @@ ONE_EACH = {
     PerUser.MEAN: "A user with several values takes part with their mean, taken after each has moved to the grid.",
 }
 COUNTED_VALUE = {
-    PerUser.RANDOM: "one of each user, chosen at random",
+    PerUser.RANDOM: "one of each user's distinct values, chosen at random",
     PerUser.MIN: "the smallest of each user",
     PerUser.MAX: "the largest of each user",
     PerUser.MEAN: "the mean of each user",
@@ -54,6 +54,7 @@ BY_LEVELS = (
     "They were found in {levels} levels: first the middle one, and then on either side of it those of the users there. "
     "Users who share a value are divided evenly."
 )
+EVEN_OF_NOTHING = "A number comes out even if no row matches."
 CALLERS = "Every value is the one value of one user."
 
 
@@ -180,8 +181,7 @@ class QuantileQuery(OfValues):
         found = self.mechanism(values, draws=draws)
         items = tuple(Item(value, i + 1, None) for i, value in enumerate(found))
         privacy, secure = self.statement(), draws.secure
-        good = self.near + accuracy.counting(self.scale)
-        release = Release(items=items, kind=Kind.VALUES, privacy=privacy, secure=secure, accuracy=good)
+        release = Release(items=items, kind=Kind.VALUES, privacy=privacy, secure=secure, accuracy=self.near)
         return release if self.asked is None else self.asked.told(release)
 
     def select_by(self, values: GroupedValues, draws: Draws) -> Release:
@@ -193,7 +193,6 @@ class QuantileQuery(OfValues):
             found,
             statement=self.statement(),
             accuracy=self.near,
-            scale=self.scale,
             secure=draws.secure,
             kind=Kind.VALUES,
         )
@@ -236,6 +235,7 @@ class QuantileQuery(OfValues):
         if self.table is not None:
             return self.table.statement("QuantileByGroup", used, sentences, self.scale)
         used |= self.scale.parameters
+        sentences += (*self.scale.sentences, EVEN_OF_NOTHING)
         return Statement.of(m.privacy, type(m).__name__, used, sentences)
 
 

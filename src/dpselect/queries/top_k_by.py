@@ -20,7 +20,6 @@ from dpselect.mechanisms.top_k.group_draws import Picked
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.parameters import Progress
 from dpselect.privacy import ApproxDP, Neighbors, Steps
-from dpselect.queries.of_groups import counts_in
 from dpselect.queries.query import Ready, cut_by
 from dpselect.queries.top_k_plan import Plan, fresh_counts
 from dpselect.release import accuracy
@@ -30,10 +29,9 @@ from dpselect.release.release import Ended, Item, Release, Statement
 from dpselect.release.scale import USERS, Scale
 
 METHOD = "limited-domain"
-REASON = (
-    "The same is asked in every group, and nobody has to know which groups there are: limited domain looks only at the "
-    "k_bar + 1 items with most users of each, and a group without an item is not shown."
-)
+LISTED = "The same is asked in every group that is listed: "
+UNLISTED = "The same is asked in every group, and nobody has to know which groups there are: "
+REASON = "limited domain looks only at the k_bar + 1 items with most users of each"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +92,7 @@ class TopByGroup(Plan):
             counted=self.counter is not None,
             privacy=self.statement(),
             secure=draws.secure,
-            accuracy=self._good() + told.accuracy + self._good_of_groups() + accuracy.counting(self.scale),
+            accuracy=self._good() + told.accuracy + self._good_of_groups(),
             groups=shown,
         )
 
@@ -147,7 +145,7 @@ class TopByGroup(Plan):
         }
         if self.of_groups is not None:
             used["epsilon_per_group"] = self.of_groups.epsilon_per_count
-        sentences = [self.reason, counts_in(groups), *self._by_weights(), *self._in_a_group()]
+        sentences = [self.reason, *self._by_weights(), *self._in_a_group()]
         sentences.append(
             f"An item comes out only if it beats bottom, which stands {self.scale.about(each.height)} above the "
             f"{self.scale.score} of rank k_bar + 1 = {self.k_bar + 1:,} of its group."
@@ -230,7 +228,9 @@ def plan_by_group(
         counter=counter if asked.counts else None,
         of_groups=NoisyCounts(k=1, epsilon_per_count=each) if asked.users else None,
         privacy=privacy,
-        reason=REASON,
+        reason=f"{UNLISTED}{REASON}, and a group without an item is not shown."
+        if asked.groups is None
+        else f"{LISTED}{REASON}.",
         asked=asked,
         scale=USERS.kept(groups=cut_by(groups, asked.groups), items=most),
     )

@@ -205,7 +205,7 @@ class FoundTop(Plan):
             counted=asked.counted,
             privacy=statement,
             secure=draws.secure,
-            accuracy=good + told.accuracy + accuracy.counting(self.scale),
+            accuracy=good + told.accuracy,
         )
 
     def statement(self, mechanism: DiscoverThenPeel, found: int, each: Fraction) -> Statement:
@@ -232,6 +232,7 @@ class FoundTop(Plan):
         if asked.measures:
             more, said = of_measures(asked.measures, each * COUNT_SHARE, None)
             used, sentences = used | more, [*sentences, *said]
+        sentences += self.scale.sentences
         return Statement.of(self.privacy, type(mechanism).__name__, used | self.scale.parameters, tuple(sentences))
 
     def _ranked(self, found: int) -> str:

@@ -21,9 +21,8 @@ from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.parameters import Progress
 from dpselect.queries.found import IN_ONE, found_by
-from dpselect.queries.of_groups import counts_in
 from dpselect.queries.query import Ready, cut_by
-from dpselect.queries.top_k_by import Asked
+from dpselect.queries.top_k_by import LISTED, UNLISTED, Asked
 from dpselect.queries.top_k_discovery import FoundTop, plan_discovery
 from dpselect.queries.top_k_plan import fresh_counts
 from dpselect.queries.union import chosen_bound
@@ -36,8 +35,8 @@ from dpselect.release.scale import USERS
 
 Values = tuple[object, ...]
 REASON = (
-    "The same is asked in every group, and nobody has to know which groups there are: part of the price finds pairs of "
-    "group and item that enough users share, and the rest ranks the best of each group."
+    "part of the price finds pairs of group and item that enough users share, and the rest ranks the best of each "
+    "group."
 )
 
 
@@ -102,7 +101,7 @@ class FoundTopByGroup(FoundTop):
             counted=asked.counted,
             privacy=self.stated_of(mechanism, sizes, each),
             secure=draws.secure,
-            accuracy=self._good(mechanism, sizes, each) + said + accuracy.counting(self.scale),
+            accuracy=self._good(mechanism, sizes, each) + said,
             groups=Groups(self.asked.by, groups),
         )
 
@@ -153,8 +152,7 @@ class FoundTopByGroup(FoundTop):
         said = self.statement(mechanism, sum(found), each)
         largest = sorted(found, reverse=True)[: self.groups]
         used = {**said.parameters, "max_groups_per_user": self.groups, "discovered_by_group": tuple(largest)}
-        sentences = [said.sentences[0], counts_in(self.groups), *said.sentences[1:]]
-        return replace(said, parameters=used, sentences=tuple(sentences))
+        return replace(said, parameters=used)
 
 
 def plan_found_by_group(
@@ -188,7 +186,7 @@ def plan_found_by_group(
         selector=plan.selector,
         ready=plan.ready,
         privacy=plan.privacy,
-        reason=REASON + why,
+        reason=(UNLISTED if asked.groups is None else LISTED) + REASON + why,
         asked=asked,
         groups=groups,
         scale=USERS.kept(groups=cut_by(groups, asked.groups)),

@@ -57,7 +57,7 @@ class HittingTop(Plan):
         sets, chooser = bounded(aggregate, self.most, draws), self.selector
         labels = sets.labels(chooser(sets, draws=draws))
         gap = whole(chooser.gap(BETA, sets.size))
-        good = accuracy.reaching(gap, discovered=False, scale=self.scale) + accuracy.counting(self.scale)
+        good = accuracy.reaching(gap, discovered=False, scale=self.scale)
         used: dict[str, object] = {"k": chooser.k, "epsilon_per_pick": chooser.epsilon_per_pick}
         return Release(
             items=tuple(Item(label, place + 1, None) for place, label in enumerate(labels)),

@@ -58,7 +58,7 @@ class NoisyTop(Plan):
             counted=self.counts,
             privacy=self.statement(),
             secure=draws.secure,
-            accuracy=good + told.accuracy + accuracy.counting(self.scale),
+            accuracy=good + told.accuracy,
         )
 
     def statement(self) -> Statement:

@@ -171,7 +171,7 @@ class Picks(Plan):
             counted=self.counter is not None,
             privacy=self.stated(*self.said()),
             secure=draws.secure,
-            accuracy=good + told.accuracy + accuracy.counting(self.scale),
+            accuracy=good + told.accuracy,
         )
 
     def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:

@@ -52,7 +52,7 @@ class SetTop(Plan):
             counted=self.counter is not None,
             privacy=self.statement(),
             secure=draws.secure,
-            accuracy=good + told.accuracy + accuracy.counting(self.scale),
+            accuracy=good + told.accuracy,
         )
 
     def statement(self) -> Statement:

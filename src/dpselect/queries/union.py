@@ -215,11 +215,12 @@ class Run:
             used |= {"epsilon_of_counts": t.for_counts[0], "delta_of_counts": t.for_counts[1]}
             used["deviation_of_counts"] = deviation
             sentences.append(
-                f"Every user counts for at most {_items(self.most, 'released')}, chosen at random; counts carry "
-                f"Gaussian noise of standard deviation {deviation:.4g}, or less, and cost a quarter of the price."
+                f"Counts carry Gaussian noise of standard deviation {deviation:.4g}, or less, and cost a quarter of "
+                "the price."
             )
         if t.counts:
             used |= self.scale.parameters
+            sentences += self.scale.sentences
         sentences += [f"Mind: {text}" for text in weak_points(t.price.epsilon, t.price.delta)]
         return Statement.of(t.price, type(last).__name__, used, tuple(sentences))
 

@@ -29,6 +29,12 @@ class Accuracy:
         return Accuracy((*self.sentences, *other.sentences), {**self.numbers, **other.numbers})
 
     @property
+    def of_nothing(self) -> Accuracy:
+        """What of it holds where nothing came back."""
+        kept = [one for one in self.sentences if any(mark in one for mark in OF_NOTHING)]
+        return Accuracy(tuple(one.replace(f"{SHORT}no item that is missing", "No item") for one in kept), self.numbers)
+
+    @property
     def told(self) -> tuple[str, tuple[str, ...]]:
         """The first sentence as it follows on an answer, and all that it leaves to say."""
         if not self.sentences or not self.numbers:  # a sentence without a number says what cannot be said
@@ -45,6 +51,8 @@ class Accuracy:
 
 NOTHING = Accuracy()
 SHORT = "Should fewer come back than asked for: "  # begins what a list of all that was asked for need not say
+OF_NOTHING = (SHORT, " is found if ", " to be found ")  # what is said of what is missing, also where all is
+NONE, NO_OTHER = "none could be told", "no other could be told"
 
 
 def whole(gap: Fraction) -> int:
@@ -53,11 +61,6 @@ def whole(gap: Fraction) -> int:
 
 
 # ---- what was chosen --------------------------------------------------------------------------------------
-
-
-def counting(scale: Scale) -> Accuracy:
-    """Who counts, where bounds cut: what all that is said of counted users rests on."""
-    return Accuracy((scale.sentence,)) if scale.bounds else NOTHING
 
 
 def best_of(gap: Fraction, scale: Scale | None) -> Accuracy:
@@ -118,6 +121,8 @@ def ranks(gap: Fraction, several: bool, values: str, scale: Scale = USERS, *, sh
 
 
 Number = int | float
+ONE_ROW = "any one row, named beforehand,"
+OUTSIDE = "of 20 rows about one may be outside"
 
 
 def interval(count: int | None, width: int | None, scale: Scale = USERS) -> tuple[Number | None, Number | None]:
@@ -127,17 +132,17 @@ def interval(count: int | None, width: int | None, scale: Scale = USERS) -> tupl
     return scale.value(max(0, count - width)), scale.value(max(0, count + width))
 
 
-def counts_apart(width: int, scale: Scale = USERS) -> Accuracy:
+def counts_apart(width: int, scale: Scale = USERS, nearer: str = "") -> Accuracy:
     """Of counts with noise of their own, which the choice of the items has not seen."""
-    spread = f"{scale.value(width):,} less or more"
-    said = f"The {scale.truth} of an item lies from low to high: {scale.noisy} and {spread}."
+    spread = f"{scale.value(width):,} less or more{nearer}"
+    said = f"The {scale.truth} of {ONE_ROW} lies from low to high: {scale.noisy} and {spread}; {OUTSIDE}."
     return Accuracy((said,), {"width_of_counts": scale.value(width)})
 
 
 def users_of_groups(width: int, scale: Scale = USERS) -> Accuracy:
     """Of the noisy numbers of users of groups."""
     said = (
-        f"The {scale.truth} of a group lies from low to high: "
+        f"The {scale.truth} of any one group, named beforehand, lies from low to high: "
         f"{column_of(GROUP_USERS, scale.parameters)} and {width:,} less or more."
     )
     return Accuracy((said,), {"width_of_group_users": width})
@@ -165,18 +170,16 @@ def _at_once(width: int, scale: Scale) -> str:
 
 def counts_of_takers(widths: Sequence[int], scale: Scale) -> Accuracy:
     """Of the counts of a union, in which every user counts for a few of their items."""
-    more = ", or nearer" if len(set(widths)) > 1 else ""
-    found = counts_apart(max(widths), scale)
-    return Accuracy((f"{found.sentences[0][:-1]}{more}.",), found.numbers) + counting(scale)
+    return counts_apart(max(widths), scale, ", or nearer" if len(set(widths)) > 1 else "")
 
 
 def counts_that_decided(width: int, scale: Scale) -> Accuracy:
     """Of the noisy counts of a union that decided which items it has."""
     said = (
-        f"The {scale.truth} of an item lies from low to high, also where luck has lifted it above the threshold: for "
-        f"counts far above it, {scale.noisy} and {width:,} less or more."
+        f"The {scale.truth} of {ONE_ROW} lies from low to high, also where luck has lifted it above the threshold: "
+        f"for counts far above it, {scale.noisy} and {width:,} less or more; {OUTSIDE}."
     )
-    return Accuracy((said,), {"width_of_counts": width}) + counting(scale)
+    return Accuracy((said,), {"width_of_counts": width})
 
 
 def said_items(number: int) -> str:

@@ -1,10 +1,10 @@
-"""A release of the items that gained most users: from which periods to which others, and what came back, in words."""
+"""A release of items by the users they gained: from which periods to which others, and what came back, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dpselect.release.accuracy import said_items
+from dpselect.release.accuracy import NO_OTHER, said_items
 
 
 def between(parameters: Mapping[str, object]) -> str | None:
@@ -15,7 +15,7 @@ def between(parameters: Mapping[str, object]) -> str | None:
 
 def said(found: int, between: str, *, wanted: object, complete: bool, ranked: bool) -> str:
     """What came back, in a sentence."""
-    if not complete:
-        return f"{found} of at most {wanted} items: no other gained enough users {between} to tell."
-    how = ", best first" if ranked and found > 1 else ""
-    return f"{said_items(found)} that gained most users {between}{how}."
+    items = said_items(found) if complete else f"{found:,} of at most {wanted} items"
+    how = (", best first" if ranked and found > 1 else "") if complete else f": {NO_OTHER}"
+    zero = "; an item that gained nothing or lost may stand here (it counts as 0)" if found else ""
+    return f"{items} by gained users {between}{how}{zero}."

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from dpselect.keys import apart
 from dpselect.release import formatting, typed
+from dpselect.release.accuracy import NO_OTHER, NONE
 from dpselect.release.formatting import Json
 from dpselect.release.scale import COUNTED_COLUMNS, GROUP_USERS
 from dpselect.release.statement import Ended, Item
@@ -100,16 +101,16 @@ class Groups:
         without = [group for group in self.shown if told_apart(group.values) not in some]
         shown, empty = len(self.shown), len(without)
         if not shown:
-            return "no groups: none has enough users to tell"
+            return f"no groups: {NONE}"
         said = f"{shown:,} group{'' if shown == 1 else 's'}"
         short = sum(not group.complete for group in self.shown) - empty
         if short:
-            said += f", {short:,} of them with fewer items than asked for: no other has enough users to tell"
+            said += f", {short:,} of them with fewer items than asked for: {NO_OTHER}"
         if empty:
             names = [", ".join(map(formatting.text, group.values)) for group in without[:NAMED]]
             more = f", and {empty - NAMED:,} more" if empty > NAMED else ""
             between = "; " if len(self.columns) > 1 else ", "
-            said += f"{'; ' if short else ', '}{empty:,} without items: {between.join(names)}{more}"
+            said += f"{'; ' if short else ', '}{empty:,} with no item that could be told: {between.join(names)}{more}"
         return said
 
 

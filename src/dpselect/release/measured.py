@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dpselect.aggregates.measures import Mean, Measure, Sum, measures_of
 from dpselect.release import formatting
-from dpselect.release.accuracy import Accuracy
+from dpselect.release.accuracy import ONE_ROW, OUTSIDE, Accuracy
 
 if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.noisy_measures import Estimate
@@ -60,7 +60,7 @@ def accuracy_of(measures: Sequence[Measure], widths: Sequence[Fraction | None]) 
         spread = "" if wide is None else f": that number and {wide:,} less or more"
         low, high = (formatting.short(Fraction(end)) for end in (measure.low, measure.high))
         of = f"each {'user' if isinstance(measure, Sum) else 'row'} moved to {low} to {high}"
-        said.append(f"The counted {name} of an item, {of}, lies from its low to its high{spread}.")
+        said.append(f"The counted {name} of {ONE_ROW} {of}, lies from its low to its high{spread}; {OUTSIDE}.")
         numbers.append(wide)
     return Accuracy(tuple(said), {"width_of_measures": tuple(numbers)})
 

@@ -26,7 +26,7 @@ MOST_PANELS, MOST_IN_PANEL = 12, 10
 MOST_BARS = 50  # a picture of more cannot be read, and thousands are too large to draw
 NAMED = 5  # bars that the words of a picture name
 UPRIGHT = 100  # characters of all labels together that upright bars have room for
-SURE = "the true ones lie within the whiskers 95 times of 100"
+SURE = "95 times of 100"  # whiskers hold what they are for
 BEYOND = 5  # points between a bar and its number
 
 
@@ -47,12 +47,16 @@ class Bar:
 
 @dataclass(frozen=True)
 class Words:
-    """What is said around bars: what they count, whether their order is a ranking, and what is promised."""
+    """What is said around bars: what they count, whether their order is a ranking, and what is promised.
+
+    Whiskers hold one by one, or all `together`.
+    """
 
     unit: str
     score: str
     ranked: bool
     promise: str
+    together: bool = False
 
     @property
     def counts(self) -> str:
@@ -61,7 +65,8 @@ class Words:
 
     def axis(self, drawn: Sequence[Bar]) -> str:
         """Beside the scale."""
-        return f"{self.counts}; {SURE}" if any(bar.ends for bar in drawn) else self.counts
+        which = "all whiskers at once" if self.together else "each whisker"
+        return f"{self.counts}; {which} {SURE}" if any(bar.ends for bar in drawn) else self.counts
 
     def alt(self, drawn: Sequence[Bar], among: int, order: str) -> str:
         """The same picture in words."""

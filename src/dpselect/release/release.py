@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 
 from dpselect.errors import ParameterError
 from dpselect.release import formatting
-from dpselect.release.accuracy import NOTHING, SHORT, TIMES, Accuracy
+from dpselect.release.accuracy import NO_OTHER, NONE, NOTHING, SHORT, TIMES, Accuracy
 from dpselect.release.formatting import Json
 from dpselect.release.scale import GROUP_USERS, column_of, unit_of
 from dpselect.release.statement import Ended, Item, Kind, Label_co, Measurement, Receipt, Statement
@@ -190,7 +190,7 @@ class Release(Tabular, Generic[Label_co]):
         if not self.counted:
             hint = "ask for them with counts=True"
             raise ParameterError("counts", "be released for a plot", "a release without", hint)
-        words = plots.Words(self.unit, self._count, self.ranked, self.privacy.promise)
+        words = plots.Words(self.unit, self._count, self.ranked, self.privacy.promise, together=self.of_domain)
         return drawn.of_counts(self.items, self.groups, words, path, theme, upright=self.of_domain)
 
     # ---- for people ---------------------------------------------------------------------------------------
@@ -267,13 +267,12 @@ class Release(Tabular, Generic[Label_co]):
             from dpselect.release import gained
 
             return gained.said(len(self), self.compared, wanted=wanted, complete=self.complete, ranked=self.ranked)
-        weight = self.weight is not None
         items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         if not self.complete:
-            found = items if wanted is None else f"{len(self)} of at most {wanted} items"
-            return f"{found}: no other has enough {'weight' if weight else 'users'} to tell."
+            found = items if wanted is None else f"{len(self):,} of at most {wanted} items"
+            return f"{found}: {NO_OTHER}."
         if not self.items:
-            return f"No items: none {'has enough weight' if weight else 'is shared by enough users'} to tell."
+            return f"No items: {NONE}."
         if self._asked:
             return formatting.quantiles([float(q) for q in self._asked], self.labels)
         if self.of_domain:
@@ -282,7 +281,8 @@ class Release(Tabular, Generic[Label_co]):
             return f"{items}{' that enough users share' if wanted is None else ''}, in no order of rank."
         if self.privacy.mechanism in TOGETHER and len(self) > 1:
             return f"{items} that together reach many users, each chosen for those whom none above it reaches."
-        return f"{items}, best first." if len(self) > 1 else f"{items}: {formatting.brief(self.items[0].item)}."
+        by = "" if self.weight is None else f"by {self._column.replace('_', ' ')}s, "
+        return f"{items}, {by}best first." if len(self) > 1 else f"{items}: {formatting.brief(self.items[0].item)}."
 
     def _outcome(self) -> list[str]:
         """What else the reader must know beside the table. It depends on how many items came back, and on no label."""
@@ -290,7 +290,6 @@ class Release(Tabular, Generic[Label_co]):
         if not self.items:
             fewer = ", fewer k" if self.privacy.parameters.get("k") is not None else ""
             lines.append(f"what to look at: the filter and the column of items, a larger epsilon or delta{fewer}")
-            lines.append("whether the rows could be read: `dpselect inspect` tells their owner")
         if not self.secure:
             lines.append(NOT_SECURE)
         return lines

@@ -13,7 +13,7 @@ from dpselect.release import formatting
 from dpselect.release.new_file import NewFile, is_device
 from dpselect.temporary import Folder
 
-FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # with which a text begins that spreadsheets run
+FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # with which a text begins that spreadsheets run
 
 
 def csv_text(columns: Mapping[str, Sequence[object]], *, escape: bool) -> str:

@@ -51,7 +51,7 @@ class Scale:
         return "counted " if self.bounds else ""
 
     @property
-    def sentence(self) -> str:
+    def _who(self) -> str:
         """Who counts, and what an interval is not of, where bounds cut."""
         of = " of each" if self.groups else " of those here" if self.here else ""
         said = [
@@ -65,9 +65,9 @@ class Scale:
             given = f"{formatting.short(self.totals.at_most)} of {formatting.text(self.totals.column)}"
             counts += f"{' and' if said else ''} gives an item at most {given}"
         elif not (self.groups or self.items):
-            return f"Each user{counts}, so {self.counted}users are more than people."
-        which = f"whole {self.score}s" if self.totals is not None or self.gains else "all users"
-        return f"Each user{counts}, so {self.counted}{which.partition(' ')[2]} are not {which}."
+            return f"Each user{counts}, so {self.counted}users may be more than people."
+        than = "fewer than all users" if self.score == "count" else f"other than whole {self.score}s"
+        return f"Each user{counts}, so {self.counted}{than.rpartition(' ')[2]} may be {than}."
 
     @property
     def score(self) -> str:
@@ -124,12 +124,14 @@ class Scale:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What a score is, where it is not a number of users."""
+        """Who counts, where bounds cut, and what a score is, where it is not a number of users."""
+        who = (self._who,) if self.bounds else ()
         if self.totals is None:
-            return ()
+            return who
         unit, most = formatting.short(self.totals.unit), formatting.short(self.totals.at_most)
         column = formatting.text(self.totals.column)
         return (
+            *who,
             f"A score is a sum over users: of every user the total of {column} in their rows of the item, rounded to "
             f"units of {unit} and cut to at most {most}. Rows that hold no number there, or one below 0, give nothing.",
             f"The cap of {most} is part of the question; the promise holds if it was not chosen by these data.",

@@ -93,14 +93,14 @@ class SqlScan(Scan):
     """Files, or a table of an attached database: DuckDB reads them by itself, and only what is asked for."""
 
     sql: Callable[[Sequence[str]], str]
-    parquet: str | None = None  # the files as SQL, where they are Parquet files
+    parquet: tuple[str, ...] = ()  # the files, where they are Parquet files
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
         """The SQL types of some columns, none of which has a text that does not fit into the memory."""
-        if self.parquet is not None:
+        if self.parquet:
             from dpselect.engines.duckdb.long_texts import refuse_long
 
-            refuse_long(workspace, self.parquet, columns)
+            refuse_long(self.parquet, columns)
         return described(workspace, f"SELECT {_listed(columns)} FROM {self.sql(columns)}")
 
     @contextmanager

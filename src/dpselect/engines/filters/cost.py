@@ -18,6 +18,8 @@ OPERATORS, LETTERS, READINGS, CONSTANTS = 64, 256, 32, 10_000
 """Of a filter at most: operators, letters of patterns, readings, constants of 64 characters each."""
 BYTES = 4096
 """Bytes of a text in UTF-8: a longer one is missing for every operation but a comparison."""
+HASHED = 5
+"""Constants from which on IN looks them up; of fewer DuckDB makes as many comparisons, each with a copy."""
 POWERS = 300
 """Powers of ten that a double has."""
 RANGE, READ = 100, 97  # those of a column, and those of a text that was read as a number
@@ -161,7 +163,9 @@ def _weight(node: Operation) -> Weight:
         return Weight(base.operators, copies=(2,))
     if sort == "IN":
         others = sum(not isinstance(part, Constant) for part in parts[1:])
-        return Weight(1 + others, others + _reads(parts[1:]), (1 + others, 1))
+        constants = len(parts) - 1 - others
+        each = constants if constants < HASHED else 1  # a short list is compared one by one
+        return Weight(each + constants // 200 + others, others + _reads(parts[1:]), (each + others, 1))
     if sort == "BETWEEN":
         return Weight(base.operators, 2 * _reads(parts), base.copies)
     if sort in ("=", "<>") and any(isinstance(part, Constant) for part in parts):

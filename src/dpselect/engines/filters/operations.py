@@ -66,9 +66,14 @@ class Writer:
         left, right = alike(parts, self.spelling)
         return _boolean(f"{left} {node.sort} {right}")
 
-    def _among(self, _: Operation, parts: Sequence[Value]) -> Value:
+    def _among(self, node: Operation, parts: Sequence[Value]) -> Value:
+        """Only constants stand in a list: for one column among them DuckDB compares with each by itself."""
         first, *others = alike(parts, self.spelling)
-        return _boolean(f"{first} IN ({', '.join(others)})")
+        listed: dict[bool, list[str]] = {True: [], False: []}
+        for part, sql in zip(node.parts[1:], others, strict=True):
+            listed[isinstance(part, Constant)].append(sql)
+        tests = [f"{first} IN ({', '.join(listed[True])})"] if listed[True] else []
+        return _boolean(" OR ".join([*tests, *(f"{first} = {sql}" for sql in listed[False])]))
 
     def _between(self, _: Operation, parts: Sequence[Value]) -> Value:
         value, low, high = alike(parts, self.spelling)

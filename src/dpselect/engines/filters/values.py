@@ -25,6 +25,8 @@ DIGITS = 38
 _OF_BIGINT = 20  # digits before the point that an engine may keep free for one
 ROUNDED = 6
 """Digits after the point that Spark keeps whatever comes before it; of more it may round the last ones away."""
+WRITTEN_OUT = ("json", "jsonb")
+"""Types of PostgreSQL that are made a text, however long, each time that they are named."""
 RANGE = 100
 """A double whose magnitude is beyond 10 to this power, or below its inverse, is null outside of comparisons."""
 _KINDS = {"text": "a text", "boolean": "TRUE or FALSE", "date": "a date", "timestamp": "a date or a moment"}
@@ -58,7 +60,8 @@ def column(name: str, sql: str, sql_type: SqlType, spelling: Spelling) -> Value:
     zoned = "ZONE" in (sql_type.duckdb or "")
     kind = "timestamp" if zoned else sql_type.kind
     if kind == "text":
-        return Value(kind, form, shown, spelling.short(form))
+        long = sql_type.name in WRITTEN_OUT
+        return Value("other", form, shown) if long else Value(kind, form, shown, spelling.short(form))
     if kind == "boolean":
         return Value(kind, form, shown)
     if kind in ("date", "timestamp"):

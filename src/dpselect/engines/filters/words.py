@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from dpselect.engines.filters.tree import VIEW, refuse
 
-LONGEST = 500_000
+LONGEST = 200_000
 """Characters of a filter."""
 WRITE = "write what would stand between WHERE and the end of a query"
 _WORD = re.compile(

@@ -49,6 +49,7 @@ _SETTINGS = (
     "SET LOCAL extra_float_digits = 1",
     "SET LOCAL standard_conforming_strings = on",
     "SET LOCAL cursor_tuple_fraction = 1",
+    "SET LOCAL jit = off",
     "SET LOCAL enable_hashagg = off",
 )
 _INT8 = 20  # the type of whole numbers in 64 bits, https://www.postgresql.org/docs/current/catalog-pg-type.html
