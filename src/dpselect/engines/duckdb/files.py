@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import glob
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from dpselect.engines.duckdb.scans import Scan, SqlScan, described
@@ -53,15 +52,18 @@ def _parquet(workspace: Workspace, files: Files) -> Scan:
     if not types:
         shown = files.paths[0] if len(files.paths) == 1 else f"one of {len(files.paths)} files"
         raise DataError(f"{shown} cannot be read as parquet", "it may be damaged, incomplete or of another kind")
-    sql = partial(_one_by_one, types, rows)
-    return SqlScan(tuple(types), sql, fixed=True, parquet=files.paths)
+    return SqlScan(
+        tuple(types),
+        lambda columns: f"(SELECT {_one_by_one(types, columns)} FROM {rows})",
+        fixed=True,
+        parquet=files.paths,
+    )
 
 
-def _one_by_one(types: Mapping[str, str], rows: str, columns: Sequence[str]) -> str:
-    """Some columns, texts behind TRY: the statistics of texts are of their bytes, and would skip those with marks."""
+def _one_by_one(types: Mapping[str, str], columns: Sequence[str]) -> str:
+    """The columns, texts behind TRY: the statistics of texts are of their bytes, and would skip those with marks."""
     texts = {name for name, sql_type in types.items() if sql_type == "VARCHAR"}
-    listed = ", ".join(f"TRY({quoted(c)}) AS {quoted(c)}" if c in texts else quoted(c) for c in columns)
-    return f"(SELECT {listed} FROM {rows})"
+    return ", ".join(f"TRY({quoted(c)}) AS {quoted(c)}" if c in texts else quoted(c) for c in columns)
 
 
 def _paths(paths: Sequence[str]) -> str:
