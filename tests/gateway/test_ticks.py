@@ -130,6 +130,15 @@ def test_what_is_late_once_is_an_answer_and_twice_is_none() -> None:
         assert clock.at == pytest.approx(2.0 if late == 1 else 4.0)
 
 
+def test_work_that_ended_with_nothing_to_settle_is_not_late() -> None:
+    clock = Clock()
+    turn = turn_at(clock)
+    clock.sleep(0.8)
+    assert turn.late
+    turn.over = True
+    assert not turn.late
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Jobs]:
     """A table of questions, with two data sets."""
@@ -227,6 +236,35 @@ def test_a_question_that_hangs_slips_twice_and_ends_while_its_work_goes_on(
     assert ends[0] == (4.0, "failed", "/problems/late")
     with pytest.raises(TooLateError):
         turn.wait_to_settle()
+
+
+def test_a_question_that_another_server_has_is_given_up_here_without_a_slip(
+    late: tuple[Gateway, Clock, list[tuple[Job, Turn]]],
+) -> None:
+    found, clock, ((job, turn), _) = late
+    found._jobs.change_running(job, server="another")
+    clock.at = 0.8
+    found._runner.tell_late()
+    assert turn.given_up
+    with pytest.raises(TooLateError):
+        turn.wait_to_settle()
+
+
+def test_a_question_that_no_worker_has_is_asked_again(late: tuple[Gateway, Clock, list[tuple[Job, Turn]]]) -> None:
+    found, _, ((job, _), (other, _)) = late
+    del found._runner._turns[job.id]
+    found._runner.recover()
+    states = [now.state for one in (job, other) if (now := found._jobs.find(one.id)) is not None]
+    assert states == [State.QUEUED, State.RUNNING]
+
+
+def test_a_worker_that_a_lost_question_keeps_counts_for_who_asked_it(store: Jobs) -> None:
+    for number, who in enumerate(("hog", "ann")):
+        asked(store, number, analyst=who)
+    assert store.claim({"hog": 1, "ann": 1}, last=True) is None
+    first = store.claim({"hog": 1})
+    assert first is not None
+    assert first.analyst == "ann"
 
 
 def test_people_take_turns_and_nobody_takes_the_last_worker_twice(store: Jobs) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -95,7 +96,7 @@ class Runner:
         while not self._ending.is_set():
             try:
                 job = self._claimed()
-            except LedgerError as error:
+            except Exception as error:
                 self._log.failed("the table of questions cannot be used", error)
                 self._ending.wait(PAUSE)
                 continue
@@ -113,7 +114,8 @@ class Runner:
         """The next question, at work from now on."""
         with self._claiming:
             free = len(self._threads) - len(self._turns)
-            job = self._jobs.claim(last=free == 1 < len(self._threads))
+            kept = Counter(job.analyst for job, turn in self._turns.values() if turn.ended)  # workers, not questions
+            job = self._jobs.claim(kept, last=free == 1 < len(self._threads))
             if job is not None:
                 self._turns[job.id] = job, Turn(job.tick, job.slips)
             return job
@@ -134,9 +136,12 @@ class Runner:
             if not self._put(job, {"problem": None, **changes}):
                 return
         finally:
-            del self._turns[job.id]
+            self._turns.pop(job.id, None)
+        self._told(job, turn, changes["state"])
+
+    def _told(self, job: Job, turn: Turn, state: State) -> None:
+        """Whoever waits for a question hears that it has ended."""
         self._changed(job.id)
-        state = changes["state"]
         self._metrics.count("dpselect_questions_total", f'state="{state}"')
         # How long it took is not in the log: its tick is, which everybody sees.
         self._log("question", job=job.id, data=job.data, analyst=job.analyst, state=str(state), tick=turn.window)
@@ -147,8 +152,8 @@ class Runner:
             if self._turns:
                 try:
                     self.tell_late()
-                except LedgerError as error:
-                    self._log.failed("the table of questions cannot be used", error)
+                except Exception as error:  # the clock stays
+                    self._log.failed("who is late cannot be told", error)
                     self._over.wait(PAUSE)
 
     def tell_late(self) -> None:
@@ -160,22 +165,25 @@ class Runner:
                 self._metrics.count("dpselect_slips_total")
                 self._log("late", data=job.data, slips=turn.slips + 1)
             elif turn.gone:
-                turn.over = True
-                threading.Thread(target=self._give_up, args=(job,), name="give-up", daemon=True).start()
+                turn.ended = True
+                threading.Thread(target=self._give_up, args=(job, turn), name="give-up", daemon=True).start()
         self._refresh()
 
-    def _give_up(self, job: Job) -> None:
+    def _give_up(self, job: Job, turn: Turn) -> None:
         """End a question whose work goes on; its worker is free when that ends."""
         changes = self._after_failure(job, problem("late", LATE))
         if changes is not None and self._put(job, changes):
-            self._changed(job.id)
+            self._told(job, turn, changes["state"])
 
     def _refresh(self) -> None:
         """The slips of the questions that run, as they are by now."""
+        at_work = list(self._turns.values())
         slips = self._jobs.slips()
-        for job, turn in list(self._turns.values()):
-            before, turn.slips = turn.slips, slips.get(job.id, turn.slips)
-            if turn.slips != before:
+        for job, turn in at_work:
+            if job.id not in slips:  # it has ended, or another server has it
+                turn.missed = 2
+            elif slips[job.id] != turn.slips:
+                turn.slips = slips[job.id]
                 self._changed(job.id)
 
     def _ended(self, job: Job, turn: Turn) -> dict[str, Any] | None:
@@ -197,7 +205,10 @@ class Runner:
 
         said = problem("failed", FAILED)
         try:
-            done = self._run(job, turn, started, asking, held)
+            try:
+                done = self._run(job, turn, started, asking, held)
+            finally:
+                turn.over = True
             place = self._jobs.put_answer(job, done.settle)
             return {"state": State.ANSWERED, "answer": place.id, "cost": cost_of(done.release)}
         except (ParameterError, BudgetError) as error:
@@ -279,8 +290,10 @@ class Runner:
             self._ending.wait(pause)
 
     def recover(self) -> None:
-        """End, or run again, what dead servers left: again only if it is certain that no row was read."""
-        for job in self._jobs.dead():
+        """End, or run again, what dead servers left, and workers here: again only if certainly no row was read."""
+        with self._claiming:
+            left_open = [job for job in self._jobs.mine() if job.id not in self._turns]
+        for job in [*self._jobs.dead(), *left_open]:
             try:
                 changes = self._recovered(job)
                 after = self._jobs.change_running(job, **changes)

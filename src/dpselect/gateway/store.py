@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -208,11 +208,12 @@ class Jobs:
             store.run(f"UPDATE job SET {given} WHERE id = ? AND {where}", [*found.values(), *values])
         return after
 
-    def claim(self, *, last: bool = False) -> Job | None:
+    def claim(self, kept: Mapping[str, int] | None = None, *, last: bool = False) -> Job | None:
         """The next question to run, never one that is being answered: people take turns.
 
         First whoever has fewest at work, then whoever was served longest ago, then the oldest. The last free worker
-        is for somebody who has none at work (`last`), so that nobody takes all of them.
+        is for somebody who has none at work (`last`), so that nobody takes all of them. `kept` counts workers of whom a
+        question was given up while its work goes on.
         """
         with self._using() as store:
             if not store.run("SELECT id FROM job WHERE state = 'queued' LIMIT 1"):
@@ -221,6 +222,7 @@ class Jobs:
             running = [(str(a), str(k)) for a, k in store.run("SELECT analyst, key FROM job WHERE state = 'running'")]
             oldest = "SELECT analyst, min(asked_at) FROM job WHERE state = 'queued' GROUP BY analyst"
             at_work, keys = Counter(who for who, _ in running), {key for _, key in running}
+            at_work.update(kept or {})
             people = sorted(
                 (at_work[str(who)], self._served.get(str(who), 0.0), int(str(first)), str(who))
                 for who, first in store.run(oldest)
@@ -285,6 +287,10 @@ class Jobs:
         with self._using() as store:
             rows = store.run("SELECT id, slips FROM job WHERE state = 'running' AND server = ?", (self.server,))
         return {str(id_): int(str(slips)) for id_, slips in rows}
+
+    def mine(self) -> list[Job]:
+        """Jobs that run here."""
+        return [job for job in self.in_state(State.RUNNING) if job.server == self.server]
 
     def dead(self) -> list[Job]:
         """Jobs that run on no living server."""

@@ -35,6 +35,7 @@ class Turn:
     began: float = field(default_factory=time.monotonic)
     ready: bool = False  # is there something to settle?
     over: bool = False  # has its work ended?
+    ended: bool = False  # has it ended for who asked, while its work goes on?
     read: bool = False  # may rows have been read?
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -52,7 +53,8 @@ class Turn:
     @property
     def late(self) -> bool:
         """Is there nothing to settle, and should be?"""
-        return self.read and not self.ready and not self.given_up and self.now() >= self.settling
+        working = self.read and not self.ready and not self.over and not self.given_up
+        return working and self.now() >= self.settling
 
     @property
     def given_up(self) -> bool:
@@ -62,7 +64,7 @@ class Turn:
     @property
     def gone(self) -> bool:
         """Is it given up, and its window over, while its work goes on?"""
-        return self.given_up and not self.over and self.now() >= self.began + self.window
+        return self.given_up and not self.over and not self.ended and self.now() >= self.began + self.window
 
     def check(self, _: float | None = None) -> None:
         """End the work of a question that was late twice; engines call this while they work."""
@@ -80,7 +82,6 @@ class Turn:
 
     def wait(self) -> None:
         """Until the answer leaves."""
-        self.over = True
         self._until(lambda: self.began + self.window)
 
     def _until(self, then: Callable[[], float]) -> None:
