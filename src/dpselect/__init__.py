@@ -113,7 +113,6 @@ __all__ = [
     "Statement",
     "Sum",
     "Text",
-    "Warehouse",
     "WeakPromiseWarning",
     "__version__",
     "accounting",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dpselect.gateway.asked import _QUERIES
-from dpselect.gateway.recent import APIECE, ROOM, SHORT, Recent
+from dpselect.gateway.recent import APIECE, MOST, PLANNED, ROOM, SHORT, Recent
 from tests.gateway.served import serving
 
 TOP: dict[str, Any] = {"verb": "top_k", "data": "plays", "k": 3, "epsilon": "1/4"}
@@ -70,7 +70,7 @@ def test_what_is_remembered_is_bounded_in_characters(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 100, SHORT])
 def test_the_last_values_that_fit_are_kept(size: int) -> None:
-    recent, fit = Recent[int](), ROOM // (APIECE + size)
+    recent, fit = Recent[int](), min(MOST, ROOM // (APIECE + size))
     for name in range(fit + 20):
         recent.put(name, name, size)
     assert [name for name in range(fit + 20) if recent.get(name) is not None] == [*range(20, fit + 20)]
@@ -84,3 +84,10 @@ def test_the_last_values_that_fit_are_kept(size: int) -> None:
     recent.put("long", 3, SHORT + 1)
     assert recent.get("long") is None
     assert held(recent) <= ROOM
+
+
+def test_few_planned_questions_are_kept() -> None:
+    recent = Recent[int](PLANNED)
+    for name in range(PLANNED + 5):
+        recent.put(name, name, 1)
+    assert [*recent._kept] == [*range(5, PLANNED + 5)]

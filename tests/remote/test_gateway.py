@@ -120,7 +120,7 @@ WRONG: dict[str, tuple[Callable[[dps.Remote], object], type[Exception], str]] = 
     "group": (lambda r: r.data().top_k(epsilon=1, by="minutes"), dps.ParameterError, "by must name columns"),
     "during": (lambda r: r.data(during="2026-10").top_k(epsilon=1), dps.ParameterError, "during must be left out"),
     "k": (lambda r: r.data().top_k(2000, epsilon=1), dps.ParameterError, "k must be at most 1000"),
-    "budget": (lambda r: r.data().top_k(epsilon=9), dps.BudgetError, "more than all of the quota"),
+    "budget": (lambda r: r.data().top_k(epsilon=9), dps.BudgetError, "must hold up to .* of the quota"),
     "id": (lambda r: r.question("abc"), dps.GatewayError, "no question of yours"),
     "answer": (lambda r: r.answer("abc"), dps.GatewayError, "no answer of that number"),
 }
@@ -169,7 +169,7 @@ def test_the_command_asks_it(
     assert main([*words, "--epsilon", "0.1", "--by", "country", "--groups", "Germany,Poland", "-o", str(file)]) == 0
     assert len(dps.Release.from_json(file)) == 2
     assert main(["top", "listening", "--gateway", served.url, "--epsilon", "9"]) == 5
-    assert "more than all of the quota" in capsys.readouterr().err
+    assert "of the quota of 'analyst'" in capsys.readouterr().err
     words = ["union", "listening", "--gateway", served.url, "--users-for", "800", "--max-items-per-user", "1"]
     assert main([*words, "--method", "truncated-geometric", "--format", "lines"]) == 0
     assert re.search(r"^dpselect: with epsilon [0-9.e-]+ the question costs up to ", capsys.readouterr().err)
