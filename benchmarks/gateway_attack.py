@@ -136,7 +136,7 @@ def attacked(folder: Path, args: argparse.Namespace, address: str | None) -> Non
         asker = Asker(server, world.tokens["ann0"])
         lines = [
             row("one row, 110 patterns of 860 letters", asker, "rows1", one_row(110, 860), args.questions),
-            row("one row, 8 plain patterns", asker, "rows1", plain_row(8), args.questions),
+            row("one row, 2 plain patterns", asker, "rows1", plain_row(2), args.questions),
             row("many rows, 2,500 patterns", asker, "rows2", many_rows(2_500, 0, 0), args.questions),
         ]
         padded = tuned(asker)
