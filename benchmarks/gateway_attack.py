@@ -4,7 +4,7 @@ Two data sets of one server: rows, and the same with one user more. Two attacks 
 anew, and count slips. *One row*: the user has one long comment, and the filter looks for many patterns in comments that
 begin as theirs does. *Many rows*: the user has 10,000 rows that only a dear branch of a CASE looks at; a second branch
 is padding on everybody's rows, which is chosen first so that the question ends shortly before it is due. Each is tried
-as the issue of the attack had it, and, where that is refused, with the dearest filters that are taken.
+as it was first seen, and, where that is refused, with the dearest filters that are taken.
 """
 
 from __future__ import annotations
