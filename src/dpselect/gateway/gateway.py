@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -33,6 +34,7 @@ from dpselect.release.archive import restored
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
 
+SWITCH = 0.0005  # seconds after which a thread lets others run: one that computes must not hold up who asks little
 PATIENCE = 20.0  # seconds that running questions are given when the gateway stops
 OF_ALL = "The record is not clean. Somebody to whom all data sets are open is told what is wrong."
 NO_DATA = "There is no such data set, or it is not open to you."
@@ -88,6 +90,7 @@ class Gateway:
 
     def start(self) -> None:
         """Begin to run questions; first those that a server left that died."""
+        sys.setswitchinterval(SWITCH)
         self._runner.recover()
         self._sources.start()
         self._runner.start()

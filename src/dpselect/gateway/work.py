@@ -7,7 +7,6 @@ what was measured (`benchmarks/gateway_work.py`): they need not be right, they m
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from math import ceil
 
@@ -65,9 +64,11 @@ def bound(query: Query, where: str | None, item: Key, data: DataSettings, period
 
 
 def window(seconds: float, tick: float, workers: int) -> float:
-    """The first of 1, 2, 4, 8 ... ticks in which so much work is done while all other workers are at theirs."""
-    share = max(1.0, workers / (os.cpu_count() or 1))
-    return tick * 2.0 ** (max(1, ceil(seconds * share / tick)) - 1).bit_length()
+    """The first of 1, 2, 4, 8 ... ticks in which so much work is done while all other workers are at theirs.
+
+    They share one interpreter, however many processors there are.
+    """
+    return tick * 2.0 ** (max(1, ceil(seconds * workers / tick)) - 1).bit_length()
 
 
 def _engine(data: DataSettings) -> Engine:

@@ -105,7 +105,7 @@ class DataSettings:
     max_items_per_user: int | None = None  # where a question names no bound
     split: str | None = None
     tick: Fraction = Fraction(1)  # seconds: answers leave 1, 2, 4, 8 ... of them after their question began
-    longest: Fraction = Fraction(60)  # seconds: a question whose answer would leave later is refused
+    longest: Fraction = Fraction(300)  # seconds: a question whose answer would leave later is refused
     approve: bool = False  # somebody else must agree before a question runs
     prepare: bool = False  # ask a prepared copy, which is kept fresh
     max_rows_per_user: int | None = None  # of them in the prepared copy
