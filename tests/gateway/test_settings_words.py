@@ -130,7 +130,7 @@ def test_what_is_declared_is_said_without_passwords() -> None:
         "minutes (at most 60.5)",
         "minutes (-0.5 to 600)",
         "each month by at, Europe/Berlin from 2026-01 on",
-        "0.5 s after the question, once an owner agrees; at most 50 items",
+        "0.5 s after the question or later, once an owner agrees; at most 50 items",
         "a copy, looked after every 5 minutes",
         "a PostgreSQL database, table public.rows",
         "owner of base, Listening events, quota epsilon 0.333333333333333, delta 0 in each; signs in by token",

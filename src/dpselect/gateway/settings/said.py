@@ -50,7 +50,7 @@ def _of_data(data: DataSettings) -> Iterator[tuple[str, str]]:
         f"of {data.sizes.users:,} users with {_number(data.sizes.items_per_user)} of {data.sizes.items:,} items",
     )
     agreed = ", once an owner agrees" if data.approve else ""
-    yield "answers", f"{_number(data.tick)} s after the question{agreed}; at most {data.max_k:,} items"
+    yield "answers", f"{_number(data.tick)} s after the question or later{agreed}; at most {data.max_k:,} items"
     if data.prepare:
         yield "prepared", f"a copy, looked after every {data.refresh} minutes"
     yield "snapshot", data.snapshot or ""
