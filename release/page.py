@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 
 LINK = re.compile(r"(?P<picture>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
+PICTURE = re.compile(r"<picture>.*?</picture>", re.DOTALL)
+ATTRIBUTE = re.compile(r"""(?P<name>src|srcset)="(?P<target>[^"]*)\"""")
 FENCE = re.compile(r"^(?:```.*?^```$)", re.MULTILINE | re.DOTALL)
 SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:")
 
@@ -27,7 +29,10 @@ def index_page(readme: str, urls: Mapping[str, str], version: str) -> str:
         kind = "raw" if link["picture"] else "tree" if target.endswith("/") else "blob"
         return f"{link['picture']}[{link['text']}]({source}/{kind}/v{version}/{target})"
 
-    return "".join(part if code else _outside(part, mended) for part, code in _parts(readme))
+    def drawn(picture: re.Match[str]) -> str:
+        return ATTRIBUTE.sub(rf'\g<name>="{source}/raw/v{version}/\g<target>"', picture[0]) if source else ""
+
+    return "".join(part if code else _outside(PICTURE.sub(drawn, part), mended) for part, code in _parts(readme))
 
 
 def _outside(text: str, mended: Callable[[re.Match[str]], str]) -> str:
@@ -46,5 +51,5 @@ def _parts(readme: str) -> list[tuple[str, bool]]:
 
 def dead_links(html: str) -> list[str]:
     """The targets in rendered HTML that lead nowhere on an index."""
-    targets = re.findall(r"""(?:href|src)=["']([^"']*)["']""", html)
+    targets = re.findall(r"""(?:href|src|srcset)=["']([^"']*)["']""", html)
     return [target for target in targets if not SCHEME.match(target)]

@@ -119,6 +119,11 @@ See [the guide](docs/guide.md#part) and [proofs](docs/proofs/), or [elsewhere](h
 
 ![A picture](docs/figures/one.png)
 
+<picture>
+  <source media="(prefers-color-scheme: dark)" srcset="docs/figures/two-dark.svg">
+  <img alt="Two" src="docs/figures/two.svg">
+</picture>
+
 ```
 [kept](as/it/is)
 ```
@@ -137,6 +142,8 @@ def test_with_an_address_links_lead_to_the_tag() -> None:
         "[the guide](https://example.org/us/blob/v1.2.3/docs/guide.md#part)",
         "[proofs](https://example.org/us/tree/v1.2.3/docs/proofs/)",
         "![A picture](https://example.org/us/raw/v1.2.3/docs/figures/one.png)",
+        'srcset="https://example.org/us/raw/v1.2.3/docs/figures/two-dark.svg"',
+        '<img alt="Two" src="https://example.org/us/raw/v1.2.3/docs/figures/two.svg">',
         "[kept](as/it/is)",
     ):
         assert part in page
@@ -144,7 +151,7 @@ def test_with_an_address_links_lead_to_the_tag() -> None:
 
 def test_dead_links_are_found() -> None:
     html = '<a href="docs/x.md">x</a> <img src="y.png"> <a href="https://example.org">z</a> <a href="#part">w</a>'
-    assert dead_links(html) == ["docs/x.md", "y.png", "#part"]
+    assert dead_links(f'{html} <source srcset="z.svg">') == ["docs/x.md", "y.png", "#part", "z.svg"]
 
 
 # ---- files -----------------------------------------------------------------------------------------------
