@@ -12,10 +12,10 @@ from functools import partial
 
 from measure import Cost, call, in_turns, median, seconds, single_threaded, table
 
+from dpselect._ground.privacy import Steps
 from dpselect.accounting.calibration import largest_epsilon, plan_of
 from dpselect.accounting.composition import Total, zcdp
 from dpselect.accounting.optimal_adaptive import MOST_STEPS, adaptive_epsilon, default_resolution, largest_adaptive_pick
-from dpselect.privacy import Steps
 
 DELTA = Fraction(1, 10**6)
 

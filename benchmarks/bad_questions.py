@@ -10,8 +10,8 @@ import numpy as np
 from bad_numbers import NUMBERS, Given, rows
 
 import dpselect as dps
+from dpselect._ground.privacy import ApproxDP, PureDP, Steps
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.privacy import ApproxDP, PureDP, Steps
 
 OPTIONS: dict[str, dict[str, object]] = {
     "top_k": {

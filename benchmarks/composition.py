@@ -19,14 +19,14 @@ from pathlib import Path
 from flint import arb, ctx
 from measure import table
 
+from dpselect._ground.privacy import BoundedRange, PureDP, Steps
+from dpselect._ground.reals import enclose, upper
 from dpselect.accounting.calibration import largest_under_each
 from dpselect.accounting.composition import advanced, basic, bounded_range, compose, every_bound, zcdp
 from dpselect.accounting.optimal_adaptive import adaptive_epsilon
 from dpselect.accounting.optimal_nonadaptive import nonadaptive_epsilon
 from dpselect.accounting.optimal_pure import optimal_pure
 from dpselect.accounting.renyi import renyi_epsilon
-from dpselect.privacy import BoundedRange, PureDP, Steps
-from dpselect.reals import enclose, upper
 
 DELTA = Fraction(1, 10**6)
 PICKS = (10, 50, 100, 1000)

@@ -17,9 +17,9 @@ import opendp.prelude as dp
 from inputs import Integers, distinct_counts, spread_counts, uniform_counts, zipf_counts
 from measure import seconds, single_threaded, table
 
+from dpselect._ground.reals import Exp
 from dpselect.draws import SecureDraws, Weights
 from dpselect.mechanisms import ExponentialMechanism, LimitedDomain, Peeling, PermuteAndFlip, ReportNoisyMax
-from dpselect.reals import Exp
 
 Mechanism = Callable[[Integers], object]
 CACHES = 64 * 2**20  # bytes

@@ -14,10 +14,10 @@ from typing import Any
 
 from measure import table
 
+from dpselect._ground.privacy import BoundedRange, Steps
 from dpselect.accounting.composition import advanced, basic, bounded_range, compose, zcdp
 from dpselect.accounting.promise import Promise, how_many
 from dpselect.accounting.two_prices import Price
-from dpselect.privacy import BoundedRange, Steps
 from dpselect.queries.top_k import TopKQuery
 
 K, DELTA = 10, Fraction(1, 10**6)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from repository import DOCS
 
+from dpselect._ground.methods import METHODS, Bound, Method
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sql.engine import SqlEngine
-from dpselect.methods import METHODS, Bound, Method
 from dpselect.queries.query import VERBS
 
 GUARANTEE = re.compile(r"Guarantee: (epsilon|\(epsilon, delta\))-DP")

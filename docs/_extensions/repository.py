@@ -1,6 +1,7 @@
 """Links to files of the repository that are no pages of the site: each file becomes one, with its lines numbered.
 
-A page may link to `../src/dpselect/keys.py` as it does in the repository, and whoever reads the site offline finds it.
+A page may link to `../src/dpselect/_ground/keys.py` as it does in the repository, and a reader of the
+site offline finds it.
 The README, the changelog and other Markdown outside `docs/` are pages under names of their own (`TAKEN_IN`).
 """
 

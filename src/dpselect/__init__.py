@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpselect import accounting, mechanisms
+    from dpselect._ground.domain import Column, Listed, Size, Span
+    from dpselect._ground.privacy import Neighbors
     from dpselect.aggregates.measures import Mean, Sum
     from dpselect.checking.check import Check, check
     from dpselect.dataset import Dataset
-    from dpselect.domain import Column, Listed, Size, Span
+    from dpselect.engines.inspection import Inspection, inspect
+    from dpselect.engines.preparation import Prepared, prepare
     from dpselect.errors import (
         BudgetError,
         DataError,
@@ -25,11 +28,8 @@ if TYPE_CHECKING:
         WeakPromiseWarning,
     )
     from dpselect.forecast import Forecast, plan
-    from dpselect.inspection import Inspection, inspect
     from dpselect.ledger import Account, Ledger
     from dpselect.ledger.budget import Budget
-    from dpselect.preparation import Prepared, prepare
-    from dpselect.privacy import Neighbors
     from dpselect.queries.choose import choose
     from dpselect.queries.quantile import median, quantile
     from dpselect.queries.query import Query
@@ -45,29 +45,29 @@ _HOMES = {
     "Budget": "dpselect.ledger.budget",
     "BudgetError": "dpselect.errors",
     "Check": "dpselect.checking.check",
-    "Column": "dpselect.domain",
+    "Column": "dpselect._ground.domain",
     "DataError": "dpselect.errors",
     "Dataset": "dpselect.dataset",
     "DpselectError": "dpselect.errors",
     "GatewayError": "dpselect.errors",
-    "Inspection": "dpselect.inspection",
+    "Inspection": "dpselect.engines.inspection",
     "Item": "dpselect.release.release",
     "Ledger": "dpselect.ledger",
     "LedgerError": "dpselect.errors",
-    "Listed": "dpselect.domain",
+    "Listed": "dpselect._ground.domain",
     "Mean": "dpselect.aggregates.measures",
-    "Neighbors": "dpselect.privacy",
+    "Neighbors": "dpselect._ground.privacy",
     "OutputError": "dpselect.errors",
     "ParameterError": "dpselect.errors",
     "Forecast": "dpselect.forecast",
-    "Prepared": "dpselect.preparation",
+    "Prepared": "dpselect.engines.preparation",
     "Query": "dpselect.queries.query",
     "Receipt": "dpselect.release.release",
     "Release": "dpselect.release.release",
     "Remote": "dpselect.remote.remote",
     "RemoteDataset": "dpselect.remote.dataset",
-    "Size": "dpselect.domain",
-    "Span": "dpselect.domain",
+    "Size": "dpselect._ground.domain",
+    "Span": "dpselect._ground.domain",
     "Statement": "dpselect.release.release",
     "Sum": "dpselect.aggregates.measures",
     "WeakPromiseWarning": "dpselect.errors",
@@ -75,10 +75,10 @@ _HOMES = {
     "check": "dpselect.checking.check",
     "choose": "dpselect.queries.choose",
     "connect": "dpselect.remote.remote",
-    "inspect": "dpselect.inspection",
+    "inspect": "dpselect.engines.inspection",
     "median": "dpselect.queries.quantile",
     "plan": "dpselect.forecast",
-    "prepare": "dpselect.preparation",
+    "prepare": "dpselect.engines.preparation",
     "quantile": "dpselect.queries.quantile",
 }
 

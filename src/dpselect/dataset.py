@@ -9,25 +9,25 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.keys import Key, columns_of, key_of, names, refuse_shared, text_of
+from dpselect._ground.methods import AUTO
+from dpselect._ground.parameters import Number, Progress, whole
+from dpselect._ground.privacy import Neighbors, warn_if_weak
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.identity import shown, source_of
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import prepared_folder
 from dpselect.errors import ParameterError, came
-from dpselect.keys import Key, columns_of, key_of, names, refuse_shared, text_of
 from dpselect.mechanisms.port import check_call, secure
-from dpselect.methods import AUTO
-from dpselect.parameters import Number, Progress, whole
-from dpselect.privacy import Neighbors, warn_if_weak
 
 if TYPE_CHECKING:
+    from dpselect._ground.periods import Periods
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
     from dpselect.ledger.budget import Budget, Where
     from dpselect.ledger.question import Question
-    from dpselect.periods import Periods
     from dpselect.queries.quantile import Bounds
     from dpselect.queries.query import Query, Ready
     from dpselect.release.release import Release
@@ -133,7 +133,7 @@ class Dataset:
         """The periods that are meant. No calendar is imported where time does not matter."""
         given = (self.time, self.period, self.during)
         if given != (None, None, None) or self.timezone != "UTC":
-            from dpselect.periods import settled
+            from dpselect._ground.periods import settled
 
             object.__setattr__(self, "_periods", settled(*given, self.timezone))
 

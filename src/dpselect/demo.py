@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.parameters import whole
+from dpselect._ground.parameters import whole
 
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]

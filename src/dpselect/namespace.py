@@ -9,15 +9,15 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.privacy import Neighbors
 from dpselect.dataset import Dataset
 from dpselect.engines.port import PerUser
-from dpselect.privacy import Neighbors
 
 if TYPE_CHECKING:
+    from dpselect._ground.parameters import Number, Progress
     from dpselect.aggregates.measures import Measure
     from dpselect.draws import Draws
     from dpselect.ledger.budget import Budget, Where
-    from dpselect.parameters import Number, Progress
     from dpselect.queries.quantile import Bounds
     from dpselect.release.release import Release
     from dpselect.texts.text import Text

@@ -21,7 +21,7 @@ import numpy as np
 
 import dpselect as dps
 from dpselect import mechanisms
-from dpselect.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps
+from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps
 from dpselect.testing import SeededDraws
 
 SECONDS = 20  # of processor time for one call
@@ -237,14 +237,14 @@ def of_plans() -> Iterator[Door]:
     """Forecasts."""
     top = {"question": "top_k", "epsilon": 1, "methods": "limited-domain", "users": 1000, "items": 50}
     every = ("k", "users", "items", "items_per_user", "skew", "epsilon", "delta", "k_bar", "max_items_per_user")
-    yield Door("plan top_k", lambda **given: dps.plan(draws=draws(), **given), top, (*every, "counts"))
+    yield Door("plan top_k", lambda **given: dps.plan(draws=draws(), **given), top, (*every, "like"))
     union = {**top, "question": "union", "methods": "count-laplace", "max_items_per_user": 3}
     yield Door(
         "plan union", lambda **given: dps.plan(draws=draws(), **given), union, tuple(e for e in every if e[0] != "k")
     )
 
     def counts(count: Any) -> object:
-        return dps.plan("top_k", counts=[count, 5, 3], epsilon=1, methods="limited-domain", draws=draws())
+        return dps.plan("top_k", like=[count, 5, 3], epsilon=1, methods="limited-domain", draws=draws())
 
     yield Door("plan counts", counts, {"count": 100}, ("count",))
 

@@ -22,7 +22,13 @@ import duckdb  # noqa: F401  # before the fork: children start at once
 import dpselect
 from dpselect.command import main as cli
 
-WATCHED = {"command/main.py", "command/asking.py", "command/output.py", "temporary.py", "engines/duckdb/workspace.py"}
+WATCHED = {
+    "command/main.py",
+    "command/asking.py",
+    "command/output.py",
+    "_ground/temporary.py",
+    "engines/duckdb/workspace.py",
+}
 PACKAGE = Path(dpselect.__file__).parent
 
 

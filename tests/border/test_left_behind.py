@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from dpselect.temporary import PREFIX, Folder, sweep_drafts, sweep_folders
+from dpselect._ground.temporary import PREFIX, Folder, sweep_drafts, sweep_folders
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals and locks of POSIX")
 SCRIPT = Path(__file__).with_name("signalled.py")
@@ -101,7 +101,7 @@ def test_what_a_kill_leaves_is_swept_by_the_next_start(tmp_path: Path) -> None:
 
 def dead_folder(place: Path) -> Path:
     """What a process leaves that is killed."""
-    code = "import os, signal; from dpselect.temporary import Folder;"
+    code = "import os, signal; from dpselect._ground.temporary import Folder;"
     code += "f = Folder(); open(f.path + '/rows', 'w').write('x');"
     code += "print(f.path, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     environment = {**os.environ, "TMPDIR": str(place)}
@@ -113,9 +113,8 @@ def dead_folder(place: Path) -> Path:
 def test_a_dead_folder_is_swept_and_a_living_one_is_not(place: Path) -> None:
     dead = dead_folder(place)
     assert (dead / "rows").exists()
-    code = (
-        "import sys; from dpselect.temporary import Folder; f = Folder(); print(f.path, flush=True); sys.stdin.read()"
-    )
+    code = "import sys; from dpselect._ground.temporary import Folder; f = Folder();"
+    code += " print(f.path, flush=True); sys.stdin.read()"
     environment = {**os.environ, "TMPDIR": str(place)}
     with subprocess.Popen(
         [sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -165,7 +164,7 @@ def test_a_draft_in_the_writing_is_not_swept(tmp_path: Path) -> None:
 def test_a_child_does_not_remove_the_folder_of_its_parent(tmp_path: Path) -> None:
     code = """
 import os, sys
-from dpselect.temporary import Folder
+from dpselect._ground.temporary import Folder
 folder = Folder()
 child = os.fork()
 if child == 0:

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpselect as dps
+from dpselect._ground.parameters import EXPONENT, rational, rounded_up, shown, whole
 from dpselect.mechanisms import ExponentialMechanism, Peeling
-from dpselect.parameters import EXPONENT, rational, rounded_up, shown, whole
 from tests.border.doors import PARTS, Door
 
 ROOT = Path(__file__).resolve().parents[2]

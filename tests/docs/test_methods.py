@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from dpselect._ground.methods import names
 from dpselect.command.parser import parser
-from dpselect.methods import names
 from tests.conftest import ROOT
 
 COMMANDS = {"top": "top_k", "union": "union", "choose": "choose"}

@@ -28,12 +28,12 @@ import duckdb  # noqa: F401  # before the fork: children start at once
 sys.path.insert(0, str(Path(__file__).parents[2]))  # as a script it stands in its own folder
 
 import dpselect as dps
+from dpselect.engines.preparation import prepare
 from dpselect.engines.prepared.reading import Reading
-from dpselect.preparation import prepare
 from tests.end_to_end.prepared_rows import QUESTIONS, RULES, asked, left_over, right, write
 
 PACKAGE = Path(dps.__file__).parent
-WATCHED = ("preparation.py", "engines/prepared/", "engines/duckdb/preparing/")
+WATCHED = ("engines/preparation.py", "engines/prepared/", "engines/duckdb/preparing/")
 EVERY = "writing.py"  # of which every line has its kill in one of the two, the last time that it runs
 STEP = 29  # of the other lines every so many
 READERS = 2

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from dpselect._ground.methods import names
 from dpselect.command.completion_tree import tree
 from dpselect.command.main import main
 from dpselect.command.parser import COMMANDS
-from dpselect.methods import names
 from tests.end_to_end.shells import PREPARE, Fish, Terminal
 
 

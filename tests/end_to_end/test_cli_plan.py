@@ -67,9 +67,9 @@ def test_counts_of_an_earlier_release(form: str, dpselect: Command, events: Path
     release = tmp_path / f"release.{form}"
     assert dpselect(*ask(events, "--counts", "-o", release, "--quiet")).status == 0
     counts = [row["count"] for row in json.loads(release.read_text())["items"]] if form == "json" else None
-    ended = dpselect("plan", "top", "-k", 2, "--counts", release, "--epsilon", 30, "--format", "json", "--quiet")
+    ended = dpselect("plan", "top", "-k", 2, "--like", release, "--epsilon", 30, "--format", "json", "--quiet")
     told = json.loads(ended.out)
-    assert told["assumed"]["counts"] == 3
+    assert told["assumed"]["like"] == 3
     assert [(row["items"], row["error"]) for row in told["rows"]] == [(2, 0)] * 2
     assert counts is None or told["rows"][0]["smallest_count"] == sorted(counts)[1]
     assert "released before" in " ".join(told["notes"])
@@ -87,11 +87,11 @@ def test_groups_of_declared_sizes(dpselect: Command) -> None:
 
 
 def test_a_domain_that_is_known_and_counts_that_will_be_asked(dpselect: Command) -> None:
-    ended = dpselect(*TOP, "--domain-known", "--noisy-counts", "--methods", "peeling,canonical-set", "--format", "json")
+    ended = dpselect(*TOP, "--domain-known", "--counts", "--methods", "peeling,canonical-set", "--format", "json")
     told = json.loads(ended.out)
     assert [row["method"] for row in told["rows"]] == ["peeling"] * 2 + ["canonical-set"] * 2
     assert {row["items"] for row in told["rows"]} == {3}
-    assert told["assumed"]["noisy_counts"] is True
+    assert told["assumed"]["counts"] is True
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_domain_that_is_known_and_counts_that_will_be_asked(dpselect: Command)
         ([*UNION, "--items-per-user", "many"], 2, "items_per_user must be a positive, finite number, got 'many'"),
         ([*UNION, "-o", "plan.parquet"], 2, "-o must end in .txt, .csv or .json, got plan.parquet"),
         ([*UNION, "-o", "plan.csv", "--format", "json"], 2, "--format must fit the extension of -o, .csv, got json"),
-        ([*TOP, "--counts", "nowhere.json"], 3, "nowhere.json cannot be read: No such file or directory"),
+        ([*TOP, "--like", "nowhere.json"], 3, "nowhere.json cannot be read: No such file or directory"),
         ([*TOP, "-o", "nowhere/plan.csv"], 4, "the folder of -o does not exist: nowhere"),
         (["plan", "union", "--k", "3"], 2, "dpselect: unrecognized arguments: --k 3"),
         (["plan", "median"], 2, "dpselect plan: argument QUESTION: invalid choice: 'median'"),
@@ -139,7 +139,7 @@ def test_mistakes(
 def test_a_file_without_released_counts(content: str, dpselect: Command, tmp_path: Path) -> None:
     path = tmp_path / "release"
     path.write_bytes(content.encode("latin-1"))
-    ended = dpselect(*TOP, "--counts", path)
+    ended = dpselect(*TOP, "--like", path)
     assert (ended.status, ended.out) == (3, "")
     assert "holds no released counts" in ended.err or "it is not UTF-8" in ended.err
     assert "secret-name" not in ended.err

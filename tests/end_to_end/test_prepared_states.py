@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect import preparation
+from dpselect.engines import preparation
 from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.prepared.writing import Writing
 from tests.end_to_end.prepared_rows import QUESTIONS, RULES, asked, left_over, right, write

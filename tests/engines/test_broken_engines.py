@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dpselect.domain import Listed
+from dpselect._ground.domain import Listed
 from dpselect.engines import unbounded_places
 from dpselect.engines.duckdb import questions as duckdb_questions
 from dpselect.engines.postgres import dialect

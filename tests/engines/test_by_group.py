@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dpselect._ground.domain import Listed
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.aggregates.totals import Totals
-from dpselect.domain import Listed
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
 from tests.engines.every_engine import MAKERS, PARAMETERS, Held
@@ -105,7 +105,7 @@ def test_a_filter_a_split_and_periods_come_before(hold):
     held = hold(rows)
     found, _ = top(held, where="kept = 1", split=" ")
     assert found == {"p": [("a", 2), ("b", 1)], "q": [("b", 2), ("a", 1), ("c", 1)]}
-    from dpselect.periods import settled
+    from dpselect._ground.periods import settled
 
     several = settled("day", "month", ["2026-01", "2026-02"], "UTC")
     found, users = top(held, periods=several, split=" ", users=True)

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dpselect._ground.domain import Listed
 from dpselect.aggregates.totals import Totals
-from dpselect.domain import Listed
 from tests.engines.every_engine import MAKERS, PARAMETERS, Held
 from tests.engines.test_by_group import told
 from tests.engines.weighed_rows import AWKWARD, given

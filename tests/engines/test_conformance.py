@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpselect._ground.domain import Listed
 from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.domain import Listed
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from tests.engines.sources import AWKWARD, KINDS, Row, counts, user_items
 

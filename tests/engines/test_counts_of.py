@@ -8,7 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from dpselect.domain import Column, Known, Listed, Span
+from dpselect._ground.domain import Column, Known, Listed, Span
 from dpselect.errors import ParameterError
 from tests.engines.every_engine import MAKERS, PARAMETERS, Held
 

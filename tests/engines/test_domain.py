@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
-from dpselect.domain import UNSEEN, Column, Listed, Size, Span, domain_of
+from dpselect._ground.domain import UNSEEN, Column, Listed, Size, Span, domain_of
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
 from tests.engines.test_conformance import pairs

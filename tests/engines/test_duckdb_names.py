@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dpselect._ground.domain import Column, Listed, Span
 from dpselect.aggregates.value_counts import Grid
-from dpselect.domain import Column, Listed, Span
 from dpselect.engines.duckdb import scans
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.relation_scan import RelationScan

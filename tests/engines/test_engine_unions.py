@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import dpselect as dps
+from dpselect._ground.methods import methods, names
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines import memory
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
-from dpselect.methods import methods, names
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.union import SAID, UnionQuery, bound_at, chosen_bound, placed
 from dpselect.queries.union_terms import BOUNDS

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpselect.domain import Column, Domain, Listed, Size, Span
+from dpselect._ground.domain import Column, Domain, Listed, Size, Span
 from dpselect.engines.port import Engine
 from dpselect.texts.tokenizer import Tokenizer
 from tests.engines.every_engine import JUDGED, Held, judge

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dpselect._ground.domain import Column, Listed, Size, Span
+from dpselect._ground.periods import periods_of
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import Column, Listed, Size, Span
 from dpselect.engines.duckdb import keys as duckdb_keys
 from dpselect.errors import DataError, ParameterError
-from dpselect.periods import periods_of
 from tests.engines.every_engine import Held, judge
 from tests.engines.keyed_rows import PAIRS, TEXTS, TRICKY, TYPED, counts, key_order, pairs_of, sets_of
 from tests.engines.test_conformance import named, pairs

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.domain import Listed
+from dpselect._ground.domain import Listed
 from dpselect.engines.registry import open_engine
 from dpselect.errors import DataError
 from tests.engines.every_engine import KEY

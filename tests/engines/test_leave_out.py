@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
-from dpselect.domain import Column, Listed
+from dpselect._ground.domain import Column, Listed
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from tests.engines.every_engine import MAKERS, PARAMETERS, Held
@@ -112,7 +112,7 @@ def test_parts_of_texts_and_items_of_several_columns(hold) -> None:
 
 
 def test_periods_come_together_with_it(hold) -> None:
-    from dpselect.periods import settled
+    from dpselect._ground.periods import settled
 
     held = hold(pa.table(ROWS))
     days = settled("day", "day", ["2026-01-01", "2026-01-03"], "UTC")

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
+from dpselect._ground.domain import UNSEEN, Listed, Size, Span
+from dpselect._ground.periods import periods_of
 from dpselect.aggregates.measures import Mean, Sum
-from dpselect.domain import UNSEEN, Listed, Size, Span
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import Engine
 from dpselect.errors import DataError, ParameterError
-from dpselect.periods import periods_of
 from tests.engines import typed_rows
 from tests.engines.every_engine import Held
 from tests.engines.measured_rows import ALL, Row, judged, told

@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
+from dpselect._ground.domain import Listed
+from dpselect._ground.periods import Periods, periods_of
 from dpselect.aggregates.value_counts import Grid
-from dpselect.domain import Listed
 from dpselect.engines.port import Engine, PerUser
 from dpselect.engines.row_periods import RowPeriods
 from dpselect.errors import ParameterError
-from dpselect.periods import Periods, periods_of
 from dpselect.testing import SeededDraws
 from dpselect.texts.tokenizer import Tokenizer
 from tests.engines.every_engine import Held, judge

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import duckdb
 import pytest
 
-from dpselect.domain import UNSEEN, Column, Domain, Listed, Size, Span
+from dpselect._ground.domain import UNSEEN, Column, Domain, Listed, Size, Span
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.postgres.connection import Workspace
 from dpselect.engines.registry import open_engine

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from dpselect._ground.domain import Listed, Span
 from dpselect.aggregates.value_counts import Grid
-from dpselect.domain import Listed, Span
 from dpselect.engines.port import PerUser
 from dpselect.engines.postgres import connection as postgres_workspace
 from dpselect.engines.sql.engine import SqlEngine

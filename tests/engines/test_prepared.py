@@ -12,17 +12,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect import prepare
+from dpselect._ground.domain import Column, Listed, Size
+from dpselect._ground.periods import periods_of
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
-from dpselect.domain import Column, Listed, Size
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.preparing import preparation
 from dpselect.engines.duckdb.questions import Bound
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.errors import DataError, ParameterError
-from dpselect.periods import periods_of
 from tests.engines import timed_rows, typed_rows
 from tests.engines.test_conformance import named, pairs
 

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect import inspect, prepare
+from dpselect._ground.periods import periods_of
 from dpselect.aggregates.measures import Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.engines.duckdb.prepared_scan import own_name
@@ -16,7 +17,6 @@ from dpselect.engines.duckdb.preparing import segments
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import OutputError
-from dpselect.periods import periods_of
 from tests.engines.test_prepared import answers, prepared
 
 VALUES = {"user": [1, 2, 3, 1, 2, 4, 4], "item": [5, 6, 5, 7, 7, 5, 0], "kept": [1, 2, 0, 1, 2, 1, 2]}

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpselect.domain import Listed
+from dpselect._ground.domain import Listed
 from dpselect.engines.registry import open_engine
 from dpselect.engines.sql.sorted_texts import decimals, number, whole_numbers
 from dpselect.errors import DataError

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dpselect as dps
+from dpselect._ground.domain import UNSEEN, Column, Listed, Size, Span
 from dpselect.aggregates.value_counts import Grid
-from dpselect.domain import UNSEEN, Column, Listed, Size, Span
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import open_engine

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpselect.domain import Listed
+from dpselect._ground.domain import Listed
 from dpselect.engines.duckdb.domain import keep_domain
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.spark import source as spark_source

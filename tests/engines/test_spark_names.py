@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dpselect.domain import Listed, Span
+from dpselect._ground.domain import Listed, Span
 from dpselect.engines.registry import open_engine
 from dpselect.engines.spark.names import Names, called
 from dpselect.errors import DataError, ParameterError

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.domain import UNSEEN
+from dpselect._ground.domain import UNSEEN
 from dpselect.engines.duckdb.tables import write_parquet, write_table
 from dpselect.errors import OutputError
 

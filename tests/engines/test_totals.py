@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
+from dpselect._ground.domain import Listed, Span
+from dpselect._ground.periods import periods_of
 from dpselect.aggregates.totals import Totals
-from dpselect.domain import Listed, Span
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import DataError, ParameterError
-from dpselect.periods import periods_of
 from dpselect.testing import SeededDraws
 from tests.engines import sources
 from tests.engines.every_engine import Held

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dpselect._ground.domain import Column, Listed, Span
 from dpselect.aggregates.value_counts import Grid
-from dpselect.domain import Column, Listed, Span
 from dpselect.engines.port import PerUser
 from dpselect.errors import ParameterError
 from tests.engines import typed_rows

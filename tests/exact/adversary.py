@@ -19,10 +19,10 @@ from itertools import product
 
 import numpy as np
 
+from dpselect._ground.privacy import PureDP, Value
 from dpselect.accounting.promise import Promise
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import Price, Spent
-from dpselect.privacy import PureDP, Value
 
 Law = tuple[tuple[int, float, float], ...]
 """Outcomes: the loss in units, P, Q."""

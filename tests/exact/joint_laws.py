@@ -8,7 +8,7 @@ from itertools import combinations, combinations_with_replacement, permutations
 
 from flint import arb, ctx
 
-from dpselect.reals import enclose
+from dpselect._ground.reals import enclose
 from dpselect.testing import Law
 from tests.exact.laws import BITS
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from flint import arb, ctx
 
+from dpselect._ground.reals import enclose
 from dpselect.draws import Draws
-from dpselect.reals import enclose
 from dpselect.testing import Law, hockey_stick, law
 
 BITS = 192

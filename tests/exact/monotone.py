@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from dpselect.reals import enclose
+from dpselect._ground.reals import enclose
 
 
 @dataclass(frozen=True)

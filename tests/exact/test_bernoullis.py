@@ -11,10 +11,10 @@ from flint import ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpselect._ground.reals import Exp, enclose
 from dpselect.draws import CertifiedDraws, SecureDraws, bernoullis
 from dpselect.draws.bernoullis import Buckets, bounds
 from dpselect.errors import ParameterError
-from dpselect.reals import Exp, enclose
 from dpselect.testing import ExactDraws, SeededBits, SeededDraws, law
 from tests.exact.laws import same
 from tests.exact.monotone import Normal

@@ -11,12 +11,12 @@ import pytest
 from flint import arb, ctx
 
 import dpselect as dps
+from dpselect._ground.privacy import ApproxDP, Steps
+from dpselect._ground.reals import enclose
 from dpselect.accounting.two_prices import of_outcome
 from dpselect.aggregates.histogram import Histogram
 from dpselect.ledger.question import Question
-from dpselect.privacy import ApproxDP, Steps
 from dpselect.queries.top_k import TopKQuery
-from dpselect.reals import enclose
 from dpselect.testing import hockey_stick, law
 from tests.exact.grids import added, pairs
 from tests.exact.laws import BITS

@@ -11,6 +11,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpselect._ground.reals import Exp, Logistic, enclose, lower, upper
 from dpselect.draws import CertifiedDraws, SecureDraws, Weights, fresh_key
 from dpselect.draws.binomial import _mode, _Share, _short
 from dpselect.draws.entropy import SystemBits
@@ -18,7 +19,6 @@ from dpselect.draws.float_exp import ERROR, LIMIT, decay
 from dpselect.draws.near import nearest
 from dpselect.draws.peeling import FAR, FAR_BITS, Peel, Reach
 from dpselect.errors import ParameterError
-from dpselect.reals import Exp, Logistic, enclose, lower, upper
 from dpselect.testing import SeededDraws, law
 from tests.exact.laws import same
 

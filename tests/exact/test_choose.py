@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.reals import enclose
 from dpselect.draws import Noise
 from dpselect.mechanisms import ExponentialMechanism, NoisyHistogram, PermuteAndFlip, ReportNoisyMax
-from dpselect.reals import enclose
 from tests.exact.grids import grid, pairs, replaced
 from tests.exact.laws import BITS, at_most, cached_laws, equals, law_of, log_range, max_log_ratio, same, softmax
 from tests.twins import selection as broken

@@ -13,12 +13,12 @@ from functools import cache
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.privacy import AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
+from dpselect._ground.reals import enclose, lower
 from dpselect.accounting.composition import Total, basic, compose, every_bound, zcdp_to_epsilon
 from dpselect.accounting.optimal_nonadaptive import nonadaptive_delta
 from dpselect.accounting.optimal_pure import optimal_pure
 from dpselect.accounting.renyi import renyi_epsilon
-from dpselect.privacy import AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
-from dpselect.reals import enclose, lower
 
 PARTS = 12
 BITS = 192

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.reals import enclose
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import CertifiedDraws
 from dpselect.draws.gaussian_tails import WORTH, Tail, exact
 from dpselect.mechanisms import CountGaussian
 from dpselect.mechanisms.set_union.count_gaussian import _noise, _released, joint_threshold, too_much
 from dpselect.mechanisms.set_union.release_laws import GaussianTail, gaussian_delta, root_up, smallest_deviation
-from dpselect.reals import enclose
 from dpselect.testing import ExactDraws, SeededDraws, hockey_stick, law
 from tests.exact.laws import BITS, at_most
 

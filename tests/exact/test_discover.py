@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.privacy import BoundedRange, PureDP
+from dpselect._ground.reals import enclose
 from dpselect.accounting.renyi import log_moment, renyi_budget
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import ceiling
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped
 from dpselect.mechanisms.top_k.discover import UNION_SHARE, picks
-from dpselect.privacy import BoundedRange, PureDP
 from dpselect.queries.top_k import TopKQuery
-from dpselect.reals import enclose
 from dpselect.testing import SeededDraws, law
 from tests.exact.laws import BITS, at_most, delta_between, peeled, same
 from tests.exact.test_grouped import DATABASE, Kept

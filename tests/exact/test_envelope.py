@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.reals import enclose, lower, upper
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import CertifiedDraws, Layers, Levels, Masses
 from dpselect.draws.loss_levels import cuts, power
@@ -19,7 +20,6 @@ from dpselect.mechanisms.joint.canonical_set import Classes
 from dpselect.mechanisms.joint.ranked import ranked
 from dpselect.mechanisms.joint.sequence import SequenceWays
 from dpselect.mechanisms.joint.set import SetWays
-from dpselect.reals import enclose, lower, upper
 from dpselect.testing import SeededDraws
 
 COUNTS = (90, 71, 40, 40, 12, 3, 1, 0, 0)

@@ -14,11 +14,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dpselect._ground.domain import Listed
+from dpselect._ground.periods import periods_of
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import Listed
 from dpselect.engines.duckdb import questions
 from dpselect.engines.registry import open_engine
-from dpselect.periods import periods_of
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.scale import Scale
 from dpselect.testing import Law, law

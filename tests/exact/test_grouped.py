@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpselect._ground.reals import Exp
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.weight_groups import WeightGroups
 from dpselect.draws import Draws
@@ -25,7 +26,6 @@ from dpselect.mechanisms import (
 from dpselect.mechanisms.joint.ranked import subset
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere, released_places, rounds_of
 from dpselect.mechanisms.set_union.renyi_shaped import given
-from dpselect.reals import Exp
 from dpselect.testing import law
 from tests.exact.laws import same
 from tests.exact.union_laws import coins, of_coins, sets_of

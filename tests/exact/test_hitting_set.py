@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.privacy import BoundedRange
+from dpselect._ground.reals import enclose
 from dpselect.accounting.hitting_set import (
     COUNTED,
     hitting_delta,
@@ -26,8 +28,6 @@ from dpselect.dataset import Dataset
 from dpselect.mechanisms import HittingSet
 from dpselect.mechanisms.top_k.discover import picks
 from dpselect.mechanisms.top_k.hitting_set import chosen_together
-from dpselect.privacy import BoundedRange
-from dpselect.reals import enclose
 from dpselect.testing import law
 from tests.exact.laws import BITS, at_most, delta_between, max_log_ratio, same
 from tests.twins import hitting as broken

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.privacy import BoundedRange, PureDP
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws, Levels
 from dpselect.draws.loss_levels import cuts
@@ -20,7 +21,6 @@ from dpselect.mechanisms.joint.paths import Paths
 from dpselect.mechanisms.joint.ranked import ranked, subset
 from dpselect.mechanisms.joint.sequence import SequenceWays, sequence_within
 from dpselect.mechanisms.joint.set import SetWays
-from dpselect.privacy import BoundedRange, PureDP
 from dpselect.testing import SeededDraws, law
 from tests.exact.grids import grid, pairs, replaced
 from tests.exact.joint_laws import (

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.reals import enclose
 from dpselect.mechanisms import ChosenKBar, LimitedDomain
-from dpselect.reals import enclose
 from dpselect.testing import law
 from tests.exact.grids import pairs
 from tests.exact.laws import BITS, at_most, cached_laws, delta_between, law_of, same

@@ -12,11 +12,11 @@ from math import prod
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.privacy import Steps
+from dpselect._ground.reals import enclose
 from dpselect.accounting.two_prices import of_outcome
 from dpselect.mechanisms.top_k.top_rows import top_rows
-from dpselect.privacy import Steps
 from dpselect.queries.top_k import TopKQuery
-from dpselect.reals import enclose
 from dpselect.testing import law
 from tests.exact.grids import added
 from tests.exact.laws import BITS

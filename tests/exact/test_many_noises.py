@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.reals import Exp, Logistic, Real
 from dpselect.draws import CertifiedDraws
 from dpselect.draws.many_noises import ALL, certain, coins, gaussians, geometrics, laplaces
-from dpselect.reals import Exp, Logistic, Real
 from dpselect.testing import SeededDraws
 
 HALF, THIRD = Exp(Fraction(0), Fraction(1, 2)), Exp(Fraction(0), Fraction(1, 3))

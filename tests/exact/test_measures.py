@@ -11,11 +11,11 @@ from fractions import Fraction
 
 import pytest
 
+from dpselect._ground.privacy import PureDP, Steps
 from dpselect.aggregates import measures as of_measures
 from dpselect.aggregates.measures import Mean, Measured, Sum
 from dpselect.mechanisms.gaps import laplace_width
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures, mean_of
-from dpselect.privacy import PureDP, Steps
 from dpselect.testing import hockey_stick, law
 from tests.engines import measured_rows
 from tests.twins import measures as twins

@@ -8,9 +8,9 @@ import mpmath
 import pytest
 from flint import ctx
 
+from dpselect._ground.privacy import BoundedRange, PureDP, Steps
+from dpselect._ground.reals import enclose
 from dpselect.mechanisms import NoisyCounts, Peeling
-from dpselect.privacy import BoundedRange, PureDP, Steps
-from dpselect.reals import enclose
 from dpselect.testing import law
 from tests.exact.grids import pairs, replaced
 from tests.exact.laws import (

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
+from dpselect._ground.periods import Periods, periods_of
 from dpselect.engines.port import Engine, PerUser
 from dpselect.engines.registry import open_engine
 from dpselect.engines.row_periods import RowPeriods
-from dpselect.periods import Periods, periods_of
 from dpselect.queries.choose import ChooseQuery
 from dpselect.queries.quantile import QuantileQuery
 from dpselect.testing import Law, law

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from flint import ctx
 
+from dpselect._ground.privacy import BoundedRange, Steps
+from dpselect._ground.reals import enclose
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.mechanisms import Quantile
 from dpselect.mechanisms.quantile import Near, Stretches, around
-from dpselect.privacy import BoundedRange, Steps
-from dpselect.reals import enclose
 from dpselect.testing import law
 from tests.exact.laws import (
     BITS,

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.privacy import BoundedRange, Steps
+from dpselect._ground.reals import enclose
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.mechanisms import Quantile, RecursiveQuantiles, spread_users
 from dpselect.mechanisms.rank_tree import ordered
 from dpselect.mechanisms.recursive_quantiles import better_for, levels
 from dpselect.mechanisms.spread_users import Blocks, Segment, Spread
-from dpselect.privacy import BoundedRange, Steps
-from dpselect.reals import enclose
 from dpselect.release.accuracy import BETA
 from dpselect.testing import Law, SeededDraws, law
 from tests.exact.laws import BITS, at_most, delta_between, log_range, max_log_ratio, same

@@ -8,6 +8,7 @@ import pytest
 from flint import arb, ctx
 
 from dpselect import mechanisms
+from dpselect._ground.reals import enclose
 from dpselect.mechanisms import (
     SIPS,
     CountLaplace,
@@ -21,7 +22,6 @@ from dpselect.mechanisms import (
     WeightedLaplace,
 )
 from dpselect.mechanisms.set_union.release_laws import LaplaceTail, gaussian_delta, one_of
-from dpselect.reals import enclose
 from tests.exact.laws import BITS, at_most, delta_between, equals
 from tests.exact.union_laws import private, union_law, weights_of, worst
 from tests.twins import unions as broken

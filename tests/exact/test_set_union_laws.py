@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.reals import Exp, enclose
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import (
     SIPS,
@@ -36,7 +37,6 @@ from dpselect.mechanisms.set_union.release_laws import (
     smallest_deviation,
     threshold,
 )
-from dpselect.reals import Exp, enclose
 from tests.exact.laws import BITS
 
 DELTA = Fraction(math.exp(-10))

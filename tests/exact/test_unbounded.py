@@ -13,11 +13,11 @@ import pytest
 from flint import ctx
 
 import dpselect as dps
+from dpselect._ground.reals import enclose
 from dpselect.aggregates import unbounded
 from dpselect.aggregates.unbounded import Unbounded, points_of
 from dpselect.aggregates.value_counts import Grid
 from dpselect.mechanisms import Quantile, QuantileByGroup, RecursiveQuantiles
-from dpselect.reals import enclose
 from dpselect.testing import Law, SeededDraws, law
 from tests.exact.laws import BITS, at_most, delta_between, equals, log_range, max_log_ratio, same
 from tests.twins import unbounded as broken

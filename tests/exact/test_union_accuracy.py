@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from dpselect._ground.methods import Bound, named, names
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import RenyiShaped
-from dpselect.methods import Bound, named, names
 from dpselect.queries.found import found_by, users_for
 from dpselect.testing import law
 

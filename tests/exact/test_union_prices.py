@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.reals import enclose
 from dpselect.accounting.two_prices import ceiling
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import RenyiShaped
 from dpselect.queries import union, union_terms
 from dpselect.queries.union import Run, UnionQuery
 from dpselect.queries.union_price import union_price
-from dpselect.reals import enclose
 from dpselect.testing import SeededDraws, law
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer

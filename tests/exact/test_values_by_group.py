@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.privacy import BoundedRange, PureDP, Steps
 from dpselect.aggregates.found_groups import FoundGroups
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import ChoiceByGroup, QuantileByGroup
-from dpselect.privacy import BoundedRange, PureDP, Steps
 from dpselect.queries.choose import ChooseQuery
 from dpselect.queries.choose_by import chosen_by_group
 from dpselect.queries.group_finder import SHARE

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpselect._ground.methods import Bound, named, names
 from dpselect.mechanisms import LimitedDomain, Peeling, Quantile
 from dpselect.mechanisms.gaps import FACTORS, each, exponential, kth, others
-from dpselect.methods import Bound, named, names
 from dpselect.queries.by_share import number_at
 from dpselect.queries.found import users_for
 from dpselect.queries.quantile import QuantileQuery

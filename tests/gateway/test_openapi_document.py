@@ -126,7 +126,7 @@ def test_a_release_with_another_field_would_be_noticed() -> None:
 @pytest.mark.parametrize(
     "asked",
     [
-        {"question": "top_k", "k": 3, "noisy_counts": True, "within": 50, "users": 300, "items": 20},
+        {"question": "top_k", "k": 3, "counts": True, "within": 50, "users": 300, "items": 20},
         {"question": "top_k", "k": 3, "groups": [300, 20], "epsilon": 1, "items": 20},
         {"question": "union", "max_items_per_user": 3, "epsilon": [1, 3], "users": 300, "items": 20},
     ],

@@ -12,20 +12,18 @@ PACKAGE = ROOT / "src" / "dpselect"
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 # A room is a top-level module or sub-package of dpselect. A module imports from its own room or from earlier
-# ones. `dpselect` is the package root itself: it re-exports everything up to the inspection, so whoever imports
+# ones. `dpselect` is the package root itself: it re-exports everything up to the front door, so whoever imports
 # from it stands after that. `testing` stands beside this row, see `may_import`.
 ROOMS = (
-    "first_use", "errors", "logs", "processes", "temporary", "parameters", "keys", "methods", "reals", "privacy",
-    "domain", "periods", "draws", "accounting", "aggregates", "texts", "mechanisms", "engines", "release", "ledger",
-    "checking", "queries", "dataset", "forecast", "remote", "inspection", "preparation", "namespace", "pandas",
-    "polars", "dpselect", "demo", "gateway", "command", "__main__",
+    "errors", "_ground", "draws", "accounting", "aggregates", "texts", "mechanisms", "engines", "release", "ledger",
+    "checking", "queries", "dataset", "forecast", "remote", "namespace", "pandas", "polars", "dpselect", "demo",
+    "gateway", "command", "__main__",
 )  # fmt: skip
 # Rooms that never import some earlier ones. Checking recomputes what planned an answer, so it has numerics of its own.
 APART = {
     "engines": {"accounting", "mechanisms"},
     "checking": {
-        *("accounting", "mechanisms", "methods", "reals", "privacy"),
-        *("parameters", "aggregates", "engines", "draws"),
+        *("accounting", "mechanisms", "aggregates", "engines", "draws"),
     },
 }
 WHY_APART = {
@@ -41,6 +39,8 @@ LAZY = {"ibis", "pandas", "polars", "pyarrow", "matplotlib", "narwhals", "numba"
 ASKED_FOR = {"pandas.py": "pandas", "polars.py": "polars"}
 # Of engines' parameters those that a question or a call says, and no source: all that they say was said by the caller.
 WORDS_OF_A_QUESTION = {"domain", "tokenizer", "run", "types", "name"}
+# What only an owner of data calls, of a source of their own: no analyst reads its errors.
+CALLED_BY_OWNERS = {"engines/inspection.py", "engines/preparation.py"}
 RANDOMNESS = {
     "random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom", "ssl.RAND_bytes",
 }  # fmt: skip
@@ -181,7 +181,7 @@ def reason(room: str, other: str) -> str:
     if room == "testing":
         return f"testing sees the rooms up to {TESTING_SEES_UP_TO} only"
     if other == "dpselect":
-        return "the package root stands after inspection; import from the module that defines the name"
+        return "the package root stands after the front door; import from the module that defines the name"
     if other in APART.get(room, ()):
         return f"{room} and {other} never import each other; {WHY_APART[room]}"
     return f"{other} stands after {room} (order: {', '.join(ROOMS)})"
@@ -234,7 +234,7 @@ def stray_randomness(tree: ast.Module, found: list[Import], room: str) -> Iterat
 
 def told_of_sources(tree: ast.Module, path: str) -> Iterator[tuple[int, str]]:
     """An engine's ParameterError, which an analyst of a gateway may read, about anything but what a question says."""
-    if not path.startswith("engines/") or path.startswith("engines/filters/"):
+    if not path.startswith("engines/") or path.startswith("engines/filters/") or path in CALLED_BY_OWNERS:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and called(node) == "ParameterError":

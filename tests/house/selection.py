@@ -22,7 +22,7 @@ PACKAGE = "src/dpselect/"
 TOUCH_ALL = re.compile(r"pyproject\.toml|requirements/.*|dev|\.ci/.*|tests/(conftest|__init__)\.py|LICENSE")
 ALWAYS = "tests/house/"  # these read the tree itself, whatever lies there
 # Registries name modules by text and import one when it is used; each may come to any file of its room.
-REGISTRIES = {"methods.py": "mechanisms/", "queries/query.py": "queries/", "command/parser.py": "command/"}
+REGISTRIES = {"_ground/methods.py": "mechanisms/", "queries/query.py": "queries/", "command/parser.py": "command/"}
 MODULE_NAME = re.compile(r"\b(?:dpselect|tests)(?:\.\w+)+")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dpselect as dps
-from dpselect.domain import UNSEEN, Column, Listed, Size, Span
+from dpselect._ground.domain import UNSEEN, Column, Listed, Size, Span
 from dpselect.engines.identity import source_of
 from dpselect.ledger.question import question, summary
 from dpselect.release.archive import archived, restored

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 import dpselect as dps
-from dpselect.domain import UNSEEN
+from dpselect._ground.domain import UNSEEN
 from dpselect.gateway.web.guards import POLICY
 from dpselect.release.accuracy import Accuracy, best_of, counts_of_all, of_set, ranking
 from dpselect.release.groups import Group, Groups

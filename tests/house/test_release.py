@@ -20,9 +20,9 @@ import pyarrow
 import pytest
 
 import dpselect as dps
-from dpselect.domain import UNSEEN
+from dpselect._ground.domain import UNSEEN
+from dpselect._ground.privacy import Neighbors
 from dpselect.errors import OutputError, ParameterError
-from dpselect.privacy import Neighbors
 from dpselect.release import formatting
 from dpselect.release.release import Ended, Item, Release, Statement
 from dpselect.release.table import width

@@ -22,8 +22,8 @@ import polars
 import pytest
 
 import dpselect as dps
+from dpselect._ground.domain import UNSEEN
 from dpselect.dataset import UNREADABLE
-from dpselect.domain import UNSEEN
 from dpselect.errors import DataError, OutputError, ParameterError
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.archive import archived, restored

@@ -210,7 +210,7 @@ def test_modules_of_computed_names_are_never_our_own(graph: Graph) -> None:
     computing = {path for path in graph.package if graph.sources[path].starts_python}
     known = {
         "__init__.py",
-        "first_use.py",
+        "_ground/first_use.py",
         "release/formatting.py",
         *REGISTRIES,
     }  # rooms name for types what they fetch

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import dpselect
+from dpselect._ground.privacy import ApproxDP
 from dpselect.errors import LedgerError
 from dpselect.ledger import ZERO, Account, Kind, Ledger
 from dpselect.ledger.audit import Sums
@@ -20,7 +21,6 @@ from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.entry import Draft
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.question import Question
-from dpselect.privacy import ApproxDP
 from tests.ledger.amounts import Costing, charge, grant, started
 
 HALF = charge("0.5", "1e-6")

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpselect as dps
+from dpselect._ground.periods import Periods, periods_of
 from dpselect.accounting.promise import Promise, how_many
 from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import BudgetError, LedgerError, ParameterError
@@ -23,7 +24,6 @@ from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Draft, chained, parts_text
 from dpselect.ledger.standing import Standing, Used
 from dpselect.ledger.terms import data_from, data_text
-from dpselect.periods import Periods, periods_of
 from dpselect.queries.top_k import TopKQuery
 from tests.house.pace import examples
 from tests.ledger.amounts import charge

@@ -13,13 +13,13 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpselect._ground.privacy import BoundedRange, PureDP, Steps
+from dpselect._ground.reals import enclose
 from dpselect.accounting import optimal_adaptive
 from dpselect.accounting.calibration import plan_of
 from dpselect.accounting.composition import basic, zcdp
 from dpselect.accounting.optimal_adaptive import Grid, adaptive_delta, adaptive_epsilon, default_resolution
 from dpselect.accounting.optimal_adaptive import largest_adaptive_pick as largest
-from dpselect.privacy import BoundedRange, PureDP, Steps
-from dpselect.reals import enclose
 from tests.house.pace import examples
 
 DELTA = Fraction(1, 10**6)

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import dpselect as dps
+from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.taken import Taken
 from dpselect.ledger.budget import Budget
 from dpselect.ledger.question import Question
-from dpselect.privacy import ApproxDP
 from dpselect.queries.choose import ChooseQuery
 from dpselect.testing import SeededDraws
 from tests.ledger.amounts import Costing, grant

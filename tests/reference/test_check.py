@@ -21,6 +21,7 @@ import pytest
 from flint import arb
 
 import dpselect as dps
+from dpselect._ground.privacy import BoundedRange, Neighbors, PureDP, Steps
 from dpselect.accounting.composition import compose
 from dpselect.accounting.optimal_adaptive import adaptive_delta
 from dpselect.checking import adaptive, steps, tails
@@ -28,7 +29,6 @@ from dpselect.checking.balls import told
 from dpselect.checking.finding import Verdict, worst
 from dpselect.checking.promise import promised
 from dpselect.checking.steps import Kind, Step
-from dpselect.privacy import BoundedRange, Neighbors, PureDP, Steps
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.statement import Item
 from dpselect.release.statement import Kind as Kinds
@@ -239,7 +239,7 @@ def test_what_was_released_follows_or_is_stated(name, written):
 
 
 def test_there_is_a_release_of_every_method():
-    from dpselect.methods import METHODS
+    from dpselect._ground.methods import METHODS
 
     asked = {how.get("method") for how, _ in (TOP | BOUNDED).values()} | {*UNIONS, *CHOSEN}
     known = {"limited-domain", "peeling", "canonical-permute-and-flip", "truncated-geometric"}  # taken, or as another

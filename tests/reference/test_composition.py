@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpselect._ground.domain import Size
+from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
 from dpselect.accounting.calibration import STEPS, Bound, largest_epsilon, plan_of, priced, split_delta
 from dpselect.accounting.composition import (
     Total,
@@ -29,11 +31,9 @@ from dpselect.accounting.composition import (
 from dpselect.accounting.optimal_nonadaptive import nonadaptive_epsilon
 from dpselect.accounting.optimal_pure import optimal_pure
 from dpselect.accounting.renyi import renyi_epsilon
-from dpselect.domain import Size
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import LimitedDomain, NoisyCounts, Peeling, Quantile
 from dpselect.mechanisms.top_k.limited_domain import ChosenKBar
-from dpselect.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
 from dpselect.queries.top_k import TopKQuery
 from tests.house.pace import examples
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
+from dpselect._ground.privacy import ZCDP, PureDP
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.ledger import Charge
 from dpselect.mechanisms import HistogramGaussian
-from dpselect.privacy import ZCDP, PureDP
 from dpselect.queries.histogram import HistogramQuery
 from dpselect.release.statement import Kind
 from dpselect.testing import SeededDraws

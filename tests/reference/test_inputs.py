@@ -12,6 +12,7 @@ import pyarrow
 import pytest
 
 import dpselect as dps
+from dpselect._ground.privacy import Neighbors
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError
@@ -27,7 +28,6 @@ from dpselect.mechanisms import (
 )
 from dpselect.mechanisms.candidates import exact
 from dpselect.mechanisms.top_k.top_rows import top_rows
-from dpselect.privacy import Neighbors
 from dpselect.testing import SeededDraws
 
 CHOOSERS = [ExponentialMechanism, PermuteAndFlip, ReportNoisyMax, NoisyHistogram]

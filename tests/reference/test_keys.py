@@ -17,11 +17,11 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
+from dpselect._ground.domain import UNSEEN
+from dpselect._ground.keys import key_from, text_of
+from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.groups import of_group
-from dpselect.domain import UNSEEN
-from dpselect.keys import key_from, text_of
 from dpselect.ledger import Account, Ledger
-from dpselect.privacy import ApproxDP
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.item_columns import names_of
 from dpselect.testing import SeededDraws

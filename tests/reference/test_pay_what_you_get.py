@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 import dpselect as dps
+from dpselect._ground.privacy import BoundedRange, Steps
 from dpselect.accounting.composition import compose
 from dpselect.accounting.promise import Promise, how_many
 from dpselect.aggregates.histogram import Histogram
 from dpselect.errors import BudgetError
 from dpselect.ledger.question import Question
-from dpselect.privacy import BoundedRange, Steps
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.release import Release
 from dpselect.testing import SeededDraws

@@ -8,11 +8,11 @@ from fractions import Fraction
 import pytest
 
 import dpselect as dps
+from dpselect._ground.parameters import percent
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.ledger import Charge
 from dpselect.ledger.budget import LedgerBudget, rounded_part
 from dpselect.ledger.standing import Used
-from dpselect.parameters import percent
 from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
 from tests.ledger.amounts import charge, grant

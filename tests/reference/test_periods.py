@@ -13,11 +13,11 @@ import pytest
 from flint import ctx
 
 import dpselect as dps
+from dpselect._ground.periods import MOST, SORTS, Periods, periods_of
+from dpselect._ground.privacy import ApproxDP
+from dpselect._ground.reals import enclose
 from dpselect.accounting.groups import of_group
 from dpselect.errors import ParameterError
-from dpselect.periods import MOST, SORTS, Periods, periods_of
-from dpselect.privacy import ApproxDP
-from dpselect.reals import enclose
 from dpselect.release.in_periods import in_periods
 from tests.engines.timed_rows import period_of
 

@@ -12,13 +12,13 @@ import pytest
 
 import dpselect as dps
 from dpselect import mechanisms
+from dpselect._ground.methods import names
+from dpselect._ground.privacy import Neighbors
 from dpselect.forecast import top_k as top
 from dpselect.forecast import union
 from dpselect.forecast.forecast import FREE
 from dpselect.forecast.population import Released, Zipf, chances, expected_counts, smallest_likely, spread
 from dpselect.mechanisms.set_union.release_laws import GaussianTail, LaplaceTail, Shaped, geometric
-from dpselect.methods import names
-from dpselect.privacy import Neighbors
 from dpselect.release.release import Item, Release, Statement
 from dpselect.testing.exact import SeededDraws
 
@@ -44,7 +44,7 @@ def laplace_tail(gap):
 
 @pytest.mark.parametrize("epsilon", [0.5, 1, 3])
 def test_a_union_of_counts_is_a_sum_of_tails(epsilon):
-    [row] = rows("union", counts=COUNTS, max_items_per_user=1, epsilon=epsilon, methods="count-laplace")
+    [row] = rows("union", like=COUNTS, max_items_per_user=1, epsilon=epsilon, methods="count-laplace")
     threshold = 1 + math.log(1 / (2 * DELTA)) / epsilon
     tails = [laplace_tail(epsilon * (threshold - count)) for count in COUNTS]
     assert row.threshold == pytest.approx(threshold, rel=1e-9)
@@ -56,7 +56,7 @@ def test_a_union_of_counts_is_a_sum_of_tails(epsilon):
 
 
 def test_the_gaussian_one_too():
-    [row] = rows("union", counts=COUNTS, max_items_per_user=1, epsilon=1, methods="count-gaussian")
+    [row] = rows("union", like=COUNTS, max_items_per_user=1, epsilon=1, methods="count-gaussian")
     mechanism = mechanisms.CountGaussian(epsilon=1, delta="1e-6", max_items_per_user=1)
     noise = NormalDist(float(mechanism.threshold), float(mechanism.law.deviation))
     assert row.items == pytest.approx(sum(noise.cdf(count) for count in COUNTS), rel=1e-9)
@@ -66,7 +66,7 @@ def test_the_gaussian_one_too():
 @pytest.mark.parametrize("method", union.SUMS)
 def test_the_smallest_count_is_where_the_release_passes_one_half(method, has, most):
     """Of users of `has` items each, who keep `most` of them: found here by trying one count after another."""
-    given = {"counts": COUNTS, "items_per_user": has, "max_items_per_user": most, "epsilon": 1, "methods": method}
+    given = {"like": COUNTS, "items_per_user": has, "max_items_per_user": most, "epsilon": 1, "methods": method}
     [row] = rows("union", **given)
     mechanism = union.UnionForecast(delta=Fraction("1e-6"), max_items_per_user=most).make(method, Fraction(1))
     kept = min(has, mechanism.max_items_per_user)
@@ -81,7 +81,7 @@ def test_the_smallest_count_is_where_the_release_passes_one_half(method, has, mo
 
 def test_users_who_have_more_than_they_may_keep_give_less():
     few, many = (
-        rows("union", counts=COUNTS, items_per_user=has, max_items_per_user=2, epsilon=1, methods="count-laplace")[0]
+        rows("union", like=COUNTS, items_per_user=has, max_items_per_user=2, epsilon=1, methods="count-laplace")[0]
         for has in (2, 8)
     )
     assert many.items < few.items
@@ -241,7 +241,7 @@ EASY = [10_000 * i for i in range(9, 0, -1)]
 
 @pytest.mark.parametrize("known", [True, False])
 def test_where_gaps_are_huge_nothing_is_lost(known):
-    found = plan("top_k", k=3, counts=EASY, max_items_per_user=2, epsilon=5, domain_known=known)
+    found = plan("top_k", k=3, like=EASY, max_items_per_user=2, epsilon=5, domain_known=known)
     assert {row.method for row in found} == set(top.applying(known=known, bounded=True))
     for row in found:
         assert (row.items, row.items_spread, row.error, row.error_spread) == (3, 0, 0, 0), row.method
@@ -251,7 +251,7 @@ def test_where_gaps_are_huge_nothing_is_lost(known):
 def test_what_is_lost_has_the_mechanism_s_law(monkeypatch):
     """One of two: peeling takes the second with probability 1 / (1 + e^gap). Half that rate would be refused."""
     monkeypatch.setattr(top, "RUNS", 3000)
-    [row] = rows("top_k", k=1, counts=[4, 3], epsilon=1, domain_known=True, methods="peeling")
+    [row] = rows("top_k", k=1, like=[4, 3], epsilon=1, domain_known=True, methods="peeling")
     second, wrong = 1 / (1 + math.exp(1)), 1 / (1 + math.exp(1 / 2))
     error = 5 * math.sqrt(second * (1 - second) / 3000)
     assert abs(4 * row.error - second) < error < abs(wrong - second)
@@ -260,7 +260,7 @@ def test_what_is_lost_has_the_mechanism_s_law(monkeypatch):
 
 
 def test_where_counts_are_tiny_bottom_hides_all():
-    [row] = rows("top_k", k=3, counts=[3, 2, 1], epsilon="0.1", methods="limited-domain")
+    [row] = rows("top_k", k=3, like=[3, 2, 1], epsilon="0.1", methods="limited-domain")
     assert (row.items, row.error, row.smallest_count) == (0, 1, None)
 
 
@@ -275,7 +275,7 @@ def test_more_epsilon_loses_less(method):
 
 def test_bottom_stands_where_the_mechanism_puts_it():
     counts = [500, 300, 200, 150, 90, 60, 20]
-    [row] = rows("top_k", k=2, k_bar=4, counts=counts, epsilon=1, methods="limited-domain")
+    [row] = rows("top_k", k=2, k_bar=4, like=counts, epsilon=1, methods="limited-domain")
     terms = mechanisms.LimitedDomain(k=2, k_bar=4, epsilon=1, delta="1e-6").terms
     height = 1 + math.log(4 / terms.delta_threshold) / float(terms.epsilon_per_pick)
     assert row.threshold == pytest.approx(90 + height, rel=1e-9)
@@ -284,7 +284,7 @@ def test_bottom_stands_where_the_mechanism_puts_it():
 
 def test_asking_for_noisy_counts_costs_accuracy():
     without, with_counts = (
-        rows("top_k", k=5, counts=COUNTS, epsilon=1, methods="limited-domain", noisy_counts=noisy)[0]
+        rows("top_k", k=5, like=COUNTS, epsilon=1, methods="limited-domain", counts=noisy)[0]
         for noisy in (False, True)
     )
     assert with_counts.threshold > without.threshold
@@ -292,7 +292,7 @@ def test_asking_for_noisy_counts_costs_accuracy():
 
 def test_a_known_domain_has_items_that_nobody_has():
     few, many = (
-        rows("top_k", k=3, counts=[9, 7, 6], items=items, epsilon=1, domain_known=True, methods="peeling")[0]
+        rows("top_k", k=3, like=[9, 7, 6], items=items, epsilon=1, domain_known=True, methods="peeling")[0]
         for items in (3, 10_000)
     )
     assert few.error == 0
@@ -310,19 +310,19 @@ def released(counts):
 
 def test_a_release_takes_the_place_of_invented_users():
     given = {"max_items_per_user": 3, "epsilon": 1, "methods": ["count-laplace", "shaped-weighted"]}
-    one, other = rows("union", counts=released(COUNTS), **given), rows("union", counts=COUNTS, **given)
+    one, other = rows("union", like=released(COUNTS), **given), rows("union", like=COUNTS, **given)
     assert one == other
-    assert one != rows("union", counts=COUNTS[:5], **given)
+    assert one != rows("union", like=COUNTS[:5], **given)
 
 
 def test_noise_below_nothing_is_nothing():
     given = {"k": 2, "epsilon": 1, "methods": "limited-domain"}
-    assert rows("top_k", counts=[90, 60, -4, 0], **given) == rows("top_k", counts=[90, 60, 0, 0], **given)
+    assert rows("top_k", like=[90, 60, -4, 0], **given) == rows("top_k", like=[90, 60, 0, 0], **given)
 
 
 def test_a_release_without_counts_says_so():
     with pytest.raises(dps.ParameterError, match="a Release without"):
-        plan("top_k", counts=released([None, None]))
+        plan("top_k", like=released([None, None]))
 
 
 # ---- forms ----------------------------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def test_a_release_without_counts_says_so():
 
 @pytest.fixture(scope="module")
 def forecast():
-    return plan("top_k", k=3, counts=EASY, epsilon=["0.5", 5], max_items_per_user=2)
+    return plan("top_k", k=3, like=EASY, epsilon=["0.5", 5], max_items_per_user=2)
 
 
 def test_it_says_that_nothing_was_spent(forecast):
@@ -341,7 +341,7 @@ def test_it_says_that_nothing_was_spent(forecast):
     assert FREE in str(forecast)
     assert FREE in forecast._repr_html_()
     assert told["assumed"]["k"] == 3
-    assert told["assumed"]["counts"] == len(EASY)
+    assert told["assumed"]["like"] == len(EASY)
 
 
 def test_every_form_has_every_row(forecast):
@@ -412,17 +412,17 @@ def test_progress_rises_to_one():
         ("top_k", {"domain_known": 1}, "domain_known must be True or False"),
         ("top_k", {"domain_known": True, "k": 10, "items": 4}, "k must be at most"),
         ("top_k", {"k": 10, "k_bar": 3}, "k_bar must be at least"),
-        ("top_k", {"counts": "many"}, "counts must be a Release"),
-        ("top_k", {"counts": [0, -1]}, "none above 0"),
-        ("top_k", {"counts": [2.5]}, "counts must be a whole number"),
-        ("top_k", {"counts": [3], "users": 9}, "users must be left out"),
-        ("top_k", {"counts": [3], "skew": 1}, "skew must be left out"),
-        ("top_k", {"counts": [3, 2], "items": 1}, "items must be at least"),
+        ("top_k", {"like": "many"}, "like must be a Release"),
+        ("top_k", {"like": [0, -1]}, "none above 0"),
+        ("top_k", {"like": [2.5]}, "like must be a whole number"),
+        ("top_k", {"like": [3], "users": 9}, "users must be left out"),
+        ("top_k", {"like": [3], "skew": 1}, "skew must be left out"),
+        ("top_k", {"like": [3, 2], "items": 1}, "items must be at least"),
         ("union", {"k": 3}, "k must be left out for a union"),
         ("union", {"domain_known": True}, "domain_known must be left out for a union"),
         ("union", {"max_items_per_user": 0}, "max_items_per_user must be a whole number"),
         ("union", {"methods": "sips"}, "most need max_items_per_user"),
-        ("union", {"counts": [3], "max_items_per_user": 2, "methods": "sips"}, "need invented users"),
+        ("union", {"like": [3], "max_items_per_user": 2, "methods": "sips"}, "need invented users"),
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value)),
 )

@@ -21,7 +21,7 @@ ASKED = {"k": 3, "groups": SIZES, "items": 40, "items_per_user": 3, "epsilon": [
 
 @pytest.fixture(scope="module")
 def found() -> dps.forecast.Forecast:
-    return plan("top_k", **ASKED, groups_per_user=2, noisy_counts=True, draws=SeededDraws(1))
+    return plan("top_k", **ASKED, groups_per_user=2, counts=True, draws=SeededDraws(1))
 
 
 def test_each_number_of_groups_is_priced_as_the_question(found):
@@ -88,7 +88,7 @@ def test_its_forms(found, tmp_path):
         ({"groups": [0]}, "groups must be a whole number"),
         ({"groups": [5] * 1001}, "at most 1,000, got 1,001"),
         ({"groups": [5], "users": 5}, "users must be left out where groups are given"),
-        ({"groups": [5], "counts": [3]}, "counts must be left out where groups are given"),
+        ({"groups": [5], "like": [3]}, "like must be left out where groups are given"),
         ({"groups": [5], "within": 9, "epsilon": None}, "within must be left out where groups are given"),
         ({"groups": [5], "domain_known": True}, "domain_known must be left out where groups are given"),
         ({"groups": [5], "methods": "discover"}, "methods must be left out where groups are given"),

@@ -7,13 +7,13 @@ from fractions import Fraction
 import mpmath
 import pytest
 
+from dpselect._ground.privacy import BoundedRange, PureDP, Steps
 from dpselect.accounting.composition import basic
 from dpselect.accounting.promise import MOST, Promise, how_many
 from dpselect.accounting.renyi import renyi_budget
 from dpselect.accounting.renyi_prices import divergence, divergences
 from dpselect.accounting.two_prices import Price, Spent, ceiling, of_outcome
 from dpselect.errors import ParameterError
-from dpselect.privacy import BoundedRange, PureDP, Steps
 from dpselect.queries.top_k import TopKQuery
 from tests.reference.test_renyi_prices import exact, worst_two_points
 

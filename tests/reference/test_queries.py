@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import dpselect as dps
+from dpselect._ground.methods import METHODS, Bound, methods
 from dpselect.aggregates.measures import Sum
 from dpselect.ledger.question import question
-from dpselect.methods import METHODS, Bound, methods
 from dpselect.queries.choose import ChooseQuery
 from dpselect.queries.histogram import HistogramQuery
 from dpselect.queries.quantile import QuantileQuery

@@ -7,9 +7,9 @@ from fractions import Fraction
 import mpmath
 import pytest
 
+from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP
 from dpselect.accounting.renyi import SMALL
 from dpselect.accounting.renyi_prices import divergence, divergences
-from dpselect.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP
 
 DIGITS = 50
 ORDERS = (2, 3, 9, 23, 120, 5000)

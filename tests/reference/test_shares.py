@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import dpselect as dps
-from dpselect import parameters
+from dpselect._ground import parameters
 from dpselect.accounting.two_prices import Spent
 from dpselect.errors import ParameterError
 from dpselect.queries.at_price import at_price

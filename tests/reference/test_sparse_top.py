@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 import dpselect as dps
+from dpselect._ground.privacy import BoundedRange
 from dpselect.accounting.composition import basic
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.checking.payment import Cost
 from dpselect.mechanisms import LimitedDomainSparse
-from dpselect.privacy import BoundedRange
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.accuracy import BETA
 from dpselect.testing import SeededDraws

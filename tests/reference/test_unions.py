@@ -11,9 +11,9 @@ import polars
 import pytest
 
 import dpselect as dps
+from dpselect._ground.methods import Weights, methods, named
+from dpselect._ground.privacy import ApproxDP
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.methods import Weights, methods, named
-from dpselect.privacy import ApproxDP
 from dpselect.queries import union as union_run
 from dpselect.queries.found import users_for
 from dpselect.queries.union import UnionQuery, chosen_bound, plainly

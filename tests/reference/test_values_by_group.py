@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
+from dpselect._ground.privacy import BoundedRange, PureDP, Steps
 from dpselect.accounting.composition import compose
 from dpselect.checking.finding import Verdict
 from dpselect.errors import ParameterError
-from dpselect.privacy import BoundedRange, PureDP, Steps
 from dpselect.queries.choose import ChooseQuery
 from dpselect.queries.group_finder import SHARE
 from dpselect.queries.quantile import QuantileQuery

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dpselect._ground.periods import periods_of
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.errors import DataError, DpselectError, ParameterError
-from dpselect.periods import periods_of
 from dpselect.texts.tokenizer import Tokenizer
 from tests.replay.kinds import Made
 from tests.replay.masks import masked

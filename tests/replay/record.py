@@ -39,7 +39,7 @@ PACKAGE = str(Path(dpselect.__file__).parent) + "/"
 # Readers of text files run in threads of the engine, which asks for batches when it has room.
 READERS = ("engines/sources/arrow_texts.py", "engines/sources/text_", "engines/duckdb/lines.py")
 BY_COUNTS = (
-    "draws/", "mechanisms/", "testing/", "reals.py", "privacy.py",
+    "draws/", "mechanisms/", "testing/", "_ground/reals.py", "_ground/privacy.py",
     "aggregates/histogram.py", "aggregates/value_counts.py", *READERS,
 )  # fmt: skip
 POLLING = re.compile(r"\._done$|\.tell$|Progress|progress")

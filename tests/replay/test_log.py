@@ -139,7 +139,7 @@ def test_nobody_is_told_anything_unless_they_ask() -> None:
     """Without a handler nothing is printed, and a program that does not use `logging` does not get it."""
     code = (
         "import sys; import dpselect as dps; dps.choose({'a': 1, 'b': 2}, epsilon=1);"
-        "assert 'dpselect.logs' not in sys.modules; import logging; dps.choose({'a': 1}, epsilon=1);"
+        "assert 'dpselect._ground.logs' not in sys.modules; import logging; dps.choose({'a': 1}, epsilon=1);"
         "assert logging.getLogger('dpselect').handlers; logging.getLogger('dpselect').warning('never')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpselect._ground.reals import Exp
 from dpselect.draws import CertifiedDraws, Noise, SecureDraws, Weights
 from dpselect.draws.entropy import SystemBits
 from dpselect.draws.near import nearest
 from dpselect.mechanisms import ExponentialMechanism, LimitedDomain, Peeling, PermuteAndFlip, ReportNoisyMax
-from dpselect.reals import Exp
 from dpselect.testing import law
 from tests.statistical.judge import accepts, judge, size
 

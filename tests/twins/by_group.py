@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from dpselect._ground.reals import Exp
 from dpselect.mechanisms import Peeling
-from dpselect.reals import Exp
 from dpselect.testing import law
 
 BITS = 192

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dpselect._ground.reals import Exp
 from dpselect.draws import Draws, Weights
 from dpselect.mechanisms import LimitedDomainSparse
-from dpselect.reals import Exp
 
 
 @dataclass(frozen=True)

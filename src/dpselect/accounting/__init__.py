@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpselect.first_use import fetched
+from dpselect._ground.first_use import fetched
+from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,20 @@ _HOMES = {
     "zcdp_to_epsilon": "entry",
 }
 
-__all__ = ["Total", "compose", "every_bound", "frugal", "largest_epsilon", "largest_under_each", "zcdp_to_epsilon"]
+__all__ = [
+    "ZCDP",
+    "AnySteps",
+    "ApproxDP",
+    "BoundedRange",
+    "PureDP",
+    "Steps",
+    "Total",
+    "compose",
+    "every_bound",
+    "frugal",
+    "largest_epsilon",
+    "largest_under_each",
+    "zcdp_to_epsilon",
+]
 
 __getattr__: Callable[[str], object] = fetched(__name__, _HOMES)

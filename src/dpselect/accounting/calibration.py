@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import BoundedRange, Neighbors, Plan, Privacy, PureDP, Steps
 from dpselect.accounting.composition import (
     Total,
     advanced,
@@ -23,8 +25,6 @@ from dpselect.accounting.composition import (
 from dpselect.accounting.optimal_adaptive import adaptive_epsilon, largest_adaptive_pick
 from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.errors import ParameterError
-from dpselect.parameters import Number
-from dpselect.privacy import BoundedRange, Neighbors, Plan, Privacy, PureDP, Steps
 
 Bound = Callable[[Sequence[Steps], Fraction], Total]
 """From steps and a delta to their total epsilon."""

@@ -16,11 +16,11 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
+from dpselect._ground.reals import enclose, upper
 from dpselect.accounting.optimal_adaptive import LARGEST_EPSILON, adaptive_epsilon
 from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.errors import ParameterError
-from dpselect.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
-from dpselect.reals import enclose, upper
 
 PRECISION = 128
 MOST_ADAPTIVE_STEPS = 1000  # for which the adaptive optimum is computed: below a tenth of a second

@@ -7,13 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, cast
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import ZCDP, AnySteps, AnyValue, ApproxDP, BoundedRange, Plan, PureDP, Steps
 from dpselect.accounting import calibration, composition
 from dpselect.accounting.calibration import Bound
 from dpselect.accounting.composition import Total
 from dpselect.errors import ParameterError
-from dpselect.parameters import Number
-from dpselect.privacy import ZCDP, AnySteps, AnyValue, ApproxDP, BoundedRange, Plan, PureDP, Steps
 
 STEPS = "be a list of Steps, each of a BoundedRange, a PureDP, a ZCDP or an ApproxDP"
 PLAN = "be a function from the epsilon of one pick to Steps of BoundedRange and PureDP, with an epsilon above 0"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpselect.privacy import ApproxDP
-from dpselect.reals import Exp, upper
+from dpselect._ground.privacy import ApproxDP
+from dpselect._ground.reals import Exp, upper
 
 _BITS = 64
 _VAST = 2000  # e to this power, times the least delta that there is, is far above 1

@@ -17,9 +17,9 @@ from functools import lru_cache
 
 from flint import arb, ctx
 
+from dpselect._ground.privacy import BoundedRange
+from dpselect._ground.reals import enclose, upper
 from dpselect.accounting.renyi_prices import divergence, up
-from dpselect.privacy import BoundedRange
-from dpselect.reals import enclose, upper
 
 PRECISION = 192
 COUNTED = 2000  # picks; of more a bound is taken that holds however many there are, and is hardly larger

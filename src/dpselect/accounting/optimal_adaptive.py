@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from dpselect.privacy import BoundedRange, Plan, PureDP, Steps, rho_of
-from dpselect.reals import enclose, upper
+from dpselect._ground.privacy import BoundedRange, Plan, PureDP, Steps, rho_of
+from dpselect._ground.reals import enclose, upper
 
 Values = npt.NDArray[np.float64]
 Operator = Callable[[Values], Values]

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from dpselect.reals import enclose, upper
+from dpselect._ground.reals import enclose, upper
 
 PRECISION = 128
 HALVINGS = 60  # the answer is found to one part in 2^60 of k e, rounded up

@@ -16,8 +16,8 @@ from itertools import accumulate, product
 
 from flint import arb, ctx
 
-from dpselect.privacy import Steps
-from dpselect.reals import enclose, upper
+from dpselect._ground.privacy import Steps
+from dpselect._ground.reals import enclose, upper
 
 PRECISION = 160
 LARGEST = 20_000  # the most `work` for which composition uses it: about 30 ms

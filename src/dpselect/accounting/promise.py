@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
+from dpselect._ground.parameters import rounded_up
 from dpselect.accounting.limits import Limits
 from dpselect.accounting.renyi import best_order, renyi_budget
 from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import ParameterError
-from dpselect.parameters import rounded_up
 
 SET_ASIDE = Fraction(1, 2)  # of delta, for the Rényi rule
 LARGEST_ORDER = 2**20  # of use for epsilons down to about 1e-5

@@ -20,9 +20,9 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from dpselect._ground.privacy import ZCDP, AnySteps, AnyValue, BoundedRange, PureDP, rho_of
+from dpselect._ground.reals import enclose, lower, upper
 from dpselect.errors import ParameterError
-from dpselect.privacy import ZCDP, AnySteps, AnyValue, BoundedRange, PureDP, rho_of
-from dpselect.reals import enclose, lower, upper
 
 PRECISION = 192
 SMALL = Fraction(1, 10**8)  # below this epsilon a step counts by its zCDP: the curve is the same, and would cancel

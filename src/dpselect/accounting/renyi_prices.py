@@ -18,9 +18,9 @@ from functools import lru_cache
 
 from flint import ctx
 
+from dpselect._ground.privacy import ZCDP, AnySteps, AnyValue, ApproxDP
+from dpselect._ground.reals import enclose, upper
 from dpselect.accounting.renyi import SMALL, log_moment
-from dpselect.privacy import ZCDP, AnySteps, AnyValue, ApproxDP
-from dpselect.reals import enclose, upper
 
 GRID = 1 << 100  # prices are rounded up to multiples of 1 / GRID, so that their sums stay short
 GUARD = 192  # bits beyond those that a step of epsilon SMALL and the order cancel
@@ -30,7 +30,7 @@ GUARD = 192  # bits beyond those that a step of epsilon SMALL and the order canc
 def divergence(value: AnyValue, order: int) -> Fraction:
     """The largest divergence of this order, in both directions; at most the step's epsilon, where it has one.
 
-    >>> from dpselect.privacy import PureDP
+    >>> from dpselect._ground.privacy import PureDP
     >>> divergence(PureDP(Fraction(40)), 2) <= 40
     True
     """

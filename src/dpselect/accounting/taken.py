@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpselect._ground.parameters import MOST_BITS
 from dpselect.accounting.two_prices import Spent
-from dpselect.parameters import MOST_BITS
 
 KEPT = 128  # bits of a sum that is written in few digits
 NOTHING = Spent()

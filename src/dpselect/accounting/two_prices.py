@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpselect._ground.privacy import Privacy, Steps
 from dpselect.accounting.composition import basic
 from dpselect.accounting.renyi_prices import divergences
-from dpselect.privacy import Privacy, Steps
 
 
 @dataclass(frozen=True)

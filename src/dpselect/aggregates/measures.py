@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
 from dpselect.aggregates.value_counts import Grid
 from dpselect.errors import ParameterError, came
-from dpselect.parameters import Number
 
 PARTS = 10**6  # of a unit of a sum, which every row is read in: decimals of six digits add up as they are written
 MOST = 10**6  # units of a bound: so the sums of 9 * 10^9 users stay below 2^53

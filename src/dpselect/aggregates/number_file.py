@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpselect._ground.temporary import Folder
 from dpselect.errors import OutputError
-from dpselect.temporary import Folder
 
 Whole = npt.NDArray[np.integer[Any]]
 

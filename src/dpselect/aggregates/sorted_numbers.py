@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from dpselect._ground.temporary import Folder
 from dpselect.aggregates.number_file import NumberFile
 from dpselect.aggregates.user_sets import BLOCK, Int64, each_once
-from dpselect.temporary import Folder
 
 MOST_FILES = 64  # over which numbers are spread at once
 

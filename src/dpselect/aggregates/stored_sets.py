@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpselect._ground.temporary import Folder
 from dpselect.aggregates.number_file import NumberFile
 from dpselect.aggregates.sorted_numbers import SortedNumbers
 from dpselect.aggregates.user_sets import BLOCK, LOW, Int64, UserSets, first_of_blocks, inverse, offsets_of
-from dpselect.temporary import Folder
 
 Labels = Callable[[Int64], list[object]]
 Part = tuple[npt.NDArray[np.integer[Any]], Int64]

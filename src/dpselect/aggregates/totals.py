@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpselect import parameters
+from dpselect._ground import parameters
 from dpselect.aggregates.value_counts import Grid
 from dpselect.errors import ParameterError, came
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpselect._ground.parameters import Number, positive
 from dpselect.aggregates.value_counts import Floats, Grid, Integers, in_parts, numbers
 from dpselect.errors import ParameterError, came
-from dpselect.parameters import Number, positive
 
 DIGITS = 6
 FINEST = Fraction(1, 10**12)  # the step where none is given

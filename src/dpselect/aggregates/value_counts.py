@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpselect._ground.parameters import Number, positive, rational, unquoted
 from dpselect.errors import ParameterError, came
-from dpselect.parameters import Number, positive, rational, unquoted
 
 FINE = 10**9  # without a step, the range is cut into at least so many, and less than ten times as many
 MOST_POINTS = 2**50  # so that floats number the points, and a point beyond every draw's window stays rare

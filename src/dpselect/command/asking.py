@@ -13,8 +13,8 @@ from dpselect.command import shared
 from dpselect.errors import ParameterError, naming
 
 if TYPE_CHECKING:
+    from dpselect._ground.domain import Domain
     from dpselect.dataset import Dataset
-    from dpselect.domain import Domain
     from dpselect.ledger import Account
     from dpselect.queries.query import Query
     from dpselect.release.release import Release
@@ -91,7 +91,7 @@ def source_of(args: argparse.Namespace) -> str | list[str]:
 
 def domain_of(args: argparse.Namespace) -> Domain | None:
     """What the four options say about the domain; they exclude each other."""
-    from dpselect import domain
+    from dpselect._ground import domain
 
     if args.domain is not None or args.domain_from is not None:
         return _listed_or_column(args, "--domain", args.domain, args.domain_from)
@@ -110,7 +110,7 @@ def excluded(args: argparse.Namespace) -> Domain | None:
 
 def _listed_or_column(args: argparse.Namespace, option: str, text: str | None, place: str | None) -> Domain:
     """Items between commas, or those of a column of a file."""
-    from dpselect import domain
+    from dpselect._ground import domain
 
     if text is not None:
         several = args.item is not None and len(args.item) > 1

@@ -112,7 +112,7 @@ def _known(command: tuple[str, ...], option: tuple[str, ...]) -> list[str]:
 
 def _methods(verb: str) -> Callable[[], list[str]]:
     def found() -> list[str]:
-        from dpselect.methods import AUTO, names
+        from dpselect._ground.methods import AUTO, names
 
         return [*([] if verb == "choose" else [AUTO]), *names(verb)]
 
@@ -120,7 +120,7 @@ def _methods(verb: str) -> Callable[[], list[str]]:
 
 
 def _periods() -> list[str]:
-    from dpselect.periods import SORTS
+    from dpselect._ground.periods import SORTS
 
     return list(SORTS)
 
@@ -132,7 +132,7 @@ def _per_user() -> list[str]:
 
 
 def _neighbors() -> list[str]:
-    from dpselect.privacy import Neighbors
+    from dpselect._ground.privacy import Neighbors
 
     return [str(one) for one in Neighbors]
 

@@ -31,7 +31,7 @@ def options(command: shared.Group) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Make the data where they go, or in a folder that is removed, and ask."""
-    from dpselect.temporary import Folder
+    from dpselect._ground.temporary import Folder
 
     if args.keep is None:
         with Folder() as folder:

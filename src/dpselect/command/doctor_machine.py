@@ -114,7 +114,7 @@ def _memory() -> Finding:
 
 def _temporary() -> Iterator[Finding]:
     """Where engines spill: can a folder be made there, how much room is there, and does its clock agree?"""
-    from dpselect.temporary import Folder
+    from dpselect._ground.temporary import Folder
 
     place = tempfile.gettempdir()
     try:

@@ -31,7 +31,7 @@ def options(command: shared.Group) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Look, and print what was found after the warning that it is not private."""
-    from dpselect.inspection import inspect
+    from dpselect.engines.inspection import inspect
 
     found = inspect(
         asking.source_of(args),

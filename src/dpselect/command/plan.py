@@ -24,7 +24,7 @@ examples:
       What a top ten of such data would be like at four budgets, by each mechanism.
   dpselect plan top --k 5 --users 800 --items 40 --domain-known --methods peeling,canonical-set
       The same where the items are known, for two mechanisms.
-  dpselect plan top --k 10 --counts last-year.json --epsilon 0.2,0.5,1 --plot forecast.svg
+  dpselect plan top --k 10 --like last-year.json --epsilon 0.2,0.5,1 --plot forecast.svg
       With the noisy counts that an earlier release published, and as a picture too.
   dpselect plan top --k 10 --users 10000 --items 2000 --within 50
       What it costs that no item has over 50 users fewer than the tenth best, and what comes back then.
@@ -53,7 +53,7 @@ def options(command: argparse.ArgumentParser) -> None:
         "--domain-known", action="store_true", help="the items can be listed beforehand: there are --items"
     )
     top.add_argument("--k-bar", type=int, metavar="N", help="look at the N items with most users, as in dpselect top")
-    top.add_argument("--noisy-counts", action="store_true", help="counts will be asked for too; they share epsilon")
+    top.add_argument("--counts", action="store_true", help="counts will be asked for too; they share epsilon")
     groups = top.add_argument_group("in every group (dpselect top --by)")
     groups.add_argument("--groups", metavar="N,N", help="how many users each group has, in place of --users")
     groups.add_argument("--groups-per-user", metavar="M", help="in how many of them a user is, on average (default 1)")
@@ -74,7 +74,7 @@ def _crowd(question: shared.Group) -> None:
     who.add_argument("--items-per-user", metavar="M", help="how many of them a user has, on average (default 10)")
     who.add_argument("--skew", metavar="S", help="the r-th item is liked as r^-S (default 1.1); 0 is all alike")
     who.add_argument(
-        "--counts",
+        "--like",
         metavar="FILE",
         help="counts of an earlier release instead: its JSON, or a CSV file with a column count",
     )
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> None:
     form = format_of(args.format, path)
     if form == "parquet":
         raise ParameterError("-o", "end in .txt, .csv or .json", args.output)
-    place = destination(path, () if args.counts is None else (args.counts,))
+    place = destination(path, () if args.like is None else (args.like,))
     try:
         with Progress("trying mechanisms on imagined users", quiet=args.quiet) as progress:
             found = forecast(args, progress)
@@ -132,7 +132,7 @@ def forecast(args: argparse.Namespace, progress: Any) -> Forecast:
     if args.question == "top":
         more = {name: _numbers(getattr(args, name)) for name in ("groups", "max_groups_per_user")}
         more |= {"groups_per_user": args.groups_per_user}
-        more |= {"k": args.k, "k_bar": args.k_bar, "domain_known": args.domain_known, "noisy_counts": args.noisy_counts}
+        more |= {"k": args.k, "k_bar": args.k_bar, "domain_known": args.domain_known, "counts": args.counts}
     more |= {"within": args.within} if args.question == "top" else {"users_for": args.users_for}
     return plan(
         "top_k" if args.question == "top" else "union",
@@ -140,7 +140,7 @@ def forecast(args: argparse.Namespace, progress: Any) -> Forecast:
         items=args.items,
         items_per_user=_number(args.items_per_user),
         skew=args.skew,
-        counts=None if args.counts is None else released_counts(Path(args.counts)),
+        like=None if args.like is None else released_counts(Path(args.like)),
         max_items_per_user=args.max_items_per_user,
         epsilon=None if args.epsilon is None else args.epsilon.split(","),
         delta=args.delta,

@@ -53,7 +53,7 @@ def _columns(command: shared.Group, name: str, what: str) -> None:
 def run(args: argparse.Namespace) -> None:
     """Prepare, and say what was made."""
     from dpselect.command.progress import Progress
-    from dpselect.preparation import prepare
+    from dpselect.engines.preparation import prepare
 
     with Progress("preparing", quiet=args.quiet, estimate=True) as progress:
         found = prepare(

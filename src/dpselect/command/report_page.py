@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from dpselect.parameters import percent
+from dpselect._ground.parameters import percent
 
 if TYPE_CHECKING:
     from dpselect.release.formatting import Json

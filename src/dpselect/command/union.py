@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.methods import names
 from dpselect.command import asking, shared
 from dpselect.errors import DataError, ParameterError
-from dpselect.methods import names
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release

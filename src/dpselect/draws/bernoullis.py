@@ -14,10 +14,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dpselect._ground.reals import lower, upper
 from dpselect.draws.core import Core
 from dpselect.draws.port import MonotoneProbability
 from dpselect.errors import ParameterError
-from dpselect.reals import lower, upper
 
 Given = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]

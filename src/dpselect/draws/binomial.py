@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from dpselect._ground.reals import Exp, Real, enclose, lower, upper
 from dpselect.draws.core import Core
-from dpselect.reals import Exp, Real, enclose, lower, upper
 
 FEW = 16  # up to here single trials are cheaper than the envelope
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from dpselect._ground.reals import Real
     from dpselect.draws.port import Layers, Masses, MonotoneProbability, Noise
     from dpselect.draws.weights import Weights
-    from dpselect.reals import Real
 
 
 class CertifiedDraws(Core):

@@ -11,8 +11,8 @@ from math import isqrt
 
 from flint import arb, ctx
 
+from dpselect._ground.reals import Exp, Logistic, Real
 from dpselect.draws.entropy import Bits
-from dpselect.reals import Exp, Logistic, Real
 
 SLACK_BITS = 36  # proposals are 2^-36 too generous, which covers the float error of 2^-38 twice over
 

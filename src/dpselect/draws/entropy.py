@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.processes import here
+from dpselect._ground.processes import here
 
 _BLOCK = 512
 

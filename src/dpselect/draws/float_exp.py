@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from dpselect.reals import dyadic
+from dpselect._ground.reals import dyadic
 
 Floats = npt.NDArray[np.float64]
 

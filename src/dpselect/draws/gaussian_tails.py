@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
+from dpselect._ground.reals import enclose
 from dpselect.draws.core import Core
-from dpselect.reals import enclose
 
 FAR = 10  # deviations within which all lies but less than 2^-70
 WIDEST = 2**15  # deviations of so many steps have a table

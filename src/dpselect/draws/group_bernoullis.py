@@ -12,13 +12,13 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dpselect._ground.reals import Exp
 from dpselect.draws.binomial import binomial
 from dpselect.draws.core import Core
 from dpselect.draws.float_exp import decay
 from dpselect.draws.near import Groups, nearest
 from dpselect.draws.peeling import Reach, peel
 from dpselect.draws.weights import Floats, Weights
-from dpselect.reals import Exp
 
 
 def group_bernoullis(core: Core, weights: Weights) -> list[tuple[int, int]]:

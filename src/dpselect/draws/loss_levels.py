@@ -16,7 +16,7 @@ from typing import Protocol
 
 from flint import arb, ctx
 
-from dpselect.reals import enclose
+from dpselect._ground.reals import enclose
 
 NEGLIGIBLE = 45.0  # e^-45 < 2^-64: negligible weight is never refined, never dropped
 

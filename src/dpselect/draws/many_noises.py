@@ -12,8 +12,8 @@ from math import isqrt
 import numpy as np
 import numpy.typing as npt
 
+from dpselect._ground.reals import Exp, Logistic, Real, lower, upper
 from dpselect.draws.core import Core
-from dpselect.reals import Exp, Logistic, Real, lower, upper
 
 ALL = 1 << 64
 WIDEST = 62  # bits of a number that are put together in 64

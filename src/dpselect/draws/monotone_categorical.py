@@ -21,9 +21,9 @@ from itertools import accumulate
 import numpy as np
 from flint import arb, ctx
 
+from dpselect._ground.reals import enclose
 from dpselect.draws.core import Core
 from dpselect.draws.port import Masses
-from dpselect.reals import enclose
 
 BITS = 64
 REJECTION_RATE = 0.7  # about three proposals for each answer, and fewer cells to weigh

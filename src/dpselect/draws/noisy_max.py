@@ -16,6 +16,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
+from dpselect._ground.reals import Exp, enclose, lower, upper
 from dpselect.draws.binomial import binomial
 from dpselect.draws.core import Core
 from dpselect.draws.float_exp import decay
@@ -23,7 +24,6 @@ from dpselect.draws.near import Near, nearest
 from dpselect.draws.peeling import Reach, peel
 from dpselect.draws.port import Noise
 from dpselect.draws.weights import Floats, Weights
-from dpselect.reals import Exp, enclose, lower, upper
 
 FIRST_BITS = 53
 BITS_PER_UNIT = Fraction(144, 100)  # below 1 / ln 2, so 2^-floor(1.44 t) >= e^-t

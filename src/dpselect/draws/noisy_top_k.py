@@ -19,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
+from dpselect._ground.reals import Logistic, enclose
 from dpselect.draws.binomial import binomial
 from dpselect.draws.core import Core
 from dpselect.draws.group_bernoullis import group_bernoullis
 from dpselect.draws.kth_largest import kth_largest
 from dpselect.draws.peeling import peel
 from dpselect.draws.weights import Scores, Weights
-from dpselect.reals import Logistic, enclose
 
 FINE = Fraction(1, 2)  # the largest rate in the unit of the integers: a smaller unit is taken for larger ones
 SPARE = 32  # candidates expected above the first cut, beyond twice k

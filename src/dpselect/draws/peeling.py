@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from flint import ctx
 
+from dpselect._ground.reals import Exp, enclose
 from dpselect.draws.core import Core
 from dpselect.draws.float_exp import decay
 from dpselect.draws.near import Groups, Near, nearest
 from dpselect.draws.weights import Weights
-from dpselect.reals import Exp, enclose
 
 FAR = 48  # beyond the window an exponent is at least 48, a weight at most e^-48 < 2^-69 of the best remaining
 FAR_BITS = 69

@@ -17,11 +17,11 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from dpselect._ground.reals import enclose
 from dpselect.draws.core import Core
 from dpselect.draws.loss_levels import power
 from dpselect.draws.monotone_categorical import REJECTION_RATE, Cell, first_cells, log2, refined, sample_product
 from dpselect.draws.port import Layers
-from dpselect.reals import enclose
 
 BITS = 96
 LOW = 2.0**-10  # a height below this counts as low

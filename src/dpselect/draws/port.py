@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from flint import arb
 
-from dpselect.reals import Real
+from dpselect._ground.reals import Real
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from dpselect._ground.reals import Real
     from dpselect.draws.weights import Weights
-    from dpselect.reals import Real
 
 
 class Noise(StrEnum):

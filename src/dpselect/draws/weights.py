@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dpselect._ground.reals import Exp
 from dpselect.errors import ParameterError
-from dpselect.reals import Exp
 
 Scores = npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.object_]
 Floats = npt.NDArray[np.float64]

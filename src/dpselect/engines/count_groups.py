@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dpselect._ground.domain import UNSEEN, Domain, Size, Span
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import UNSEEN, Domain, Size, Span
 
 
 def histogram_of(

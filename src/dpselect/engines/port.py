@@ -7,9 +7,10 @@ from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
-from dpselect.parameters import Progress
+from dpselect._ground.parameters import Progress
 
 if TYPE_CHECKING:
+    from dpselect._ground.domain import Column, Domain, Known, Listed
     from dpselect.aggregates.found_groups import FoundGroups
     from dpselect.aggregates.grouped_counts import GroupedCounts
     from dpselect.aggregates.grouped_values import GroupedValues
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from dpselect.aggregates.user_sets import Int64, Sets
     from dpselect.aggregates.value_counts import UsersAt
     from dpselect.aggregates.weight_groups import PairsElsewhere
-    from dpselect.domain import Column, Domain, Known, Listed
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
 

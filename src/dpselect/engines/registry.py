@@ -6,17 +6,17 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.keys import Key
 from dpselect.engines.port import Engine
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import refuse_newlines
 from dpselect.engines.sources.narwhals_frames import at_home
 from dpselect.engines.spark.source import is_spark
-from dpselect.keys import Key
 
 if TYPE_CHECKING:
+    from dpselect._ground.periods import Periods
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
-    from dpselect.periods import Periods
 
 __all__ = ["Engine", "open_engine"]
 
@@ -54,7 +54,7 @@ def open_engine(
     }
     database = _database(source)
     if "logging" in sys.modules:
-        from dpselect.logs import LOG
+        from dpselect._ground.logs import LOG
 
         LOG.debug("engine: %s", "DuckDB" if database is None else database.__name__.removesuffix("Database"))
     if database is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dpselect._ground.parameters import near
 from dpselect.engines.filters import cost, grammar
 from dpselect.engines.filters.canonical import canonical
 from dpselect.engines.filters.cost import Cost
@@ -14,7 +15,6 @@ from dpselect.engines.filters.tree import VIEW, Node, names
 from dpselect.engines.filters.values import column
 from dpselect.engines.sql.port import SqlType
 from dpselect.errors import SourceError
-from dpselect.parameters import near
 
 Hint = Callable[[str], str | None]
 

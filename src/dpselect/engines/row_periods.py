@@ -10,14 +10,14 @@ import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from dpselect._ground.parameters import near
+from dpselect._ground.periods import Periods
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation
 from dpselect.engines.filters.values import Value, column
 from dpselect.engines.sql.port import SqlType
 from dpselect.errors import SourceError
-from dpselect.parameters import near
-from dpselect.periods import Periods
 
 TIME = "dpselect_time"
 _TIME = Name(TIME)

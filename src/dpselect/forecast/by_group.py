@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpselect import parameters
+from dpselect._ground import parameters
 from dpselect.aggregates.grouped_counts import GroupedCounts, Int64
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
@@ -44,7 +44,7 @@ class ByGroupForecast:
     delta: Fraction
     max_items_per_user: int | None
     k_bar: int | None
-    noisy_counts: bool
+    counts: bool
     groups: tuple[int, ...]
     groups_per_user: Fraction
     max_groups_per_user: tuple[int, ...]
@@ -55,7 +55,7 @@ class ByGroupForecast:
             k=self.k,
             epsilon=epsilon,
             delta=self.delta,
-            counts=self.noisy_counts,
+            counts=self.counts,
             k_bar=self.k_bar,
             max_items_per_user=self.max_items_per_user,
             method=method,

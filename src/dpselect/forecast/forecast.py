@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpselect.parameters import shown
+from dpselect._ground.parameters import shown
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
 from dpselect.release.table import Bars, Leaflet, Table, Tabular

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.methods import names
+from dpselect._ground.parameters import Number, Progress
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
 from dpselect.forecast import by_group, top_k, union
@@ -19,8 +21,6 @@ from dpselect.forecast.population import MOST_EVENTS, Floats, Population, Releas
 from dpselect.forecast.top_k import TopKForecast
 from dpselect.forecast.union import UnionForecast
 from dpselect.mechanisms.port import check_call, secure
-from dpselect.methods import names
-from dpselect.parameters import Number, Progress
 from dpselect.queries.within import asked_for
 from dpselect.release import formatting
 from dpselect.release.release import Release
@@ -42,7 +42,7 @@ def plan(
     items: int | None = None,
     items_per_user: Number | None = None,
     skew: Number | None = None,
-    counts: object = None,
+    like: object = None,
     max_items_per_user: int | None = None,
     epsilon: Number | Iterable[Number] | None = None,
     within: int | None = None,
@@ -51,7 +51,7 @@ def plan(
     methods: str | Iterable[str] | None = None,
     domain_known: bool = False,
     k_bar: int | None = None,
-    noisy_counts: bool = False,
+    counts: bool = False,
     groups: int | Iterable[int] | None = None,
     groups_per_user: Number | None = None,
     max_groups_per_user: int | Iterable[int] | None = None,
@@ -61,13 +61,13 @@ def plan(
     """What to expect of "top_k" or "union" at each epsilon, by each mechanism, before any budget is spent.
 
     No data is read. Imagined are `users` (10,000) with `items_per_user` (10) of `items` (2,000) items on average, of
-    which the r-th is liked as r^-skew (1.1); or give `counts`, a Release with counts or the counts of users that
-    an earlier release published. `max_items_per_user` bounds users as in a Dataset, `epsilon` is one value or
+    which the r-th is liked as r^-skew (1.1); or give `like`, a Release with counts or the counts of users that an
+    earlier release published. `max_items_per_user` bounds users as in a Dataset, `epsilon` is one value or
     several (0.1, 0.3, 1 and 3), `methods` all that apply unless named. In place of epsilon a top k takes `within` and a
     union `users_for`, as in a Dataset: each mechanism is then shown at the price that follows (docs/within.md).
 
     A top k (10) takes `k`, `k_bar`, `domain_known`, which is `domain=` of the real question with `items` items, and
-    `noisy_counts`, its `counts=`. Each mechanism is run some times on the imagined counts, planned and priced as for
+    `counts`. Each mechanism is run some times on the imagined counts, planned and priced as for
     real data. The error is the part of the k largest counts' sum that the answer lacks.
 
     With `groups`, the numbers of users of groups, it is a top k by group: in each group there are so many of the users
@@ -88,11 +88,11 @@ def plan(
     share = parameters.delta_or_default(delta, needed=asked == "union" or domain_known is not True)
     most = None if max_items_per_user is None else parameters.whole("max_items_per_user", max_items_per_user, least=1)
     if asked == "top_k":
-        refused = {"users": users, "counts": counts, "within": within, "methods": methods, "domain_known": domain_known}
+        refused = {"users": users, "like": like, "within": within, "methods": methods, "domain_known": domain_known}
         by_group.alone(
             groups, {"groups_per_user": groups_per_user, "max_groups_per_user": max_groups_per_user}, refused
         )
-    population = _population(users, items, items_per_user, skew, counts, most)
+    population = _population(users, items, items_per_user, skew, like, most)
     tell = progress or (lambda _: None)
     if asked == "top_k" and groups is not None:
         of_groups = by_group.wanted(
@@ -103,7 +103,7 @@ def plan(
             delta=share,
             max_items_per_user=most,
             k_bar=k_bar,
-            noisy_counts=parameters.flag("noisy_counts", noisy_counts),
+            counts=parameters.flag("counts", counts),
         )
         found = _top_by_group(of_groups, population, epsilons, secure(draws), tell)
     elif asked == "top_k":
@@ -113,12 +113,12 @@ def plan(
             known=parameters.flag("domain_known", domain_known),
             max_items_per_user=most,
             k_bar=k_bar,
-            noisy_counts=parameters.flag("noisy_counts", noisy_counts),
+            counts=parameters.flag("counts", counts),
             within=within,
         )
         found = _top(terms, population, methods, epsilons, secure(draws), tell)
     else:
-        _only_of_a_top_k(k=k, k_bar=k_bar, domain_known=domain_known or None, noisy_counts=noisy_counts or None)
+        _only_of_a_top_k(k=k, k_bar=k_bar, domain_known=domain_known or None, counts=counts or None)
         _only_of_a_top_k(groups=groups, groups_per_user=groups_per_user, max_groups_per_user=max_groups_per_user)
         wanted = UnionForecast(delta=share, max_items_per_user=most, users_for=users_for)
         found = _union(wanted, population, methods, epsilons, secure(draws), tell)
@@ -166,7 +166,7 @@ def _top_by_group(
     assert isinstance(crowd, Zipf)
     rows = tuple(by_group.by_group_rows(terms, crowd, [one for one in epsilons if one], draws, tell, said))
     sentences = [*said, *terms.sentences(crowd), *_bound(terms.max_items_per_user), *by_group.HOW_TO_READ]
-    sentences += [by_group.WIDTH] if terms.noisy_counts else []
+    sentences += [by_group.WIDTH] if terms.counts else []
     assumed = _assumed(terms.assumed, crowd)
     del assumed["users"]
     return Forecast(question="top_k", rows=rows, assumed=assumed, sentences=tuple(sentences))
@@ -261,14 +261,14 @@ def _methods(methods: Any, known: Sequence[str], hint: str | None = None) -> lis
 
 
 def _population(
-    users: object, items: object, per_user: object, skew: object, counts: object, most: int | None
+    users: object, items: object, per_user: object, skew: object, like: object, most: int | None
 ) -> Population:
-    if counts is None:
+    if like is None:
         return _invented(users, items, per_user, skew)
     for name, value in (("users", users), ("skew", skew)):
         if value is not None:
-            raise ParameterError(name, "be left out where counts are given", came(value))
-    known = _released(counts)
+            raise ParameterError(name, "be left out where `like` is given", came(value))
+    known = _released(like)
     size = len(known) if items is None else _items(items)
     if size < len(known):
         raise ParameterError("items", "be at least the number of counts", size)
@@ -299,20 +299,20 @@ def _items(items: object) -> int:
     return size
 
 
-def _released(counts: Any) -> Floats:
+def _released(like: Any) -> Floats:
     """Counts of an earlier release, the largest first; noise may have taken some below 0, which says none."""
     must = "be a Release with counts, or whole numbers of users that were released before"
-    if isinstance(counts, Release):
-        if not counts.counted:
-            raise ParameterError("counts", must, "a Release without", "ask for them with counts=True")
-        counts = [item.count for item in counts]
-    if isinstance(counts, (str, bytes, dict)) or not isinstance(counts, Iterable):
-        raise ParameterError("counts", must, came(counts))
-    whole = [parameters.whole("counts", one, least=-(2**53)) for one in counts]
+    if isinstance(like, Release):
+        if not like.counted:
+            raise ParameterError("like", must, "a Release without", "ask for them with counts=True")
+        like = [item.count for item in like]
+    if isinstance(like, (str, bytes, dict)) or not isinstance(like, Iterable):
+        raise ParameterError("like", must, came(like))
+    whole = [parameters.whole("like", one, least=-(2**53)) for one in like]
     if not any(one > 0 for one in whole):
-        raise ParameterError("counts", must, "none above 0")
+        raise ParameterError("like", must, "none above 0")
     if max(whole) > 2**53:
-        raise ParameterError("counts", "be at most 2^53", "a larger one")
+        raise ParameterError("like", "be at most 2^53", "a larger one")
     return -np.sort(-np.maximum(np.array(whole, dtype=np.float64), 0))
 
 
@@ -351,5 +351,5 @@ def _why(most: int | None, users: bool) -> str:
 def _assumed(terms: dict[str, object], population: Population) -> dict[str, object]:
     given = {one.name: getattr(population, one.name) for one in fields(population)}  # type: ignore[arg-type]
     if isinstance(population, Released):
-        given["counts"] = len(population.counts)
+        given["like"] = len(population.counts)
     return {**given, **terms}

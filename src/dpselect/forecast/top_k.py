@@ -8,10 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpselect import methods
+from dpselect._ground import methods
+from dpselect._ground.domain import Size
+from dpselect._ground.methods import Bound
 from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.user_sets import Int64
-from dpselect.domain import Size
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.forecast.forecast import ForecastRow
@@ -19,7 +20,6 @@ from dpselect.forecast.population import Population, expected_counts, smallest_l
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
-from dpselect.methods import Bound
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.top_k_plan import Plan
 from dpselect.queries.top_k_planning import DISCOVER, HITTING_SET
@@ -37,7 +37,7 @@ class TopKForecast:
     known: bool
     max_items_per_user: int | None
     k_bar: int | None
-    noisy_counts: bool
+    counts: bool
     within: int | None = None
 
     def query(self, method: str, epsilon: Fraction | None, items: int) -> TopKQuery:
@@ -48,7 +48,7 @@ class TopKForecast:
             epsilon=epsilon,
             delta=self.delta,
             domain=Size(items) if self.known else None,
-            counts=self.noisy_counts,
+            counts=self.counts,
             k_bar=self.k_bar,
             max_items_per_user=self.max_items_per_user,
             method=method,

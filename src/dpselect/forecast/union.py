@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dpselect import methods
+from dpselect._ground import methods
+from dpselect._ground.methods import Bound, Weights
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
@@ -21,7 +22,6 @@ from dpselect.forecast.population import Floats, Population, chances, expected_c
 from dpselect.mechanisms import SetUnion, TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order
-from dpselect.methods import Bound, Weights
 from dpselect.queries.union import UnionQuery
 
 RUNS = 5  # of mechanisms with rounds, whose chances have no formula

@@ -9,25 +9,25 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from dpselect import parameters
-from dpselect.domain import Listed, Size, Span
+from dpselect._ground import parameters
+from dpselect._ground.domain import Listed, Size, Span
+from dpselect._ground.keys import said
+from dpselect._ground.parameters import near
+from dpselect._ground.privacy import Neighbors
 from dpselect.engines import row_filter
 from dpselect.engines.filters.canonical import canonical
 from dpselect.errors import ParameterError, came
 from dpselect.gateway import filters
 from dpselect.gateway.recent import PLANNED, Recent
 from dpselect.gateway.settings.values import DataSettings, Key
-from dpselect.keys import said
-from dpselect.parameters import near
-from dpselect.privacy import Neighbors
 from dpselect.queries.at_price import ACCURACIES, Paying, at_share
 from dpselect.queries.query import Query, kind
 from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
+    from dpselect._ground.periods import Periods
     from dpselect.dataset import Dataset
     from dpselect.ledger.budget import Budget
-    from dpselect.periods import Periods
 
 BESIDE = ("data", "item", "where", "during", "share", "fresh")
 """What a body holds beside the parameters of its query."""
@@ -66,7 +66,7 @@ class Asked:
             return None
         if self.query.others:
             return _compared(self.during, list(self.query.others), self.settings)
-        from dpselect.periods import periods_of
+        from dpselect._ground.periods import periods_of
 
         return periods_of(self.settings.time, self.settings.period, self.during, self.settings.timezone)
 
@@ -170,7 +170,7 @@ def _during(given: object, settings: DataSettings) -> tuple[str, ...] | None:
         if given is not None:
             raise ParameterError("during", "be left out where data have no periods", came(given))
         return None
-    from dpselect.periods import MOST, periods_of
+    from dpselect._ground.periods import MOST, periods_of
 
     if isinstance(given, list) and len(given) > MOST:
         raise ParameterError("during", f"name at most {MOST} periods", "more", "ask by longer periods")
@@ -183,7 +183,7 @@ def _compared(during: tuple[str, ...] | None, given: object, settings: DataSetti
     """The periods that are meant, and those with which they are compared."""
     if during is None:
         raise ParameterError("compared_with", "be left out where data have no periods", came(given))
-    from dpselect.periods import MOST, periods_of
+    from dpselect._ground.periods import MOST, periods_of
 
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, list) or len(names) > MOST:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Collection, Iterator
 from fractions import Fraction
 
+from dpselect._ground.periods import Periods
 from dpselect.errors import LedgerError, ParameterError
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
@@ -16,7 +17,6 @@ from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Entry
 from dpselect.ledger.sharing import Sharing
 from dpselect.ledger.standing import Standing, Used
-from dpselect.periods import Periods
 
 NO_QUOTA = "Nobody has granted you a budget of these data."
 

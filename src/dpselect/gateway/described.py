@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from fractions import Fraction
 
+from dpselect._ground.keys import key_of, text_of
+from dpselect._ground.parameters import shown
+from dpselect._ground.periods import periods_of
 from dpselect.gateway.settings.values import DataSettings, Key, Person, Scalar
-from dpselect.keys import key_of, text_of
 from dpselect.ledger.units import usual_unit
-from dpselect.parameters import shown
-from dpselect.periods import periods_of
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dpselect._ground.parameters import near
 from dpselect.engines.filters import grammar
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation, names
 from dpselect.errors import ParameterError
 from dpselect.gateway.settings.values import Scalar
-from dpselect.parameters import near
 
 _LOGIC = ("AND", "OR", "NOT")
 _EQUAL = ("=", "<>", "IN")

@@ -8,15 +8,15 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from dpselect._ground.domain import Listed, Size, Span
+from dpselect._ground.parameters import percent, shown
 from dpselect.accounting.two_prices import Price
-from dpselect.domain import Listed, Size, Span
 from dpselect.errors import ParameterError
 from dpselect.forecast import plan
 from dpselect.forecast.forecast import Forecast
 from dpselect.gateway.asked import Asked
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.standing import Standing
-from dpselect.parameters import percent, shown
 from dpselect.queries.query import Query
 from dpselect.queries.union_terms import UnionTerms, chosen_method
 from dpselect.release.formatting import Json
@@ -139,7 +139,7 @@ def _planned(asked: Asked, queries: list[Query]) -> Forecast | None:
         domain = getattr(query, "domain", None)
         if domain is not None:
             said |= {"domain_known": True, "items": _size(domain)}
-        said |= {"k": query.key["k"], "noisy_counts": bool(query.key.get("counts")), "methods": query.key["method"]}
+        said |= {"k": query.key["k"], "counts": bool(query.key.get("counts")), "methods": query.key["method"]}
     elif isinstance(query, UnionTerms) and isinstance(most, int):
         said["methods"] = chosen_method(query, most)
     else:

@@ -102,9 +102,9 @@ class Sources:
 
     def refresh(self, data: DataSettings) -> bool:
         """Was a copy made?"""
+        from dpselect.engines.preparation import prepare
         from dpselect.engines.prepared.reading import current
         from dpselect.engines.sources.files import is_prepared
-        from dpselect.preparation import prepare
 
         place: Any = list(data.source) if isinstance(data.source, tuple) else data.source
         folder = self._copy(data.name)

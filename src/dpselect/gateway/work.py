@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from dpselect.domain import Listed, Span
+from dpselect._ground.domain import Listed, Span
 from dpselect.engines import row_filter
 from dpselect.engines.filters.cost import Cost
 from dpselect.engines.postgres.address import is_postgres

@@ -12,7 +12,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NoReturn, Protocol, SupportsIndex
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number, percent, rounded_down, rounded_up
+from dpselect._ground.periods import periods_of
+from dpselect._ground.privacy import ApproxDP, Neighbors, Privacy
+from dpselect._ground.processes import here, refuse_copy
 from dpselect.accounting.promise import SET_ASIDE, Promise, how_many
 from dpselect.accounting.taken import Taken
 from dpselect.accounting.two_prices import Price, Spent
@@ -24,10 +28,6 @@ from dpselect.ledger.question import Question
 from dpselect.ledger.sharing import Sharing
 from dpselect.ledger.standing import HOLDS_LESS, Standing, check_one_period, to_hold
 from dpselect.ledger.units import OneUnit
-from dpselect.parameters import Number, percent, rounded_down, rounded_up
-from dpselect.periods import periods_of
-from dpselect.privacy import ApproxDP, Neighbors, Privacy
-from dpselect.processes import here, refuse_copy
 from dpselect.release.archive import archived, restored
 from dpselect.release.release import Receipt, Release
 

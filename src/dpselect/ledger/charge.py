@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from dpselect._ground.parameters import Number, probability, rational
 from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import ParameterError
-from dpselect.parameters import Number, probability, rational
 
 PLACES = 30
 GRID = 10**PLACES

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NoReturn, SupportsIndex
 
+from dpselect._ground.processes import here, refuse_copy
 from dpselect.ledger.account import ALWAYS, Account
 from dpselect.ledger.charge import Charge, decimal, undecimal
-from dpselect.processes import here, refuse_copy
 
 
 class Kind(StrEnum):

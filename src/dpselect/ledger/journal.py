@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from dpselect._ground.parameters import near
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
@@ -26,7 +27,6 @@ from dpselect.ledger.rows import (
     used_row,
 )
 from dpselect.ledger.standing import DataAccount, Standing, Used
-from dpselect.parameters import near
 
 T = TypeVar("T")
 _FOUND_OUT = "run `dpselect ledger verify`, then take it from a backup"

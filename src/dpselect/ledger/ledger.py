@@ -10,6 +10,9 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
+from dpselect._ground.parameters import Number, flag
+from dpselect._ground.periods import Periods
+from dpselect._ground.processes import here, refuse_copy
 from dpselect.accounting.two_prices import Price
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
@@ -24,9 +27,6 @@ from dpselect.ledger.rows import Meta
 from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods, check_user
 from dpselect.ledger.tables import build, check_form
 from dpselect.ledger.terms import data_text
-from dpselect.parameters import Number, flag
-from dpselect.periods import Periods
-from dpselect.processes import here, refuse_copy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

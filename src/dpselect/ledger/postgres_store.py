@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from dpselect._ground.processes import leave_to_parent
 from dpselect.errors import LedgerError
 from dpselect.ledger.port import PATIENCE, WRITES, Cell, Dialect, Row, cut_short
-from dpselect.processes import leave_to_parent
 
 if TYPE_CHECKING:
     import psycopg

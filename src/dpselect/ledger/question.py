@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpselect.domain import Column, Domain, Listed, Size, Span
+from dpselect._ground.domain import Column, Domain, Listed, Size, Span
+from dpselect._ground.parameters import rounded_up
+from dpselect._ground.periods import Periods
 from dpselect.engines.identity import is_fixed, source_of
-from dpselect.parameters import rounded_up
-from dpselect.periods import Periods
 from dpselect.release import typed
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dpselect._ground.parameters import LEAST, rounded_down, rounded_up
 from dpselect.accounting.limits import Limits
 from dpselect.accounting.two_prices import Spent
 from dpselect.errors import ParameterError
-from dpselect.parameters import LEAST, rounded_down, rounded_up
 
 SMALL = 25  # a small question of divergence r has an epsilon of about sqrt(25 r / order), give or take a factor of 2
 

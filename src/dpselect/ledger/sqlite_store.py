@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from dpselect._ground.processes import leave_to_parent
 from dpselect.errors import LedgerError, LedgerWarning
 from dpselect.ledger.port import PATIENCE, WRITES, Cell, Dialect, Row, cut_short
-from dpselect.processes import leave_to_parent
 
 _SETTINGS = (
     "fullfsync=ON",  # macOS: through the disk's own cache as well

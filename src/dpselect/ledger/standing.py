@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from dpselect._ground.parameters import percent, rounded_down, rounded_up
+from dpselect._ground.periods import Periods
 from dpselect.accounting.limits import Limits
 from dpselect.accounting.promise import Promise, how_many
 from dpselect.accounting.two_prices import Price, Spent
@@ -12,8 +14,6 @@ from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, Account
 from dpselect.ledger.charge import ZERO, Ceiling, Charge
 from dpselect.ledger.units import USER, several, shown
-from dpselect.parameters import percent, rounded_down, rounded_up
-from dpselect.periods import Periods
 
 HOLDS_LESS = "an answer may cost less than is held; ask with a smaller epsilon"
 FIXED = ("unit", "user", "period", "time", "timezone")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 
+from dpselect._ground.keys import Key, columns_of, key_from, key_of, said, text_of, unit_of
 from dpselect.errors import ParameterError
-from dpselect.keys import Key, columns_of, key_from, key_of, said, text_of, unit_of
 from dpselect.ledger.account import is_clean
 
 USER = "one user"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpselect.first_use import fetched
+from dpselect._ground.first_use import fetched
 
 if TYPE_CHECKING:
     from collections.abc import Callable

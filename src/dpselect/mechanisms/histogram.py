@@ -8,14 +8,14 @@ from fractions import Fraction
 
 import numpy.typing as npt
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import ZCDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import largest_rho
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width, laplace_width
 from dpselect.mechanisms.port import promise, secure, settle
 from dpselect.mechanisms.top_k.top_rows import whole
-from dpselect.parameters import Number
-from dpselect.privacy import ZCDP, Neighbors, Privacy, PureDP, Steps
 
 
 @dataclass(frozen=True, kw_only=True)

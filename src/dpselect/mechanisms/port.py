@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Protocol
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.draws import Draws, SecureDraws
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.candidates import Answer, Input
-from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
 
 
 class Mechanism(Protocol):

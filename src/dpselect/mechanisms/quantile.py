@@ -12,7 +12,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import Neighbors, Privacy
+from dpselect._ground.reals import Exp
 from dpselect.accounting.calibration import plan_of, price
 from dpselect.aggregates.unbounded import Points, points_of
 from dpselect.aggregates.value_counts import UsersAt
@@ -21,9 +24,6 @@ from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.port import secure, settle
-from dpselect.parameters import Number
-from dpselect.privacy import Neighbors, Privacy
-from dpselect.reals import Exp
 
 Integers = npt.NDArray[np.int64]
 

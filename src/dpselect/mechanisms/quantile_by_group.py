@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.accounting.calibration import plan_of, price
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.quantile import Quantile, shares
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
-from dpselect.parameters import Number
-from dpselect.privacy import Neighbors, Privacy
 
 MOST_GROUPS = 10**4  # that one user counts in
 

@@ -9,7 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.accounting.calibration import plan_of, price
 from dpselect.aggregates.unbounded import Points, points_of
 from dpselect.aggregates.value_counts import UsersAt
@@ -19,8 +21,6 @@ from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.quantile import Quantile, shares
 from dpselect.mechanisms.rank_tree import Misses, Paths, ordered
 from dpselect.mechanisms.spread_users import Segment, Spread
-from dpselect.parameters import Number
-from dpselect.privacy import Neighbors, Privacy
 
 MOST_POINTS = 2**34  # times the cells of a point they are numbers of 64 bits
 FEWEST = 3  # from three quantiles on there are fewer levels than quantiles

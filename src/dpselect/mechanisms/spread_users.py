@@ -13,10 +13,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dpselect._ground.reals import Exp
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.draws import Draws
 from dpselect.draws.weights import Weights
-from dpselect.reals import Exp
 
 Integers = npt.NDArray[np.int64]
 Parts = npt.NDArray[np.int64] | npt.NDArray[np.object_]

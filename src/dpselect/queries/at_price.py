@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
-from dpselect.parameters import Number
 from dpselect.queries.by_share import by_share, three_digits
 from dpselect.queries.query import Query
 

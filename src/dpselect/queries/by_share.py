@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, TypeVar
 
+from dpselect._ground.parameters import LARGEST_EPSILON, LEAST, percent
 from dpselect.errors import ParameterError
-from dpselect.parameters import LARGEST_EPSILON, LEAST, percent
 
 Asked = TypeVar("Asked")
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from dpselect import methods, parameters
+from dpselect._ground import methods, parameters
+from dpselect._ground.domain import MOST_COUNTED, Domain, Known, Size, domain_of, most_items, refuse_many
+from dpselect._ground.parameters import Number, Progress
+from dpselect._ground.privacy import Neighbors, Privacy
+from dpselect._ground.privacy import neighbors as related
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import MOST_COUNTED, Domain, Known, Size, domain_of, most_items, refuse_many
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.mechanisms.candidates import Input
 from dpselect.mechanisms.port import settle
-from dpselect.parameters import Number, Progress
-from dpselect.privacy import Neighbors, Privacy
-from dpselect.privacy import neighbors as related
 from dpselect.queries.at_price import at_price
 from dpselect.queries.choose_by import chosen_by_group
 from dpselect.queries.of_groups import FIELDS, settle_groups

@@ -7,10 +7,10 @@ from itertools import islice
 
 import numpy as np
 
+from dpselect._ground.keys import apart
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
-from dpselect.keys import apart
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.choose.port import Choice
 

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
+from dpselect._ground.domain import Domain, most_items
+from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import Price
-from dpselect.domain import Domain, most_items
 from dpselect.engines.port import Engine
-from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.queries.query import Query, Ready
 from dpselect.queries.union import bound_at, placed
 from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
 from dpselect.release.release import Item, Release
 
 if TYPE_CHECKING:
+    from dpselect._ground.parameters import Progress
     from dpselect.draws import Draws
-    from dpselect.parameters import Progress
 
 BOUNDS = (1, 2, 3, 4, 6, 9, 13, 20)  # few, since each is planned before a row is read; docs/mechanisms/by-group.md
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dpselect._ground.parameters import Progress
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
-from dpselect.parameters import Progress
 from dpselect.queries.found import users_for
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy, said_users
 

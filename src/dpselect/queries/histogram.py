@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, cast
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.domain import MOST_COUNTED, Known, Size, domain_of, most_items, refuse_many
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import Privacy
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import Price, ceiling
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import MOST_COUNTED, Known, Size, domain_of, most_items, refuse_many
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.histogram import HistogramGaussian, HistogramNoise, nearest
 from dpselect.mechanisms.port import settle
-from dpselect.parameters import Number
-from dpselect.privacy import Privacy
 from dpselect.queries.query import Query, Ready, cut_by, sampled
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA

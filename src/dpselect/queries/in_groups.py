@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from dpselect import parameters
-from dpselect.domain import Domain
+from dpselect._ground import parameters
+from dpselect._ground.domain import Domain
+from dpselect._ground.parameters import Progress
+from dpselect._ground.privacy import Privacy, PureDP, Steps
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.mechanisms.choose.by_group import ChoiceByGroup
 from dpselect.mechanisms.quantile_by_group import QuantileByGroup
-from dpselect.parameters import Progress
-from dpselect.privacy import Privacy, PureDP, Steps
 from dpselect.queries.group_finder import SHARE, GroupFinder
 from dpselect.queries.of_groups import groups_each
 from dpselect.release.accuracy import Accuracy

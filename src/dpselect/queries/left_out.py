@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from dpselect.domain import Column, Listed, Size, Span, domain_of, most_items
+from dpselect._ground.domain import Column, Listed, Size, Span, domain_of, most_items
+from dpselect._ground.parameters import MOST_LISTED, Progress
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came, naming
-from dpselect.parameters import MOST_LISTED, Progress
 from dpselect.queries.query import Ready
 from dpselect.release.accuracy import said_items
 from dpselect.release.release import Release

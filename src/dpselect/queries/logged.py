@@ -6,7 +6,7 @@ contribution bound in it; nor whether it was answered, how long that took or wha
 
 from __future__ import annotations
 
-from dpselect.logs import LOG
+from dpselect._ground.logs import LOG
 from dpselect.queries.query import Query
 from dpselect.release.formatting import price
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpselect import parameters
-from dpselect.domain import Column, Domain, Listed, Size, Span, domain_of, most_items
+from dpselect._ground import parameters
+from dpselect._ground.domain import Column, Domain, Listed, Size, Span, domain_of, most_items
+from dpselect._ground.keys import key_of, names
 from dpselect.errors import ParameterError, came, naming
-from dpselect.keys import key_of, names
 from dpselect.mechanisms.port import settle
 
 FIELDS = ("by", "groups", "max_groups_per_user")

@@ -6,12 +6,12 @@ import sys
 from abc import abstractmethod
 from typing import Any
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import Draws
 from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.ledger.question import question
 from dpselect.mechanisms.port import check_call, secure
-from dpselect.privacy import warn_if_weak
 from dpselect.queries.query import Query
 from dpselect.release.release import Release
 

@@ -8,7 +8,9 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number, Progress
+from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.grouped_values import GroupedValues
 from dpselect.aggregates.unbounded import DIGITS, Points, Unbounded
 from dpselect.draws import Draws
@@ -18,8 +20,6 @@ from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
-from dpselect.parameters import Number, Progress
-from dpselect.privacy import Privacy
 from dpselect.queries.at_price import at_price
 from dpselect.queries.of_groups import FIELDS, settle_groups
 from dpselect.queries.paid import OfValues, paid

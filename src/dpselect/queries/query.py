@@ -14,15 +14,15 @@ from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.domain import Column, Domain, Listed, Size, Span, most_items
+from dpselect._ground.parameters import Progress
+from dpselect._ground.privacy import ApproxDP, Privacy, Steps
 from dpselect.accounting.two_prices import Price, ceiling, of_outcome
-from dpselect.domain import Column, Domain, Listed, Size, Span, most_items
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
-from dpselect.parameters import Progress
-from dpselect.privacy import ApproxDP, Privacy, Steps
 from dpselect.release.accuracy import said_items
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from dataclasses import MISSING, fields
 from fractions import Fraction
 from typing import Any
 
-from dpselect import methods
+from dpselect._ground import methods
+from dpselect._ground.methods import AUTO
+from dpselect._ground.parameters import MOST
+from dpselect._ground.privacy import Neighbors
 from dpselect.engines.port import PerUser
-from dpselect.methods import AUTO
-from dpselect.parameters import MOST
-from dpselect.privacy import Neighbors
 from dpselect.queries.query import kind
 from dpselect.queries.words import WORDS, plain
 from dpselect.texts.tokenizer import WORDS as TOKENS

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from dpselect import methods, parameters
+from dpselect._ground import methods, parameters
+from dpselect._ground.domain import Domain, domain_of
+from dpselect._ground.methods import AUTO
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import Privacy, Steps
 from dpselect.accounting.two_prices import Price
-from dpselect.domain import Domain, domain_of
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
-from dpselect.methods import AUTO
-from dpselect.parameters import Number
-from dpselect.privacy import Privacy, Steps
 from dpselect.queries.query import Query, Ready, Rows, cut_by
 from dpselect.queries.top_k_plan import Plan
 from dpselect.queries.top_k_planning import DISCOVER, LIMITED, PEELING, Wanted, best_by_group

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from dpselect._ground.domain import Domain, most_items
+from dpselect._ground.parameters import Progress
+from dpselect._ground.privacy import Neighbors, Steps
 from dpselect.accounting.calibration import COUNT_SHARE, plan_of, priced
 from dpselect.aggregates.grouped_counts import GroupedCounts
-from dpselect.domain import Domain, most_items
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parsed, split_by_group
 from dpselect.mechanisms.top_k.group_draws import Picked
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-from dpselect.parameters import Progress
-from dpselect.privacy import Neighbors, Steps
 from dpselect.queries.query import Ready, cut_by
 from dpselect.queries.top_k_plan import Plan, fresh_counts
 from dpselect.release import accuracy

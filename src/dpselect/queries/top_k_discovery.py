@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpselect import methods, parameters
+from dpselect._ground import methods, parameters
+from dpselect._ground.parameters import Number, Progress
+from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.accounting.renyi_prices import divergence, up
 from dpselect.accounting.two_prices import Price, ceiling
@@ -23,8 +25,6 @@ from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-from dpselect.parameters import Number, Progress
-from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.queries.found import found_by
 from dpselect.queries.top_k_plan import Plan, fresh_counts, noise
 from dpselect.queries.union import SAID, bound_at, chosen_bound, placed

@@ -8,10 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.domain import most_items
+from dpselect._ground.parameters import Progress
 from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
-from dpselect.domain import most_items
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
@@ -19,7 +20,6 @@ from dpselect.mechanisms import gaps
 from dpselect.mechanisms.top_k.by_group import MOST_GROUPS
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-from dpselect.parameters import Progress
 from dpselect.queries.found import IN_ONE, found_by
 from dpselect.queries.query import Ready, cut_by
 from dpselect.queries.top_k_by import LISTED, UNLISTED, Asked

@@ -11,17 +11,17 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpselect._ground.domain import MOST_COUNTED, Domain, Known, Size, most_items, refuse_many
+from dpselect._ground.parameters import Progress
 from dpselect.accounting.hitting_set import hitting_divergence
 from dpselect.accounting.two_prices import Price, ceiling
 from dpselect.aggregates.user_sets import Int64, S, Sets, UserSets
-from dpselect.domain import MOST_COUNTED, Domain, Known, Size, most_items, refuse_many
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import fixed
 from dpselect.mechanisms.set_union.rounds import bounded
 from dpselect.mechanisms.top_k.hitting_set import GreedyHittingSet
-from dpselect.parameters import Progress
 from dpselect.queries.query import Ready, sampled
 from dpselect.queries.top_k_plan import Plan
 from dpselect.release import accuracy

@@ -7,13 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from dpselect._ground.domain import Domain
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.measures import Measure, measures_of
-from dpselect.domain import Domain
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
-from dpselect.parameters import Progress
 from dpselect.queries.query import Ready
 from dpselect.release.accuracy import BETA
 from dpselect.release.measured import PRICE, accuracy_of, told

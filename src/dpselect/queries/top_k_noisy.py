@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
 from dpselect.mechanisms.top_k import noisy_limited_domain
 from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.top_rows import top_rows
-from dpselect.parameters import Progress
 from dpselect.queries.top_k_plan import Counts, Plan
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.parameters import Progress
+from dpselect._ground.privacy import Privacy, Steps
 from dpselect.accounting.two_prices import Price, ceiling, of_outcome
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.top_rows import top_rows
-from dpselect.parameters import Progress
-from dpselect.privacy import Privacy, Steps
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, Number, whole
 from dpselect.release.release import Ended, Item, Release, Statement

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpselect import methods, parameters
+from dpselect._ground import methods, parameters
+from dpselect._ground.domain import Domain, most_items, refuse_more
+from dpselect._ground.methods import AUTO
+from dpselect._ground.privacy import Neighbors, PureDP, Steps
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
-from dpselect.domain import Domain, most_items, refuse_more
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
-from dpselect.methods import AUTO
-from dpselect.privacy import Neighbors, PureDP, Steps
 from dpselect.queries.query import sampled
 from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import fixed
@@ -12,7 +13,6 @@ from dpselect.mechanisms.joint.permute_and_flip import JointPermuteAndFlip, Loss
 from dpselect.mechanisms.joint.ranked import ranked
 from dpselect.mechanisms.joint.sequence import JointSequence
 from dpselect.mechanisms.joint.set import JointSet
-from dpselect.parameters import Progress
 from dpselect.queries.top_k_plan import Plan, fresh_counts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, whole

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from dpselect import methods
+from dpselect._ground import methods
+from dpselect._ground.methods import AUTO
 from dpselect.aggregates.totals import Totals
 from dpselect.errors import ParameterError, came
-from dpselect.methods import AUTO
 from dpselect.queries.top_k_plan import Plan
 
 REASONS = {

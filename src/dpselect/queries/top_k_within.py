@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from dpselect.domain import Domain, most_items
+from dpselect._ground.domain import Domain, most_items
 from dpselect.errors import ParameterError
 from dpselect.queries.top_k_plan import Plan
 from dpselect.queries.within import Asked, best, price_for, times

@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpselect._ground.methods import AUTO
+from dpselect._ground.parameters import Progress
+from dpselect._ground.privacy import weak_points
 from dpselect.accounting.two_prices import Price
 from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.aggregates.value_counts import UsersAt
@@ -23,9 +26,6 @@ from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.rounds import bounded, without
-from dpselect.methods import AUTO
-from dpselect.parameters import Progress
-from dpselect.privacy import weak_points
 from dpselect.queries.found import IN_ONE, found_by
 from dpselect.queries.query import Ready
 from dpselect.queries.union_counts import accuracy_of, level_with_counts, said_of

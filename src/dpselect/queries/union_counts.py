@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Sets
 from dpselect.draws import Draws
 from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
-from dpselect.parameters import Progress
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.release import Item

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dpselect._ground.privacy import ZCDP, BoundedRange, PureDP
 from dpselect.accounting.calibration import largest_rho
 from dpselect.accounting.renyi_prices import divergence, up
 from dpselect.accounting.two_prices import Price, ceiling
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
-from dpselect.privacy import ZCDP, BoundedRange, PureDP
 from dpselect.queries.union_terms import UnionTerms
 
 

@@ -10,17 +10,17 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
-from dpselect import methods, parameters
+from dpselect._ground import methods, parameters
+from dpselect._ground.keys import key_of, names
+from dpselect._ground.methods import AUTO, Bound, Weights
+from dpselect._ground.parameters import MOST_BITS, Number, rounded_up
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError, came
-from dpselect.keys import key_of, names
 from dpselect.ledger.question import named
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon
-from dpselect.methods import AUTO, Bound, Weights
-from dpselect.parameters import MOST_BITS, Number, rounded_up
-from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.queries.found import looks_at_others, users_for
 from dpselect.queries.query import Query, Rows
 from dpselect.queries.within import Asked, asked_for, price_for, times

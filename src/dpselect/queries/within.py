@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpselect import parameters
+from dpselect._ground import parameters
 from dpselect.errors import ParameterError, came
 from dpselect.queries.by_share import number_at, place_of
 from dpselect.release import formatting

@@ -6,7 +6,7 @@ import json
 from fractions import Fraction
 from typing import Any
 
-from dpselect.privacy import Neighbors
+from dpselect._ground.privacy import Neighbors
 from dpselect.release import typed
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.formatting import Json

@@ -11,8 +11,8 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from dpselect.domain import UNSEEN
-from dpselect.parameters import rounded_up, shown
+from dpselect._ground.domain import UNSEEN
+from dpselect._ground.parameters import rounded_up, shown
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 

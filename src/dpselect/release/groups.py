@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from dpselect.keys import apart
+from dpselect._ground.keys import apart
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import NO_OTHER, NONE
 from dpselect.release.formatting import Json

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 from dataclasses import replace
 
+from dpselect._ground.parameters import rounded_up
+from dpselect._ground.periods import Periods
+from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.groups import of_group
-from dpselect.parameters import rounded_up
-from dpselect.periods import Periods
-from dpselect.privacy import ApproxDP
 from dpselect.release.release import Release
 from dpselect.release.statement import Statement
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dpselect.domain import UNSEEN
+from dpselect._ground.domain import UNSEEN
 from dpselect.release.measured import heads
 from dpselect.release.measured import names_of as measures_in
 from dpselect.release.scale import COUNTED_COLUMNS, GROUP_USERS

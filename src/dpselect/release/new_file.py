@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from dpselect._ground.temporary import LOCKS, claimed, same, sweep_drafts
 from dpselect.errors import OutputError
-from dpselect.temporary import LOCKS, claimed, same, sweep_drafts
 
 RESERVE = 1 << 20  # bytes: more than a release of thousands of items takes
 

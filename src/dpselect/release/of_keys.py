@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpselect.keys import Key, unit_of
+from dpselect._ground.keys import Key, unit_of
 from dpselect.release.item_columns import COLUMNS
 from dpselect.release.release import Release
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
+from dpselect._ground.temporary import Folder
 from dpselect.errors import OutputError
 from dpselect.release import formatting
 from dpselect.release.new_file import NewFile, is_device
-from dpselect.temporary import Folder
 
 FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # with which a text begins that spreadsheets run
 

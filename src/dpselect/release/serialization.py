@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpselect.domain import UNSEEN
+from dpselect._ground.domain import UNSEEN
+from dpselect._ground.parameters import flag
+from dpselect._ground.privacy import Neighbors
 from dpselect.errors import DataError, ParameterError
-from dpselect.parameters import flag
-from dpselect.privacy import Neighbors
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.formatting import Json

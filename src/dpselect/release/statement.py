@@ -8,8 +8,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, Self
 
-from dpselect.parameters import shown
-from dpselect.privacy import Neighbors, Privacy
+from dpselect._ground.parameters import shown
+from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
 

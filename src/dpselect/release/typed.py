@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpselect.domain import UNSEEN
+from dpselect._ground.domain import UNSEEN
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.privacy import warn_if_weak
 from dpselect.errors import ParameterError, came
-from dpselect.privacy import warn_if_weak
 from dpselect.queries.at_price import ACCURACIES, unpriced
 from dpselect.queries.query import Query, Rows, kind
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.keys import Key, columns_of, key_of
+from dpselect._ground.methods import AUTO
+from dpselect._ground.parameters import Number, Progress, whole
+from dpselect._ground.privacy import Neighbors
 from dpselect.engines.port import PerUser
 from dpselect.errors import ParameterError, came
-from dpselect.keys import Key, columns_of, key_of
-from dpselect.methods import AUTO
-from dpselect.parameters import Number, Progress, whole
-from dpselect.privacy import Neighbors
 from dpselect.remote.body import Body, body_of, body_of_verb
 from dpselect.remote.waiting import answer
 from dpselect.remote.wire import Wire
@@ -268,7 +268,7 @@ class RemoteDataset:
 
     def _answer(self, verb: str, body: Body, progress: Progress | None) -> Release:
         if "logging" in sys.modules:
-            from dpselect.logs import LOG
+            from dpselect._ground.logs import LOG
 
             LOG.debug("%s, asked of %s", verb, self.wire.address)
         return answer(self.wire, body, progress)

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.parameters import Progress, called, not_negative
 from dpselect.errors import GatewayError, ParameterError, came
-from dpselect.parameters import Progress, called, not_negative
 from dpselect.queries.query import VERBS, Query
 from dpselect.release.formatting import Json
 from dpselect.remote.address import address_of

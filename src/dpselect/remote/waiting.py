@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dpselect._ground.parameters import Progress
 from dpselect.draws import fresh_key
 from dpselect.errors import BudgetError, DpselectError, GatewayError, ParameterError, came
-from dpselect.parameters import Progress
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.release import Receipt, Release
 from dpselect.remote.body import Body

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpselect._ground.processes import here
 from dpselect.errors import GatewayError
-from dpselect.processes import here
 from dpselect.remote.address import Address
 from dpselect.remote.problems import error_of, kind_of, plainly
 

@@ -18,13 +18,13 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
+from dpselect._ground.reals import Exp, Real
 from dpselect.draws.bernoullis import checked
 from dpselect.draws.certified import CertifiedDraws
 from dpselect.draws.core import SLACK_BITS
 from dpselect.draws.gaussian_tails import Tail
 from dpselect.draws.port import Layers, Masses, MonotoneProbability, Noise
 from dpselect.draws.weights import Weights
-from dpselect.reals import Exp, Real
 from dpselect.testing.flip_law import flip_law
 from dpselect.testing.noisy_law import noisy_max_law
 from dpselect.testing.noisy_top_law import noisy_top_law

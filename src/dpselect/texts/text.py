@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpselect._ground.parameters import Number, positive, whole
 from dpselect.errors import ParameterError, came
-from dpselect.parameters import Number, positive, whole
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
 
 LEAST = Fraction(1, 10**6)  # of a share: what every method can be made for, the one that auto takes too

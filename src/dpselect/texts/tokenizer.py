@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dpselect._ground.parameters import flag, whole
 from dpselect.errors import ParameterError, came
-from dpselect.parameters import flag, whole
 
 WORDS, SPACES, SENTENCES = "words", "spaces", "sentences"
 _BUILT_IN = (WORDS, SPACES, SENTENCES)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
+from dpselect._ground.parameters import near
 from dpselect.engines.duckdb.sources import Scan, open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, item_form, kind, label
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.errors import SourceError
-from dpselect.parameters import near
 
 Score = int | float | Fraction
 

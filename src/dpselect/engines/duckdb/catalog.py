@@ -17,9 +17,9 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dpselect._ground.parameters import near
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
 from dpselect.errors import DataError, SourceError
-from dpselect.parameters import near
 
 TABLES = (
     "SELECT database_name, schema_name, table_name, sql FROM system.main.duckdb_tables() WHERE NOT internal "

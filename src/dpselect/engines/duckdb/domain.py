@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpselect.domain import Column, Listed
+from dpselect._ground.domain import Column, Listed
 from dpselect.engines.duckdb.scans import described, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, is_text, item_form, kind, label, nameable

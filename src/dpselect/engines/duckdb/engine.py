@@ -7,8 +7,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from dpselect._ground.domain import Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
+from dpselect._ground.keys import Key as Names
+from dpselect._ground.keys import named, names
+from dpselect._ground.parameters import Progress, whole
 from dpselect.aggregates.histogram import Histogram
-from dpselect.domain import Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
 from dpselect.engines.duckdb import questions
 from dpselect.engines.duckdb.keys import STRUCT, Key
 from dpselect.engines.duckdb.questions_by_group import QuestionsByGroup
@@ -31,11 +34,9 @@ from dpselect.engines.duckdb.workspace import Label, Row, Rows, Workspace, quote
 from dpselect.engines.port import PerUser
 from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import SourceError, naming
-from dpselect.keys import Key as Names
-from dpselect.keys import named, names
-from dpselect.parameters import Progress, whole
 
 if TYPE_CHECKING:
+    from dpselect._ground.periods import Periods
     from dpselect.aggregates.measures import Measure, Measured
     from dpselect.aggregates.totals import Totals
     from dpselect.aggregates.unbounded import Points
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from dpselect.engines.row_filter import RowFilter
     from dpselect.engines.row_periods import RowPeriods
     from dpselect.engines.sql.port import SqlType
-    from dpselect.periods import Periods
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpselect._ground.domain import UNSEEN
 from dpselect.aggregates.measures import FARTHEST, NOBODY, PARTS, Mean, Measure, Measured, Sum
-from dpselect.domain import UNSEEN
 from dpselect.engines.duckdb.keys import Key
 from dpselect.engines.duckdb.questions import Bound, place
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, ZONED, is_text, kind

@@ -23,7 +23,7 @@ from dpselect.engines.prepared.state import CODES, Part, Segment
 from dpselect.engines.sources.object_marks import MARK
 
 if TYPE_CHECKING:
-    from dpselect.periods import Periods
+    from dpselect._ground.periods import Periods
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpselect.domain import Span
+from dpselect._ground.domain import Span
 from dpselect.engines.duckdb.types import INTEGERS, OBJECT, is_text, kind, number_form
 from dpselect.engines.duckdb.workspace import literal
 from dpselect.engines.port import PerUser

@@ -8,14 +8,14 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dpselect.domain import MOST_COUNTED, Domain, Known, Span
+from dpselect._ground.domain import MOST_COUNTED, Domain, Known, Span
+from dpselect._ground.parameters import Progress
 from dpselect.engines.duckdb import questions
 from dpselect.engines.duckdb.keys import Key
 from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.types import is_text
 from dpselect.engines.duckdb.workspace import Label, Rows, Workspace
 from dpselect.engines.port import PerUser
-from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
     from dpselect.aggregates.found_groups import FoundGroups

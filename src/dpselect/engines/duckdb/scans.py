@@ -8,12 +8,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Self
 
+from dpselect._ground.parameters import near
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.errors import SourceError
-from dpselect.parameters import near
 
 if TYPE_CHECKING:
-    from dpselect.periods import Periods
+    from dpselect._ground.periods import Periods
 
 Select = Callable[[str], str]
 """From the name of what is read to the SELECT that narrows and filters it."""

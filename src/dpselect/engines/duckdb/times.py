@@ -10,8 +10,8 @@ from dpselect.engines.duckdb.workspace import quoted
 from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
+    from dpselect._ground.periods import Periods
     from dpselect.engines.row_periods import RowPeriods
-    from dpselect.periods import Periods
 
 
 def row_time(periods: Periods, types: Mapping[str, str], *, raw: bool = False) -> RowPeriods:
@@ -19,9 +19,9 @@ def row_time(periods: Periods, types: Mapping[str, str], *, raw: bool = False) -
 
     Of values without a declared type some may have a zone, which is lost.
     """
+    from dpselect._ground.periods import UTC
     from dpselect.engines.filters.engines import DUCKDB
     from dpselect.engines.row_periods import row_periods
-    from dpselect.periods import UTC
 
     sql_type, name = types[periods.column], quoted(periods.column)
     if sql_type == OBJECT and periods.timezone != UTC:

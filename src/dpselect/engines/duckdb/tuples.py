@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpselect.domain import Column, Listed
+from dpselect._ground.domain import Column, Listed
 from dpselect.engines.duckdb.domain import fitting, keep_domain, keep_list, written_all
 from dpselect.engines.duckdb.keys import Key
 from dpselect.engines.duckdb.types import OBJECT

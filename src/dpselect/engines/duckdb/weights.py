@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64
 from dpselect.aggregates.weight_groups import WeightGroups, as_columns, numbered
 from dpselect.engines.duckdb.questions import keyed_hash
 from dpselect.engines.duckdb.workspace import Label, Rows, Workspace
 from dpselect.engines.memory import available
-from dpselect.parameters import Progress
 
 
 class DuckDBPairs:

@@ -13,11 +13,11 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from dpselect._ground.parameters import Progress
+from dpselect._ground.temporary import Folder
 from dpselect.engines.memory import available, check_address_space
 from dpselect.engines.waiting import waited
 from dpselect.errors import DataError, DpselectError, OutputError
-from dpselect.parameters import Progress
-from dpselect.temporary import Folder
 
 Row = tuple[Any, ...]
 Rows = Callable[[], contextlib.AbstractContextManager[str]]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dpselect._ground.parameters import Progress
 from dpselect.engines.postgres.address import place, said
 from dpselect.engines.sql.port import Columns, Row
 from dpselect.engines.waiting import waited
 from dpselect.errors import DataError
-from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
     import psycopg

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from dpselect._ground.keys import Key, named
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64
 from dpselect.engines.postgres.connection import Workspace
 from dpselect.engines.postgres.dialect import POSTGRES
 from dpselect.engines.postgres.tables import columns_of
 from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
 from dpselect.errors import DataError, ParameterError
-from dpselect.keys import Key, named
-from dpselect.parameters import Progress
 
 
 class PostgresDatabase:

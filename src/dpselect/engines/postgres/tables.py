@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpselect._ground.parameters import near
 from dpselect.engines.postgres.connection import Workspace
 from dpselect.engines.postgres.dialect import pg_type, quoted
 from dpselect.engines.sql.port import Needs, Row, SqlType
 from dpselect.errors import SourceError
-from dpselect.parameters import near
 
 # Tables, partitioned and foreign ones, views and materialised views.
 _TABLES = """

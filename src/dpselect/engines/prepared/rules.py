@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpselect._ground.parameters import near
 from dpselect.errors import SourceError, came
-from dpselect.parameters import near
 
 if TYPE_CHECKING:
-    from dpselect.periods import Periods
+    from dpselect._ground.periods import Periods
 
 # Periods of these sorts are made of whole ones of the first.
 _MADE_OF = {

@@ -17,12 +17,12 @@ import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
+from dpselect._ground.temporary import LOCKS
 from dpselect.draws import fresh_key
 from dpselect.engines.prepared.folder import PARTS, pointed, refuse_others, state_file
 from dpselect.engines.prepared.state import FORM, Part, State, read
 from dpselect.engines.sources.files import PREPARED, is_prepared
 from dpselect.errors import DataError, OutputError
-from dpselect.temporary import LOCKS
 
 if sys.platform != "win32":
     import fcntl

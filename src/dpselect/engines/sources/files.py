@@ -6,8 +6,8 @@ import glob
 import os
 from dataclasses import dataclass
 
+from dpselect._ground.parameters import near
 from dpselect.errors import SourceError
-from dpselect.parameters import near
 
 KINDS = {
     ".parquet": "parquet", ".pq": "parquet",

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.keys import Key
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64
 from dpselect.engines.spark.dialect import SPARK, secret
 from dpselect.engines.spark.jobs import fresh_name
@@ -19,8 +21,6 @@ from dpselect.engines.spark.sizes import bytes_of, expected_bytes, most_bytes
 from dpselect.engines.spark.source import frame_of, work_of
 from dpselect.engines.spark.tables import apart, arrays_of, columns_of, items_of, table_of, tuples_of, view, view_of
 from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
-from dpselect.keys import Key
-from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
+from dpselect._ground.parameters import Progress
 from dpselect.draws import fresh_key
 from dpselect.engines.waiting import waited
 from dpselect.errors import DataError, DpselectError
-from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,9 +9,9 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
+from dpselect._ground.parameters import near
 from dpselect.engines.sources.files import KINDS, UNCLEAR
 from dpselect.errors import DataError, SourceError
-from dpselect.parameters import near
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

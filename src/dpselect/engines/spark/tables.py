@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from dpselect._ground.keys import Key, named, said
+from dpselect._ground.parameters import near
 from dpselect.aggregates.user_sets import Int64
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import Work, fresh_name
 from dpselect.engines.sql.port import Needs, SqlType
 from dpselect.errors import ParameterError, SourceError
-from dpselect.keys import Key, named, said
-from dpselect.parameters import near
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpselect.domain import Column, Listed
+from dpselect._ground.domain import Column, Listed
 from dpselect.engines.duckdb.keys import label_of
 from dpselect.engines.duckdb.tuples import keep_items
 from dpselect.engines.duckdb.workspace import Workspace

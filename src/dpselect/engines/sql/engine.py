@@ -11,13 +11,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from dpselect.aggregates.histogram import Histogram
-from dpselect.aggregates.measures import NOBODY
-from dpselect.aggregates.totals import Totals
-from dpselect.aggregates.unbounded import Points
-from dpselect.aggregates.user_sets import UserSets
-from dpselect.aggregates.value_counts import UsersAt
-from dpselect.domain import (
+from dpselect._ground.domain import (
     UNSEEN,
     Column,
     Domain,
@@ -28,6 +22,15 @@ from dpselect.domain import (
     refuse_more,
     refuse_width,
 )
+from dpselect._ground.keys import Key as Names
+from dpselect._ground.keys import names
+from dpselect._ground.parameters import Progress, near, whole
+from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.measures import NOBODY
+from dpselect.aggregates.totals import Totals
+from dpselect.aggregates.unbounded import Points
+from dpselect.aggregates.user_sets import UserSets
+from dpselect.aggregates.value_counts import UsersAt
 from dpselect.engines import row_filter, row_periods
 from dpselect.engines.count_groups import histogram_of, number_of, spanned
 from dpselect.engines.filters.engines import SPELLINGS
@@ -40,15 +43,12 @@ from dpselect.engines.sql.pairs import SqlPairs
 from dpselect.engines.sql.port import Database, SqlType, int64
 from dpselect.engines.sql.questions_by_group import QuestionsByGroup
 from dpselect.errors import SourceError, naming
-from dpselect.keys import Key as Names
-from dpselect.keys import names
-from dpselect.parameters import Progress, near, whole
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from dpselect._ground.periods import Periods
     from dpselect.aggregates.measures import Measure, Measured
-    from dpselect.periods import Periods
 
 
 class SqlEngine(QuestionsByGroup):

@@ -8,10 +8,10 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Sequence
 
+from dpselect._ground.keys import apart
 from dpselect.aggregates.measures import FARTHEST, NOBODY, PARTS, Mean, Measure, Measured, Sum
 from dpselect.engines.sql.port import Dialect, Row
 from dpselect.engines.sql.questions import place
-from dpselect.keys import apart
 
 
 def plain(label: object) -> object:

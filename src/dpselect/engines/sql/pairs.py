@@ -12,12 +12,12 @@ from typing import TypeVar
 
 import numpy as np
 
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64
 from dpselect.aggregates.weight_groups import WeightGroups, as_columns, numbered
 from dpselect.engines.sql import questions, weights
 from dpselect.engines.sql.port import Database, SqlType, int64
 from dpselect.errors import DataError
-from dpselect.parameters import Progress
 
 S = TypeVar("S", bound=Sized)
 

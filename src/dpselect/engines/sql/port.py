@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64
 from dpselect.engines.sql.sorted_texts import Sorted
-from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpselect._ground.domain import Span
 from dpselect.aggregates.unbounded import Points, Unbounded
-from dpselect.domain import Span
 from dpselect.engines import unbounded_places
 from dpselect.engines.port import PerUser
 from dpselect.engines.row_periods import RowPeriods

@@ -8,10 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.domain import MOST_COUNTED, Column, Domain, Known, Listed, Span, refuse_width
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.unbounded import Points
 from dpselect.aggregates.user_sets import Int64, UserSets
-from dpselect.domain import MOST_COUNTED, Column, Domain, Known, Listed, Span, refuse_width
 from dpselect.engines.count_groups import number_of, numbers_of
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions, sets
@@ -19,7 +20,6 @@ from dpselect.engines.sql import totals as weighing
 from dpselect.engines.sql.domains import domain_values
 from dpselect.engines.sql.port import Database, Dialect, SqlType, int64
 from dpselect.errors import ParameterError, came, naming
-from dpselect.parameters import Progress
 
 if TYPE_CHECKING:
     from dpselect.aggregates.found_groups import FoundGroups

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import LOW, MOST_ROWS, Int64, UserSets, inverse, sets_of
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.memory import available, does_not_fit
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.port import Database, SqlType, int64
 from dpselect.errors import SourceError
-from dpselect.parameters import Progress
 from dpselect.texts.token_stream import TokenStream
 from dpselect.texts.tokenizer import Tokenizer
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from dpselect.parameters import rounded_down, rounded_up
+from dpselect._ground.parameters import rounded_down, rounded_up
 from dpselect.release import formatting
 
 SPACE = "\N{NO-BREAK SPACE}"

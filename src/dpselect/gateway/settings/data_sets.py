@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from dpselect._ground.keys import apart, names
+from dpselect._ground.parameters import MOST_LISTED, near
+from dpselect._ground.periods import SORTS, periods_of, zone_of
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.postgres.address import is_postgres
@@ -17,9 +20,6 @@ from dpselect.gateway.settings import leaves
 from dpselect.gateway.settings.mistakes import ToldError, of_parameter
 from dpselect.gateway.settings.places import Place, Reader, by_name, listed, made
 from dpselect.gateway.settings.values import LATEST, Amount, Bounds, DataSettings, Key, Scalar, Sizes, Weight
-from dpselect.keys import apart, names
-from dpselect.parameters import MOST_LISTED, near
-from dpselect.periods import SORTS, periods_of, zone_of
 
 ANY = "any"
 MOST_USERS, MOST_ITEMS = 10**12, 10**7  # of imagined data

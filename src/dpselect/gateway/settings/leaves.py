@@ -9,11 +9,11 @@ from decimal import Decimal
 from fractions import Fraction
 from urllib.parse import urlsplit
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.keys import key_of
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.gateway.settings.places import Place
 from dpselect.gateway.settings.values import Key, Scalar
-from dpselect.keys import key_of
 from dpselect.ledger.account import clean_name
 
 LONGEST, LONGEST_PROSE = 1_000, 10_000  # characters

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpselect._ground.parameters import near
 from dpselect.errors import ParameterError
 from dpselect.gateway.settings.lines import Steps
 from dpselect.gateway.settings.mistakes import Page, ToldError, of_parameter, shown
-from dpselect.parameters import near
 
 MISSING = object()
 

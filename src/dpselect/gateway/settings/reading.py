@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
+from dpselect._ground.parameters import near
 from dpselect.gateway.settings import data_sets, leaves, persons, server
 from dpselect.gateway.settings.mistakes import Mistake, Page, SettingsError, dotted, secretless, shown
 from dpselect.gateway.settings.places import Place, Reader, by_name, fields
 from dpselect.gateway.settings.values import Settings
-from dpselect.parameters import near
 
 NAME = "gateway.toml"  # what a text is called that came from no file
 MOST = 1 << 22  # bytes of a file

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
+from dpselect._ground.keys import names, text_of
+from dpselect._ground.parameters import percent, shown
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.spark.source import is_spark
 from dpselect.gateway.settings.values import Amount, DataSettings, Key, Person, ServerSettings, Settings
-from dpselect.keys import names, text_of
 from dpselect.ledger.units import usual_unit
-from dpselect.parameters import percent, shown
 
 _WIDTH = 12
 

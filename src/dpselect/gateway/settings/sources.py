@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dpselect._ground.domain import Listed
+from dpselect._ground.keys import names
+from dpselect._ground.periods import between
 from dpselect.aggregates.totals import Totals
 from dpselect.dataset import Dataset
-from dpselect.domain import Listed
 from dpselect.engines.identity import sizes_of
 from dpselect.errors import DpselectError, ParameterError
 from dpselect.gateway.settings.values import DataSettings, Key, Scalar, Settings, Weight
-from dpselect.keys import names
-from dpselect.periods import between
 
 _OF_ALL = ("source", "table", "user", "time")  # what is wrong with these is wrong whatever is asked
 _SOME_DAY = datetime.date(2000, 1, 1)  # any will do: only the column is looked at

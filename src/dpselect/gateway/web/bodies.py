@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dpselect._ground.privacy import Neighbors
 from dpselect.gateway.asked import OF_TEXTS
-from dpselect.privacy import Neighbors
 from dpselect.queries.query import VERBS
 from dpselect.queries.schemas import COLUMNS, DECIMAL, ITEM, NUMBER, TEXTS, parameters
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from dpselect._ground.privacy import Neighbors
 from dpselect.gateway.jobs import State
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.values import Role
 from dpselect.ledger.report import STATES
-from dpselect.privacy import Neighbors
 from dpselect.release.statement import Ended, Kind
 
 Schema = dict[str, Any]

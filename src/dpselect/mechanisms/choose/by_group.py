@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpselect import methods, parameters
+from dpselect._ground import methods, parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import Neighbors, Privacy, Steps
 from dpselect.accounting.calibration import price
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.choose.port import Choice
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.quantile_by_group import MOST_GROUPS
-from dpselect.parameters import Number
-from dpselect.privacy import Neighbors, Privacy, Steps
 
 
 @dataclass(frozen=True, kw_only=True)

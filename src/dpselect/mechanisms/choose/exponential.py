@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from dpselect._ground.privacy import BoundedRange
 from dpselect.draws import Draws
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Candidates
 from dpselect.mechanisms.choose.port import Choice
-from dpselect.privacy import BoundedRange
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.privacy import Neighbors, PureDP
 from dpselect.draws import Draws, Noise
 from dpselect.mechanisms.candidates import Candidates
 from dpselect.mechanisms.choose.port import Choice, parse
-from dpselect.privacy import Neighbors, PureDP
 
 
 @dataclass(frozen=True, kw_only=True)

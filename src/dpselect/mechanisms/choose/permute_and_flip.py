@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpselect._ground.privacy import PureDP
 from dpselect.draws import Draws, Weights
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Candidates
 from dpselect.mechanisms.choose.port import Choice
-from dpselect.privacy import PureDP
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, neighbors, one_step
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, candidates
 from dpselect.mechanisms.port import secure, settle
-from dpselect.parameters import Number
-from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, neighbors, one_step
 
 
 @dataclass(frozen=True, kw_only=True)

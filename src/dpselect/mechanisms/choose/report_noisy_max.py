@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.privacy import PureDP
 from dpselect.draws import Draws, Noise
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Candidates
 from dpselect.mechanisms.choose.port import Choice, parse
 from dpselect.mechanisms.port import settle
-from dpselect.privacy import PureDP
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,11 +10,11 @@ from typing import ClassVar
 
 from flint import arb
 
+from dpselect._ground.privacy import BoundedRange
 from dpselect.draws import Draws
 from dpselect.draws.loss_levels import NEGLIGIBLE, power
 from dpselect.mechanisms.joint.port import JointMechanism
 from dpselect.mechanisms.joint.ranked import Ranked, choose, subset
-from dpselect.privacy import BoundedRange
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import ClassVar
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.privacy import PureDP
 from dpselect.draws import Draws, Levels
 from dpselect.draws.loss_levels import cuts
 from dpselect.mechanisms import gaps
@@ -16,7 +17,6 @@ from dpselect.mechanisms.joint.port import JointMechanism, parse
 from dpselect.mechanisms.joint.ranked import Ranked
 from dpselect.mechanisms.joint.set import SetWays
 from dpselect.mechanisms.port import settle
-from dpselect.privacy import PureDP
 
 
 class Loss(StrEnum):

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, neighbors, one_step
 from dpselect.draws import Draws
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.joint.ranked import Ranked, ranked
 from dpselect.mechanisms.port import secure, settle
-from dpselect.parameters import Number
-from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, neighbors, one_step
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,12 +10,12 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
+from dpselect._ground.privacy import BoundedRange
 from dpselect.draws import Draws, Levels
 from dpselect.draws.loss_levels import cuts
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.joint.port import JointMechanism
 from dpselect.mechanisms.joint.ranked import Ranked
-from dpselect.privacy import BoundedRange
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from flint import arb
 
+from dpselect._ground.privacy import BoundedRange
 from dpselect.draws import Draws, Levels
 from dpselect.draws.loss_levels import cuts
 from dpselect.mechanisms.joint.paths import Paths
 from dpselect.mechanisms.joint.port import JointMechanism
 from dpselect.mechanisms.joint.ranked import Ranked
 from dpselect.mechanisms.joint.walk import BITS
-from dpselect.privacy import BoundedRange
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64
 from dpselect.aggregates.weight_groups import PairsElsewhere, WeightGroups
 from dpselect.draws import Draws, MonotoneProbability, fresh_key
@@ -24,7 +25,6 @@ from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, Shares, largest, places
 from dpselect.mechanisms.set_union.sips import SIPS
 from dpselect.mechanisms.set_union.weighted import WeightedGaussian, WeightedLaplace
-from dpselect.parameters import Progress
 
 FEW = 64  # up to here a Bernoulli draw for each item is cheaper than a binomial draw
 MOST_SHARES = 10**6  # a table of more is refused

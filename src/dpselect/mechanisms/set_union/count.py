@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import S, Sets, numbers_of_users
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, settle
@@ -13,7 +14,6 @@ from dpselect.mechanisms.set_union.release_laws import (
     geometric,
     laplace_tail,
 )
-from dpselect.parameters import Progress
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from statistics import NormalDist
 
 from flint import arb, ctx
 
+from dpselect._ground.reals import enclose
 from dpselect.aggregates.user_sets import Int64
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, settle
@@ -26,7 +27,6 @@ from dpselect.mechanisms.set_union.release_laws import (
     smallest_deviation,
     some,
 )
-from dpselect.reals import enclose
 
 MOST_JOINT = 10**5  # items of a user up to which noise and threshold share delta; beyond, each has half
 CERTAIN = 40  # deviations beyond which an interval does not search

@@ -10,6 +10,8 @@ from fractions import Fraction
 import numpy as np
 from flint import ctx
 
+from dpselect._ground.parameters import Number, Progress
+from dpselect._ground.reals import enclose, upper
 from dpselect.aggregates.user_sets import S, Sets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
@@ -18,8 +20,6 @@ from dpselect.mechanisms.set_union.kernels import compiled
 from dpselect.mechanisms.set_union.port import SetUnion, Weighed, parse, up
 from dpselect.mechanisms.set_union.release_laws import Geometric, LaplaceTail, Shaped, geometric, laplace_tail
 from dpselect.mechanisms.set_union.rounds import by_rank
-from dpselect.parameters import Number, Progress
-from dpselect.reals import enclose, upper
 
 
 @dataclass(frozen=True, kw_only=True)

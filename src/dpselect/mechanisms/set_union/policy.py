@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number, Progress
 from dpselect.aggregates.user_sets import S, Sets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
@@ -21,7 +22,6 @@ from dpselect.mechanisms.set_union.release_laws import (
     smallest_deviation,
 )
 from dpselect.mechanisms.set_union.rounds import users_and_items_in_order, users_in_order
-from dpselect.parameters import Number, Progress
 
 ROUNDING = Fraction(1, 2**53)  # half the distance of neighbouring floats, as a part of them
 MOST_USERS = 2**27

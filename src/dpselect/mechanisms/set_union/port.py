@@ -9,7 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number, Progress
+from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.user_sets import Int64, S, Sets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
@@ -17,8 +19,6 @@ from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.set_union.kernels.plain import Weights
 from dpselect.mechanisms.set_union.release_laws import ReleaseLaw
 from dpselect.mechanisms.set_union.rounds import bounded
-from dpselect.parameters import Number, Progress
-from dpselect.privacy import Privacy
 
 UNIT = 2**30  # weights are integer multiples of 1 / UNIT: their sums are exact in any order
 LARGEST = 2**32  # a cutoff below this keeps integer weights inside 64 bits

@@ -17,9 +17,9 @@ from typing import Protocol
 
 from flint import arb, ctx
 
+from dpselect._ground.reals import Real, enclose, upper
 from dpselect.draws import MonotoneProbability
 from dpselect.errors import ParameterError
-from dpselect.reals import Real, enclose, upper
 
 MORE = 32  # bits of work beyond those asked for
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import ctx
 
-from dpselect.reals import Exp, enclose, lower, upper
+from dpselect._ground.reals import Exp, enclose, lower, upper
 
 Floats = npt.NDArray[np.float64]
 

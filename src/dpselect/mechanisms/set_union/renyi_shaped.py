@@ -11,6 +11,8 @@ from functools import cache, lru_cache, partial, reduce
 
 import numpy as np
 
+from dpselect._ground.parameters import Number, Progress
+from dpselect._ground.privacy import Privacy
 from dpselect.accounting.renyi import best_order, first_order, renyi_budget
 from dpselect.aggregates.user_sets import Int64, Sets, UserSets, summed
 from dpselect.draws import Draws
@@ -19,8 +21,6 @@ from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.port import parse
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, half_weight, spends, steepest
 from dpselect.mechanisms.set_union.rounds import in_rounds, parts_of
-from dpselect.parameters import Number, Progress
-from dpselect.privacy import Privacy
 
 LEAST_EPSILON = Fraction(1, 1000)
 LEAST_DELTA = Fraction(1, 10**100)

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64, S, Sets, UserSets, offsets_of
 from dpselect.draws import Draws, MonotoneProbability
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import secure, settle
-from dpselect.parameters import Progress
 
 MOST_USERS = 2**31
 MOST_ITEMS = 2**32

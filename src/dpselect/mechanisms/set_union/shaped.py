@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpselect._ground.parameters import Number
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.policy import L1Descent
 from dpselect.mechanisms.set_union.port import UNIT, SetUnion, parse, up
 from dpselect.mechanisms.set_union.release_laws import Shaped
 from dpselect.mechanisms.set_union.weighted import Shares, even
-from dpselect.parameters import Number
 
 
 @dataclass(frozen=True, kw_only=True)

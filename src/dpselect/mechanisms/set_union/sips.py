@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 
+from dpselect._ground.parameters import Number, Progress
+from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.user_sets import Int64, Sets, summed
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, settle
@@ -13,8 +15,6 @@ from dpselect.mechanisms.set_union.port import UNIT, parse
 from dpselect.mechanisms.set_union.release_laws import GaussianTail, gaussian_tail, root_up, smallest_deviation
 from dpselect.mechanisms.set_union.rounds import in_rounds, parts_of
 from dpselect.mechanisms.set_union.weighted import rooted, weighted
-from dpselect.parameters import Number, Progress
-from dpselect.privacy import Privacy
 
 
 @dataclass(frozen=True, kw_only=True)

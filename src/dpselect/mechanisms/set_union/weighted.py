@@ -10,12 +10,12 @@ from functools import partial
 
 import numpy as np
 
+from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64, S, Sets, UserSets, summed
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.port import UNIT, SetUnion, Weighed, parse
 from dpselect.mechanisms.set_union.release_laws import gaussian_tail, laplace_tail, smallest_deviation
-from dpselect.parameters import Progress
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import Neighbors, Plan, Privacy
 from dpselect.accounting.calibration import Split, one_price, plan_of, price, priced, split_delta
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.draws import Draws
@@ -15,8 +17,6 @@ from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.top_k.group_draws import Picked, picked
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain, parse_k_bar
 from dpselect.mechanisms.top_k.top_rows import whole
-from dpselect.parameters import Number
-from dpselect.privacy import Neighbors, Plan, Privacy
 
 LEAST_K_BAR, PER_K = 100, 10
 

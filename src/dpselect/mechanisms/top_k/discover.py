@@ -9,7 +9,9 @@ from typing import Protocol
 
 import numpy as np
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number, Progress
+from dpselect._ground.privacy import BoundedRange, Privacy, PureDP
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of
 from dpselect.accounting.renyi import renyi_budget
 from dpselect.accounting.renyi_prices import divergence
@@ -21,8 +23,6 @@ from dpselect.mechanisms.set_union.count import TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, RenyiShaped
 from dpselect.mechanisms.set_union.rounds import LEAST_SHARE
 from dpselect.mechanisms.top_k.peeling import Peeling
-from dpselect.parameters import Number, Progress
-from dpselect.privacy import BoundedRange, Privacy, PureDP
 
 UNION_SHARE = Fraction(2, 3)  # of the Rényi budget; measured in benchmarks/README.md, discover
 UNION_SHARE_OF_ONE = Fraction(1, 2)  # of epsilon and of delta, where a user has one item

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
+from dpselect._ground.reals import Real, enclose
 from dpselect.aggregates.grouped_counts import GroupedCounts, Int64
 from dpselect.draws import Draws, Weights
 from dpselect.mechanisms.top_k.limited_domain import Terms, until_bottom
 from dpselect.mechanisms.top_k.top_rows import TopRows
-from dpselect.reals import Real, enclose
 
 RARE = Fraction(1, 4)  # up to here the bound is worth a draw
 FARTHEST = 2**50  # a bound of more units than this takes the other way

@@ -8,7 +8,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.hitting_set import largest_hitting_pick, largest_hitting_pick_at
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.aggregates.user_sets import Int64, Sets, UserSets, offsets_of
@@ -18,8 +20,6 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, Rest
-from dpselect.parameters import Number
-from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 
 
 @dataclass(frozen=True)

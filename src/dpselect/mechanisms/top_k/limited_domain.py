@@ -9,7 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import MOST, Number
+from dpselect._ground.privacy import Neighbors, Plan, Privacy
 from dpselect.accounting.calibration import one_price, plan_of, price, priced, split_delta
 from dpselect.draws import Draws, Weights
 from dpselect.draws.weights import LARGEST_RATE
@@ -18,8 +20,6 @@ from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input, Picks
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.top_k.top_rows import TopRows, top_rows
-from dpselect.parameters import MOST, Number
-from dpselect.privacy import Neighbors, Plan, Privacy
 
 
 @dataclass(frozen=True)

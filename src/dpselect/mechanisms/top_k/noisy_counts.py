@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy.typing as npt
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps, neighbors
 from dpselect.accounting.composition import frugal
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import laplace_width
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.top_k.top_rows import whole
-from dpselect.parameters import Number
-from dpselect.privacy import Neighbors, Privacy, PureDP, Steps, neighbors
 
 
 @dataclass(frozen=True, kw_only=True)

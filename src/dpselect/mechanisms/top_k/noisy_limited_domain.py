@@ -10,7 +10,10 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import ZCDP, Privacy
+from dpselect._ground.reals import enclose, upper
 from dpselect.accounting.calibration import largest_rho
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
@@ -19,9 +22,6 @@ from dpselect.mechanisms.gaps import gaussian_width, laplace_width
 from dpselect.mechanisms.port import promise, secure, settle
 from dpselect.mechanisms.top_k.limited_domain import default_k_bar, parse_k_bar
 from dpselect.mechanisms.top_k.top_rows import TopRows, largest, top_rows
-from dpselect.parameters import Number
-from dpselect.privacy import ZCDP, Privacy
-from dpselect.reals import enclose, upper
 
 PRECISION = 128
 HIGHEST = 2**62  # heights and counts stay in 64 bits

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.composition import frugal
 from dpselect.aggregates.measures import Mean, Measure, Measured, noises
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import laplace_width
 from dpselect.mechanisms.port import secure, settle
-from dpselect.parameters import Number
-from dpselect.privacy import Neighbors, Privacy, PureDP, Steps
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import Neighbors, Privacy, neighbors
 from dpselect.accounting.calibration import plan_of, price
 from dpselect.draws import Draws
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, candidates, enough
 from dpselect.mechanisms.port import secure, settle
-from dpselect.parameters import Number
-from dpselect.privacy import Neighbors, Privacy, neighbors
 
 
 @dataclass(frozen=True, kw_only=True)

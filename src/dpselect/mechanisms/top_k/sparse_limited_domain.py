@@ -8,7 +8,10 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
-from dpselect import parameters
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, Steps
+from dpselect._ground.reals import Exp, enclose, upper
 from dpselect.accounting.calibration import largest_epsilon, plan_of, priced
 from dpselect.accounting.composition import basic
 from dpselect.draws import Draws, Weights
@@ -18,9 +21,6 @@ from dpselect.mechanisms.candidates import Answer, Input, Picks
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.top_k.limited_domain import parse_k_bar
 from dpselect.mechanisms.top_k.top_rows import TopRows, top_rows
-from dpselect.parameters import Number
-from dpselect.privacy import BoundedRange, Neighbors, Privacy, Steps
-from dpselect.reals import Exp, enclose, upper
 
 PRECISION = 128
 HIGHEST = 2**62  # heights and counts stay in 64 bits

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from dpselect._ground.parameters import Progress
 from dpselect.draws import fresh_key
 from dpselect.engines.duckdb.preparing.bounded import keep_few
 from dpselect.engines.duckdb.preparing.cells import keep_cells, keep_sets, keep_totals
@@ -18,7 +19,6 @@ from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.prepared.rules import Rules
 from dpselect.engines.prepared.state import CODES, Part, Segment
 from dpselect.engines.prepared.writing import Writing
-from dpselect.parameters import Progress
 
 T = TypeVar("T")
 MOST_FILES = 8  # of a dictionary: each is opened by every question

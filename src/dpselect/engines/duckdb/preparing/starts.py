@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from dpselect._ground.periods import YEARS, Day, Periods, between
 from dpselect.engines.duckdb.preparing.work import Work
 from dpselect.engines.duckdb.times import row_time
 from dpselect.engines.prepared.rules import Rules
 from dpselect.engines.row_periods import RowPeriods
-from dpselect.periods import YEARS, Day, Periods, between
 
 
 def times_of(rules: Rules) -> RowPeriods:

@@ -8,8 +8,8 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from dpselect._ground.parameters import MOST_BITS, several, whole
 from dpselect.errors import ParameterError, came
-from dpselect.parameters import MOST_BITS, several, whole
 
 _PLAIN = (bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.time)
 MOST_ITEMS = 2**128  # the longest identifiers in use; every mechanism answers in bounded time up to here

@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from dpselect._ground.keys import key_of
+from dpselect._ground.parameters import flag
+from dpselect._ground.periods import settled
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.inspect import file_findings
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import find, prepared_folder
 from dpselect.errors import DataError, ParameterError
-from dpselect.keys import key_of
-from dpselect.parameters import flag
-from dpselect.periods import settled
 
 WARNING = "NOT PRIVATE: this reads every row, and what it says is for the owner of the data only"
 

@@ -12,8 +12,8 @@ import zoneinfo
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from dpselect._ground.parameters import near, one_of
 from dpselect.errors import ParameterError, came, naming
-from dpselect.parameters import near, one_of
 
 MOST = 500
 """Periods of one question."""

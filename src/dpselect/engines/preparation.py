@@ -11,6 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from dpselect._ground.keys import key_of, names
+from dpselect._ground.parameters import Progress, called, flag, one_of, whole
+from dpselect._ground.periods import SORTS, UTC, Periods, zone_of
 from dpselect.draws import fresh_key
 from dpselect.engines.duckdb.preparing.preparation import Written, written
 from dpselect.engines.duckdb.preparing.work import kept_types, refuse_types
@@ -29,9 +32,6 @@ from dpselect.engines.sources.files import is_prepared
 from dpselect.engines.sources.narwhals_frames import native
 from dpselect.engines.spark.source import is_spark
 from dpselect.errors import DataError, ParameterError, came
-from dpselect.keys import key_of, names
-from dpselect.parameters import Progress, called, flag, one_of, whole
-from dpselect.periods import SORTS, UTC, Periods, zone_of
 
 MANY = 1000
 """Distinct values of a kept column, above which it is worth a word."""

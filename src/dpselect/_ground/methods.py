@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from dpselect import parameters
+from dpselect._ground import parameters
 
 AUTO = "auto"
 

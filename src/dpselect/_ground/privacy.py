@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from dpselect._ground.parameters import one_of, rounded_up
 from dpselect.errors import ParameterError, WeakPromiseWarning
-from dpselect.parameters import one_of, rounded_up
 
 
 class Neighbors(StrEnum):

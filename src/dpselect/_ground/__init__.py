@@ -1,0 +1,1 @@
+"""The ground: exact numbers, parameters, keys, domains, periods, privacy values, processes, temporary files."""
