@@ -284,8 +284,7 @@ def test_bottom_stands_where_the_mechanism_puts_it():
 
 def test_asking_for_noisy_counts_costs_accuracy():
     without, with_counts = (
-        rows("top_k", k=5, like=COUNTS, epsilon=1, methods="limited-domain", counts=noisy)[0]
-        for noisy in (False, True)
+        rows("top_k", k=5, like=COUNTS, epsilon=1, methods="limited-domain", counts=noisy)[0] for noisy in (False, True)
     )
     assert with_counts.threshold > without.threshold
 
