@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from repository import DOCS
 
-from dpselect._ground.methods import METHODS, Bound, Method
+from dpselect._ground.methods import METHODS, Method, NeedsBound
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sql.engine import SqlEngine
 from dpselect.queries.query import VERBS
@@ -46,7 +46,7 @@ def _row(one: Method) -> list[str]:
         one.help,
         "either" if one.either else "a known domain" if one.domain else "unknown",
         "above 0" if one.delta else "may be 0",
-        {Bound.NONE: "none", Bound.OPTIONAL: "may be given", Bound.REQUIRED: "needed"}[one.bound],
+        {NeedsBound.NONE: "none", NeedsBound.OPTIONAL: "may be given", NeedsBound.REQUIRED: "needed"}[one.bound],
         "yes" if one.in_engine else "no",
         _guarantee(one),
     ]

@@ -7,14 +7,14 @@ import re
 
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.values import Role
-from dpselect.gateway.web.operations import OPERATIONS, Operation
+from dpselect.gateway.web.operations import OPERATIONS, HttpOperation
 from tests.conftest import ROOT
 from tests.gateway.described import validator
 
 PAGE = (ROOT / "docs" / "gateway-api.md").read_text("utf-8")
 
 
-def who(one: Operation) -> str:
+def who(one: HttpOperation) -> str:
     """Who may."""
     return "everybody" if len(one.roles) == len(Role) else ", ".join(one.roles) or "also without a token"
 

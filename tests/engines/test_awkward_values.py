@@ -25,7 +25,7 @@ from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.types import present
 from dpselect.engines.port import PerUser
 from dpselect.engines.sources import frames
-from dpselect.engines.sources.array_columns import Column
+from dpselect.engines.sources.array_columns import ArrayColumn
 from dpselect.engines.sources.frames import Arrays
 from dpselect.engines.sources.narwhals_frames import Narwhals
 from dpselect.engines.sources.objects import written
@@ -376,11 +376,11 @@ def test_objects_behind_narwhals_are_read_one_by_one():
 # ---- twins: readers that are wrong on purpose, which the rules above must refuse ------------------------------
 
 
-def as_numpy_has_it(values: Sequence[object], *, empty: bool) -> Column:
+def as_numpy_has_it(values: Sequence[object], *, empty: bool) -> ArrayColumn:
     """A type for all of a list, taken from all of its values."""
     array = np.asarray(values)
     array = array if array.dtype.kind in "biuf" else array.astype(str).astype(object)
-    return Column(array[:0] if empty else array)
+    return ArrayColumn(array[:0] if empty else array)
 
 
 @pytest.mark.parametrize("odd", [2.5, "x"])

@@ -16,7 +16,7 @@ from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.filters import casts, cost, grammar
-from dpselect.engines.filters.cost import BYTES, CONSTANTS, Cost
+from dpselect.engines.filters.cost import BYTES, CONSTANTS, RowCost
 from dpselect.engines.filters.engines import DUCKDB, POSTGRES, SPARK
 from dpselect.engines.filters.operations import _OPERATIONS
 from dpselect.engines.filters.spelling import Spelling
@@ -98,7 +98,7 @@ def test_every_operation_has_a_weight():
     }.items(),
 )  # fmt: skip
 def test_the_cost_of_a_filter(where, costs):
-    assert parse(where).cost == Cost(*costs)
+    assert parse(where).cost == RowCost(*costs)
 
 
 # ---- what is written ----------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ def type_of_postgres(sql_type: str) -> SqlType:
 def on_postgres(postgres_server: str) -> Iterator[Engine]:
     import psycopg
 
-    from dpselect.engines.postgres.connection import Workspace as PgWorkspace
+    from dpselect.engines.postgres.connection import PostgresWorkspace as PgWorkspace
 
     address = postgres_server.format(name="postgres")
     names = (f"{name} {PG_NAMES.get(of, of)}" for name, of in COLUMNS.items())

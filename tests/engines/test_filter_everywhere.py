@@ -69,7 +69,7 @@ def on_postgres(postgres_server: str) -> Iterator[Keep]:
     """A table with collations of its own, asked through the engine's own workspace."""
     import psycopg
 
-    from dpselect.engines.postgres.connection import Workspace as PgWorkspace
+    from dpselect.engines.postgres.connection import PostgresWorkspace as PgWorkspace
 
     address = postgres_server.format(name="postgres")
     columns = ", ".join(

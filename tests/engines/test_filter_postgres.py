@@ -6,7 +6,7 @@ import pytest
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.filters.engines import POSTGRES
-from dpselect.engines.postgres.connection import Workspace
+from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import pg_type
 from dpselect.engines.postgres.dialect import quoted as pg_quoted
 from dpselect.engines.registry import open_engine
@@ -50,7 +50,7 @@ def test_numbers_and_moments_that_only_postgres_has(new_database):
             connection.execute("INSERT INTO t VALUES (%s, %s, %s, %s)", row)
     types = {"x": pg_type("numeric", "b", -1), "money": pg_type("numeric", "b", (10 << 16) + 6)}
     types["at"] = pg_type("timestamptz", "b", -1)
-    workspace = Workspace(address)
+    workspace = PostgresWorkspace(address)
     schema = next(one for one in workspace.path if not one.startswith("pg_"))
     for where, wanted in HERE.items():
         column = next(name for name in values if name in parse(where).columns)

@@ -12,7 +12,7 @@ import pytest
 
 from dpselect._ground.domain import UNSEEN, Column, Domain, Listed, Size, Span
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.postgres.connection import Workspace
+from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.registry import open_engine
 from dpselect.engines.sql.engine import SqlEngine
 from dpselect.errors import DataError, ParameterError
@@ -306,14 +306,14 @@ def test_no_user_changes_what_another_keeps(new_database):
 def spoken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Every statement that is run, with how many rows came back."""
     found: list[tuple[str, int]] = []
-    plain = Workspace._rows
+    plain = PostgresWorkspace._rows
 
-    def rows(self: Workspace, sql: str, values: dict[str, object]) -> list[tuple[object, ...]]:
+    def rows(self: PostgresWorkspace, sql: str, values: dict[str, object]) -> list[tuple[object, ...]]:
         came = plain(self, sql, values)
         found.append((sql, len(came)))
         return came
 
-    monkeypatch.setattr(Workspace, "_rows", rows)
+    monkeypatch.setattr(PostgresWorkspace, "_rows", rows)
     return found
 
 

@@ -226,7 +226,7 @@ def test_two_tables_of_one_name_are_told_apart_by_their_schema(new_database, mal
 def test_a_temporary_table_hides_nothing(new_database):
     """What a pooler hands on from others comes last, and is not looked at."""
     address = filled(new_database(), ROWS)
-    found = postgres_workspace.Workspace(address)
+    found = postgres_workspace.PostgresWorkspace(address)
     try:
         assert found.path[-1] == address.rpartition("%3D")[2]
         assert found.fetch("SHOW search_path") == [("pg_catalog, pg_temp",)]

@@ -19,7 +19,7 @@ from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.preparing import preparation
-from dpselect.engines.duckdb.questions import Bound
+from dpselect.engines.duckdb.questions import UserBound
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.errors import DataError, ParameterError
@@ -274,7 +274,7 @@ def test_every_item_of_a_user_is_as_likely_to_stay(tmp_path, more):
         assert isinstance(engine, DuckDBEngine)
         kept = engine.pairs()
         kept.weigh(np.ones(1, dtype=np.int64), KEY)
-        at = f"SELECT u, i FROM {kept._pairs} {Bound(1, KEY).first} ORDER BY u"
+        at = f"SELECT u, i FROM {kept._pairs} {UserBound(1, KEY).first} ORDER BY u"
         of_each = [item for _, item in engine._workspace.fetch(at)]
     expected, deviation = len(names) / items, (len(names) / items * (1 - 1 / items)) ** 0.5
     assert all(abs(count - expected) < 6 * deviation for count in counts.values())

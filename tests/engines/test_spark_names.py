@@ -9,7 +9,7 @@ import pytest
 
 from dpselect._ground.domain import Listed, Span
 from dpselect.engines.registry import open_engine
-from dpselect.engines.spark.names import Names, called
+from dpselect.engines.spark.names import LookedUpNames, called
 from dpselect.errors import DataError, ParameterError
 from tests.engines.test_conformance import pairs
 
@@ -75,7 +75,7 @@ def test_a_session_with_a_function_before_ours_is_refused(session, name):
 def test_without_the_look_it_would_be_noticed(session, monkeypatch):
     """A twin that does not look up names fails the check above."""
     plant(session, "count", "between", "coalesce")
-    monkeypatch.setattr(Names, "check", lambda *_: None)
+    monkeypatch.setattr(LookedUpNames, "check", lambda *_: None)
     with pytest.raises((AssertionError, DataError, TypeError)):
         assert answers(session) == TRUE
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpselect._ground.reals import Exp, Logistic, enclose, lower, upper
 from dpselect.draws import CertifiedDraws, SecureDraws, Weights, fresh_key
-from dpselect.draws.binomial import _mode, _Share, _short
+from dpselect.draws.binomial import _BinomialShare, _mode, _short
 from dpselect.draws.entropy import SystemBits
 from dpselect.draws.float_exp import ERROR, LIMIT, decay
 from dpselect.draws.near import nearest
@@ -243,12 +243,14 @@ def test_a_draw_compares_with_the_exact_probability(exponent, word):
 def test_devroyes_envelope_lies_above_the_binomial_distribution(n, p):
     """Acceptance is at most 1 at every proposal, so that proposal x acceptance is the exact law."""
     mode = _mode(n, p)
-    peak = _Share(n, mode, p).ball(128)
+    peak = _BinomialShare(n, mode, p).ball(128)
     w = _short(lower(peak))
     half = (1 / w).__ceil__()
     for x in range(n + 1):
         beyond = abs(x - mode) - half - 1
-        share = _Share(n, x, p, upper(peak) * (1 if beyond < 0 else half + 1), w, None if beyond < 0 else beyond)
+        share = _BinomialShare(
+            n, x, p, upper(peak) * (1 if beyond < 0 else half + 1), w, None if beyond < 0 else beyond
+        )
         assert lower(share.ball(128)) <= 1
     assert 1 / (1 - enclose(-w).exp()) <= half + 1  # the mass of a tail covers its geometric sum
 
@@ -257,16 +259,16 @@ def ratio(n: int, w: Fraction, beyond: int) -> Fraction:
     """What acceptance would at least be at a place so far beyond the mode of n fair trials."""
     p = Exp(Fraction(0), Fraction(1, 2))
     mode, half = _mode(n, p), (1 / w).__ceil__()
-    peak = _Share(n, mode, p).ball(128)
+    peak = _BinomialShare(n, mode, p).ball(128)
     outer = beyond - half - 1
     mass = upper(peak) * (1 if outer < 0 else half + 1)
-    return lower(_Share(n, mode + beyond, p, mass, w, None if outer < 0 else outer).ball(128))
+    return lower(_BinomialShare(n, mode + beyond, p, mass, w, None if outer < 0 else outer).ball(128))
 
 
 @pytest.mark.parametrize("bits", [81, 82, 100, 128])
 def test_the_envelope_lies_above_the_distribution_of_very_many_trials(bits):
     n = 3 << bits - 2
-    w = _short(lower(_Share(n, n // 2, Exp(Fraction(0), Fraction(1, 2))).ball(64)))
+    w = _short(lower(_BinomialShare(n, n // 2, Exp(Fraction(0), Fraction(1, 2))).ball(64)))
     deviation = int((n / 4) ** 0.5)
     for step in range(60):
         assert ratio(n, w, deviation * step // 10) <= 1
@@ -275,7 +277,7 @@ def test_the_envelope_lies_above_the_distribution_of_very_many_trials(bits):
 @pytest.mark.parametrize(("n", "beyond"), [(3 << 79, True), (3 << 100, False)])
 def test_a_rate_that_is_rounded_to_twelve_digits_is_none(n, beyond):
     """The twin: the fraction of twelve digits next to so low a peak is above it, which the proof forbids, or zero."""
-    peak = lower(_Share(n, n // 2, Exp(Fraction(0), Fraction(1, 2))).ball(64))
+    peak = lower(_BinomialShare(n, n // 2, Exp(Fraction(0), Fraction(1, 2))).ball(64))
     rounded = peak.limit_denominator(1 << 40) * Fraction(99, 100)
     assert (rounded > peak, rounded == 0) == (beyond, not beyond)
 

@@ -14,7 +14,7 @@ from dpselect._ground.reals import enclose, lower, upper
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import CertifiedDraws, Layers, Levels, Masses
 from dpselect.draws.loss_levels import cuts, power
-from dpselect.draws.monotone_categorical import REJECTION_RATE, Cell, _above, _Share, first_cells, log2, refined
+from dpselect.draws.monotone_categorical import REJECTION_RATE, FamilyCell, _above, _Share, first_cells, log2, refined
 from dpselect.draws.permute_and_flip import _AtHeight, _Height
 from dpselect.mechanisms.joint.canonical_set import Classes
 from dpselect.mechanisms.joint.ranked import ranked
@@ -45,7 +45,7 @@ SHAPES: dict[str, Layers] = {
 }
 
 
-def envelope_holds(masses: Masses, cells: list[Cell]) -> bool:
+def envelope_holds(masses: Masses, cells: list[FamilyCell]) -> bool:
     """Whether every mass lies below its cell's bound, and each family is cut into cells without a gap."""
     for family, size in enumerate(masses.sizes):
         mine = sorted((c for c in cells if c.family == family), key=lambda c: c.first)

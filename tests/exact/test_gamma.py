@@ -11,7 +11,7 @@ import pytest
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import GammaMechanism
 from dpselect.mechanisms.candidates import candidates
-from dpselect.mechanisms.top_k.gamma import _Share, cube_radius
+from dpselect.mechanisms.top_k.gamma import _GammaShare, cube_radius
 from dpselect.testing import SeededDraws, law
 from tests.exact.grids import pairs, replaced
 
@@ -78,7 +78,7 @@ def test_the_radius_is_proposed_at_least_as_often_as_it_should_be(d, rate, monke
     monkeypatch.setattr(draws, "bernoulli", lambda p: (asked.append(p), decide(p))[1])
     for _ in range(300):
         cube_radius(draws, d, rate)
-    shares = [p for p in asked if isinstance(p, _Share)]
+    shares = [p for p in asked if isinstance(p, _GammaShare)]
     assert shares
     assert all(p.ball(64) <= 1 for p in shares if p.n != p.m or p.i is not None)
 

@@ -14,7 +14,7 @@ from dpselect._ground.privacy import BoundedRange, Steps
 from dpselect._ground.reals import enclose
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.mechanisms import Quantile
-from dpselect.mechanisms.quantile import Near, Stretches, around
+from dpselect.mechanisms.quantile import NearRank, Stretches, around
 from dpselect.testing import law
 from tests.exact.laws import (
     BITS,
@@ -124,7 +124,7 @@ def test_points_beyond_the_reach_have_the_same_law(q, reach):
     for values in [*DATA, (0, 0, 1, 1, 1, 2, 4, 4, 5), (5,) * 7 + (1, 0), (0,) * 9 + (4,), (2,) * 12]:
 
         def propose(draws, values=values):
-            near = Near.rank(np.array(values, dtype=np.int64), len(POINTS), q, reach)
+            near = NearRank.rank(np.array(values, dtype=np.int64), len(POINTS), q, reach)
             return (near.propose(q, mechanism.rate(q) / q.denominator, draws),)
 
         found = law(propose)
@@ -235,7 +235,7 @@ def test_values_near_the_rank_are_found_in_any_order(places, q, reach):
     first, last = max(0, int(q * n) - reach), min(n - 1, int(q * n) + reach)
     under, among = around(places, first, last)
     assert np.sort(among)[[first - under, last - under]].tolist() == ordered[[first, last]].tolist()
-    near = Near.rank(places, points, q, reach).stretches
+    near = NearRank.rank(places, points, q, reach).stretches
     low, high = int(ordered[first]), int(ordered[last])
     inside = ordered[(ordered >= low) & (ordered <= high)]
     below, above = int((ordered < low).sum()), int((ordered > high).sum())

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dpselect.mechanisms import RecursiveQuantiles
-from dpselect.mechanisms.rank_tree import Misses, Paths, Rank, ordered
-from dpselect.mechanisms.spread_users import Segment, Spread
+from dpselect.mechanisms.rank_tree import Misses, Rank, TreePaths, ordered
+from dpselect.mechanisms.spread_users import CellRange, Spread
 from dpselect.release.accuracy import BETA
 from dpselect.testing import law
 from tests.exact.test_recursive_quantiles import counted, exactly
@@ -24,7 +24,7 @@ def one(r: Fraction, *, ends: bool = False) -> Rank:
     return Rank(0, -1, 1, r) if ends else Rank(1, -1, 4, r)
 
 
-def segments(ends: bool) -> Iterator[tuple[Segment, Fraction]]:
+def segments(ends: bool) -> Iterator[tuple[CellRange, Fraction]]:
     """All of eight points, of which those between have no users, and parts of them."""
     last = 7
     for low in (0, 4, 8, 12):
@@ -32,7 +32,7 @@ def segments(ends: bool) -> Iterator[tuple[Segment, Fraction]]:
         for start, stop in ((0, 8 * CELLS), (CELLS - 3, 8 * CELLS - 5)):
             for r in (HALF, Fraction(1, 5), Fraction(5, 6)):
                 for rate in (Fraction(1, 2), Fraction(2)):
-                    yield Segment(users, start, stop, r, rate, CELLS if ends else 1), r
+                    yield CellRange(users, start, stop, r, rate, CELLS if ends else 1), r
 
 
 Tails = list[tuple[Fraction, Fraction, float, float]]
@@ -87,7 +87,7 @@ def test_sums_follow_the_ends_of_segments(m: int) -> None:
         rate = float(mechanism.rate(rank.r))
         own = (misses.log_many(rank, rate) + math.log(m / BETA)) / rate
         far[rank.place] = own + float(1 - rank.r) * far[rank.left] + float(rank.r) * far[rank.right]
-    paths = Paths.of(ranks, mechanism.rate, misses)
+    paths = TreePaths.of(ranks, mechanism.rate, misses)
     assert paths._each(BETA) == pytest.approx(max(far.values()), rel=1e-12)
     assert paths.gap(BETA) <= Fraction(max(far.values()) * (1 + 1e-9))
     assert mechanism.gap(BETA) == paths.gap(BETA).__ceil__() + 1
@@ -101,8 +101,8 @@ def test_the_bound_of_sums_holds_and_is_near(draws: int) -> None:
         return math.exp(-x) * sum(x**i / math.factorial(i) for i in range(draws))
 
     for beta in (0.05, 1e-4):
-        found = Paths(np.ones((1, draws)), np.zeros((1, draws)))._together(beta)
+        found = TreePaths(np.ones((1, draws)), np.zeros((1, draws)))._together(beta)
         assert tail(found) <= beta
         assert tail(0.5 * found) > beta
-        several = Paths(np.ones((7, draws)), np.zeros((7, draws)))._together(beta)
+        several = TreePaths(np.ones((7, draws)), np.zeros((7, draws)))._together(beta)
         assert 7 * tail(several) <= beta

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dpselect._ground.methods import Bound, named, names
+from dpselect._ground.methods import NeedsBound, named, names
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import RenyiShaped
 from dpselect.queries.found import found_by, users_for
@@ -21,7 +21,7 @@ APART = [
 
 
 def made(name: str, most: int = 3, epsilon: int = 4) -> Any:
-    bound = {"max_items_per_user": most} if named("union", name).bound is not Bound.NONE else {}
+    bound = {"max_items_per_user": most} if named("union", name).bound is not NeedsBound.NONE else {}
     return named("union", name).make(epsilon=epsilon, delta=Fraction(1, 1000), **bound)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpselect._ground.methods import Bound, named, names
+from dpselect._ground.methods import NeedsBound, named, names
 from dpselect.mechanisms import LimitedDomain, Peeling, Quantile
 from dpselect.mechanisms.gaps import FACTORS, each, exponential, kth, others
 from dpselect.queries.by_share import number_at
@@ -22,7 +22,7 @@ from dpselect.queries.found import users_for
 from dpselect.queries.quantile import QuantileQuery
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.union import UnionQuery
-from dpselect.queries.within import Asked, place
+from dpselect.queries.within import AskedAccuracy, place
 from dpselect.release.accuracy import BETA
 from dpselect.testing import Law
 from dpselect.testing import law as law_of_run
@@ -52,7 +52,7 @@ def worst(mechanism: Any, within: int, histograms: Histograms) -> float:
     return max(chance(law(mechanism, c), lambda a, c=c: short(c, mechanism.k, a) > within) for c in histograms())
 
 
-def before(asked: Asked | None) -> Fraction:
+def before(asked: AskedAccuracy | None) -> Fraction:
     """The price before the one that follows: a little smaller."""
     assert asked is not None
     return number_at(place(asked.epsilon) - 1)
@@ -224,7 +224,7 @@ ONE_ITEM = "truncated-geometric"
 @pytest.mark.parametrize("users", [30, 200])
 def test_a_union_finds_an_item_of_so_many_users_and_not_at_the_price_before(name: str, users: int) -> None:
     given: dict[str, Any] = {"method": name}
-    given |= {} if name == ONE_ITEM or named("union", name).bound is Bound.NONE else {"max_items_per_user": 3}
+    given |= {} if name == ONE_ITEM or named("union", name).bound is NeedsBound.NONE else {"max_items_per_user": 3}
     query = UnionQuery(users_for=users, **given)
     [mechanism] = query.mechanisms(query.most)
     assert (users_for(mechanism, 0.95, 1) or users + 1) <= users

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpselect.gateway.jobs import Job, State
+from dpselect.gateway.jobs import Job, JobState
 from dpselect.gateway.store import Jobs
 from dpselect.ledger import Entry, Kind, Ledger
 from tests.gateway.processes import PATIENCE, Caller, GoneError, Server, World
@@ -149,7 +149,7 @@ def check_books(
     """
     assert ledger.verify() == []
     entries = list(ledger.entries())
-    jobs = {job.id: job for table in tables for job in table.in_state(*State)}
+    jobs = {job.id: job for table in tables for job in table.in_state(*JobState)}
     places = {f"/v1/answers/{one.id}": one for table in tables for one in table.answers(["plays"], 10**6)}
     _check_promise(ledger)
     _check_holds(entries, jobs)
@@ -195,12 +195,12 @@ def _check_holds(entries: Sequence[Entry], jobs: dict[str, Job]) -> None:
     assert of_jobs == Counter(dict.fromkeys(read, 1)), "a hold of no question, or of two"
     for job in jobs.values():
         if job.hold in settled:
-            assert job.state in (State.ANSWERED, State.LOST), job
+            assert job.state in (JobState.ANSWERED, JobState.LOST), job
         elif job.hold in read:
-            assert job.state in (State.LOST, State.FAILED), job
+            assert job.state in (JobState.LOST, JobState.FAILED), job
             assert job.cost is not None, job
             assert float(str(job.cost["share"])) > 0, job
-        if job.state is State.LOST:
+        if job.state is JobState.LOST:
             assert job.hold in read
 
 

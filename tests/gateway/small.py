@@ -24,7 +24,7 @@ from dpselect.gateway.settings.values import (
     ServerSettings,
     Settings,
     Sizes,
-    Weight,
+    WeightColumn,
 )
 from dpselect.gateway.web.app import application
 
@@ -75,7 +75,7 @@ def settings(folder: Path, tokens: dict[str, str], **server: Any) -> Settings:
         promise=PROMISE,
         groups=("country",),
         filters={"country": ("Brazil", "Germany"), "minutes": None},
-        weights={"minutes": Weight(Fraction(60))},
+        weights={"minutes": WeightColumn(Fraction(60))},
         values={"minutes": Bounds(Fraction(0), Fraction(90), Fraction(1))},
         domains={"artist": tuple(f"a{at}" for at in range(17))},
         sizes=Sizes(users=400, items=17, items_per_user=Fraction(5)),

@@ -27,7 +27,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from dpselect.gateway.web.openapi import document
-from dpselect.gateway.web.operations import OPERATIONS, Operation
+from dpselect.gateway.web.operations import OPERATIONS, HttpOperation
 from dpselect.gateway.web.replies import ref
 from tests.gateway.described import closed
 from tests.gateway.small import URL, Small, running
@@ -113,7 +113,7 @@ def known(small: Small) -> dict[str, list[str]]:
     }
 
 
-def cases(one: Operation, mode: GenerationMode, known: dict[str, list[str]]) -> Iterator[st.SearchStrategy[Any]]:
+def cases(one: HttpOperation, mode: GenerationMode, known: dict[str, list[str]]) -> Iterator[st.SearchStrategy[Any]]:
     """Requests: where something is named in the path, also of what is there."""
     operation = DESCRIBED[mode][one.path][one.method]
     yield operation.as_strategy(mode)
@@ -125,7 +125,7 @@ def cases(one: Operation, mode: GenerationMode, known: dict[str, list[str]]) -> 
 
 @pytest.mark.parametrize(("one", "mode"), ASKED, ids=lambda part: getattr(part, "name", ""))
 def test_every_answer_is_described(
-    one: Operation, mode: GenerationMode, small: Small, known: dict[str, list[str]]
+    one: HttpOperation, mode: GenerationMode, small: Small, known: dict[str, list[str]]
 ) -> None:
     for requested in cases(one, mode, known):
 

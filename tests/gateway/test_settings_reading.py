@@ -26,7 +26,7 @@ from dpselect.gateway.settings.values import (
     ServerSettings,
     Settings,
     Sizes,
-    Weight,
+    WeightColumn,
 )
 from tests.gateway.wrong_settings import DIGEST, FEWEST, OF_DATA, OF_PERSON, OF_SERVER, REPLACED
 from tests.house.pace import examples
@@ -174,7 +174,7 @@ def test_everything() -> None:
             ),
             "minutes": None,
         },
-        weights={"minutes": Weight(Fraction(121, 2), Fraction(1, 2))},
+        weights={"minutes": WeightColumn(Fraction(121, 2), Fraction(1, 2))},
         values={"minutes": Bounds(Fraction(-1, 2), Fraction(600), Fraction(1, 10))},
         domains={"country": ("Germany",)},
         sizes=Sizes(users=1000, items=7, items_per_user=Fraction(7, 2)),

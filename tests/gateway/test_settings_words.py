@@ -26,7 +26,7 @@ from dpselect.gateway.settings.values import (
     Proxy,
     ServerSettings,
     Sizes,
-    Weight,
+    WeightColumn,
 )
 from tests.conftest import ROOT
 from tests.gateway.test_settings_reading import BASE, WHOLE
@@ -39,7 +39,7 @@ TABLES: dict[str, Any] = {
     "### `oidc`": Oidc,
     "## `[data.NAME]`": DataSettings,
     "### `promise`, `quota`": Amount,
-    "### `weights`": Weight,
+    "### `weights`": WeightColumn,
     "### `values`": Bounds,
     "### `sizes`": Sizes,
     "## `[people.NAME]`": Person,

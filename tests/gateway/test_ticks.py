@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.jobs import Job, State
+from dpselect.gateway.jobs import Job, JobState
 from dpselect.gateway.log import Log
 from dpselect.gateway.problems import TooLateError
 from dpselect.gateway.settings.reading import read
@@ -56,7 +56,7 @@ def test_success_and_failure_leave_on_one_grid(tmp_path: Path, workers: int) -> 
     with gateway(tmp_path, workers) as found:
         jobs = ended(found, ["plays", "broken", "plays", "broken"])
         cost = [job.cost for job in jobs]
-    assert [job.state for job in jobs] == [State.ANSWERED, State.FAILED] * 2
+    assert [job.state for job in jobs] == [JobState.ANSWERED, JobState.FAILED] * 2
     assert all(one is not None and float(str(one["share"])) > 0 for one in cost)
     assert len({job.tick for job in jobs}) == 1, "one question has one tick, whatever became of it"
     if workers == 1:
@@ -151,7 +151,7 @@ def store(tmp_path: Path) -> Iterator[Jobs]:
 
 def asked(store: Jobs, number: int, data: str = "plays", analyst: str = "ann", tick: float = 1.0) -> Job:
     job = Job(
-        id=str(number), analyst=analyst, data=data, key=f"k{number}", body={}, state=State.QUEUED,
+        id=str(number), analyst=analyst, data=data, key=f"k{number}", body={}, state=JobState.QUEUED,
         asked_at=float(number), tick=tick,
     )  # fmt: skip
     store.add(job)
@@ -255,7 +255,7 @@ def test_a_question_that_no_worker_has_is_asked_again(late: tuple[Gateway, Clock
     del found._runner._turns[job.id]
     found._runner.recover()
     states = [now.state for one in (job, other) if (now := found._jobs.find(one.id)) is not None]
-    assert states == [State.QUEUED, State.RUNNING]
+    assert states == [JobState.QUEUED, JobState.RUNNING]
 
 
 def test_a_worker_that_a_lost_question_keeps_counts_for_who_asked_it(store: Jobs) -> None:
@@ -278,13 +278,13 @@ def test_people_take_turns_and_nobody_takes_the_last_worker_twice(store: Jobs) -
     assert small is not None
     assert small.analyst == "ann"
     for job in (first, small):
-        store.change_running(job, state=State.ANSWERED)
+        store.change_running(job, state=JobState.ANSWERED)
     asked(store, 7, analyst="ann")
     asked(store, 8, analyst="bob")
     order = []
     for _ in range(3):
         job = store.claim()
         assert job is not None
-        store.change_running(job, state=State.ANSWERED)
+        store.change_running(job, state=JobState.ANSWERED)
         order.append(job.analyst)
     assert order == ["bob", "hog", "ann"], "whoever was served longest ago comes first"

@@ -15,7 +15,7 @@ import pytest
 from dpselect.errors import ParameterError
 from dpselect.gateway import work
 from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.jobs import State
+from dpselect.gateway.jobs import JobState
 from dpselect.gateway.log import Log
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.values import Amount, DataSettings, Sizes
@@ -110,7 +110,7 @@ def test_what_is_late_twice_is_given_up_and_paid_and_the_owner_sees_it(
     try:
         job = asked(found)
         ann, olga = (found.settings.people[name] for name in ("ann0", "olga"))
-        assert job["state"] == str(State.FAILED)
+        assert job["state"] == str(JobState.FAILED)
         assert job["problem"]["type"] == "/problems/late"
         assert float(job["cost"]["share"]) > 0
         slips = found.described(olga)[0]["slips"]
@@ -119,7 +119,7 @@ def test_what_is_late_twice_is_given_up_and_paid_and_the_owner_sees_it(
         assert found.described(ann)[0]["tick"] == pytest.approx(0.004 * 2**slips)
         assert job["tick"] == pytest.approx(0.004 * 2**slips)
         ends = [asked(found)["state"] for _ in range(12)]
-        assert str(State.ANSWERED) in ends, "at longer ticks it is answered"
+        assert str(JobState.ANSWERED) in ends, "at longer ticks it is answered"
     finally:
         found.stop()
     assert "late" in json.dumps(str(found.metrics.text(0)))

@@ -18,7 +18,7 @@ from dpselect._ground.reals import enclose
 from dpselect.accounting import optimal_adaptive
 from dpselect.accounting.calibration import plan_of
 from dpselect.accounting.composition import basic, zcdp
-from dpselect.accounting.optimal_adaptive import Grid, adaptive_delta, adaptive_epsilon, default_resolution
+from dpselect.accounting.optimal_adaptive import OddsGrid, adaptive_delta, adaptive_epsilon, default_resolution
 from dpselect.accounting.optimal_adaptive import largest_adaptive_pick as largest
 from tests.house.pace import examples
 
@@ -245,7 +245,7 @@ def nearest_t(k, e, delta, parts=8):
 
 def cut_right(k, e, delta, parts=64):
     """Linear interpolation, but zero beyond the grid, which ends where the answer for half of the steps lies."""
-    grid = Grid(Fraction(e) / parts, int(0.45 * k * parts))
+    grid = OddsGrid(Fraction(e) / parts, int(0.45 * k * parts))
     operator = grid.operator(BoundedRange(Fraction(e)))
     values = np.zeros(grid.nodes)
     for _ in range(k):
@@ -261,7 +261,7 @@ def rounded_down(k, e, delta):
 
 def tangent(k, e, delta, parts=12):
     """Below the curve instead of above it: each cell takes its lower end's value."""
-    grid = Grid(Fraction(e) / parts, k * parts + 3)
+    grid = OddsGrid(Fraction(e) / parts, k * parts + 3)
     operator = grid.operator(BoundedRange(Fraction(e)))
     values = np.zeros(grid.nodes)
     for _ in range(k):
@@ -333,7 +333,7 @@ def random_values(grid, e, seed, decay):
 def shortfalls(e, span, seed, decay):
     """By how much both operators are below the exact values, and above them (where that is more than promised)."""
     span = max(span, math.ceil(2 * e))
-    grid = Grid(e / span, 3 * span + 4)
+    grid = OddsGrid(e / span, 3 * span + 4)
     values = random_values(grid, e, seed, decay)
     lines, step = Lines(grid, values), float(grid.step)
     pick, count = grid.operator(BoundedRange(e))(values), grid.operator(PureDP(e / 3))(values)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpselect as dps
-from dpselect._ground.methods import METHODS, Bound, methods
+from dpselect._ground.methods import METHODS, NeedsBound, methods
 from dpselect.aggregates.measures import Sum
 from dpselect.ledger.question import question
 from dpselect.queries.choose import ChooseQuery
@@ -149,9 +149,15 @@ def test_a_row_says_of_its_mechanism_what_is_so(method) -> None:
     taken = inspect.signature(method.mechanism).parameters
     if method.name not in ("discover", "hitting-set"):  # which may choose the bound itself
         given = taken.get("max_items_per_user")
-        needed = Bound.NONE if given is None else Bound.REQUIRED if given.default is given.empty else Bound.OPTIONAL
-        assert method.bound in (needed, Bound.OPTIONAL)
-        assert (method.bound is Bound.REQUIRED) == (needed is Bound.REQUIRED)
+        needed = (
+            NeedsBound.NONE
+            if given is None
+            else NeedsBound.REQUIRED
+            if given.default is given.empty
+            else NeedsBound.OPTIONAL
+        )
+        assert method.bound in (needed, NeedsBound.OPTIONAL)
+        assert (method.bound is NeedsBound.REQUIRED) == (needed is NeedsBound.REQUIRED)
     assert method.popular == ("popular" in taken)
     if method.verb == "top_k":
         assert method.of_users == ("sensitivity" not in taken)

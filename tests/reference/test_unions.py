@@ -11,7 +11,7 @@ import polars
 import pytest
 
 import dpselect as dps
-from dpselect._ground.methods import Weights, methods, named
+from dpselect._ground.methods import WeightRule, methods, named
 from dpselect._ground.privacy import ApproxDP
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.queries import union as union_run
@@ -261,7 +261,7 @@ def test_no_level_takes_more_than_its_part(method):
     words = Words(Tokenizer(), 1, 3)
     terms = UnionQuery(epsilon=1, max_items_per_user=most, method=method, counts=True, shares=shares, words=words)
     made = terms.mechanisms(terms.most)
-    if named("union", method).weights is Weights.ROUNDS:
+    if named("union", method).weights is WeightRule.ROUNDS:
         assert [one.part for one in made] == list(shares)
         assert {(one.privacy.epsilon, one.privacy.delta) for one in made} == {terms.for_union}
     else:
@@ -464,7 +464,7 @@ def spent(levels):
     return sum(1 / law.deviation**2 for law in rounds), sum(part for level in levels for part in level.parts)
 
 
-@pytest.mark.parametrize("method", [one.name for one in methods("union") if one.weights is Weights.ROUNDS])
+@pytest.mark.parametrize("method", [one.name for one in methods("union") if one.weights is WeightRule.ROUNDS])
 def test_levels_share_one_budget_and_a_twin_that_gives_it_to_each_is_refused(method):
     terms = {"epsilon": 1, "delta": "1e-6", "max_items_per_user": 10}
     whole = spent([METHODS[method](**terms)])

@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.draws import Draws
 from dpselect.mechanisms import LimitedDomainByGroup
-from dpselect.mechanisms.top_k.group_draws import Bound, Picked, picked
+from dpselect.mechanisms.top_k.group_draws import FirstPick, Picked, picked
 from dpselect.mechanisms.top_k.limited_domain import Terms
 from tests.twins import totals
 
@@ -29,19 +29,19 @@ class OneUnitAbove:
         return picked(found, replace(terms, epsilon_per_pick=terms.rate, sensitivity=1), draws)
 
 
-def rate_of_a_pick(terms: Terms) -> Bound:
+def rate_of_a_pick(terms: Terms) -> FirstPick:
     """A bound that falls as if scores moved by 1."""
-    return Bound(terms.epsilon_per_pick, terms.bottom(terms.k_bar), terms.sensitivity)
+    return FirstPick(terms.epsilon_per_pick, terms.bottom(terms.k_bar), terms.sensitivity)
 
 
-def farther_bottom(terms: Terms) -> Bound:
+def farther_bottom(terms: Terms) -> FirstPick:
     """A bound with bottom at twice s above the item after k_bar."""
-    return Bound(terms.rate, terms.bottom(terms.k_bar), 2 * terms.sensitivity)
+    return FirstPick(terms.rate, terms.bottom(terms.k_bar), 2 * terms.sensitivity)
 
 
-def without_swaps(terms: Terms) -> Bound:
+def without_swaps(terms: Terms) -> FirstPick:
     """A bound with a bottom that weighs ten times as much."""
-    return Bound(terms.rate, terms.bottom(terms.k_bar) * Fraction(10), terms.sensitivity)
+    return FirstPick(terms.rate, terms.bottom(terms.k_bar) * Fraction(10), terms.sensitivity)
 
 
 BOUNDS = [rate_of_a_pick, farther_bottom, without_swaps]

@@ -12,7 +12,7 @@ import numpy as np
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.draws import Draws
 from dpselect.mechanisms import RecursiveQuantiles
-from dpselect.mechanisms.spread_users import Segment, Spread
+from dpselect.mechanisms.spread_users import CellRange, Spread
 
 Split = Callable[[list[int], int], tuple[list[int], list[int]]]
 
@@ -42,7 +42,7 @@ class Divided:
 
         def middle(of: list[int], start: int, stop: int) -> int:
             users = UsersAt.counted(np.sort(np.array(of, dtype=np.int64)))
-            return Segment(Spread.of(users, 1), start, stop, half, self.right.rate(half)).draw(draws)
+            return CellRange(Spread.of(users, 1), start, stop, half, self.right.rate(half)).draw(draws)
 
         cut = middle(values, 0, points)
         below, above = self.split(values, cut)

@@ -12,7 +12,7 @@ from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.draws import Draws, Noise, Weights
 from dpselect.mechanisms.candidates import candidates
-from dpselect.mechanisms.quantile import Near, Quantile
+from dpselect.mechanisms.quantile import NearRank, Quantile
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.top_rows import top_rows
 
@@ -198,7 +198,7 @@ class QuantileRate:
 
     def __call__(self, values: Any, *, draws: Draws) -> list[int]:
         (q,) = self.right.shares
-        stretches = Near.all(at(self.right.grid, values), self.right.grid.points).stretches
+        stretches = NearRank.all(at(self.right.grid, values), self.right.grid.points).stretches
         rate = self.factor * self.right.rate(q) / q.denominator
         group, member = draws.categorical(Weights(-stretches.misses(q), rate, stretches.sizes))
         return [int(stretches.starts[group]) + member]
@@ -212,7 +212,7 @@ class QuantileOtherScore:
 
     def __call__(self, values: Any, *, draws: Draws) -> list[int]:
         (q,) = self.right.shares
-        stretches = Near.all(at(self.right.grid, values), self.right.grid.points).stretches
+        stretches = NearRank.all(at(self.right.grid, values), self.right.grid.points).stretches
         rank = round(q * stretches.total)
         scores = -abs(stretches.below - rank)
         group, member = draws.categorical(Weights(scores, self.right.rate(q), stretches.sizes))

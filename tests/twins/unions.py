@@ -12,7 +12,7 @@ import numpy as np
 
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import CountLaplace, GreedyLaplace, PolicyLaplace, WeightedGaussian
-from dpselect.mechanisms.set_union.count import Counts
+from dpselect.mechanisms.set_union.count import UserCounts
 from dpselect.mechanisms.set_union.kernels import loops
 from dpselect.mechanisms.set_union.port import UNIT
 from dpselect.mechanisms.set_union.release_laws import (
@@ -40,7 +40,7 @@ class ThresholdForOne:
         return LaplaceTail(threshold(lambda at: LaplaceTail(at, rate), self.delta, 1, lambda _: Fraction(1)), rate)
 
     def weigh(self, ordered: UserSets) -> Any:
-        return Counts().weigh(ordered, None) if self.counts else (weighted(ordered, even), UNIT)
+        return UserCounts().weigh(ordered, None) if self.counts else (weighted(ordered, even), UNIT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class CountedAsWeighted:
         return LaplaceTail(right.threshold, self.epsilon)
 
     def weigh(self, ordered: UserSets) -> Any:
-        return Counts().weigh(ordered, None)
+        return UserCounts().weigh(ordered, None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from dpselect._ground import parameters
 AUTO = "auto"
 
 
-class Bound(StrEnum):
+class NeedsBound(StrEnum):
     """What a mechanism does with `max_items_per_user`."""
 
     NONE = "none"
@@ -25,7 +25,7 @@ class Bound(StrEnum):
     REQUIRED = "required"
 
 
-class Weights(StrEnum):
+class WeightRule(StrEnum):
     """How users of a set union give weight to their items."""
 
     SUM = "sum"  # whatever others give
@@ -44,9 +44,9 @@ class Method:
     domain: bool = False  # does it need a known domain?
     either: bool = False  # is there one of this name for a known domain, too?
     delta: bool = True  # does it need a delta above 0?
-    bound: Bound = Bound.OPTIONAL
+    bound: NeedsBound = NeedsBound.OPTIONAL
     ordered: bool = True  # do its items come best first?
-    weights: Weights | None = None
+    weights: WeightRule | None = None
     popular: bool = False  # does it take a public list of likely items?
     in_engine: bool = False  # can an engine add up its weights?
     of_users: bool = False  # does it select by numbers of users alone, and by no other score?
@@ -64,8 +64,8 @@ class Method:
         return self.mechanism(**self.fixed, **given)
 
 
-NONE, OPTIONAL, REQUIRED = Bound
-SUM, POLICY, ROUNDS = Weights
+NONE, OPTIONAL, REQUIRED = NeedsBound
+SUM, POLICY, ROUNDS = WeightRule
 
 
 def _top_k(name: str, home: str, help: str, **more: Any) -> Method:
@@ -77,7 +77,7 @@ def _choose(name: str, home: str, help: str) -> Method:
     return Method(name=name, verb="choose", home=home, help=help, domain=True, delta=False, bound=NONE)
 
 
-def _union(name: str, home: str, help: str, weights: Weights, bound: Bound, **more: Any) -> Method:
+def _union(name: str, home: str, help: str, weights: WeightRule, bound: NeedsBound, **more: Any) -> Method:
     home = f"mechanisms.set_union.{home}"
     return Method(name=name, verb="union", home=home, help=help, weights=weights, bound=bound, ordered=False, **more)
 

@@ -111,7 +111,7 @@ def largest_under_each(epsilon: Fraction, delta: Fraction, k: int, queries: int 
 
 
 @dataclass(frozen=True)
-class Split:
+class DeltaSplit:
     """How a total delta is divided: `threshold` for unknown items, `composition` for the picks."""
 
     threshold: Fraction
@@ -119,7 +119,7 @@ class Split:
     epsilon_per_pick: Fraction
 
 
-def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int) -> Split:
+def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int) -> DeltaSplit:
     """The split that makes the threshold of limited domain lowest: ln(swaps / delta) / epsilon_per_pick.
 
     It depends on parameters only, so any split is private. The share is found with the closed form
@@ -127,7 +127,7 @@ def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int) -> S
     it competes with basic composition, which leaves all of delta to the threshold.
     """
 
-    def height(split: Split) -> float:
+    def height(split: DeltaSplit) -> float:
         return (math.log(swaps) - math.log(split.threshold)) / float(split.epsilon_per_pick)
 
     def proxy(share: Fraction) -> float:
@@ -137,7 +137,7 @@ def split_delta(plan: Plan, epsilon: Fraction, delta: Fraction, swaps: int) -> S
 
     share = min((Fraction(i, 64) for i in range(1, 64)), key=proxy)
     parts = [(delta, Fraction(0)), (delta * share, delta * (1 - share))]
-    return min((Split(t, c, largest_epsilon(plan, epsilon, c)) for t, c in parts), key=height)
+    return min((DeltaSplit(t, c, largest_epsilon(plan, epsilon, c)) for t, c in parts), key=height)
 
 
 @lru_cache(maxsize=256)

@@ -40,7 +40,7 @@ UP = 1 + 2.0**-48  # for products of a few factors
 
 
 @dataclass(frozen=True)
-class Grid:
+class OddsGrid:
     """The nodes z_i = exp(i step), i = 0 .. nodes - 1. To the left of node 0, F(1/z) = 1 - (1 - F(z)) / z."""
 
     step: Fraction
@@ -158,7 +158,7 @@ def default_resolution(times: int) -> int:
     return next((n for most, n in RESOLUTIONS if times <= most), 12)
 
 
-def _grid(steps: Sequence[Steps], reach: float, resolution: int | None) -> Grid | None:
+def _grid(steps: Sequence[Steps], reach: float, resolution: int | None) -> OddsGrid | None:
     """The grid up to total epsilon `reach` that loses least by rounding up; None if every grid is too large.
 
     A pick of epsilon e counts as an integer number of nodes, and chords between nodes add step^2 / 4 to its variance.
@@ -175,11 +175,11 @@ def _grid(steps: Sequence[Steps], reach: float, resolution: int | None) -> Grid 
     if len(epsilons) == 1 and not units:
         parts = [1]  # all losses are on the grid, and F is straight between its nodes
     sizes = [h for unit in units or epsilons for part in parts if (h := unit / part) >= LEAST_STEP]
-    grids = [Grid(h, math.ceil(max(Fraction(reach), *epsilons) / h) + 3) for h in sizes]
+    grids = [OddsGrid(h, math.ceil(max(Fraction(reach), *epsilons) / h) + 3) for h in sizes]
     return min((g for g in grids if g.affordable(steps)), key=lambda g: g.loss(steps), default=None)
 
 
-def _values(steps: Sequence[Steps], grid: Grid) -> Values:
+def _values(steps: Sequence[Steps], grid: OddsGrid) -> Values:
     """Upper bounds on V at the grid's nodes: the last step's operator comes first."""
     values = np.zeros(grid.nodes)
     for s in reversed(steps):

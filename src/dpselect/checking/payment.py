@@ -105,7 +105,7 @@ def paid(release: Release, ledger: Ledger) -> tuple[Finding, ...]:
 
 def _places(release: Release, ledger: Ledger) -> Iterator[tuple[Entry, Entry]]:
     """The question and its answer, wherever this release is the answer."""
-    from dpselect.ledger.entry import Kind as Entered
+    from dpselect.ledger.entry import EntryKind as Entered
     from dpselect.release.archive import archived
 
     text, asked = archived(release), dict[int, "Entry"]()

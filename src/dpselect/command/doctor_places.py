@@ -159,10 +159,10 @@ def engine(address: str) -> Finding:
 
 
 def _postgres(address: str) -> Finding:
-    from dpselect.engines.postgres.connection import Workspace
+    from dpselect.engines.postgres.connection import PostgresWorkspace
 
     def reached() -> str:
-        workspace = Workspace(address)
+        workspace = PostgresWorkspace(address)
         try:
             version = workspace.fetch("SELECT current_setting('server_version')")[0][0]
             return f"{workspace.place} answers, version {version}"

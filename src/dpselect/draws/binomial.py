@@ -20,7 +20,7 @@ FEW = 16  # up to here single trials are cheaper than the envelope
 
 
 @dataclass(frozen=True)
-class _Share:
+class _BinomialShare:
     """The binomial probability of x over that of its proposal: mass, times (1 - e^-w) e^(-w i) in a tail (i given)."""
 
     n: int
@@ -47,7 +47,7 @@ def binomial(core: Core, n: int, probability: Real) -> int:
     if n <= FEW:
         return sum(core.bernoulli(probability) for _ in range(n))
     mode = _mode(n, probability)
-    peak = _Share(n, mode, probability).ball(64)
+    peak = _BinomialShare(n, mode, probability).ball(64)
     highest, w = upper(peak), _short(lower(peak))
     half = (1 / w).__ceil__()
     while True:
@@ -58,7 +58,7 @@ def binomial(core: Core, n: int, probability: Real) -> int:
             i = core.geometric(w)
             side = 1 if point % 2 else -1
             x, mass = mode + side * (half + 1 + i), highest * (half + 1)
-        if 0 <= x <= n and core.bernoulli(_Share(n, x, probability, mass, w, i)):
+        if 0 <= x <= n and core.bernoulli(_BinomialShare(n, x, probability, mass, w, i)):
             return x
 
 

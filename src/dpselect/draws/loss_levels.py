@@ -27,7 +27,7 @@ def power(exponent: Fraction, bits: int) -> arb:
         return enclose(exponent).exp()
 
 
-class Ways(Protocol):
+class LossWays(Protocol):
     """Counts the answers that have a loss of at most m."""
 
     def __call__(self, loss: int, bits: int) -> arb:
@@ -46,7 +46,7 @@ class Levels:
 
     rate: Fraction
     spread: int
-    ways: Ways
+    ways: LossWays
     cuts: Sequence[int]  # ascending, from 0 to the spread
 
     @cached_property

@@ -33,7 +33,7 @@ TOTAL_BITS = 62  # the highest cell adds up to about 2^62
 
 
 @dataclass(frozen=True)
-class Cell:
+class FamilyCell:
     """A cell is first .. last of a family, with balls of rise(last) and of rise at some place not after first."""
 
     family: int
@@ -52,7 +52,7 @@ class Cell:
         return self.last - self.first + 1
 
 
-def sample_product(core: Core, masses: Masses, envelope: Sequence[Cell] | None = None) -> tuple[int, int]:
+def sample_product(core: Core, masses: Masses, envelope: Sequence[FamilyCell] | None = None) -> tuple[int, int]:
     """Draw (family, x) in proportion to its mass, by an envelope of all candidates: one that is there, or a new one."""
     cells = refined(masses, first_cells(masses), REJECTION_RATE) if envelope is None else envelope
     if len(cells) == 1 and cells[0].width == 1:
@@ -84,12 +84,12 @@ class _Share:
             return mass * arb(2) ** self.scale / enclose(self.bound)
 
 
-def first_cells(masses: Masses) -> list[Cell]:
+def first_cells(masses: Masses) -> list[FamilyCell]:
     """Make one cell for each family."""
     return [_family(masses, f, size) for f, size in enumerate(masses.sizes)]
 
 
-def refined(masses: Masses, cells: list[Cell], rate: float) -> list[Cell]:
+def refined(masses: Masses, cells: list[FamilyCell], rate: float) -> list[FamilyCell]:
     """Bisect the cells that reject most until the envelope's rejection rate is at most `rate`.
 
     A rate of REJECTION_RATE or more may end higher, where there are many cells.
@@ -109,7 +109,7 @@ def refined(masses: Masses, cells: list[Cell], rate: float) -> list[Cell]:
     return cells
 
 
-def _fine(cells: Sequence[Cell], rate: float) -> bool:
+def _fine(cells: Sequence[FamilyCell], rate: float) -> bool:
     """Whether the envelope rejects little enough, as far as floats tell."""
     unit = max(c.log_area for c in cells)
     areas = np.exp2(np.array([c.log_area for c in cells]) - unit)
@@ -118,12 +118,12 @@ def _fine(cells: Sequence[Cell], rate: float) -> bool:
     return bool(rejected.sum() <= most * areas.sum())
 
 
-def _family(masses: Masses, family: int, size: int) -> Cell:
+def _family(masses: Masses, family: int, size: int) -> FamilyCell:
     last = masses.rise(family, size - 1, BITS)
     return _cell(masses, family, 0, size - 1, masses.rise(family, 0, BITS) if size > 1 else last, last)
 
 
-def _halves(masses: Masses, cell: Cell) -> tuple[Cell, Cell]:
+def _halves(masses: Masses, cell: FamilyCell) -> tuple[FamilyCell, FamilyCell]:
     middle = (cell.first + cell.last) // 2
     rise = masses.rise(cell.family, middle, BITS)
     return (
@@ -132,12 +132,14 @@ def _halves(masses: Masses, cell: Cell) -> tuple[Cell, Cell]:
     )
 
 
-def _cell(masses: Masses, family: int, first: int, last: int, base: arb, rise: arb) -> Cell:
+def _cell(masses: Masses, family: int, first: int, last: int, base: arb, rise: arb) -> FamilyCell:
     with ctx.workprec(BITS):
         fall = masses.fall(family, first, BITS)
         bound, width = fall * rise, math.log2(last - first + 1)
         least = masses.fall(family, last, BITS) * base if first < last else bound
-        return Cell(family, first, last, base, rise, bound, least, log2(bound) + width, log2(bound - least) + width)
+        return FamilyCell(
+            family, first, last, base, rise, bound, least, log2(bound) + width, log2(bound - least) + width
+        )
 
 
 def log2(ball: arb) -> float:

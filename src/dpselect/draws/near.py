@@ -26,7 +26,7 @@ Picks = Sequence[tuple[int, int]]  # (place, member)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Near:
+class NearGroups:
     """At each place a group of candidates of one score, descending; the rest is beyond.
 
     `groups` are those of `all` that stand here, place by place; or equal single scores are one group, as `counts` says.
@@ -68,7 +68,7 @@ class Near:
         return place if self.groups is None else int(self.groups[place])
 
 
-def nearest(weights: Weights, k: int, reach: int) -> Near:
+def nearest(weights: Weights, k: int, reach: int) -> NearGroups:
     """The groups by descending score, without those whose weight stays below e^-reach of the best for k picks.
 
     The best remaining score is never below the k-th largest, since k - 1 picks exhaust at most k - 1 groups.
@@ -77,7 +77,7 @@ def nearest(weights: Weights, k: int, reach: int) -> Near:
     """
     scores, n = weights.scores, len(weights)
     if n < 2 or not k or (weights.sizes is not None and bool((scores[:-1] >= scores[1:]).all())):
-        return Near(weights, weights, None)
+        return NearGroups(weights, weights, None)
     groups = np.arange(n)
     if k < n and weights.factors is None and scores.dtype != np.object_:
         best = kth_largest(scores, k)
@@ -88,13 +88,13 @@ def nearest(weights: Weights, k: int, reach: int) -> Near:
                 from dpselect.draws.score_counts import ScoreCounts
 
                 counts = ScoreCounts.of(_whole(scores), low, int(best))
-                return Near(weights, counts.weights(weights.rate), None, counts)
+                return NearGroups(weights, counts.weights(weights.rate), None, counts)
             groups = np.flatnonzero(scores >= low)
         else:
             with np.errstate(over="ignore"):
                 groups = np.flatnonzero((best - scores) * float(weights.rate) <= reach + 1)
     groups = groups[np.argsort(scores[groups], kind="stable")[::-1]]
-    return Near(weights, weights.pick(groups), groups)
+    return NearGroups(weights, weights.pick(groups), groups)
 
 
 def _whole(scores: Scores) -> Whole:

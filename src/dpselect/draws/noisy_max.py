@@ -20,7 +20,7 @@ from dpselect._ground.reals import Exp, enclose, lower, upper
 from dpselect.draws.binomial import binomial
 from dpselect.draws.core import Core
 from dpselect.draws.float_exp import decay
-from dpselect.draws.near import Near, nearest
+from dpselect.draws.near import NearGroups, nearest
 from dpselect.draws.peeling import Reach, peel
 from dpselect.draws.port import Noise
 from dpselect.draws.weights import Floats, Weights
@@ -62,7 +62,7 @@ def noisy_max(core: Core, weights: Weights, noise: Noise) -> tuple[int, int]:
     return places.candidates([(place, core.below(alive[0].size))])[0] if far is None else (place, far)
 
 
-def _proposed(core: Core, weights: Weights, places: Near, zeros: int) -> list[tuple[int, int]]:
+def _proposed(core: Core, weights: Weights, places: NearGroups, zeros: int) -> list[tuple[int, int]]:
     """Find the candidates that are not near the best and have `zeros` first bits of V that are 0: hardly ever any."""
     count = weights.candidates - places.weights.candidates
     proposals = binomial(core, count, Exp(Fraction(0), Fraction(1, 1 << zeros))) if count else 0

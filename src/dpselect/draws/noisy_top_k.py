@@ -92,7 +92,7 @@ def _order(left: _Noisy, right: _Noisy) -> int:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _BetweenCuts:
     """Of successes at e^-(b - a), (1 - e^-a) / (2 - e^-b) lie between the two cuts, given noise below b."""
 
     a: Fraction
@@ -191,7 +191,7 @@ class _Run:
         if last is None:
             return self.core.below(2) == 1  # noise reaches t >= 0 with probability e^(-rate t) / 2
         score = int(self.weights.scores[group])
-        return self.core.bernoulli(_Kept(self.rate * (last - cut), self.rate * (last - score)))
+        return self.core.bernoulli(_BetweenCuts(self.rate * (last - cut), self.rate * (last - score)))
 
     def _excess(self, cut: int, last: int | None) -> int:
         while True:

@@ -21,7 +21,7 @@ from flint import ctx
 from dpselect._ground.reals import Exp, enclose
 from dpselect.draws.core import Core
 from dpselect.draws.float_exp import decay
-from dpselect.draws.near import Groups, Near, nearest
+from dpselect.draws.near import Groups, NearGroups, nearest
 from dpselect.draws.weights import Weights
 
 FAR = 48  # beyond the window an exponent is at least 48, a weight at most e^-48 < 2^-69 of the best remaining
@@ -73,7 +73,7 @@ class Peel:
         self.weights = weights
         self.k = k
         self.reach: Reach = Reach.of(weights.candidates)
-        self.places: Near = nearest(weights, k, self.reach.exponent)
+        self.places: NearGroups = nearest(weights, k, self.reach.exponent)
         self.near: Weights = self.places.weights
         self.rest: Groups | None = None  # what has no place in there, once a pick falls so far
         self.logs: npt.NDArray[np.float64] | None = self.near.log_factors(_log)

@@ -20,7 +20,7 @@ from flint import arb, ctx
 from dpselect._ground.reals import enclose
 from dpselect.draws.core import Core
 from dpselect.draws.loss_levels import power
-from dpselect.draws.monotone_categorical import REJECTION_RATE, Cell, first_cells, log2, refined, sample_product
+from dpselect.draws.monotone_categorical import REJECTION_RATE, FamilyCell, first_cells, log2, refined, sample_product
 from dpselect.draws.port import Layers
 
 BITS = 96
@@ -97,7 +97,7 @@ class _Height:
         self.cells = first_cells(layers)
         self.known: dict[int, tuple[arb, arb]] = {}
 
-    def envelope(self) -> list[Cell] | None:
+    def envelope(self) -> list[FamilyCell] | None:
         """Return bounds of what layers weigh at this height, from those that they weigh at height 0, where it is low.
 
         A layer of p - q = unit x fall weighs p / (1 - p u) - q / (1 - q u) = (p - q) / ((1 - p u) (1 - q u)), at most
@@ -163,7 +163,7 @@ def _last(top: arb, close: int, holds: Callable[[arb], bool]) -> tuple[arb, arb]
 class _Contribution:
     """Bounds on one cell's contribution to -ln Phi(e^-s), which is rise * ln((1 - p' u) / (1 - p u)) for each layer."""
 
-    def __init__(self, layers: Layers, cell: Cell, bits: int) -> None:
+    def __init__(self, layers: Layers, cell: FamilyCell, bits: int) -> None:
         self.width = cell.width
         self.first = _Layer.of(layers, cell.family, cell.first, bits)
         self.last = self.first if cell.width == 1 else _Layer.of(layers, cell.family, cell.last, bits)

@@ -26,7 +26,7 @@ from dpselect.engines.identity import source_of
 from dpselect.engines.memory import size_of
 from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.prepared.rules import Rules
-from dpselect.engines.prepared.state import DICTIONARIES, State
+from dpselect.engines.prepared.state import DICTIONARIES, PreparedState
 from dpselect.engines.prepared.writing import Writing, ready
 from dpselect.engines.sources.files import is_prepared
 from dpselect.engines.sources.narwhals_frames import native
@@ -293,8 +293,8 @@ def _marks(stamp: Sequence[Any]) -> set[tuple[Any, int]]:
     return {(path, written), (place, written)}
 
 
-def _state(rules: Rules, found: Written, sources: tuple[Any, ...]) -> State:
-    return State(
+def _state(rules: Rules, found: Written, sources: tuple[Any, ...]) -> PreparedState:
+    return PreparedState(
         name=fresh_key().hex(),
         made=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         version=version("dpselect"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dpselect._ground.parameters import near
 from dpselect.engines.filters import cost, grammar
 from dpselect.engines.filters.canonical import canonical
-from dpselect.engines.filters.cost import Cost
+from dpselect.engines.filters.cost import RowCost
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import VIEW, Node, names
@@ -27,7 +27,7 @@ class RowFilter:
     tree: Node
 
     @property
-    def cost(self) -> Cost:
+    def cost(self) -> RowCost:
         """What it may do to one row at most."""
         return cost.of(self.tree)
 

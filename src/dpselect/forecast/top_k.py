@@ -10,7 +10,7 @@ import numpy as np
 
 from dpselect._ground import methods
 from dpselect._ground.domain import Size
-from dpselect._ground.methods import Bound
+from dpselect._ground.methods import NeedsBound
 from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.user_sets import Int64
 from dpselect.draws import Draws
@@ -63,7 +63,7 @@ def applying(*, known: bool, bounded: bool) -> list[str]:
     return [
         one.name
         for one in rows
-        if one.name not in (DISCOVER, HITTING_SET) and (bounded or one.bound is not Bound.REQUIRED)
+        if one.name not in (DISCOVER, HITTING_SET) and (bounded or one.bound is not NeedsBound.REQUIRED)
     ]
 
 
@@ -127,7 +127,7 @@ def tried(
 
 def runs_of(method: str) -> int:
     """How many answers are drawn."""
-    return RUNS_OF_NOISE if methods.named("top_k", method).bound is Bound.REQUIRED else RUNS
+    return RUNS_OF_NOISE if methods.named("top_k", method).bound is NeedsBound.REQUIRED else RUNS
 
 
 def threshold(plan: Plan, counts: Int64) -> float | None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpselect._ground import methods
-from dpselect._ground.methods import Bound, Weights
+from dpselect._ground.methods import NeedsBound, WeightRule
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
@@ -28,12 +28,12 @@ RUNS = 5  # of mechanisms with rounds, whose chances have no formula
 ORDERS = 3  # of users and items, for policies, whose weights depend on them
 
 
-def by_weights(kind: Weights) -> tuple[str, ...]:
+def by_weights(kind: WeightRule) -> tuple[str, ...]:
     """The methods whose users give in this way."""
     return tuple(one.name for one in methods.methods("union") if one.weights is kind)
 
 
-SUMS, POLICIES, ROUNDS = (by_weights(kind) for kind in Weights)
+SUMS, POLICIES, ROUNDS = (by_weights(kind) for kind in WeightRule)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class UnionForecast:
     def bound(self, method: str) -> dict[str, Any]:
         """The bound on the items of a user, for a method that takes one."""
         most = self.max_items_per_user
-        needless = most is None or methods.named("union", method).bound is Bound.NONE
+        needless = most is None or methods.named("union", method).bound is NeedsBound.NONE
         return {} if needless else {"max_items_per_user": most}
 
     def make(self, method: str, epsilon: Fraction) -> Any:
@@ -74,7 +74,7 @@ def quick(method: str, epsilon: Fraction, terms: UnionForecast) -> bool:
 
 def needs_bound(method: str) -> bool:
     """Must max_items_per_user be given?"""
-    return methods.named("union", method).bound is Bound.REQUIRED
+    return methods.named("union", method).bound is NeedsBound.REQUIRED
 
 
 @dataclass(frozen=True, eq=False)

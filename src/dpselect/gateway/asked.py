@@ -39,7 +39,7 @@ MOST_ITEMS = 10**6
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """One question about one data set, checked. It holds no rows and no connection."""
 
     settings: DataSettings
@@ -104,7 +104,7 @@ class Asked:
         )
 
 
-def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[DataSettings], Paying]) -> Asked:
+def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[DataSettings], Paying]) -> AskedQuestion:
     """The question of a body, about one of these data sets. ParameterError where it is none, or may not be asked."""
     if not isinstance(body, Mapping):
         raise ParameterError("body", "be an object", came(body))
@@ -133,7 +133,7 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
         given["compared_with"] = [*_compared(during, given["compared_with"], settings).base.names]
     query = _priced(verb, given, share, partial(paying, settings))
     _check(query, settings)
-    return Asked(settings, query, item, where, during, fresh)
+    return AskedQuestion(settings, query, item, where, during, fresh)
 
 
 def _data(name: object, data: Mapping[str, DataSettings]) -> DataSettings:

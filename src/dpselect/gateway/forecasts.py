@@ -14,7 +14,7 @@ from dpselect.accounting.two_prices import Price
 from dpselect.errors import ParameterError
 from dpselect.forecast import plan
 from dpselect.forecast.forecast import Forecast
-from dpselect.gateway.asked import Asked
+from dpselect.gateway.asked import AskedQuestion
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.standing import Standing
 from dpselect.queries.query import Query
@@ -27,7 +27,7 @@ BESIDE = (Fraction(1, 2), Fraction(1), Fraction(2))
 _ONE_AT_A_TIME = threading.Lock()  # a forecast takes a processor for up to a second
 
 
-def price(asked: Asked, standings: Collection[Standing], *, free: bool) -> dict[str, Json]:
+def price(asked: AskedQuestion, standings: Collection[Standing], *, free: bool) -> dict[str, Json]:
     """What a question costs of the quota of whoever asks, and what is left after it."""
     query = asked.query
     found = [_part(query.price_at(one.order), one) for one in standings]
@@ -59,7 +59,7 @@ def _part(asked: Price, standing: Standing) -> tuple[Fraction, Fraction, bool]:
     return standing.part(ceiling), standing.left_with(ceiling), standing.admits(ceiling)
 
 
-def forecast(asked: Asked, share: Callable[[Query], Fraction]) -> dict[str, Json]:
+def forecast(asked: AskedQuestion, share: Callable[[Query], Fraction]) -> dict[str, Json]:
     """What would come back at half the price, at this one and at twice as much, and how sure it would be."""
     queries = {part: _at(asked.query, part) for part in BESIDE}
     found = _planned(asked, [query for query in queries.values() if query is not None])
@@ -87,7 +87,7 @@ def forecast(asked: Asked, share: Callable[[Query], Fraction]) -> dict[str, Json
     }
 
 
-def _said(asked: Asked, row: Any, *, known: bool) -> list[str]:
+def _said(asked: AskedQuestion, row: Any, *, known: bool) -> list[str]:
     sizes = asked.settings.sizes
     if not known:
         return ["There is no forecast for this sort of question; the price is certain all the same."]
@@ -125,7 +125,7 @@ def _rounded(number: Fraction) -> Fraction:
     return Fraction(f"{float(number):.3g}")
 
 
-def _planned(asked: Asked, queries: list[Query]) -> Forecast | None:
+def _planned(asked: AskedQuestion, queries: list[Query]) -> Forecast | None:
     """The forecast of the method that would answer; none where there is no simulation of it."""
     query, sizes = asked.query, asked.settings.sizes
     said: dict[str, Any] = {"users": sizes.users, "items": sizes.items, "skew": str(sizes.skew)}

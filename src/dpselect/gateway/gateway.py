@@ -13,10 +13,10 @@ from typing import Any
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.gateway import described, oidc
 from dpselect.gateway.answering import Answering
-from dpselect.gateway.asked import Asked
+from dpselect.gateway.asked import AskedQuestion
 from dpselect.gateway.books import Books
 from dpselect.gateway.intake import Intake, open_to
-from dpselect.gateway.jobs import Job, State, moment
+from dpselect.gateway.jobs import Job, JobState, moment
 from dpselect.gateway.log import Log
 from dpselect.gateway.metrics import Metrics
 from dpselect.gateway.only_one import OnlyOne
@@ -152,7 +152,7 @@ class Gateway:
 
     # ---- asking ---------------------------------------------------------------------------------------------
 
-    def asked(self, person: Person, body: object) -> Asked:
+    def asked(self, person: Person, body: object) -> AskedQuestion:
         """The question of a body, checked."""
         return self._intake.asked(person, body)
 
@@ -193,14 +193,14 @@ class Gateway:
         found = self._jobs.of(person.name, before, max(1, min(limit, 500)))
         found = [job for job in found if job.data in self._open_to(person)]
         if person.role is Role.OWNER:
-            found += [job for job in self._jobs.in_state(State.APPROVAL) if job.data in self._open_to(person)]
+            found += [job for job in self._jobs.in_state(JobState.APPROVAL) if job.data in self._open_to(person)]
         return [job.to_dict() for job in found]
 
     def cancel(self, person: Person, number: str) -> dict[str, Json]:
         """Take a question back that has not begun."""
         job = self._job(person, number)
-        changes: dict[str, Any] = {"state": State.CANCELLED, "cost": cost(0.0, "nothing was charged")}
-        after = self._jobs.change(job, only=[State.QUEUED, State.APPROVAL], **changes)
+        changes: dict[str, Any] = {"state": JobState.CANCELLED, "cost": cost(0.0, "nothing was charged")}
+        after = self._jobs.change(job, only=[JobState.QUEUED, JobState.APPROVAL], **changes)
         if after is None:
             raise Refused("state", "The question has begun, so it can no longer be taken back.")
         self._changed(number)
@@ -209,11 +209,11 @@ class Gateway:
     def decide(self, person: Person, number: str, approve: bool) -> dict[str, Json]:
         """Agree to a question that waits for it, or not."""
         job = self._job(person, number)
-        changes: dict[str, Any] = {"state": State.QUEUED}
+        changes: dict[str, Any] = {"state": JobState.QUEUED}
         if not approve:
-            changes = {"state": State.REJECTED, "problem": problem("rejected", REJECTED)}
+            changes = {"state": JobState.REJECTED, "problem": problem("rejected", REJECTED)}
             changes["cost"] = cost(0.0, "nothing was charged")
-        after = self._jobs.change(job, only=[State.APPROVAL], **changes)
+        after = self._jobs.change(job, only=[JobState.APPROVAL], **changes)
         if after is None:
             raise Refused("state", "The question does not wait for anybody to agree.")
         self.log("decided", job=number, by=person.name, approved=approve)

@@ -12,9 +12,9 @@ from fractions import Fraction
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.gateway import forecasts, work
-from dpselect.gateway.asked import Asked, asked
+from dpselect.gateway.asked import AskedQuestion, asked
 from dpselect.gateway.books import Books
-from dpselect.gateway.jobs import Job, State
+from dpselect.gateway.jobs import Job, JobState
 from dpselect.gateway.metrics import Metrics
 from dpselect.gateway.problems import CLOSED, Refused
 from dpselect.gateway.recent import PLANNED, Recent
@@ -22,7 +22,7 @@ from dpselect.gateway.repeats import Repeats
 from dpselect.gateway.runner import cost
 from dpselect.gateway.settings.values import LATEST, DataSettings, Person, Settings
 from dpselect.gateway.sources import Sources, unpinned
-from dpselect.gateway.store import Jobs, Place
+from dpselect.gateway.store import AnswerPlace, Jobs
 from dpselect.ledger import Account
 from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.charge import Ceiling
@@ -32,7 +32,7 @@ from dpselect.release.formatting import Json
 REPEATED = "nothing: this is the stored answer to the same question"
 DAY = 24 * 3600.0  # seconds
 A_DAY, CHARACTERS_A_DAY = 10_000, 50_000_000  # questions of one person, and what they are written in
-OPEN = (State.APPROVAL, State.QUEUED, State.RUNNING)
+OPEN = (JobState.APPROVAL, JobState.QUEUED, JobState.RUNNING)
 LONGEST_KEY = 200  # characters of an idempotency key
 
 
@@ -57,11 +57,11 @@ class Intake:
         self._data, self._server = settings.data, settings.server
         self._books, self._jobs, self._sources = books, jobs, sources
         self._repeats, self._metrics, self._wake = repeats, metrics, wake
-        self._asked, self._ended, self._places = Recent[Asked](PLANNED), Recent[Job](), Recent[Place]()
+        self._asked, self._ended, self._places = Recent[AskedQuestion](PLANNED), Recent[Job](), Recent[AnswerPlace]()
 
     # ---- before it is asked --------------------------------------------------------------------------------------
 
-    def asked(self, person: Person, body: object) -> Asked:
+    def asked(self, person: Person, body: object) -> AskedQuestion:
         """The question of a body, checked."""
 
         def paying(data: DataSettings) -> LedgerBudget:
@@ -79,16 +79,16 @@ class Intake:
         """What it costs, and what is left after it."""
         return self._price(person, self.asked(person, body))
 
-    def _share(self, person: Person, question: Asked, query: Query) -> Fraction:
+    def _share(self, person: Person, question: AskedQuestion, query: Query) -> Fraction:
         found = self._books.standings(question.settings, person, question.periods)
         return max(one.part(one.ceiling(Ceiling.of(query.price_at(one.order)))) for one in found)
 
-    def _price(self, person: Person, question: Asked) -> dict[str, Json]:
+    def _price(self, person: Person, question: AskedQuestion) -> dict[str, Json]:
         free = not question.fresh and self._jobs.answer_to(self._key(question)) is not None
         standings = self._books.standings(question.settings, person, question.periods)
         return forecasts.price(question, standings, free=free)
 
-    def _key(self, question: Asked) -> str:
+    def _key(self, question: AskedQuestion) -> str:
         """By what two askings are the same."""
         state = self._sources.of(question.settings).state
         return hashlib.sha256(f"{question.key} {unpinned() if state is None else state}".encode()).hexdigest()
@@ -111,7 +111,7 @@ class Intake:
             self._asked.put(_sent_by(person, raw), question, _size(question.body))
         return job.to_dict()
 
-    def _taken(self, person: Person, question: Asked, again: str | None) -> Job:
+    def _taken(self, person: Person, question: AskedQuestion, again: str | None) -> Job:
         """The job of a question. Nothing is remembered of one that is refused."""
         self._books.check_quota(question.settings, person)
         tick = self._tick(question)
@@ -129,7 +129,7 @@ class Intake:
             data=question.settings.name,
             key=key,
             body=question.body,
-            state=State.APPROVAL if question.settings.approve else State.QUEUED,
+            state=JobState.APPROVAL if question.settings.approve else JobState.QUEUED,
             asked_at=time.time(),
             tick=tick,
             again=again,
@@ -150,11 +150,11 @@ class Intake:
             if sent is None:
                 raise
             return self._sent(sent, question)
-        if job.state is State.QUEUED:
+        if job.state is JobState.QUEUED:
             self._wake()
         return job
 
-    def _tick(self, question: Asked) -> float:
+    def _tick(self, question: AskedQuestion) -> float:
         """How long after its beginning it ends, by its parameters and by what the owner declared."""
         data, query = question.settings, question.query
         seconds = work.bound(query, question.where, question.item, data, len(question.during or (1,)))
@@ -165,7 +165,7 @@ class Intake:
             raise ParameterError("body", must, f"one that takes up to {found:g} s", hint)
         return found
 
-    def _known_by(self, job: Job, again: str | None, question: Asked) -> Job:
+    def _known_by(self, job: Job, again: str | None, question: AskedQuestion) -> Job:
         """A question that is under way, from now on also known by this key, unless it has one already."""
         if again is None or job.again is not None:
             return job
@@ -177,7 +177,7 @@ class Intake:
                 raise
             return self._sent(sent, question)
 
-    def _question(self, person: Person, body: object, raw: bytes | None) -> Asked:
+    def _question(self, person: Person, body: object, raw: bytes | None) -> AskedQuestion:
         """The question of a body; the same bytes are read once."""
         found = None if raw is None or _of_today(body) else self._asked.get(_sent_by(person, raw))
         return found or self.asked(person, body)
@@ -193,7 +193,7 @@ class Intake:
         self._metrics.count("dpselect_repeats_total")
         return found.to_dict()
 
-    def _sent(self, job: Job, question: Asked) -> Job:
+    def _sent(self, job: Job, question: AskedQuestion) -> Job:
         if job.body != question.body:
             raise Refused("key", "This idempotency key came with another question before. Nothing was asked.")
         return job
@@ -205,7 +205,7 @@ class Intake:
             self._metrics.count("dpselect_repeats_total")
             return found
         found = self._jobs.same(person.name, key)
-        if found is None or (found.over and found.state is not State.ANSWERED):
+        if found is None or (found.over and found.state is not JobState.ANSWERED):
             return None
         if found.over:
             self._ended.put((person.name, key), found, _size(found.body))
@@ -222,7 +222,7 @@ class Intake:
         self._repeats.add(Account(dataset=job.data, analyst=job.analyst), place.settle)
         self._metrics.count("dpselect_repeats_total")
         self._metrics.count("dpselect_questions_total", 'state="answered"')
-        return replace(job, state=State.ANSWERED, answer=place.id, cost=cost(0.0, REPEATED, repeated=True))
+        return replace(job, state=JobState.ANSWERED, answer=place.id, cost=cost(0.0, REPEATED, repeated=True))
 
     def _check_day(self, person: Person) -> None:
         """What one person may leave on the disk in a day: every question stays there."""
@@ -242,7 +242,7 @@ class Intake:
         if of_all >= server.waiting:
             raise Refused("busy", "As many questions wait as the gateway takes. Try again soon.", after=5)
 
-    def _check_budget(self, person: Person, question: Asked) -> None:
+    def _check_budget(self, person: Person, question: AskedQuestion) -> None:
         """Say at once what would be refused later; only the reservation itself is certain."""
         during = question.periods
         account = Account(dataset=question.settings.name, analyst=person.name)

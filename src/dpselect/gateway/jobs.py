@@ -14,7 +14,7 @@ from typing import Any
 from dpselect.release.formatting import Json
 
 
-class State(StrEnum):
+class JobState(StrEnum):
     """How far a question has come."""
 
     APPROVAL = "approval"  # somebody else must agree first
@@ -28,8 +28,8 @@ class State(StrEnum):
     REJECTED = "rejected"  # who had to agree did not
 
 
-OPEN = (State.APPROVAL, State.QUEUED, State.RUNNING)
-FINAL = tuple(state for state in State if state not in OPEN)
+OPEN = (JobState.APPROVAL, JobState.QUEUED, JobState.RUNNING)
+FINAL = tuple(state for state in JobState if state not in OPEN)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Job:
     data: str
     key: str  # the question, and the state of the data where that is known
     body: dict[str, Json]
-    state: State
+    state: JobState
     asked_at: float
     tick: float  # seconds from its beginning to its end, where its data were never late
     slips: int = 0  # how often they were, each of which doubles that
@@ -68,7 +68,7 @@ class Job:
     @property
     def due(self) -> float | None:
         """When it ends, once it has begun."""
-        return None if self.started_at is None or self.state is State.QUEUED else self.started_at + self.window
+        return None if self.started_at is None or self.state is JobState.QUEUED else self.started_at + self.window
 
     def to_dict(self) -> dict[str, Json]:
         """What its owner may see of it."""
@@ -128,7 +128,7 @@ def job_of(row: tuple[object, ...]) -> Job:
         given[name] = None if given[name] is None else json.loads(given[name])
     for name in _TIMES:
         given[name] = None if given[name] is None else given[name] / MICRO
-    return Job(**(given | {"state": State(given["state"]), "fresh": bool(given["fresh"])}))
+    return Job(**(given | {"state": JobState(given["state"]), "fresh": bool(given["fresh"])}))
 
 
 def cells(job: Job, changes: dict[str, Any]) -> tuple[Job, dict[str, str | int | None]]:

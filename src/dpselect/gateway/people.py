@@ -24,7 +24,7 @@ CODE = 3600.0
 LONGEST = 1000  # characters of what a caller may send
 
 
-class Used(Protocol):
+class UsedCodes(Protocol):
     """What remembers codes that were used and sessions that were ended, for all processes of a gateway."""
 
     def once(self, name: str, until: float) -> bool:
@@ -39,7 +39,7 @@ class Used(Protocol):
 class People:
     """Everybody who may sign in. Who is taken out of the settings, or given another token, is out at once."""
 
-    def __init__(self, people: Mapping[str, Person], secret: bytes, used: Used) -> None:
+    def __init__(self, people: Mapping[str, Person], secret: bytes, used: UsedCodes) -> None:
         self._secret, self._used, self._lock = secret, used, threading.Lock()
         self.replace(people)
 

@@ -12,7 +12,7 @@ from dpselect.release.formatting import Json
 
 
 @dataclass(frozen=True)
-class Kind:
+class ProblemKind:
     """A sort of problem: its HTTP status and its title."""
 
     status: int
@@ -20,27 +20,27 @@ class Kind:
 
 
 KINDS = {
-    "malformed": Kind(400, "The request cannot be read"),
-    "sign-in": Kind(401, "Nobody is signed in"),
-    "role": Kind(403, "Your role may not do this"),
-    "cross-site": Kind(403, "The request came from another site"),
-    "not-found": Kind(404, "There is nothing at this address"),
-    "method": Kind(405, "This address does not take that method"),
-    "budget": Kind(409, "The budget does not suffice"),
-    "state": Kind(409, "It is too late for that"),
-    "key": Kind(409, "The idempotency key was used for another question"),
-    "too-large": Kind(413, "The request is too large"),
-    "content": Kind(415, "The request is not JSON"),
-    "host": Kind(421, "This is not the server that was meant"),
-    "parameter": Kind(422, "A parameter is wrong"),
-    "too-many": Kind(429, "Too many requests"),
-    "unexpected": Kind(500, "Something unexpected happened"),
-    "busy": Kind(503, "Too many questions wait"),
-    "unavailable": Kind(503, "The gateway cannot answer now"),
-    "failed": Kind(500, "The question could not be answered"),  # of a job, never of a response
-    "late": Kind(500, "The question took too long"),  # the same
-    "lost": Kind(500, "The answer was lost"),  # the same
-    "rejected": Kind(403, "Who had to agree did not"),  # the same
+    "malformed": ProblemKind(400, "The request cannot be read"),
+    "sign-in": ProblemKind(401, "Nobody is signed in"),
+    "role": ProblemKind(403, "Your role may not do this"),
+    "cross-site": ProblemKind(403, "The request came from another site"),
+    "not-found": ProblemKind(404, "There is nothing at this address"),
+    "method": ProblemKind(405, "This address does not take that method"),
+    "budget": ProblemKind(409, "The budget does not suffice"),
+    "state": ProblemKind(409, "It is too late for that"),
+    "key": ProblemKind(409, "The idempotency key was used for another question"),
+    "too-large": ProblemKind(413, "The request is too large"),
+    "content": ProblemKind(415, "The request is not JSON"),
+    "host": ProblemKind(421, "This is not the server that was meant"),
+    "parameter": ProblemKind(422, "A parameter is wrong"),
+    "too-many": ProblemKind(429, "Too many requests"),
+    "unexpected": ProblemKind(500, "Something unexpected happened"),
+    "busy": ProblemKind(503, "Too many questions wait"),
+    "unavailable": ProblemKind(503, "The gateway cannot answer now"),
+    "failed": ProblemKind(500, "The question could not be answered"),  # of a job, never of a response
+    "late": ProblemKind(500, "The question took too long"),  # the same
+    "lost": ProblemKind(500, "The answer was lost"),  # the same
+    "rejected": ProblemKind(403, "Who had to agree did not"),  # the same
 }
 FAILED = "The gateway could not answer, for a reason that is not in what was asked. The owner's log has the reason."
 LATE = "The question took longer than its parameters and what the owner declared allow. Its price stays charged."

@@ -16,7 +16,7 @@ from typing import Any
 from dpselect.errors import BudgetError, LedgerError, ParameterError, SourceError
 from dpselect.gateway import turn as turns
 from dpselect.gateway.books import Books
-from dpselect.gateway.jobs import Job, State
+from dpselect.gateway.jobs import Job, JobState
 from dpselect.gateway.log import Log
 from dpselect.gateway.metrics import Metrics
 from dpselect.gateway.problems import CLOSED, FAILED, LATE, LOST, TooLateError, of_error, problem
@@ -24,7 +24,7 @@ from dpselect.gateway.settings.values import LATEST
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import Turn
 from dpselect.ledger import Account
-from dpselect.ledger.entry import Entry, Kind, hash_of
+from dpselect.ledger.entry import Entry, EntryKind, hash_of
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
 
@@ -125,7 +125,7 @@ class Runner:
         turn = self._turns.setdefault(job.id, (job, Turn(job.tick, job.slips)))[1]
         try:
             if job.window > LATEST:
-                self._put(job, {"state": State.REFUSED, "problem": problem("unavailable", CLOSED), "cost": NOTHING})
+                self._put(job, {"state": JobState.REFUSED, "problem": problem("unavailable", CLOSED), "cost": NOTHING})
                 self._changed(job.id)
                 return
             changes = self._ended(job, turn)
@@ -139,7 +139,7 @@ class Runner:
             self._turns.pop(job.id, None)
         self._told(job, turn, changes["state"])
 
-    def _told(self, job: Job, turn: Turn, state: State) -> None:
+    def _told(self, job: Job, turn: Turn, state: JobState) -> None:
         """Whoever waits for a question hears that it has ended."""
         self._changed(job.id)
         self._metrics.count("dpselect_questions_total", f'state="{state}"')
@@ -210,10 +210,10 @@ class Runner:
             finally:
                 turn.over = True
             place = self._jobs.put_answer(job, done.settle)
-            return {"state": State.ANSWERED, "answer": place.id, "cost": cost_of(done.release)}
+            return {"state": JobState.ANSWERED, "answer": place.id, "cost": cost_of(done.release)}
         except (ParameterError, BudgetError) as error:
             if not turn.read and not isinstance(error, SourceError):
-                return {"state": State.REFUSED, "problem": of_error(error), "cost": NOTHING}
+                return {"state": JobState.REFUSED, "problem": of_error(error), "cost": NOTHING}
             self._log.failed("a question failed", error, job=job.id)
         except TooLateError:
             said = problem("late", LATE)
@@ -226,10 +226,10 @@ class Runner:
         while True:
             try:
                 found = self._jobs.find(job.id)
-                if found is None or found.state is not State.RUNNING or found.server != job.server:
+                if found is None or found.state is not JobState.RUNNING or found.server != job.server:
                     return None
                 left = self._left(found)
-                if left is not None and left.kind is Kind.SETTLE:
+                if left is not None and left.kind is EntryKind.SETTLE:
                     return self._settled(found, left)  # after all, and only the word of it got lost
                 spent = NOTHING if left is None else self._spent(left)
             except LedgerError as error:
@@ -237,7 +237,7 @@ class Runner:
                 if self._ending.wait(PAUSE):
                     return None
             else:
-                return {"state": State.FAILED, "problem": said, "cost": spent}
+                return {"state": JobState.FAILED, "problem": said, "cost": spent}
 
     def _left(self, job: Job) -> Entry | None:
         """What the ledger holds of a question that broke off: its settle, or a hold whose rows may have been read.
@@ -308,14 +308,14 @@ class Runner:
     def _recovered(self, job: Job) -> dict[str, Any]:
         left = self._left(job)
         if left is None:
-            return {"state": State.QUEUED, "server": None, "started_at": None, "hold": None}
-        if left.kind is Kind.SETTLE:
+            return {"state": JobState.QUEUED, "server": None, "started_at": None, "hold": None}
+        if left.kind is EntryKind.SETTLE:
             return self._settled(job, left)
-        return {"state": State.LOST, "problem": problem("lost", LOST), "cost": self._spent(left)}
+        return {"state": JobState.LOST, "problem": problem("lost", LOST), "cost": self._spent(left)}
 
     def _settled(self, job: Job, settle: Entry) -> dict[str, Any]:
         place = self._jobs.put_answer(job, settle.number)
-        return {"state": State.ANSWERED, "answer": place.id, "cost": self._spent(settle), "problem": None}
+        return {"state": JobState.ANSWERED, "answer": place.id, "cost": self._spent(settle), "problem": None}
 
     def _spent(self, entry: Entry) -> dict[str, Json]:
         share = self._books.share_of(entry)

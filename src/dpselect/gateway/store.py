@@ -20,8 +20,8 @@ from typing import Any
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError
-from dpselect.gateway.jobs import COLUMNS, MICRO, Job, State, cells, job_of, row_of
-from dpselect.ledger.port import Cell, Dialect, Row, Store
+from dpselect.gateway.jobs import COLUMNS, MICRO, Job, JobState, cells, job_of, row_of
+from dpselect.ledger.port import Cell, Row, Store, StoreDialect
 from dpselect.ledger.postgres_store import open_postgres
 from dpselect.ledger.sqlite_store import create_sqlite, open_sqlite
 
@@ -47,12 +47,12 @@ _TABLES = (
     "INSERT INTO meta (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
 )
 GRACE = 12.0  # seconds in which a server that lives takes its lock again, after its database went away
-_WHOLE = {Dialect.SQLITE: "INTEGER", Dialect.POSTGRES: "BIGINT"}
+_WHOLE = {StoreDialect.SQLITE: "INTEGER", StoreDialect.POSTGRES: "BIGINT"}
 _ANSWER = "id, data, key, settle, body, asked_at, by"
 
 
 @dataclass(frozen=True)
-class Place:
+class AnswerPlace:
     """Under which address an answer of the ledger can be read, and what it answers."""
 
     id: str
@@ -79,7 +79,7 @@ class Jobs:
     def _opened(self) -> Store:
         store = _of_postgres(self._place) if isinstance(self._place, str) else _of_file(self._place)
         try:
-            if store.dialect is Dialect.POSTGRES:
+            if store.dialect is StoreDialect.POSTGRES:
                 store.run("SELECT pg_advisory_lock(?)", (_number(self.server),))
         except BaseException:
             store.close()
@@ -159,7 +159,7 @@ class Jobs:
         values: list[Cell] = [analyst, *([round(before * MICRO)] if before is not None else [])]
         return self._all(f"WHERE analyst = ? {when} ORDER BY asked_at DESC LIMIT {int(limit)}", values)
 
-    def in_state(self, *states: State) -> list[Job]:
+    def in_state(self, *states: JobState) -> list[Job]:
         """All in these states, oldest first."""
         places = ", ".join("?" * len(states))
         return self._all(f"WHERE state IN ({places}) ORDER BY asked_at", [str(one) for one in states])
@@ -185,7 +185,7 @@ class Jobs:
         (questions, characters) = rows[0]
         return int(str(questions)), int(str(characters or 0))
 
-    def change(self, job: Job, *, only: Sequence[State], **changes: Any) -> Job | None:
+    def change(self, job: Job, *, only: Sequence[JobState], **changes: Any) -> Job | None:
         """The job after the changes; None where it is not in one of the states `only` any more."""
         return self._change(job, f"state IN ({', '.join('?' * len(only))})", [str(one) for one in only], changes)
 
@@ -242,7 +242,7 @@ class Jobs:
     def _begin(self, store: Store, number: str) -> Job:
         """The job as it runs from now on."""
         job = job_of(store.run(f"SELECT {COLUMNS} FROM job WHERE id = ?", (number,))[0])
-        begun = {"state": State.RUNNING, "started_at": time.time(), "server": self.server}
+        begun = {"state": JobState.RUNNING, "started_at": time.time(), "server": self.server}
         after, found = cells(job, {**begun, "slips": self._late(store, job.data)})
         given = ", ".join(f"{name} = ?" for name in found)
         store.run(f"UPDATE job SET {given} WHERE id = ?", [*found.values(), number])
@@ -290,11 +290,11 @@ class Jobs:
 
     def mine(self) -> list[Job]:
         """Jobs that run here."""
-        return [job for job in self.in_state(State.RUNNING) if job.server == self.server]
+        return [job for job in self.in_state(JobState.RUNNING) if job.server == self.server]
 
     def dead(self) -> list[Job]:
         """Jobs that run on no living server."""
-        running = self.in_state(State.RUNNING)
+        running = self.in_state(JobState.RUNNING)
         others = {job.server for job in running if job.server is not None} - {self.server}
         silent = {one for one in others if self._is_silent(one)}
         now = time.monotonic()
@@ -305,7 +305,7 @@ class Jobs:
     def _is_silent(self, server: str) -> bool:
         """A file serves one process, so every other is gone; a living one holds its lock in PostgreSQL."""
         with self._using() as store:
-            if store.dialect is Dialect.SQLITE:
+            if store.dialect is StoreDialect.SQLITE:
                 return True
             got = store.run("SELECT pg_try_advisory_lock(?)", (_number(server),)) == [(True,)]
             if got:
@@ -322,7 +322,7 @@ class Jobs:
 
     # ---- answers --------------------------------------------------------------------------------------------
 
-    def put_answer(self, job: Job, settle: int) -> Place:
+    def put_answer(self, job: Job, settle: int) -> AnswerPlace:
         """The address of what was settled; the same one for all who asked."""
         row: list[Cell] = [
             fresh_key().hex(),
@@ -339,19 +339,19 @@ class Jobs:
             )
             return _place(store.run(f"SELECT {_ANSWER} FROM answer WHERE settle = ?", (settle,))[0])
 
-    def place(self, number: str) -> Place | None:
+    def place(self, number: str) -> AnswerPlace | None:
         """Which answer an address means."""
         with self._using() as store:
             rows = store.run(f"SELECT {_ANSWER} FROM answer WHERE id = ?", (number,))
         return _place(rows[0]) if rows else None
 
-    def answer_to(self, key: str) -> Place | None:
+    def answer_to(self, key: str) -> AnswerPlace | None:
         """The latest answer to a question about data in one state."""
         with self._using() as store:
             rows = store.run(f"SELECT {_ANSWER} FROM answer WHERE key = ? ORDER BY settle DESC LIMIT 1", (key,))
         return _place(rows[0]) if rows else None
 
-    def answers(self, data: Sequence[str], limit: int) -> list[Place]:
+    def answers(self, data: Sequence[str], limit: int) -> list[AnswerPlace]:
         """Those of some data sets, newest first."""
         if not data:
             return []
@@ -364,9 +364,9 @@ class Jobs:
         return [_place(row) for row in rows]
 
 
-def _place(row: Row) -> Place:
+def _place(row: Row) -> AnswerPlace:
     number, data, key, settle, body, asked_at, by = row
-    return Place(str(number), str(data), str(key), int(str(settle)), json.loads(str(body)),
+    return AnswerPlace(str(number), str(data), str(key), int(str(settle)), json.loads(str(body)),
                  int(str(asked_at)) / MICRO, str(by))  # fmt: skip
 
 
@@ -418,7 +418,7 @@ def _make(store: Store) -> None:
     for statement in _TABLES[:-1]:
         store.run(statement.replace("{whole}", _WHOLE[store.dialect]))
     if not store.run("SELECT id FROM meta"):
-        begin = "BEGIN IMMEDIATE" if store.dialect is Dialect.SQLITE else "BEGIN"
+        begin = "BEGIN IMMEDIATE" if store.dialect is StoreDialect.SQLITE else "BEGIN"
         store.run(begin)
         store.run(_TABLES[-1])
         store.run("COMMIT")

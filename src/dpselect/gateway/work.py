@@ -12,7 +12,7 @@ from math import ceil
 
 from dpselect._ground.domain import Listed, Span
 from dpselect.engines import row_filter
-from dpselect.engines.filters.cost import Cost
+from dpselect.engines.filters.cost import RowCost
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.spark.source import is_spark
 from dpselect.gateway.settings.values import BYTES_OF_A_ROW, DataSettings, Key
@@ -29,7 +29,7 @@ BEST = 2e-3  # for each of k
 
 
 @dataclass(frozen=True)
-class Engine:
+class EngineWork:
     """What an engine needs at most, in seconds."""
 
     start: float  # to be opened, and to plan
@@ -39,16 +39,16 @@ class Engine:
     letter: float  # of a filter: a byte of a text, read once
 
 
-FILES = Engine(start=0.25, row=1e-6, byte=1e-8, operator=2e-7, letter=5e-9)
-POSTGRES = Engine(start=0.5, row=8e-6, byte=4e-8, operator=8e-7, letter=5e-9)
-SPARK = Engine(start=60.0, row=8e-6, byte=8e-8, operator=2e-6, letter=4e-8)
+FILES = EngineWork(start=0.25, row=1e-6, byte=1e-8, operator=2e-7, letter=5e-9)
+POSTGRES = EngineWork(start=0.5, row=8e-6, byte=4e-8, operator=8e-7, letter=5e-9)
+SPARK = EngineWork(start=60.0, row=8e-6, byte=8e-8, operator=2e-6, letter=4e-8)
 _TWICE = ("by", "by_weight", "measures", "compared_with", "max_items_per_user", "in_engine", "users", "chosen")
 
 
 def bound(query: Query, where: str | None, item: Key, data: DataSettings, periods: int = 1) -> float:
     """Seconds of one processor; a user has rows in each of the periods."""
     engine, sizes, most = _engine(data), data.sizes, (data.max_rows_per_user or ONE_USER) * periods
-    cost = Cost() if where is None else row_filter.parse(where).cost
+    cost = RowCost() if where is None else row_filter.parse(where).cost
     of_row = engine.row * _passes(query, item) + engine.operator * cost.operators
     of_byte = engine.byte + engine.letter * cost.readings
 
@@ -71,7 +71,7 @@ def window(seconds: float, tick: float, workers: int) -> float:
     return tick * 2.0 ** (max(1, ceil(seconds * workers / tick)) - 1).bit_length()
 
 
-def _engine(data: DataSettings) -> Engine:
+def _engine(data: DataSettings) -> EngineWork:
     source = data.source if isinstance(data.source, str) else ""
     return POSTGRES if is_postgres(source) else SPARK if is_spark(source) else FILES
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from dpselect.ledger.account import Account, Balance
     from dpselect.ledger.charge import ZERO, Charge
-    from dpselect.ledger.entry import Entry, Kind, Pending, Reservation
+    from dpselect.ledger.entry import Entry, EntryKind, Pending, Reservation
     from dpselect.ledger.ledger import Ledger
     from dpselect.ledger.standing import DataAccount, Standing
 
@@ -21,7 +21,7 @@ _HOMES = {
     "Charge": "charge",
     "DataAccount": "standing",
     "Entry": "entry",
-    "Kind": "entry",
+    "EntryKind": "entry",
     "Ledger": "ledger",
     "Pending": "entry",
     "Reservation": "entry",
@@ -36,7 +36,7 @@ __all__ = [
     "Charge",
     "DataAccount",
     "Entry",
-    "Kind",
+    "EntryKind",
     "Ledger",
     "Pending",
     "Reservation",

@@ -13,7 +13,7 @@ from dpselect.errors import LedgerError
 from dpselect.ledger import sql
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
 from dpselect.ledger.charge import ZERO, Charge
-from dpselect.ledger.entry import Entry, Kind, digest_of, first_digest
+from dpselect.ledger.entry import Entry, EntryKind, digest_of, first_digest
 from dpselect.ledger.port import Row, Store
 from dpselect.ledger.rows import (
     DamagedRowError,
@@ -197,26 +197,26 @@ class Sums:
     def problems(self, entry: Entry) -> Iterator[str]:
         """Add the entry; what is wrong about it after all before it."""
         match entry.kind:
-            case Kind.DATA:
+            case EntryKind.DATA:
                 yield from self._promise(entry)
-            case Kind.GRANT:
+            case EntryKind.GRANT:
                 yield from self._grant(entry)
-            case Kind.HOLD:
+            case EntryKind.HOLD:
                 yield from self._hold(entry)
-            case Kind.SETTLE:
+            case EntryKind.SETTLE:
                 yield from self._settle(entry)
-            case Kind.READ:
+            case EntryKind.READ:
                 yield from self._read(entry)
-            case Kind.RETURN:
+            case EntryKind.RETURN:
                 yield from self._return(entry)
-            case Kind.REPEAT:
+            case EntryKind.REPEAT:
                 if entry.charge != ZERO:
                     yield "repeats a release and charges for it"
                 if self._settles.get(entry.refers_to or 0) != entry.account.dataset:
                     yield "repeats a release that these data never had"
                 if entry.account not in self.granted:
                     yield "repeats a release for somebody without a right to it"
-            case Kind.REFUSED:
+            case EntryKind.REFUSED:
                 pass
 
     def _promise(self, entry: Entry) -> Iterator[str]:

@@ -15,7 +15,7 @@ from dpselect.ledger.account import ALWAYS, Account
 from dpselect.ledger.charge import Charge, decimal, undecimal
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     """What an entry says happened."""
 
     DATA = "data"
@@ -40,7 +40,7 @@ class Entry:
     """
 
     number: int
-    kind: Kind
+    kind: EntryKind
     account: Account
     charge: Charge
     question: str | None
@@ -54,7 +54,7 @@ class Entry:
     @property
     def parts(self) -> Mapping[str, Charge]:
         """What is charged in each period; data without periods have one that is always."""
-        return {ALWAYS: self.charge} if self.terms is None or self.kind is Kind.DATA else parts_from(self.terms)
+        return {ALWAYS: self.charge} if self.terms is None or self.kind is EntryKind.DATA else parts_from(self.terms)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Outcome:
 class Draft:
     """What an entry says, before it has a place in the chain."""
 
-    kind: Kind
+    kind: EntryKind
     account: Account
     charge: Charge
     question: str | None = None

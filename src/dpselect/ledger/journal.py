@@ -10,7 +10,7 @@ from dpselect.errors import LedgerError
 from dpselect.ledger import sql
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
 from dpselect.ledger.charge import Charge
-from dpselect.ledger.entry import Draft, Entry, Kind, Pending, chained, hash_of
+from dpselect.ledger.entry import Draft, Entry, EntryKind, Pending, chained, hash_of
 from dpselect.ledger.port import Row, Store
 from dpselect.ledger.rows import (
     DamagedRowError,
@@ -192,11 +192,11 @@ class Journal:
         rows = self._store.run(sql.ONE_ENTRY, (number,))
         return self._parsed(f"entry {number}", intact_entry_from, rows[0]) if rows else None
 
-    def after(self, entry: Entry) -> tuple[Kind | None, bool]:
+    def after(self, entry: Entry) -> tuple[EntryKind | None, bool]:
         """How a reservation ended, None while it is open; and whether rows may have been read under it."""
-        kinds = [Kind(str(row[0])) for row in self._store.run(sql.AFTER, (entry.number, entry.number))]
-        closed = next((kind for kind in kinds if kind is not Kind.READ), None)
-        return closed, Kind.READ in kinds
+        kinds = [EntryKind(str(row[0])) for row in self._store.run(sql.AFTER, (entry.number, entry.number))]
+        closed = next((kind for kind in kinds if kind is not EntryKind.READ), None)
+        return closed, EntryKind.READ in kinds
 
     def settle_of(self, hold: int) -> Entry | None:
         """The settle of a reservation; None where there is none."""

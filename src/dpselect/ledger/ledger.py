@@ -18,7 +18,7 @@ from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
 from dpselect.ledger.audit import audit
 from dpselect.ledger.charge import ZERO, Ceiling, Charge, amount_granted, check_text, short
-from dpselect.ledger.entry import Draft, Entry, Kind, Outcome, Pending, Reservation, largest, parts_text
+from dpselect.ledger.entry import Draft, Entry, EntryKind, Outcome, Pending, Reservation, largest, parts_text
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.making import Given
 from dpselect.ledger.places import Where, create_store, open_store
@@ -103,7 +103,7 @@ class Ledger:
             used = [one for (who, _), one in journal.all_used().items() if who == everybody]
             asked = journal.was_asked(everybody.dataset)
             after = given.account(everybody.dataset, total, before, used, asked=asked)
-            journal.append(end, Draft(Kind.DATA, everybody, total, terms=data_text(after)))
+            journal.append(end, Draft(EntryKind.DATA, everybody, total, terms=data_text(after)))
             journal.set_data(after)
             journal.begin_used(everybody)
             return after
@@ -129,7 +129,7 @@ class Ledger:
                 raise ParameterError(
                     "delta", "be less than 1 in total", short(granted.delta), "1 would allow everything"
                 )
-            journal.append(end, Draft(Kind.GRANT, account, granted))
+            journal.append(end, Draft(EntryKind.GRANT, account, granted))
             journal.set_quota(account, granted)
             journal.begin_used(account)
             own, _ = journal.used(account, ALWAYS)
@@ -169,7 +169,7 @@ class Ledger:
                 parts = {period: standing.ceiling(offered) for period, standing in found.items()}
                 refusal = next((s.refusal(parts[p], p) for p, s in found.items() if not s.admits(parts[p])), None)
                 if refusal is None:
-                    draft = Draft(Kind.HOLD, account, largest(parts.values()), question, terms=parts_text(parts))
+                    draft = Draft(EntryKind.HOLD, account, largest(parts.values()), question, terms=parts_text(parts))
                     entry = journal.append(end, draft)
                     for period, s in found.items():
                         ceiling = parts[period]
@@ -181,7 +181,7 @@ class Ledger:
                 self.abandon(Reservation.of(entry))
             raise
         with self._writing() as (journal, end):
-            draft = Draft(Kind.REFUSED, account, largest(parts.values()), question, terms=parts_text(parts))
+            draft = Draft(EntryKind.REFUSED, account, largest(parts.values()), question, terms=parts_text(parts))
             journal.append(end, draft)
         assert refusal is not None
         raise refusal
@@ -192,7 +192,7 @@ class Ledger:
         with self._writing() as (journal, end):
             entry, may_have_read = self._open_entry(journal, reservation)
             if not may_have_read:
-                journal.append(end, Draft(Kind.READ, entry.account, ZERO, refers_to=entry.number))
+                journal.append(end, Draft(EntryKind.READ, entry.account, ZERO, refers_to=entry.number))
 
     def settle(self, reservation: Reservation, spent: Price | Charge, release: str | None) -> Standing:
         """Record what the question cost and what was released; the rest of the reservation is free again.
@@ -211,7 +211,7 @@ class Ledger:
                 raise ValueError("a question is started before it is settled")
             changed = self._close(journal, entry, lambda used, period, held: used.settling(held, costs[period]))
             draft = Draft(
-                Kind.SETTLE,
+                EntryKind.SETTLE,
                 entry.account,
                 largest(costs.values()),
                 refers_to=entry.number,
@@ -255,7 +255,7 @@ class Ledger:
             if may_have_read:
                 raise LedgerError(f"under reservation {entry.number} rows may have been read", "it stays spent")
             changed = self._close(journal, entry, lambda used, _, held: used.returning(held))
-            journal.append(end, Draft(Kind.RETURN, entry.account, ZERO, refers_to=entry.number))
+            journal.append(end, Draft(EntryKind.RETURN, entry.account, ZERO, refers_to=entry.number))
             return changed
 
     def abandon(self, reservation: Reservation) -> None:
@@ -278,7 +278,7 @@ class Ledger:
             settle = journal.released(account.dataset, question)
             if settle is None:
                 return None
-            journal.append(end, Draft(Kind.REPEAT, account, ZERO, question, settle.number))
+            journal.append(end, Draft(EntryKind.REPEAT, account, ZERO, question, settle.number))
             return settle.release
 
     def stored(self, dataset: str, question: str) -> Entry | None:
@@ -296,10 +296,10 @@ class Ledger:
         """What became of a reservation, by its number; None where there is none of that number."""
         with self._moment() as journal:
             entry = journal.entry(hold)
-            if entry is None or entry.kind is not Kind.HOLD:
+            if entry is None or entry.kind is not EntryKind.HOLD:
                 return None
             closed, may_have_read = journal.after(entry)
-            return Outcome(Pending(entry, may_have_read), journal.settle_of(hold), closed is Kind.RETURN)
+            return Outcome(Pending(entry, may_have_read), journal.settle_of(hold), closed is EntryKind.RETURN)
 
     def told(self, repeats: Iterable[tuple[Account, str, int]]) -> None:
         """Record that analysts were given stored releases again, for free: question, and the settle that holds it.
@@ -311,7 +311,7 @@ class Ledger:
             for account, question, settle in repeats:
                 if journal.find_quota(account) is None:
                     continue
-                entry = journal.append(last, Draft(Kind.REPEAT, account, ZERO, question, settle))
+                entry = journal.append(last, Draft(EntryKind.REPEAT, account, ZERO, question, settle))
                 last = replace(last, entries=entry.number, head=entry.digest)
 
     # ---- looking ------------------------------------------------------------------------------------------
@@ -461,13 +461,13 @@ class Ledger:
     def _open_entry(self, journal: Journal, reservation: Reservation) -> tuple[Entry, bool]:
         """The reservation as it is written, and whether rows may have been read; LedgerError unless it is open."""
         entry = journal.entry(reservation.number)
-        if entry is None or entry.kind is not Kind.HOLD or Reservation.of(entry) != reservation:
+        if entry is None or entry.kind is not EntryKind.HOLD or Reservation.of(entry) != reservation:
             raise LedgerError(f"the ledger at {self._place} holds no such reservation")
         closed, may_have_read = journal.after(entry)
         match closed:
-            case Kind.SETTLE:
+            case EntryKind.SETTLE:
                 raise LedgerError(f"reservation {entry.number} was settled already")
-            case Kind.RETURN:
+            case EntryKind.RETURN:
                 raise LedgerError(f"reservation {entry.number} was given back already", "ask again")
         return entry, may_have_read
 

@@ -26,7 +26,7 @@ def cut_short(place: str) -> LedgerError:
     return LedgerError(f"the ledger at {place} was used in the middle of a change, which was not made", "ask again")
 
 
-class Dialect(StrEnum):
+class StoreDialect(StrEnum):
     """Which SQL a place speaks, where dialects differ."""
 
     SQLITE = "sqlite"
@@ -37,7 +37,7 @@ class Store(Protocol):
     """Tables in SQLite or PostgreSQL. Every failure is a LedgerError, and no transaction stays open after one."""
 
     @property
-    def dialect(self) -> Dialect:
+    def dialect(self) -> StoreDialect:
         """Which SQL it speaks."""
 
     @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpselect._ground.processes import leave_to_parent
 from dpselect.errors import LedgerError
-from dpselect.ledger.port import PATIENCE, WRITES, Cell, Dialect, Row, cut_short
+from dpselect.ledger.port import PATIENCE, WRITES, Cell, Row, StoreDialect, cut_short
 
 if TYPE_CHECKING:
     import psycopg
@@ -47,7 +47,7 @@ _READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 class PostgresStore:
     """One connection to one database."""
 
-    dialect = Dialect.POSTGRES
+    dialect = StoreDialect.POSTGRES
 
     def __init__(self, place: str, connection: psycopg.Connection) -> None:
         self.place = place

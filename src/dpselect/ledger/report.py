@@ -13,7 +13,7 @@ from dpselect.errors import LedgerError
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account
 from dpselect.ledger.audit import Sums
 from dpselect.ledger.charge import Charge
-from dpselect.ledger.entry import Entry, Kind
+from dpselect.ledger.entry import Entry, EntryKind
 from dpselect.ledger.ledger import Ledger
 from dpselect.ledger.question import summary
 from dpselect.ledger.rows import data_of
@@ -21,11 +21,11 @@ from dpselect.ledger.standing import DataAccount, Used
 from dpselect.release.formatting import Json
 
 STATES = {
-    Kind.SETTLE: "answered",
-    Kind.RETURN: "given back: no row was read",
-    Kind.READ: "open: rows may have been read, the ceiling stays charged",
-    Kind.HOLD: "open: no row was read yet",
-    Kind.REFUSED: "refused",
+    EntryKind.SETTLE: "answered",
+    EntryKind.RETURN: "given back: no row was read",
+    EntryKind.READ: "open: rows may have been read, the ceiling stays charged",
+    EntryKind.HOLD: "open: no row was read yet",
+    EntryKind.REFUSED: "refused",
 }
 
 
@@ -34,7 +34,7 @@ class _Asked:
     """One question, as far as the entries have told of it."""
 
     entry: Entry
-    state: Kind
+    state: EntryKind
     share: Fraction | None
     charge: Charge
     repeats: int = 0
@@ -59,19 +59,19 @@ class _Record:
             return
         hold = self.asked.get(entry.refers_to or 0)
         match entry.kind:
-            case Kind.DATA:
+            case EntryKind.DATA:
                 self._change(entry, f"promised to {data_of(entry).unit}")
-            case Kind.GRANT:
+            case EntryKind.GRANT:
                 self._change(entry, f"granted to {entry.account.analyst}")
-            case Kind.HOLD | Kind.REFUSED:
+            case EntryKind.HOLD | EntryKind.REFUSED:
                 self.asked[entry.number] = _Asked(entry, entry.kind, self._share(entry), entry.charge)
-            case Kind.REPEAT:
+            case EntryKind.REPEAT:
                 first = self.asked.get(self.of_settle.get(entry.refers_to or 0, 0))
                 if first is not None:
                     first.repeats += 1
             case _ if hold is not None:
                 hold.state = entry.kind
-                if entry.kind is not Kind.READ:
+                if entry.kind is not EntryKind.READ:
                     hold.charge, hold.share = entry.charge, self._share(entry)
                     self.of_settle[entry.number] = hold.entry.number
         self._note(entry, hold.entry if hold else entry)
@@ -83,16 +83,16 @@ class _Record:
     def _share(self, entry: Entry) -> Fraction | None:
         """Which part of the promise a charge is, in the period where it is most."""
         data = self.sums.data.get(self.dataset)
-        if data is None or entry.kind is Kind.RETURN:
+        if data is None or entry.kind is EntryKind.RETURN:
             return None
         return max(data.promise.limits.part(charge.sums) for charge in entry.parts.values())
 
     def _note(self, entry: Entry, question: Entry) -> None:
         """How much is used after the entry, in each period that it changed."""
         data = self.sums.data.get(self.dataset)
-        if data is None or entry.kind in (Kind.GRANT, Kind.READ, Kind.REFUSED, Kind.REPEAT):
+        if data is None or entry.kind in (EntryKind.GRANT, EntryKind.READ, EntryKind.REFUSED, EntryKind.REPEAT):
             return
-        for period in question.parts if entry.kind is not Kind.DATA else self.periods():
+        for period in question.parts if entry.kind is not EntryKind.DATA else self.periods():
             used = self.sums.used.get((Account.kept(self.dataset, EVERYBODY), period), Used())
             part = data.promise.limits.part(used.total.sums)
             self.used.append({"when": entry.at, "number": entry.number, "period": period, "used": float(part)})

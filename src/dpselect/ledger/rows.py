@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from dpselect.ledger.account import EVERYBODY, Account
 from dpselect.ledger.charge import Charge, decimal, undecimal
-from dpselect.ledger.entry import Entry, Kind, digest_of, hash_of, parts_from
+from dpselect.ledger.entry import Entry, EntryKind, digest_of, hash_of, parts_from
 from dpselect.ledger.port import Cell, Row
 from dpselect.ledger.standing import DataAccount, Used
 from dpselect.ledger.terms import data_from, data_text, total_of
@@ -51,11 +51,11 @@ def entry_from(row: Row) -> Entry:
         terms=None if row[14] is None else _text(row[14]),
     )
     try:
-        if entry.kind is Kind.DATA:
+        if entry.kind is EntryKind.DATA:
             data_of(entry)
         elif entry.terms is not None and not parts_from(entry.terms):
             raise ValueError("no parts")
-        if entry.account.analyst == EVERYBODY and entry.kind is not Kind.DATA:
+        if entry.account.analyst == EVERYBODY and entry.kind is not EntryKind.DATA:
             raise ValueError("nobody")
     except ValueError:
         raise DamagedRowError("its terms are none") from None
@@ -163,9 +163,9 @@ def _text(cell: object) -> str:
     return cell
 
 
-def _kind(cell: object) -> Kind:
+def _kind(cell: object) -> EntryKind:
     try:
-        return Kind(_text(cell))
+        return EntryKind(_text(cell))
     except ValueError:
         raise DamagedRowError("its kind is none that is known") from None
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dpselect._ground.processes import leave_to_parent
 from dpselect.errors import LedgerError, LedgerWarning
-from dpselect.ledger.port import PATIENCE, WRITES, Cell, Dialect, Row, cut_short
+from dpselect.ledger.port import PATIENCE, WRITES, Cell, Row, StoreDialect, cut_short
 
 _SETTINGS = (
     "fullfsync=ON",  # macOS: through the disk's own cache as well
@@ -34,7 +34,7 @@ _SOON = ("PRAGMA synchronous=NORMAL", "BEGIN IMMEDIATE")
 class SqliteStore:
     """One connection to one file."""
 
-    dialect = Dialect.SQLITE
+    dialect = StoreDialect.SQLITE
     alive = True
 
     def __init__(self, path: Path, connection: sqlite3.Connection, *, writable: bool) -> None:

@@ -6,10 +6,13 @@ from dpselect.draws import fresh_key
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
 from dpselect.ledger.entry import first_digest
-from dpselect.ledger.port import Dialect, Store
+from dpselect.ledger.port import Store, StoreDialect
 
 FORM = 4
-_WHOLE = {Dialect.SQLITE: "INTEGER", Dialect.POSTGRES: "BIGINT"}  # a dialect's type for whole numbers, {whole} below
+_WHOLE = {
+    StoreDialect.SQLITE: "INTEGER",
+    StoreDialect.POSTGRES: "BIGINT",
+}  # a dialect's type for whole numbers, {whole} below
 _TABLES = (
     """CREATE TABLE meta (
         id {whole} PRIMARY KEY CHECK (id = 1), version {whole} NOT NULL, ledger TEXT NOT NULL,
@@ -42,12 +45,12 @@ _TABLES = (
     )""",
 )
 _NEVER_CHANGED = {
-    Dialect.SQLITE: tuple(
+    StoreDialect.SQLITE: tuple(
         f"CREATE TRIGGER entry_{event} BEFORE {event} ON entry "
         "BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END"
         for event in ("UPDATE", "DELETE")
     ),
-    Dialect.POSTGRES: (
+    StoreDialect.POSTGRES: (
         """CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS
         'BEGIN RAISE EXCEPTION ''entries are never changed''; END'""",
         """CREATE TRIGGER entry_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON entry

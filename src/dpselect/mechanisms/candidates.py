@@ -28,7 +28,7 @@ FLOAT = 8  # bytes of a float64
 LARGEST = 5000  # decimal exponent of a score: more than any float has
 
 
-class Names(Protocol):
+class CandidateNames(Protocol):
     """From picks back to what the caller knows the candidates by."""
 
     def __call__(self, picks: Picks) -> Answer:
@@ -42,7 +42,7 @@ class Candidates:
 
     scores: Scores
     sizes: npt.NDArray[np.int64] | npt.NDArray[np.object_] | None
-    names: Names
+    names: CandidateNames
 
     def weights(self, rate: Fraction) -> Weights:
         """Every candidate with weight exp(rate x score)."""

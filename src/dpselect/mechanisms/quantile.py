@@ -93,16 +93,16 @@ class Quantile:
 
     def place(self, users: UsersAt | Integers, q: Fraction, draws: Draws) -> int:
         """One quantile's place on the grid."""
-        near = Near.all(users, self.grid.points) if isinstance(users, UsersAt) else self.near(users, q)
+        near = NearRank.all(users, self.grid.points) if isinstance(users, UsersAt) else self.near(users, q)
         while True:
             found = near.propose(q, self.rate(q) / q.denominator, draws)
             if found is not None:
                 return found
 
-    def near(self, places: Integers, q: Fraction) -> Near:
+    def near(self, places: Integers, q: Fraction) -> NearRank:
         """The stretches around a rank, so wide that a point beyond them is hardly ever proposed."""
         reach = Fraction(math.log(self.grid.points) + BEYOND) / self.rate(q)
-        return Near.rank(places, self.grid.points, q, reach.__ceil__())
+        return NearRank.rank(places, self.grid.points, q, reach.__ceil__())
 
     def gap(self, beta: float) -> Fraction:
         """No quantile misses its rank by more users than this, but with probability beta. Some point has miss 0.
@@ -146,7 +146,7 @@ class Stretches:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Near:
+class NearRank:
     """The stretches around a rank; `before` points lie before them and `behind` points behind.
 
     All of the points before count as if each had the least miss that a point there can have, and so do those behind.
@@ -160,12 +160,12 @@ class Near:
     places: Integers | None = None
 
     @classmethod
-    def all(cls, users: UsersAt, points: int) -> Near:
+    def all(cls, users: UsersAt, points: int) -> NearRank:
         """The whole grid."""
         return cls(Stretches.between(users, 0, points))
 
     @classmethod
-    def rank(cls, places: Integers, points: int, q: Fraction, reach: int) -> Near:
+    def rank(cls, places: Integers, points: int, q: Fraction, reach: int) -> NearRank:
         """The points between the values that stand `reach` ranks below and above the rank q of all places."""
         n = len(places)
         first, last = max(0, (q * n).__floor__() - reach), min(n - 1, (q * n).__ceil__() + reach)

@@ -72,7 +72,7 @@ class Misses:
 
 
 @dataclass(frozen=True, eq=False)
-class Paths:
+class TreePaths:
     """The error of each answer is at most the sum of a / rate (log_many + X) over its path, X exponential with mean 1.
 
     Row by row: a / rate, which is 0 beyond the end of a path, and log_many.
@@ -82,7 +82,7 @@ class Paths:
     logs: Floats
 
     @classmethod
-    def of(cls, ranks: Sequence[Rank], rate: Callable[[Fraction], Fraction], misses: Misses) -> Paths:
+    def of(cls, ranks: Sequence[Rank], rate: Callable[[Fraction], Fraction], misses: Misses) -> TreePaths:
         """The a of a draw: 1 in its own answer, and as much of those at the ends of a segment as it is near to each."""
         shares: dict[int, dict[int, float]] = {-1: {}, len(ranks): {}}
         own: dict[int, tuple[float, float]] = {}

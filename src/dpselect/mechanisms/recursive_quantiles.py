@@ -19,8 +19,8 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import secure, settle
 from dpselect.mechanisms.quantile import Quantile, shares
-from dpselect.mechanisms.rank_tree import Misses, Paths, ordered
-from dpselect.mechanisms.spread_users import Segment, Spread
+from dpselect.mechanisms.rank_tree import Misses, TreePaths, ordered
+from dpselect.mechanisms.spread_users import CellRange, Spread
 
 MOST_POINTS = 2**34  # times the cells of a point they are numbers of 64 bits
 FEWEST = 3  # from three quantiles on there are fewer levels than quantiles
@@ -92,7 +92,7 @@ class RecursiveQuantiles:
         cells = {-1: 0, len(self.shares): self.grid.points * self.CELLS}
         for one in ordered(self.shares):
             grain = self.CELLS if one.ends else 1  # what nobody is divided by may be a whole point
-            segment = Segment(spread, cells[one.left], cells[one.right], one.r, self.rate(one.r), grain)
+            segment = CellRange(spread, cells[one.left], cells[one.right], one.r, self.rate(one.r), grain)
             cells[one.place] = segment.draw(draws)
         return [cells[i] for i in range(len(self.shares))]
 
@@ -102,7 +102,7 @@ class RecursiveQuantiles:
         One user more is for what a cut cannot divide. Said of fewer than SHARED users at each point.
         """
         misses = Misses(self.grid.points, self.CELLS, self.SHARED)
-        return Fraction(Paths.of(ordered(self.shares), self.rate, misses).gap(beta).__ceil__() + 1)
+        return Fraction(TreePaths.of(ordered(self.shares), self.rate, misses).gap(beta).__ceil__() + 1)
 
 
 def levels(quantiles: int) -> int:

@@ -49,7 +49,7 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Segment:
+class CellRange:
     """The cells from start to before stop, in which the share r of the users is looked for.
 
     A candidate holds the cells of the segment from c grain to before (c + 1) grain: one cell, or all of a point. It
@@ -112,12 +112,12 @@ class Blocks:
     A candidate is proposed as if it had this miss, and accepted by the share of its weight in that.
     """
 
-    segment: Segment
+    segment: CellRange
     starts: Integers
     weights: Weights
 
     @classmethod
-    def of(cls, segment: Segment) -> Blocks:
+    def of(cls, segment: CellRange) -> Blocks:
         """Small blocks around the rank, and one beyond them on either side."""
         whole, rest = divmod(segment.wanted, segment.unit)
         ends, parts = _ends(segment, whole)
@@ -134,7 +134,7 @@ class Blocks:
         return candidate if kept else None
 
 
-def _ends(segment: Segment, whole: int) -> tuple[Integers, Parts]:
+def _ends(segment: CellRange, whole: int) -> tuple[Integers, Parts]:
     """Where blocks begin and the last one ends, and the parts of users below that, less those of `whole` users.
 
     Each point with users within reach of the rank, and each stretch without users, is a block of its own. A point with

@@ -24,7 +24,7 @@ from dpselect.queries.at_price import at_price
 from dpselect.queries.of_groups import FIELDS, settle_groups
 from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.query import Ready, cut_by
-from dpselect.queries.within import Asked, asked_for, price_for
+from dpselect.queries.within import AskedAccuracy, asked_for, price_for
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.formatting import Json
@@ -128,7 +128,7 @@ class QuantileQuery(OfValues):
         mechanism = self._nearest(epsilon)
         rank = "rank" if len(mechanism.shares) == 1 else "ranks"
         whereof = f"within {accuracy.said_users(wanted)} of the {rank}"
-        asked = Asked(name="within", wanted=wanted, epsilon=epsilon, whereof=whereof)
+        asked = AskedAccuracy(name="within", wanted=wanted, epsilon=epsilon, whereof=whereof)
         settle(self, within=wanted, asked=asked)
         return mechanism
 

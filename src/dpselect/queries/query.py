@@ -28,7 +28,7 @@ from dpselect.release.accuracy import said_items
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
-    from dpselect.queries.within import Asked
+    from dpselect.queries.within import AskedAccuracy
     from dpselect.release.formatting import Json
     from dpselect.release.release import Release
     from dpselect.texts.text import Words
@@ -78,7 +78,9 @@ class Query(ABC):
     verb: ClassVar[str]
     unfit: ClassVar[tuple[str, ...]] = ()  # what the data may not say, because this question has no use for it
 
-    asked: Asked | None = field(init=False, repr=False, compare=False, default=None)  # the accuracy it was priced by
+    asked: AskedAccuracy | None = field(
+        init=False, repr=False, compare=False, default=None
+    )  # the accuracy it was priced by
     totals: Totals | None = field(init=False, repr=False, compare=False, default=None)  # the weights that are added up
     usual_delta: bool = field(init=False, repr=False, compare=False, default=False)  # needed, and not named
 

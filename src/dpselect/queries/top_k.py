@@ -24,7 +24,7 @@ from dpselect.release.release import Release
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure
     from dpselect.queries.chosen_groups import ChosenGroups
-    from dpselect.queries.within import Asked
+    from dpselect.queries.within import AskedAccuracy
 
 OF_GROUPS = ("by", "groups", "max_groups_per_user", "users")
 
@@ -310,14 +310,14 @@ class TopKQuery(Query):
 
     def _by_group(self, method: str, domain: Domain | None, epsilon: Fraction, delta: Fraction) -> Plan:
         """In every group: by limited domain, at the price of the groups that one user counts in."""
-        from dpselect.queries.top_k_by import Asked, plan_by_group
+        from dpselect.queries.top_k_by import AskedGroups, plan_by_group
 
         if domain is not None:
             hint = "groups= lists groups; where='item IN (...)' keeps some items"
             raise ParameterError("domain", "be left out where by is given", came(domain), hint)
         if method not in (AUTO, LIMITED, DISCOVER):
             raise ParameterError("method", f"be auto, {LIMITED} or {DISCOVER} where by is given", came(method))
-        asked = Asked(by=tuple(self.by or ()), groups=self.listed_groups, counts=self.counts, users=self.users)
+        asked = AskedGroups(by=tuple(self.by or ()), groups=self.listed_groups, counts=self.counts, users=self.users)
         terms: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k_bar": self.k_bar}
         terms |= {"max_groups_per_user": self.max_groups_per_user, "max_items_per_user": self.max_items_per_user}
         why = ""
@@ -342,7 +342,7 @@ class TopKQuery(Query):
             known = [PEELING] if self.ranked else [PEELING, "canonical-set"]
             names = [LIMITED] if domain is None else known
 
-        def named(name: str) -> tuple[Asked, Plan]:
+        def named(name: str) -> tuple[AskedAccuracy, Plan]:
             return near_enough(wanted, domain, lambda epsilon: self._planned(name, domain, epsilon))
 
         asked, plan = min(map(named, names), key=lambda found: found[0].epsilon)

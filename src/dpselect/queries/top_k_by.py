@@ -34,7 +34,7 @@ REASON = "limited domain looks only at the k_bar + 1 items with most users of ea
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AskedGroups:
     """By which columns, of which groups, and what is asked beside the items."""
 
     by: tuple[str, ...]
@@ -48,7 +48,7 @@ class TopByGroup(Plan):
     """At most k items of each group, at the price of the groups that one user counts in."""
 
     selector: LimitedDomainByGroup
-    asked: Asked
+    asked: AskedGroups
     of_groups: NoisyCounts | None  # what counts the users of a group
 
     @property
@@ -186,7 +186,7 @@ class TopByGroup(Plan):
 
 
 def plan_by_group(
-    asked: Asked,
+    asked: AskedGroups,
     k: int,
     *,
     epsilon: Fraction,

@@ -22,7 +22,7 @@ from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.queries.found import IN_ONE, found_by
 from dpselect.queries.query import Ready, cut_by
-from dpselect.queries.top_k_by import LISTED, UNLISTED, Asked
+from dpselect.queries.top_k_by import LISTED, UNLISTED, AskedGroups
 from dpselect.queries.top_k_discovery import FoundTop, plan_discovery
 from dpselect.queries.top_k_plan import fresh_counts
 from dpselect.queries.union import chosen_bound
@@ -53,7 +53,7 @@ class Found:
 class FoundTopByGroup(FoundTop):
     """The best k of the items that a set union of pairs finds in each group: the whole price at any answer."""
 
-    asked: Asked
+    asked: AskedGroups
     groups: int  # in which one user counts, at most
 
     def asked_of(self, engine: Engine) -> Ready:
@@ -156,7 +156,7 @@ class FoundTopByGroup(FoundTop):
 
 
 def plan_found_by_group(
-    asked: Asked,
+    asked: AskedGroups,
     k: int,
     *,
     epsilon: Fraction,

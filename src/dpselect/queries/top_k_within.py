@@ -8,14 +8,14 @@ from fractions import Fraction
 from dpselect._ground.domain import Domain, most_items
 from dpselect.errors import ParameterError
 from dpselect.queries.top_k_plan import Plan
-from dpselect.queries.within import Asked, best, price_for, times
+from dpselect.queries.within import AskedAccuracy, best, price_for, times
 from dpselect.release.accuracy import Accuracy
 
 Planned = Callable[[Fraction], Plan]
 """The plan at an epsilon."""
 
 
-def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[Asked, Plan]:
+def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[AskedAccuracy, Plan]:
     """The cheapest plan whose items and counts are near: no item has over `wanted` users fewer than the k-th best.
 
     What it says of items and what it says of all counts at once hold 95 times of 100 each.
@@ -47,7 +47,7 @@ def _refuse_what_is_certain(plan: Plan, candidates: int | None) -> None:
         raise ParameterError("k_bar", f"be above k = {k:,} where within is given", plan.k_bar)
 
 
-def asked_of(wanted: int, epsilon: Fraction, plan: Plan) -> Asked:
+def asked_of(wanted: int, epsilon: Fraction, plan: Plan) -> AskedAccuracy:
     """What is said of it before, and with the answer."""
     k, reach, counted = plan.selector.k, plan.reach(), plan.width() > 0
     users, cut = plan.scale.said(wanted), bool(plan.scale.bounds)
@@ -63,7 +63,7 @@ def asked_of(wanted: int, epsilon: Fraction, plan: Plan) -> Asked:
             f"; {all_of} {times()} if {best(k)} has over {plan.scale.said(reach)} more than the item at rank "
             f"{(plan.k_bar or 0) + 1:,}"
         )
-    return Asked(
+    return AskedAccuracy(
         name="within",
         wanted=wanted,
         epsilon=epsilon,

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 from dpselect._ground import methods, parameters
 from dpselect._ground.keys import key_of, names
-from dpselect._ground.methods import AUTO, Bound, Weights
+from dpselect._ground.methods import AUTO, NeedsBound, WeightRule
 from dpselect._ground.parameters import MOST_BITS, Number, rounded_up
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import largest_rho
@@ -23,7 +23,7 @@ from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon
 from dpselect.queries.found import looks_at_others, users_for
 from dpselect.queries.query import Query, Rows
-from dpselect.queries.within import Asked, asked_for, price_for, times
+from dpselect.queries.within import AskedAccuracy, asked_for, price_for, times
 from dpselect.release.accuracy import TIMES, said_items, said_users
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
@@ -300,17 +300,17 @@ def _mechanisms(query: UnionTerms, most: int | None, _popular: str) -> tuple[Any
     epsilon, delta = query.for_union
     row = methods.named("union", chosen_method(query, most))
     given: dict[str, object] = {}
-    if row.bound is not Bound.NONE and most is not None:
+    if row.bound is not NeedsBound.NONE and most is not None:
         given["max_items_per_user"] = most
     if query.popular:
         given["popular"] = query.popular
-    if row.weights is Weights.ROUNDS:  # parts of one budget add up, which is less than adding (epsilon, delta)
+    if row.weights is WeightRule.ROUNDS:  # parts of one budget add up, which is less than adding (epsilon, delta)
         return tuple(row.make(epsilon=epsilon, delta=delta, part=part, **given) for part in query.parts)
     return tuple(row.make(epsilon=epsilon * part, delta=delta * part, **given) for part in query.parts)
 
 
 @lru_cache(maxsize=4)
-def _near_enough(query: UnionTerms, _popular: str) -> Asked:
+def _near_enough(query: UnionTerms, _popular: str) -> AskedAccuracy:
     """The price that follows from `users_for`. Kept, since some mechanisms take long to make and several are tried."""
     wanted, most = query.users_for or 1, query.most
 
@@ -328,7 +328,7 @@ def _near_enough(query: UnionTerms, _popular: str) -> Asked:
     if many is not None:
         more = f"; {said_users(many)} of at most {said_items(most or 1)} each will do too"
     whereof = f"finding an item {times()} if {said_users(wanted)} have it and no other item"
-    return Asked(name="users_for", wanted=wanted, epsilon=epsilon, whereof=whereof, more=more)
+    return AskedAccuracy(name="users_for", wanted=wanted, epsilon=epsilon, whereof=whereof, more=more)
 
 
 def _digest(popular: tuple[Any, ...]) -> str:
@@ -375,7 +375,7 @@ def _bound(method: str, given: int | str | None, counted: bool) -> tuple[int | N
         raise ParameterError("max_items_per_user", f"be 1 for {ONE_ITEM}", came(given))
     if method == ONE_ITEM or number is not None:
         return number or 1, False
-    needed = method == AUTO or methods.named("union", method).bound is Bound.REQUIRED
+    needed = method == AUTO or methods.named("union", method).bound is NeedsBound.REQUIRED
     return None, needed or counted or auto
 
 

@@ -25,7 +25,7 @@ Miss = Callable[[Fraction], int | Fraction | None]
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedAccuracy:
     """The accuracy that was asked for and the price that follows, before any data is touched."""
 
     name: str

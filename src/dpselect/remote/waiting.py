@@ -27,7 +27,7 @@ _REPLY = "the gateway's reply is not one that this version knows"
 
 
 @dataclass(frozen=True)
-class Job:
+class RemoteJob:
     """A question that a gateway works on. Its id and state are what they must be, all else is as it came."""
 
     id: str
@@ -35,7 +35,7 @@ class Job:
     found: Mapping[str, Any]
 
     @classmethod
-    def of(cls, found: Any) -> Job:
+    def of(cls, found: Any) -> RemoteJob:
         """What the gateway says of a question."""
         name, state = (found.get("id"), found.get("state")) if isinstance(found, dict) else (None, None)
         if (
@@ -63,7 +63,7 @@ def identifier(name: str, given: object) -> str:
 def answer(wire: Wire, body: Body, progress: Progress | None) -> Release:
     """The answer to a question. A key of its own sees to it that what is sent twice is asked once."""
     key = fresh_key().hex()
-    return _watched(wire, lambda: Job.of(wire.post("/v1/questions", body, key=key)), progress)
+    return _watched(wire, lambda: RemoteJob.of(wire.post("/v1/questions", body, key=key)), progress)
 
 
 def answer_of(wire: Wire, name: str, progress: Progress | None) -> Release:
@@ -83,7 +83,7 @@ def released(wire: Wire, name: str) -> Release:
         raise GatewayError("the answer is none that this version can read", kind="reply") from None
 
 
-def _watched(wire: Wire, ask: Callable[[], Job], progress: Progress | None) -> Release:
+def _watched(wire: Wire, ask: Callable[[], RemoteJob], progress: Progress | None) -> Release:
     """Whoever gives up waiting takes the question back, where it can be."""
     job = None
     try:
@@ -103,7 +103,7 @@ def _watched(wire: Wire, ask: Callable[[], Job], progress: Progress | None) -> R
         raise
 
 
-def _ended(wire: Wire, job: Job, progress: Progress | None) -> Job:
+def _ended(wire: Wire, job: RemoteJob, progress: Progress | None) -> RemoteJob:
     """The question once it has come to an end."""
     hold = LONG if progress is None else SHORT
     while job.state not in FINAL:
@@ -119,11 +119,11 @@ def _ended(wire: Wire, job: Job, progress: Progress | None) -> Job:
     return job
 
 
-def _looked(wire: Wire, path: str) -> Job:
-    return Job.of(wire.get(path))
+def _looked(wire: Wire, path: str) -> RemoteJob:
+    return RemoteJob.of(wire.get(path))
 
 
-def _read(wire: Wire, job: Job) -> Release:
+def _read(wire: Wire, job: RemoteJob) -> Release:
     """The release of a question that was answered; else the error that says why there is none."""
     if job.state == "answered":
         where = re.fullmatch(r"/v1/answers/([A-Za-z0-9_-]{1,100})", str(job.found.get("answer")))
@@ -144,7 +144,7 @@ def _read(wire: Wire, job: Job) -> Release:
     raise error_of({"type": f"/problems/{job.state}", "detail": said[job.state]})
 
 
-def _taken_back(wire: Wire, job: Job | None) -> str:
+def _taken_back(wire: Wire, job: RemoteJob | None) -> str:
     """What became of a question that nobody waits for any more."""
     if job is None:
         return "the question may have been asked; the same question again is answered once, and paid once"
@@ -152,7 +152,7 @@ def _taken_back(wire: Wire, job: Job | None) -> str:
     if job.state in FINAL:
         return f"the question is done; {again}"
     try:
-        left = Job.of(wire.delete(job.path, patience=FAREWELL))
+        left = RemoteJob.of(wire.delete(job.path, patience=FAREWELL))
     except GatewayError as error:
         if error.kind == "state":
             return f"the question goes on and is charged, since rows may have been read; {again}"

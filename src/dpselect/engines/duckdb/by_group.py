@@ -32,7 +32,7 @@ def keep_groups(workspace: Workspace, groups: Domain, types: Sequence[str], *, u
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupBounds:
+class DuckDBGroupBounds:
     """Every user keeps at most `groups` groups, and in each at most `items` items: the first by keyed hashes."""
 
     groups: int
@@ -86,7 +86,7 @@ def groups_of_users(workspace: Workspace, pairs: str) -> tuple[Int64, Int64]:
     return found["groups"].astype(np.int64), found["users"].astype(np.int64)
 
 
-def keep(workspace: Workspace, pairs: str, bounds: GroupBounds) -> str:
+def keep(workspace: Workspace, pairs: str, bounds: DuckDBGroupBounds) -> str:
     """The name of a view of the u, g and i (and units s) of `had` that are kept; inside guarded work."""
     dropped, kept = workspace.fresh(), workspace.fresh()
     workspace.rows(f"CREATE TEMP TABLE {dropped} AS {bounds.dropped(pairs)}")
@@ -97,7 +97,7 @@ def keep(workspace: Workspace, pairs: str, bounds: GroupBounds) -> str:
 def grouped_counts(
     workspace: Workspace,
     pairs: str,
-    bounds: GroupBounds,
+    bounds: DuckDBGroupBounds,
     totals: Totals | None,
     most: int,
     listed: str | None,

@@ -34,7 +34,7 @@ _COMPUTED = "GENERATED ALWAYS AS"
 
 
 @dataclass(frozen=True)
-class Table:
+class CatalogTable:
     """A table or a view, by its full name."""
 
     database: str
@@ -58,15 +58,15 @@ class Table:
         return self.name if self.place in (here, _TEMPORARY) else f"{self.schema}.{self.name}"
 
 
-def tables_of(rows: Sequence[Row]) -> list[Table]:
+def tables_of(rows: Sequence[Row]) -> list[CatalogTable]:
     """The answer to TABLES."""
     return [
-        Table(str(database), str(schema), str(name), sql is not None and _COMPUTED not in str(sql).upper())
+        CatalogTable(str(database), str(schema), str(name), sql is not None and _COMPUTED not in str(sql).upper())
         for database, schema, name, sql in rows
     ]
 
 
-def chosen(table: str | None, tables: Sequence[Table], here: Place, what: str) -> Table:
+def chosen(table: str | None, tables: Sequence[CatalogTable], here: Place, what: str) -> CatalogTable:
     """The one that is meant by `name`, `schema.name` or `database.schema.name`.
 
     A name with dots is read as a full one first, so that no table hides another by being called so.
@@ -83,7 +83,7 @@ def chosen(table: str | None, tables: Sequence[Table], here: Place, what: str) -
     return meant[0]
 
 
-def _meant(table: str, tables: Sequence[Table], here: Place) -> list[Table]:
+def _meant(table: str, tables: Sequence[CatalogTable], here: Place) -> list[CatalogTable]:
     """All that the name may mean: of several those where DuckDB looks first."""
     name = _plain(table)
     full = [one for one in tables if name == _plain(f"{one.database}.{one.schema}.{one.name}")]

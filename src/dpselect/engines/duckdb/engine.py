@@ -13,8 +13,8 @@ from dpselect._ground.keys import named, names
 from dpselect._ground.parameters import Progress, whole
 from dpselect.aggregates.histogram import Histogram
 from dpselect.engines.duckdb import questions
-from dpselect.engines.duckdb.keys import STRUCT, Key
-from dpselect.engines.duckdb.questions_by_group import QuestionsByGroup
+from dpselect.engines.duckdb.keys import STRUCT, DuckDBKey
+from dpselect.engines.duckdb.questions_by_group import DuckDBQuestionsByGroup
 from dpselect.engines.duckdb.scans import Counting, Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import (
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from dpselect.texts.tokenizer import Tokenizer
 
 
-class DuckDBEngine(QuestionsByGroup):
+class DuckDBEngine(DuckDBQuestionsByGroup):
     """Distinct users per item of one source. Opening it reads the schema and refuses what does not fit.
 
     With `totals` the score of an item is the sum of its users' totals, in place of their number;
@@ -83,7 +83,7 @@ class DuckDBEngine(QuestionsByGroup):
         self._workspace = Workspace()
         self._domains: dict[Domain, str] = {}
         self._key = key
-        self._bound = None if max_items_per_user is None else questions.Bound(max_items_per_user, key)
+        self._bound = None if max_items_per_user is None else questions.UserBound(max_items_per_user, key)
         try:
             self._scan = open_scan(self._workspace, source, table, newlines_in_values=newlines_in_values)
             self._user, self._item, self._split, self._by = names(user), names(item), split, tuple(by)
@@ -268,7 +268,9 @@ class DuckDBEngine(QuestionsByGroup):
         """What the owner of the rows should know of them. Nothing of it is private."""
         from dpselect.engines.duckdb.inspect import row_findings
 
-        user, item = (Key(tuple(map(quoted, key)), self._types_of(key)).present for key in (self._user, self._item))
+        user, item = (
+            DuckDBKey(tuple(map(quoted, key)), self._types_of(key)).present for key in (self._user, self._item)
+        )
         conditions = {} if self._scan.user_code else {"without a user": user}  # prepared rows have one
         conditions |= {"without an item": item, "that where leaves out": self._where}
         conditions |= {} if self._time is None else {"in none of the periods": self._time.all}
@@ -418,7 +420,7 @@ class DuckDBEngine(QuestionsByGroup):
         where = None if self._condition is None else self._where
         return Counting(self._user, self._item, self._keys[1].item, where, self._filtered, self._periods, most)
 
-    def _users(self) -> Key:
+    def _users(self) -> DuckDBKey:
         """Users by a number of their own where the source has one, which is quicker to tell apart; else by columns."""
         code = self._scan.user_code
         if code is None:
@@ -426,16 +428,16 @@ class DuckDBEngine(QuestionsByGroup):
         times = [] if self._periods is None else [self._periods.column]
         others = {*self._item, *self._by, *times, *self._numbers, *self._filtered}
         self._columns = [one for one in self._columns if one not in self._user or one in others]
-        return Key((quoted(code),), ("BIGINT",))
+        return DuckDBKey((quoted(code),), ("BIGINT",))
 
-    def _named(self, columns: tuple[str, ...], *, plain: bool = False) -> Key:
+    def _named(self, columns: tuple[str, ...], *, plain: bool = False) -> DuckDBKey:
         """Columns as `_select` reads them; those without a declared type by their values, or as plain text.
 
         The filter sees objects as plain text, so what stands for the value itself has a name that nothing else has.
         """
         own = [MARK + name if self._types[name] == OBJECT and not plain else name for name in columns]
         types = self._types_of(columns)
-        return Key(tuple(map(quoted, own)), tuple(map(plain_type, types)) if plain else types)
+        return DuckDBKey(tuple(map(quoted, own)), tuple(map(plain_type, types)) if plain else types)
 
     def _row_time(self, periods: Periods) -> RowPeriods:
         from dpselect.engines.duckdb.times import row_time

@@ -17,7 +17,7 @@ STRUCT = "STRUCT"
 
 
 @dataclass(frozen=True)
-class Key:
+class DuckDBKey:
     """Columns, as SQL expressions, and their types."""
 
     columns: tuple[str, ...]

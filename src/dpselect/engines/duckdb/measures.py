@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from dpselect._ground.domain import UNSEEN
 from dpselect.aggregates.measures import FARTHEST, NOBODY, PARTS, Mean, Measure, Measured, Sum
-from dpselect.engines.duckdb.keys import Key
-from dpselect.engines.duckdb.questions import Bound, place
+from dpselect.engines.duckdb.keys import DuckDBKey
+from dpselect.engines.duckdb.questions import UserBound, place
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, ZONED, is_text, kind
 from dpselect.engines.duckdb.workspace import Rows, Workspace
 from dpselect.engines.sources.objects import written
@@ -32,7 +32,7 @@ def keep_items(workspace: Workspace, labels: Sequence[object], types: Sequence[s
             row = label if isinstance(label, tuple) else (label,)
             own = [_own(value, sql_type) for value, sql_type in zip(row, types, strict=True)]
             workspace.rows(f"INSERT INTO {values} VALUES ({given}, ?)", [*own, at])
-    form = Key(tuple(f"v{at}" for at in range(len(types))), stored).item
+    form = DuckDBKey(tuple(f"v{at}" for at in range(len(types))), stored).item
     workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT {form} AS i, place FROM {values}")
     return table
 
@@ -72,7 +72,7 @@ def measured(
     measures: Sequence[Measure],
     labels: Sequence[object],
     types: Sequence[str],
-    bound: Bound | None,
+    bound: UserBound | None,
 ) -> list[list[Measured]]:
     """The measures of each item, over the users who keep it; inside guarded work."""
     items = keep_items(workspace, labels, types)

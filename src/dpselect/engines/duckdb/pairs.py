@@ -29,7 +29,7 @@ def user_sets(workspace: Workspace, rows: Rows, user_type: str, label: Label) ->
         number = _keep(workspace, rows, kept)
         size = _keep_codes(workspace, kept, "i", items)
         coded = _pairs(workspace, kept, items, kind(user_type))
-        return _sets(workspace, kept, coded, number, _Names(workspace, items, size, label))
+        return _sets(workspace, kept, coded, number, _PairNames(workspace, items, size, label))
 
     return sparing(workspace, ask)
 
@@ -48,12 +48,12 @@ def coded_sets(workspace: Workspace, rows: Rows, names: str, label: Label) -> Us
         workspace.rows(f"CREATE TEMP TABLE {items} AS SELECT i, {place}, number FROM ({here})")
         least = _least(workspace, kept) or 0
         coded = _coded(workspace, f"u - {least}", f"{kept} JOIN {items} ON {kept}.i = number")
-        return _sets(workspace, kept, coded, number, _Names(workspace, items, _count(workspace, items), label))
+        return _sets(workspace, kept, coded, number, _PairNames(workspace, items, _count(workspace, items), label))
 
     return sparing(workspace, ask)
 
 
-def _sets(workspace: Workspace, kept: str, coded: str, number: int, names: _Names) -> UserSets | StoredSets:
+def _sets(workspace: Workspace, kept: str, coded: str, number: int, names: _PairNames) -> UserSets | StoredSets:
     """The sets of the coded pairs: on disk where they are many, the same to whoever draws."""
     workspace.rows(f"DROP TABLE {kept}")
     if _count(workspace, coded) != number:
@@ -130,7 +130,7 @@ def _fetched(workspace: Workspace, coded: str) -> Int64:
 def keep_found(workspace: Workspace, sets: Sets, codes: Int64) -> str:
     """The name of a table of released items, i, as `user_sets` has counted them; inside guarded work."""
     names, table = getattr(sets.label_many, "__self__", None), workspace.fresh()
-    assert isinstance(names, _Names)
+    assert isinstance(names, _PairNames)
     asked = workspace.register({"code": np.sort(codes)})
     try:
         found = f"SELECT i FROM {asked} JOIN {names.table} ON code = i_code"
@@ -141,7 +141,7 @@ def keep_found(workspace: Workspace, sets: Sets, codes: Int64) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class _Names:
+class _PairNames:
     """The labels of codes, asked for when they are released and not before."""
 
     workspace: Workspace

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Bound:
+class UserBound:
     """Every user keeps at most `most` distinct items: the first by a keyed hash."""
 
     most: int
@@ -67,14 +67,14 @@ def in_periods(rows: str, time: RowPeriods, more: str = "") -> str:
     return f"SELECT struct_pack(u := u, p := {place}) AS u{more}{time.gained}, i FROM ({rows}){time.but}"
 
 
-def counts(rows: str, bound: Bound | None) -> str:
+def counts(rows: str, bound: UserBound | None) -> str:
     """i and n, the number of distinct users of every item."""
     if bound is None:
         return f"SELECT i, count(DISTINCT u) AS n FROM {rows} GROUP BY i"
     return f"SELECT i, count(*) AS n FROM {bound.pairs(rows)} GROUP BY i"
 
 
-def gains(rows: str, bound: Bound | None) -> str:
+def gains(rows: str, bound: UserBound | None) -> str:
     """i and n, by how many the users with w = 1 are more than those with w = -1; other items are not there.
 
     A user has one w, so every pair is one row.

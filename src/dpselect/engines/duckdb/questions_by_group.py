@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dpselect._ground.domain import MOST_COUNTED, Domain, Known, Span
 from dpselect._ground.parameters import Progress
 from dpselect.engines.duckdb import questions
-from dpselect.engines.duckdb.keys import Key
+from dpselect.engines.duckdb.keys import DuckDBKey
 from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.types import is_text
 from dpselect.engines.duckdb.workspace import Label, Rows, Workspace
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from dpselect.aggregates.user_sets import Int64, Sets
 
 
-class QuestionsByGroup(ABC):
+class DuckDBQuestionsByGroup(ABC):
     """The part of the engine that was opened with columns of groups."""
 
     _workspace: Workspace
     _scan: Scan
     _domains: dict[Domain, str]
-    _group: Key | None
-    _keys: tuple[Key, Key]
+    _group: DuckDBKey | None
+    _keys: tuple[DuckDBKey, DuckDBKey]
     _item_type: str
     _most: int | None
     _totals: Totals | None
@@ -79,11 +79,11 @@ class QuestionsByGroup(ABC):
         progress: Progress | None = None,
     ) -> GroupedCounts:
         """The `rows` items with most users of every group, or of listed ones; a user keeps so many groups."""
-        from dpselect.engines.duckdb.by_group import GroupBounds, grouped_counts
+        from dpselect.engines.duckdb.by_group import DuckDBGroupBounds, grouped_counts
 
         assert self._group is not None
         of_group, of_item = self._group.label, self._keys[1].label
-        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, key=self._key)
+        bounds = DuckDBGroupBounds(groups=max_groups_per_user, items=self._most, key=self._key)
         listed = None if groups is None else self._listed(groups)
 
         def ask() -> GroupedCounts:
@@ -140,11 +140,11 @@ class QuestionsByGroup(ABC):
         progress: Progress | None = None,
     ) -> GroupedValues:
         """How many users of every group have their value at which place of a grid; a user keeps so many groups."""
-        from dpselect.engines.duckdb.by_group import GroupBounds
+        from dpselect.engines.duckdb.by_group import DuckDBGroupBounds
         from dpselect.engines.duckdb.values_by_group import grouped_values, users_at_by
 
         assert self._group is not None
-        bounds, label = GroupBounds(groups=max_groups_per_user, items=None, key=self._key), self._group.label
+        bounds, label = DuckDBGroupBounds(groups=max_groups_per_user, items=None, key=self._key), self._group.label
         listed, item_type = self._listed(groups), self._item_type
         if per_user is PerUser.MEAN:
             self._scan = self._scan.each()
@@ -166,13 +166,13 @@ class QuestionsByGroup(ABC):
     ) -> GroupedCounts:
         """The items of a domain that have users, and how many, of every group; a user keeps so many groups."""
         from dpselect.engines.count_groups import number_of
-        from dpselect.engines.duckdb.by_group import GroupBounds, grouped_counts, had
+        from dpselect.engines.duckdb.by_group import DuckDBGroupBounds, grouped_counts, had
         from dpselect.engines.duckdb.values_by_group import of_domain
 
         assert self._group is not None
         self.check(domain)
         of_group, listed = self._group.label, self._listed(groups)
-        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, key=self._key)
+        bounds = DuckDBGroupBounds(groups=max_groups_per_user, items=self._most, key=self._key)
         spans = isinstance(domain, Span)
         of_item: Label = number_of(text=is_text(self._item_type)) if spans else self._keys[1].label
 
@@ -197,9 +197,9 @@ class QuestionsByGroup(ABC):
         self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
     ) -> Sets:
         """The distinct pairs of group and item of every user, in the groups that they keep."""
-        from dpselect.engines.duckdb.by_group import GroupBounds, keep
+        from dpselect.engines.duckdb.by_group import DuckDBGroupBounds, keep
 
-        bounds = GroupBounds(groups=max_groups_per_user, items=None, key=self._key)
+        bounds = DuckDBGroupBounds(groups=max_groups_per_user, items=None, key=self._key)
         listed = None if groups is None else self._listed(groups)
         return self._sets(lambda: nullcontext(keep(self._workspace, self._had(listed), bounds)), progress)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpselect.aggregates.totals import PARTS, Totals
-from dpselect.engines.duckdb.questions import Bound, place
+from dpselect.engines.duckdb.questions import UserBound, place
 
 
 def of_users(rows: str, totals: Totals, keys: str = "u, i") -> str:
@@ -18,7 +18,7 @@ def of_users(rows: str, totals: Totals, keys: str = "u, i") -> str:
     return f"(SELECT {keys}, s FROM (SELECT {keys}, {units} AS s FROM ({parts}) GROUP BY {keys}) WHERE s > 0)"
 
 
-def scores(rows: str, totals: Totals, bound: Bound | None) -> str:
+def scores(rows: str, totals: Totals, bound: UserBound | None) -> str:
     """i and n, the sum over users. Only items to which a user gives a unit use up a bound, or have a name."""
     given = of_users(rows, totals)
     kept = given if bound is None else f"(SELECT u, i, s FROM {given} {bound.first})"

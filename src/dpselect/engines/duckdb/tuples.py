@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dpselect._ground.domain import Column, Listed
 from dpselect.engines.duckdb.domain import fitting, keep_domain, keep_list, written_all
-from dpselect.engines.duckdb.keys import Key
+from dpselect.engines.duckdb.keys import DuckDBKey
 from dpselect.engines.duckdb.types import OBJECT
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import ParameterError
@@ -24,7 +24,7 @@ def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[st
     )
     casts = ", ".join(f"TRY_CAST({values[at]}.v AS {target}) AS v{at}" for at, target in enumerate(targets))
     joined = " ".join([values[0], *(f"JOIN {other} USING (place)" for other in values[1:])])
-    key = Key(tuple(f"v{at}" for at in range(len(types))), targets)
+    key = DuckDBKey(tuple(f"v{at}" for at in range(len(types))), targets)
     table = workspace.fresh()
     typed = f"(SELECT {casts}, place FROM {joined})"
     distinct = f"SELECT {key.item} AS i, min(place) AS place FROM {typed} WHERE {key.nameable} GROUP BY 1"

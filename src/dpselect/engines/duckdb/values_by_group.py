@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dpselect.aggregates.grouped_values import GroupedValues
-from dpselect.engines.duckdb.by_group import GroupBounds
+from dpselect.engines.duckdb.by_group import DuckDBGroupBounds
 from dpselect.engines.duckdb.questions import one_place, place
 from dpselect.engines.duckdb.types import number_form
 from dpselect.engines.duckdb.workspace import Rows, Workspace
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from dpselect.engines.port import PerUser
 
 
-def users_at_by(rows: str, grid: Points, per_user: PerUser, bounds: GroupBounds, listed: str, item_type: str) -> str:
+def users_at_by(
+    rows: str, grid: Points, per_user: PerUser, bounds: DuckDBGroupBounds, listed: str, item_type: str
+) -> str:
     """g, p, a place of the grid, and n, how many users have their value there; n is 0 for a group without users."""
     values = f"SELECT u, g, {number_form('i', item_type)} AS v FROM {rows} WHERE g IN (SELECT i FROM {listed})"
     places = f"SELECT u, g, {place(grid)} AS p FROM ({values}) WHERE NOT isnan(v)"

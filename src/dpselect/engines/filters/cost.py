@@ -33,7 +33,7 @@ _OWNER = "for richer conditions the owner of the data gives a view as the source
 
 
 @dataclass(frozen=True)
-class Cost:
+class RowCost:
     """What may happen for one row at most.
 
     An operator is evaluated once; what an engine or our writing of it does twice counts twice. A reading goes over a
@@ -45,9 +45,9 @@ class Cost:
     readings: int = 0
     constants: int = 0
 
-    def plus(self, other: Cost, times: int = 1) -> Cost:
+    def plus(self, other: RowCost, times: int = 1) -> RowCost:
         """This one, and another so many times."""
-        return Cost(*(one + times * more for one, more in zip(astuple(self), astuple(other), strict=True)))
+        return RowCost(*(one + times * more for one, more in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ WEIGHTS = {
 class _Part:
     """What is known of a part of the tree."""
 
-    cost: Cost
+    cost: RowCost
     size: int = 1  # of a text: how many times BYTES it may have
     powers: int = RANGE  # of a double: powers of ten around 1 within which it lies at most, as written
 
 
-def of(tree: Node) -> Cost:
+def of(tree: Node) -> RowCost:
     """The cost of a filter."""
     return _part(tree, {}).cost
 
@@ -104,7 +104,7 @@ def check(tree: Node) -> None:
 def _part(node: Node, known: dict[int, _Part]) -> _Part:
     """A part may stand in the tree several times, and is counted as often."""
     if isinstance(node, Name):
-        return _Part(Cost())
+        return _Part(RowCost())
     if isinstance(node, Constant):
         return _constant(node)
     if id(node) not in known:
@@ -118,7 +118,7 @@ def _constant(node: Constant) -> _Part:
     powers = RANGE
     if isinstance(value, int | float | Decimal) and value:
         powers = abs(int(f"{value:e}".partition("e")[2])) + 1
-    return _Part(Cost(constants=1 + letters // 64), 1 + letters // BYTES, powers)
+    return _Part(RowCost(constants=1 + letters // 64), 1 + letters // BYTES, powers)
 
 
 def _operation(node: Operation, parts: Sequence[_Part]) -> _Part:
@@ -129,7 +129,7 @@ def _operation(node: Operation, parts: Sequence[_Part]) -> _Part:
         copies = [4 * one for one in copies]
     sizes = [part.size for part in parts]
     letters = sum(map(len, node.fixed[0].pieces)) if node.fixed and isinstance(node.fixed[0], Pattern) else 0
-    total = Cost(weight.operators, letters, weight.readings * sum(sizes[: 2 if node.sort == "||" else 1]))
+    total = RowCost(weight.operators, letters, weight.readings * sum(sizes[: 2 if node.sort == "||" else 1]))
     for part, times in zip(parts, copies, strict=True):
         total = total.plus(part.cost, times)
     return _Part(total, sum(sizes) if node.sort == "||" else max(sizes, default=1), powers)

@@ -69,7 +69,7 @@ _SAYS: dict[str, tuple[str, str]] = {
 _UNKNOWN = ("the table could not be read", "what the server said is not shown, it could quote rows")
 
 
-class Workspace:
+class PostgresWorkspace:
     """A connection of our own. What does not fit into the server's memory it spills, and deletes with the cursor."""
 
     def __init__(self, address: str) -> None:

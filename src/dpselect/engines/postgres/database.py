@@ -14,7 +14,7 @@ import numpy as np
 from dpselect._ground.keys import Key, named
 from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64
-from dpselect.engines.postgres.connection import Workspace
+from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import POSTGRES
 from dpselect.engines.postgres.tables import columns_of
 from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
@@ -36,7 +36,7 @@ class PostgresDatabase:
         needs: Needs | None = None,
         by: tuple[str, ...] = (),
     ) -> None:
-        self._workspace = Workspace(address)
+        self._workspace = PostgresWorkspace(address)
         self._values: dict[str, object] = {}
         self._cursors: dict[tuple[str, str], str] = {}
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpselect._ground.parameters import near
-from dpselect.engines.postgres.connection import Workspace
+from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import pg_type, quoted
 from dpselect.engines.sql.port import Needs, Row, SqlType
 from dpselect.errors import SourceError
@@ -30,7 +30,7 @@ FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespa
 
 
 def columns_of(
-    workspace: Workspace, table: str | None, asked: Sequence[tuple[str, str]], needs: Needs | None
+    workspace: PostgresWorkspace, table: str | None, asked: Sequence[tuple[str, str]], needs: Needs | None
 ) -> tuple[str, dict[str, SqlType]]:
     """The table as SQL has it, and the types of the columns that are asked for, and of those that `needs` picks."""
     oid, name = _meant(workspace, table)
@@ -47,7 +47,7 @@ def columns_of(
     return name, types
 
 
-def _meant(workspace: Workspace, table: str | None) -> tuple[int, str]:
+def _meant(workspace: PostgresWorkspace, table: str | None) -> tuple[int, str]:
     """The table that is meant by `schema.name`, or by a `name` that one schema only of the user's path has.
 
     Of two tables the first on the path may be anybody's who may create one there: a view of theirs would run with the
@@ -69,7 +69,7 @@ def _meant(workspace: Workspace, table: str | None) -> tuple[int, str]:
     return oid, f"{quoted(schema)}.{quoted(name)}"
 
 
-def _type(workspace: Workspace, column: Row) -> SqlType:
+def _type(workspace: PostgresWorkspace, column: Row) -> SqlType:
     """The type of a column; a domain over a type is that type."""
     oid, modifier = column[1], column[2]
     while True:

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Sequence
 
 from dpselect.engines.prepared.folder import PARTS, pointed, refuse_others, state_file
-from dpselect.engines.prepared.state import AGAIN, Part, State, damaged, read
+from dpselect.engines.prepared.state import AGAIN, Part, PreparedState, damaged, read
 from dpselect.errors import DataError
 
 if sys.platform != "win32":
@@ -32,7 +32,7 @@ class Reading:
         self.folder: str = os.path.realpath(folder)
         self.shown: str = repr(folder)
         refuse_others(self.folder, self.shown)
-        self.state: State
+        self.state: PreparedState
         self.state, self._lock = _held(self.folder, self.shown)
         self._end = weakref.finalize(self, os.close, self._lock)
         try:
@@ -67,14 +67,14 @@ class Reading:
                 raise DataError(f"a part of the prepared data in {self.shown} {what}", f"{AGAIN}, or take a copy")
 
 
-def current(folder: str) -> State:
+def current(folder: str) -> PreparedState:
     """The state that counts now, for what stays the same in all of them."""
     reading = Reading(folder)
     reading.close()
     return reading.state
 
 
-def _held(folder: str, shown: str) -> tuple[State, int]:
+def _held(folder: str, shown: str) -> tuple[PreparedState, int]:
     """The state that counts, and the open file that holds it: named, then held, then looked at again."""
     for _ in range(_TRIES):
         name = pointed(folder, shown)
@@ -100,7 +100,7 @@ def _held(folder: str, shown: str) -> tuple[State, int]:
     raise DataError(f"a part of the prepared data in {shown} is missing", f"{AGAIN}, or take a copy")
 
 
-def _named(name: str, text: bytes, shown: str) -> State:
+def _named(name: str, text: bytes, shown: str) -> PreparedState:
     """The state that was meant: under its name no other one may stand, for answers are known by that name."""
     state = read(text, shown)
     if state.name != name:

@@ -45,7 +45,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class State:
+class PreparedState:
     """One state: its own name, what it was made from and how, and its files.
 
     Each dictionary is in one file or several, each made when data were added: users, items, combinations of kept
@@ -78,7 +78,7 @@ class State:
         return json.dumps({"form": FORM, "digest": _digest(body), "body": body}) + "\n"
 
 
-def read(text: bytes, shown: str) -> State:
+def read(text: bytes, shown: str) -> PreparedState:
     """A state from what was written. What is damaged, or of another form, is refused."""
     found = _object(text)
     if found is not None and found.get("form") != FORM:
@@ -102,7 +102,7 @@ def damaged(shown: str) -> DataError:
     return DataError(f"the prepared data in {shown} are damaged", f"{AGAIN}, or take a copy")
 
 
-def _state(body: Json) -> State:
+def _state(body: Json) -> PreparedState:
     lists: dict[str, Json] = {name: tuple(map(_part, body[name])) for name in DICTIONARIES}
     segments = tuple(
         Segment(tuple(one["periods"]), one["size"], tuple(map(_part, one["rows"])), tuple(map(_part, one["cells"])))
@@ -114,7 +114,7 @@ def _state(body: Json) -> State:
     if not all(map(TYPE.fullmatch, rules["types"].values())):
         raise ValueError
     plain: dict[str, Json] = {name: body[name] for name in ("name", "made", "version")}
-    return State(**plain, sources=tuple(body["sources"]), rules=Rules(**rules), **lists, segments=segments)
+    return PreparedState(**plain, sources=tuple(body["sources"]), rules=Rules(**rules), **lists, segments=segments)
 
 
 def _part(found: Mapping[str, Json]) -> Part:

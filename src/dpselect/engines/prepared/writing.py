@@ -20,7 +20,7 @@ from pathlib import Path
 from dpselect._ground.temporary import LOCKS
 from dpselect.draws import fresh_key
 from dpselect.engines.prepared.folder import PARTS, pointed, refuse_others, state_file
-from dpselect.engines.prepared.state import FORM, Part, State, read
+from dpselect.engines.prepared.state import FORM, Part, PreparedState, read
 from dpselect.engines.sources.files import PREPARED, is_prepared
 from dpselect.errors import DataError, OutputError
 
@@ -86,7 +86,7 @@ class Writing:
             size = os.fstat(file.fileno()).st_size
         return Part(os.path.basename(path), size, digest)
 
-    def replace(self, state: State) -> None:
+    def replace(self, state: PreparedState) -> None:
         """The new state counts from here on."""
         with _says_why(self.shown):
             parts = os.path.join(self.folder, PARTS)

@@ -21,7 +21,7 @@ _UNITS = ("s", "ms", "us", "ns")
 
 
 @dataclass(frozen=True, repr=False)
-class Column:
+class ArrayColumn:
     """Values as DuckDB scans them; `loose` where the column has no declared type: then they are `objects.written`."""
 
     values: Any
@@ -36,14 +36,14 @@ class Narrowed:
     loose: frozenset[str] = frozenset()
 
 
-def narrowed(columns: Sequence[Column]) -> Narrowed:
+def narrowed(columns: Sequence[ArrayColumn]) -> Narrowed:
     """Columns side by side, as a dict."""
     named = {f"c{place}": column for place, column in enumerate(columns)}
     loose = frozenset(name for name, column in named.items() if column.loose)
     return Narrowed({name: column.values for name, column in named.items()}, loose)
 
 
-def column_of(values: Any, *, empty: bool) -> Column:
+def column_of(values: Any, *, empty: bool) -> ArrayColumn:
     """A column of a dict: an array, a list, a range, or what has a NumPy dtype; no values if `empty`."""
     if isinstance(values, range) and _fits(values):
         values = np.arange(values.start, values.stop, values.step, dtype=np.int64)
@@ -54,19 +54,19 @@ def column_of(values: Any, *, empty: bool) -> Column:
             raise DataError("a column must be an array of one dimension")
         return array_column(values[:0] if empty else values)
     listed = _listed(values)
-    return Column(written(listed[:0] if empty else listed), loose=True)
+    return ArrayColumn(written(listed[:0] if empty else listed), loose=True)
 
 
-def array_column(array: Array) -> Column:
+def array_column(array: Array) -> ArrayColumn:
     """A one-dimensional array by its dtype."""
     kind = array.dtype.kind
     if kind in "OS":
-        return Column(written(array.tolist()), loose=True)
+        return ArrayColumn(written(array.tolist()), loose=True)
     if kind in "UT":
-        return Column(_text(array))
+        return ArrayColumn(_text(array))
     if kind not in "biufM":
         raise DataError(f"an array of type {array.dtype.name} cannot be read", HINT)
-    return Column(moments(array_of(array)) if kind == "M" else array_of(array))
+    return ArrayColumn(moments(array_of(array)) if kind == "M" else array_of(array))
 
 
 def array_of(array: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpselect.engines.sources.array_columns import HINT, Column, Narrowed, array_column, moments, narrowed
+from dpselect.engines.sources.array_columns import HINT, ArrayColumn, Narrowed, array_column, moments, narrowed
 from dpselect.engines.sources.arrow_columns import readable
 from dpselect.engines.sources.objects import texts, written
 from dpselect.engines.sources.text_lines import unique
@@ -38,7 +38,7 @@ class Pandas:
         return Narrowed(sys.modules["pandas"].DataFrame(found.rows, copy=False), found.loose)
 
 
-def _column(series: Any, name: str) -> Column:
+def _column(series: Any, name: str) -> ArrayColumn:
     dtype = series.dtype
     kind = type(dtype).__name__
     if isinstance(dtype, np.dtype):
@@ -50,18 +50,18 @@ def _column(series: Any, name: str) -> Column:
     if kind == "DatetimeTZDtype":
         pandas = sys.modules["pandas"]
         moved = moments(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
-        return Column(pandas.Series(moved).dt.tz_localize("UTC"))
+        return ArrayColumn(pandas.Series(moved).dt.tz_localize("UTC"))
     if kind == "ArrowDtype" or (kind == "StringDtype" and dtype.storage != "python"):
         array = readable(series.array.__arrow_array__(), name)
-        return Column(sys.modules["pandas"].arrays.ArrowExtensionArray(array))
+        return ArrayColumn(sys.modules["pandas"].arrays.ArrowExtensionArray(array))
     if kind == "StringDtype":
-        return Column(texts(series.to_numpy(object)))
+        return ArrayColumn(texts(series.to_numpy(object)))
     if dtype.name in _MASKED:
-        return Column(series.array)
+        return ArrayColumn(series.array)
     raise DataError(f"column {name!r} is of type {kind}, which cannot be read", HINT)
 
 
-def _categories(series: Any) -> Column:
+def _categories(series: Any) -> ArrayColumn:
     """Categories of text stay numbered; others are what their values are. A category that cannot be read is missing."""
     pandas, categories = sys.modules["pandas"], series.array.categories
     loose = categories.dtype == object
@@ -71,10 +71,10 @@ def _categories(series: Any) -> Column:
     places: dict[str, int] = {}
     codes = [-1 if form is None else places.setdefault(form, len(places)) for form in forms]
     moved = np.array([*codes, -1])[series.array.codes]  # the code of what is missing is -1, the last place
-    return Column(pandas.Categorical.from_codes(moved, pandas.Index(list(places), dtype=object)), loose)
+    return ArrayColumn(pandas.Categorical.from_codes(moved, pandas.Index(list(places), dtype=object)), loose)
 
 
-def _values(series: Any, pandas: Any) -> Column:
+def _values(series: Any, pandas: Any) -> ArrayColumn:
     """Categories that are no text, one for each row, in a type that has room for a missing one."""
     dtype, categories = series.array.categories.dtype, pandas.Series(series.array.categories).array
     if isinstance(dtype, np.dtype) and dtype.kind in "iub":

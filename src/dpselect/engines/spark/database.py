@@ -16,7 +16,7 @@ from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64
 from dpselect.engines.spark.dialect import SPARK, secret
 from dpselect.engines.spark.jobs import fresh_name
-from dpselect.engines.spark.names import Names
+from dpselect.engines.spark.names import LookedUpNames
 from dpselect.engines.spark.sizes import bytes_of, expected_bytes, most_bytes
 from dpselect.engines.spark.source import frame_of, work_of
 from dpselect.engines.spark.tables import apart, arrays_of, columns_of, items_of, table_of, tuples_of, view, view_of
@@ -53,7 +53,7 @@ class SparkDatabase:
         self._work = work_of(source)
         self._kept: dict[str, DataFrame | None] = {}  # our views, and the frames that Spark keeps for them
         self._ordered: dict[tuple[str, str], str] = {}
-        self._names = Names(self._work)
+        self._names = LookedUpNames(self._work)
         try:
             frame = frame_of(self._work, source, table)
             self.types: Mapping[str, SqlType] = columns_of(self._work, frame, user, item, needs, by)

@@ -37,7 +37,7 @@ _SAYS = (
 _UNKNOWN = ("the table could not be read", "what Spark said is not shown, it could quote rows")
 
 
-class Work:
+class SparkWork:
     """What runs in one session. A session belongs to the caller: it is never set up anew, nor stopped."""
 
     def __init__(self, session: SparkSession, place: str) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
-from dpselect.engines.spark.jobs import Work
+from dpselect.engines.spark.jobs import SparkWork
 from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ _OWN = "built-in"
 _BUILT_IN_FIRST = "system.builtin"
 
 
-class Names:
+class LookedUpNames:
     """The names that were looked up in one session, for one question."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: SparkWork) -> None:
         self._work = work
         self._known: set[str] = set()
         self._work.guarded(self._check_path)

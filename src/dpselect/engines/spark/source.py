@@ -16,7 +16,7 @@ from dpselect.errors import DataError, SourceError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from dpselect.engines.spark.jobs import Work
+    from dpselect.engines.spark.jobs import SparkWork
 
 _START = "spark:"
 # A session of our own says nothing: what Spark logs can quote rows.
@@ -40,18 +40,18 @@ def place(source: object) -> str:
     return source.rpartition("@")[2] if isinstance(source, str) else "Spark"
 
 
-def work_of(source: object) -> Work:
+def work_of(source: object) -> SparkWork:
     """The session that answers for a source."""
-    from dpselect.engines.spark.jobs import Work
+    from dpselect.engines.spark.jobs import SparkWork
 
     _import()
     if isinstance(source, str):
-        return Work(_session(source), place(source))
+        return SparkWork(_session(source), place(source))
     if not _is_classic(source):
         hint = "save the rows as a table or as Parquet files, and name those"
         raise SourceError("source", "be of Spark itself", "one of Spark Connect, which is not read yet", hint)
     session = source.sparkSession if hasattr(source, "sparkSession") else source
-    return Work(session, place(source))
+    return SparkWork(session, place(source))
 
 
 def _is_classic(source: object) -> TypeGuard[SparkSession]:
@@ -88,7 +88,7 @@ def _session(address: str) -> SparkSession:
     raise DataError(f"{place(address)} could not be started", hint)
 
 
-def frame_of(work: Work, source: object, table: str | None) -> DataFrame:
+def frame_of(work: SparkWork, source: object, table: str | None) -> DataFrame:
     """The rows that are meant, read from a catalogue or a schema only."""
     from pyspark.sql import SparkSession
 
@@ -109,7 +109,7 @@ def _is_path(table: str) -> bool:
     return bool(_PATH.fullmatch(table)) or table.lower().endswith((*KINDS, *UNCLEAR, ".orc")) or os.path.isdir(table)
 
 
-def _table(work: Work, table: str) -> DataFrame:
+def _table(work: SparkWork, table: str) -> DataFrame:
     from pyspark.errors import AnalysisException
 
     def read() -> DataFrame | None:
@@ -128,13 +128,13 @@ def _table(work: Work, table: str) -> DataFrame:
     return found
 
 
-def _tables(work: Work) -> list[str]:
+def _tables(work: SparkWork) -> list[str]:
     """The tables and views of the current database, without our own."""
     found = work.guarded(lambda: [table.name for table in work.session.catalog.listTables()])
     return sorted(name for name in found if not name.startswith("dpselect_"))
 
 
-def _files(work: Work, path: str) -> DataFrame:
+def _files(work: SparkWork, path: str) -> DataFrame:
     """Files by their suffix, a folder as Parquet. Text is text: Spark could tell other types from the rows only."""
     name = path.lower().rstrip("/")
     kinds = {**KINDS, **dict.fromkeys(UNCLEAR, "json"), ".orc": "orc"}

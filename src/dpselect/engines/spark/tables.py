@@ -15,7 +15,7 @@ from dpselect._ground.keys import Key, named, said
 from dpselect._ground.parameters import near
 from dpselect.aggregates.user_sets import Int64
 from dpselect.engines.spark.dialect import spark_type
-from dpselect.engines.spark.jobs import Work, fresh_name
+from dpselect.engines.spark.jobs import SparkWork, fresh_name
 from dpselect.engines.sql.port import Needs, SqlType
 from dpselect.errors import ParameterError, SourceError
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def columns_of(
-    work: Work, frame: DataFrame, user: Key, item: Key, needs: Needs | None, by: tuple[str, ...] = ()
+    work: SparkWork, frame: DataFrame, user: Key, item: Key, needs: Needs | None, by: tuple[str, ...] = ()
 ) -> dict[str, SqlType]:
     """The types of the columns that are asked for; the schema alone is looked at."""
     fields = work.guarded(lambda: list(frame.schema.fields))
@@ -52,7 +52,7 @@ def _refuse_double(parameter: str, column: str, names: list[str]) -> None:
         raise SourceError(parameter, "be a name without ${", repr(column), "rename the column")
 
 
-def view_of(work: Work, frame: DataFrame, columns: Sequence[str]) -> str:
+def view_of(work: SparkWork, frame: DataFrame, columns: Sequence[str]) -> str:
     """A view of these columns, found by their places: how Spark compares names is up to the session."""
     from pyspark.sql.functions import col
 

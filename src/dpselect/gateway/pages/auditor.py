@@ -13,10 +13,10 @@ from starlette.responses import Response
 from dpselect.gateway.pages import errors, numbers
 from dpselect.gateway.pages.budget import over_time
 from dpselect.gateway.pages.rendering import page
-from dpselect.gateway.pages.tables import Cell
+from dpselect.gateway.pages.tables import PageCell
 
 Heads = tuple[tuple[str, bool], ...]
-Rows = list[list[Cell]]
+Rows = list[list[PageCell]]
 TABLES = (
     ("What is used", "periods", ("period", "used", "reserved", "epsilon", "delta")),
     ("Who may ask", "analysts", ("analyst", "period", "granted_epsilon", "granted_delta", "left")),
@@ -79,14 +79,14 @@ def _tables(record: Mapping[str, Any]) -> Iterator[tuple[str, str, Heads, Rows]]
         yield title, NOTES.get(name, ""), heads, found
 
 
-def _cell(name: str, value: object, place: int) -> Cell:
+def _cell(name: str, value: object, place: int) -> PageCell:
     head = place == 0
     if value is None:
-        return Cell("", head=head)
+        return PageCell("", head=head)
     if name in PARTS:
-        return Cell(numbers.percent(value, up=PARTS[name]), number=True, head=head)
+        return PageCell(numbers.percent(value, up=PARTS[name]), number=True, head=head)
     if name == "when":
-        return Cell(numbers.moment(value), head=head)
+        return PageCell(numbers.moment(value), head=head)
     if isinstance(value, list):
-        return Cell(numbers.listed(list(map(str, value))), head=head)
-    return Cell(numbers.number(value), number=name in NUMBERS, head=head)
+        return PageCell(numbers.listed(list(map(str, value))), head=head)
+    return PageCell(numbers.number(value), number=name in NUMBERS, head=head)

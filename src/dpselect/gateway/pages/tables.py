@@ -18,7 +18,7 @@ BETWEEN = f"95{numbers.SPACE}% between"
 
 
 @dataclass(frozen=True)
-class Cell:
+class PageCell:
     """One cell."""
 
     said: str
@@ -27,22 +27,22 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """Heads, each with whether it is of numbers, and the first rows; `rest` says how many more there are."""
 
     heads: tuple[tuple[str, bool], ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[PageCell, ...], ...]
     rest: int
 
 
-def of(release: Release, body: Mapping[str, Any]) -> Table:
+def of(release: Release, body: Mapping[str, Any]) -> PageTable:
     """The same columns as the data frame, each interval in one."""
     columns = release.to_columns()
     ends = {"low", "high"} & set(columns)
     sure = [name for name in columns if name.endswith((" low", " high"))]
     kept = [name for name in columns if name not in ends and name not in sure]
     heads = {name: _head(name, release, body) for name in kept}
-    found: dict[str, list[Cell]] = {}
+    found: dict[str, list[PageCell]] = {}
     naming = _naming(kept)
     for name in kept:
         found[heads[name]] = [_cell(name, value, head=name == naming) for value in columns[name]]
@@ -50,10 +50,10 @@ def of(release: Release, body: Mapping[str, Any]) -> Table:
         if low in columns and high in columns:
             head = BETWEEN if name in SCORES else f"{heads[name]}, {BETWEEN}"
             pairs = zip(columns[low], columns[high], strict=True)
-            found[head] = [Cell(_between(*pair), number=True) for pair in pairs]
+            found[head] = [PageCell(_between(*pair), number=True) for pair in pairs]
     lines = tuple(zip(*found.values(), strict=True)) if found else ()
     right = [any(cell.number for cell in cells) for cells in found.values()]
-    return Table(
+    return PageTable(
         tuple((name, side) for name, side in zip(found, right, strict=True)),
         lines[:MOST_ROWS],
         max(0, len(lines) - MOST_ROWS),
@@ -82,13 +82,13 @@ def _head(name: str, release: Release, body: Mapping[str, Any]) -> str:
     return known.get(name, formatting.text(name))
 
 
-def _cell(name: str, value: object, *, head: bool) -> Cell:
+def _cell(name: str, value: object, *, head: bool) -> PageCell:
     if name == "q":
-        return Cell(words.quantile(value), head=head)
+        return PageCell(words.quantile(value), head=head)
     number = isinstance(value, (int, float)) and not isinstance(value, bool) and name != "rank"
     if number and name != "item":
-        return Cell(numbers.number(value), number=True, head=head)
-    return Cell("" if value is None else formatting.text(value), head=head)
+        return PageCell(numbers.number(value), number=True, head=head)
+    return PageCell("" if value is None else formatting.text(value), head=head)
 
 
 def _between(low: object, high: object) -> str:

@@ -19,7 +19,7 @@ from dpselect.errors import ParameterError
 from dpselect.gateway.settings import leaves
 from dpselect.gateway.settings.mistakes import ToldError, of_parameter
 from dpselect.gateway.settings.places import Place, Reader, by_name, listed, made
-from dpselect.gateway.settings.values import LATEST, Amount, Bounds, DataSettings, Key, Scalar, Sizes, Weight
+from dpselect.gateway.settings.values import LATEST, Amount, Bounds, DataSettings, Key, Scalar, Sizes, WeightColumn
 
 ANY = "any"
 MOST_USERS, MOST_ITEMS = 10**12, 10**7  # of imagined data
@@ -117,7 +117,7 @@ READERS: Mapping[str, Reader] = {
     "keep": leaves.share,
     "groups": listed(leaves.column, "be a list of columns"),
     "filters": by_name(leaves.column, _allowed),
-    "weights": by_name(leaves.column, made(Weight, {"at_most": leaves.number, "unit": leaves.number}, _weight)),
+    "weights": by_name(leaves.column, made(WeightColumn, {"at_most": leaves.number, "unit": leaves.number}, _weight)),
     "values": by_name(
         leaves.column, made(Bounds, {"low": leaves.number, "high": leaves.number, "step": leaves.number}, _bounds)
     ),

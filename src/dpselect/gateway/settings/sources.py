@@ -14,7 +14,7 @@ from dpselect.aggregates.totals import Totals
 from dpselect.dataset import Dataset
 from dpselect.engines.identity import sizes_of
 from dpselect.errors import DpselectError, ParameterError
-from dpselect.gateway.settings.values import DataSettings, Key, Scalar, Settings, Weight
+from dpselect.gateway.settings.values import DataSettings, Key, Scalar, Settings, WeightColumn
 
 _OF_ALL = ("source", "table", "user", "time")  # what is wrong with these is wrong whatever is asked
 _SOME_DAY = datetime.date(2000, 1, 1)  # any will do: only the column is looked at
@@ -96,7 +96,7 @@ class _Source:
         listed = "" if allowed is None else f" AND {named} IN ({', '.join(map(_literal, allowed))})"
         self.dataset(self.data.items[0], where=f"{named} IS NOT NULL{listed}").engine().close()
 
-    def check_weight(self, column: str, weight: Weight) -> None:
+    def check_weight(self, column: str, weight: WeightColumn) -> None:
         """Is it a column of numbers that can be added up?"""
         totals = Totals.of(column, weight.at_most, weight.unit)
         self.dataset(self.data.items[0], split=None).engine((), totals).close()

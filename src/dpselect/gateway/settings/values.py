@@ -32,7 +32,7 @@ class Amount:
 
 
 @dataclass(frozen=True)
-class Weight:
+class WeightColumn:
     """A column whose sums may be asked for: the most that one user gives to an item, and the unit of rounding."""
 
     at_most: Fraction
@@ -93,7 +93,7 @@ class DataSettings:
     keep: Fraction = Fraction(0)  # the share of the promise that analysts cannot use
     groups: tuple[str, ...] = ()  # columns that `by` may name
     filters: Mapping[str, tuple[Scalar, ...] | None] = field(default_factory=dict)  # its values; None: any condition
-    weights: Mapping[str, Weight] = field(default_factory=dict)
+    weights: Mapping[str, WeightColumn] = field(default_factory=dict)
     values: Mapping[str, Bounds] = field(default_factory=dict)
     domains: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)  # items of a column that are public
     sizes: Sizes = Sizes()

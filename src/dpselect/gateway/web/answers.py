@@ -11,7 +11,7 @@ from dpselect.gateway.pages.words import asked, came_back
 
 
 @dataclass(frozen=True)
-class Form:
+class AnswerForm:
     """A form of an answer: its media type, and how it is written."""
 
     media: str
@@ -59,10 +59,10 @@ def _html(answer: Answer) -> bytes:
 
 
 FORMS = {
-    "json": Form("application/json", _json),
-    "csv": Form("text/csv; charset=utf-8", _csv, download=True),
-    "plain-csv": Form("text/csv; charset=utf-8", _plain_csv, download=True),
-    "parquet": Form("application/vnd.apache.parquet", _parquet, download=True),
-    "svg": Form("image/svg+xml", _svg),
-    "html": Form("text/html; charset=utf-8", _html),
+    "json": AnswerForm("application/json", _json),
+    "csv": AnswerForm("text/csv; charset=utf-8", _csv, download=True),
+    "plain-csv": AnswerForm("text/csv; charset=utf-8", _plain_csv, download=True),
+    "parquet": AnswerForm("application/vnd.apache.parquet", _parquet, download=True),
+    "svg": AnswerForm("image/svg+xml", _svg),
+    "html": AnswerForm("text/html; charset=utf-8", _html),
 }

@@ -181,7 +181,7 @@ async def cancel(request: Request) -> Response:
     return written(await threaded(gateway_of(request).cancel, person_of(request), str(request.path_params["id"])))
 
 
-class Held(StreamingResponse):
+class HeldEvents(StreamingResponse):
     """Events, until they end or the caller has gone; then the connection counts no more."""
 
     def __init__(self, told: AsyncIterator[str], held: contextlib.ExitStack) -> None:
@@ -214,7 +214,7 @@ async def events(request: Request) -> Response:
             except Refused:  # who is no longer signed in hears no more
                 return
 
-    return Held(told(), held)
+    return HeldEvents(told(), held)
 
 
 async def approve(request: Request) -> Response:

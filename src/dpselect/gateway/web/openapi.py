@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.web.bodies import questions
 from dpselect.gateway.web.examples import EXAMPLES
-from dpselect.gateway.web.operations import GUARDS, JSON, OPERATIONS, PROBLEM, SIGNED, Operation
+from dpselect.gateway.web.operations import GUARDS, JSON, OPERATIONS, PROBLEM, SIGNED, HttpOperation
 from dpselect.gateway.web.replies import REPLIES, TEXT, ref
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def document(settings: Settings | None = None) -> dict[str, Any]:
     }
 
 
-def _operation(one: Operation) -> dict[str, Any]:
+def _operation(one: HttpOperation) -> dict[str, Any]:
     found: dict[str, Any] = {
         "operationId": one.name,
         "tags": [one.tag],
@@ -86,14 +86,14 @@ def _in_path(path: str) -> list[dict[str, Any]]:
     return [{"name": name, "description": means[name], **given} for name in IN_PATH.findall(path)]
 
 
-def _success(one: Operation) -> dict[str, Any]:
+def _success(one: HttpOperation) -> dict[str, Any]:
     found: dict[str, Any] = {"description": one.summary, "content": {one.media: {"schema": one.returns}}}
     if one.status == 202:
         found["headers"] = {"Location": {"description": "where the question is", "schema": TEXT, "required": True}}
     return found
 
 
-def _refusals(one: Operation) -> dict[str, Any]:
+def _refusals(one: HttpOperation) -> dict[str, Any]:
     """One answer for each status, which may stand for several kinds of problems."""
     kinds = [*GUARDS, *(() if one.method == "GET" else ("cross-site",)), *(SIGNED if one.roles else ()), *one.refused]
     statuses: dict[int, list[str]] = {}

@@ -21,7 +21,7 @@ READ = ("content", "parameter")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operation:
+class HttpOperation:
     """One method of one address. `returns` is the schema of what comes back, by which type of content."""
 
     method: str
@@ -75,9 +75,9 @@ FORMS_IN_WORDS = {
 }
 
 
-def _form(name: str) -> Operation:
+def _form(name: str) -> HttpOperation:
     media = FORMS[name].media.partition(";")[0]
-    return Operation(
+    return HttpOperation(
         method="GET",
         path=f"/v1/answers/{{id}}.{name}",
         name=f"answer_{name.replace('-', '_')}",
@@ -91,16 +91,16 @@ def _form(name: str) -> Operation:
     )
 
 
-def _listing(path: str, name: str, tag: str, summary: str, schema: str, **more: Any) -> Operation:
+def _listing(path: str, name: str, tag: str, summary: str, schema: str, **more: Any) -> HttpOperation:
     """A list of things under one name."""
     of_name = path.rpartition("/")[2]
     returns = of({more.pop("under", of_name): listed(ref(schema))})
-    return Operation(method="GET", path=path, name=name, tag=tag, summary=summary, returns=returns, **more)
+    return HttpOperation(method="GET", path=path, name=name, tag=tag, summary=summary, returns=returns, **more)
 
 
-def _decision(name: str, summary: str) -> Operation:
+def _decision(name: str, summary: str) -> HttpOperation:
     path, refused = f"/v1/questions/{{id}}/{name}", ("not-found", "state")
-    return Operation(
+    return HttpOperation(
         method="POST",
         path=path,
         name=name,
@@ -111,8 +111,8 @@ def _decision(name: str, summary: str) -> Operation:
     )
 
 
-OPERATIONS: tuple[Operation, ...] = (
-    Operation(
+OPERATIONS: tuple[HttpOperation, ...] = (
+    HttpOperation(
         method="GET",
         path="/healthz",
         name="health",
@@ -120,7 +120,7 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Does the process live?",
         returns=of({"status": TEXT}),
     ),
-    Operation(
+    HttpOperation(
         method="GET",
         path="/readyz",
         name="ready",
@@ -129,7 +129,7 @@ OPERATIONS: tuple[Operation, ...] = (
         returns=of({"status": TEXT}),
         refused=("unavailable",),
     ),
-    Operation(
+    HttpOperation(
         method="GET",
         path="/v1/openapi.json",
         name="openapi",
@@ -137,7 +137,7 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="This description",
         returns={"type": "object"},
     ),
-    Operation(
+    HttpOperation(
         method="GET",
         path="/metrics",
         name="metrics",
@@ -146,7 +146,7 @@ OPERATIONS: tuple[Operation, ...] = (
         returns=TEXT,
         media=PLAIN,
     ),
-    Operation(
+    HttpOperation(
         method="GET",
         path="/v1/me",
         name="me",
@@ -155,7 +155,7 @@ OPERATIONS: tuple[Operation, ...] = (
         returns=ref("Me"),
     ),
     _listing("/v1/data", "data", "data", "The data sets that may be asked, as declared", "Data"),
-    Operation(
+    HttpOperation(
         method="POST",
         path="/v1/plan",
         name="plan",
@@ -165,7 +165,7 @@ OPERATIONS: tuple[Operation, ...] = (
         returns=ref("Plan"),
         refused=READ,
     ),
-    Operation(
+    HttpOperation(
         method="POST",
         path="/v1/price",
         name="price",
@@ -175,7 +175,7 @@ OPERATIONS: tuple[Operation, ...] = (
         returns=ref("Price"),
         refused=READ,
     ),
-    Operation(
+    HttpOperation(
         method="POST",
         path="/v1/questions",
         name="ask",
@@ -196,7 +196,7 @@ OPERATIONS: tuple[Operation, ...] = (
         given=(AFTER, LIMIT),
         refused=("not-found", "parameter"),
     ),
-    Operation(
+    HttpOperation(
         method="GET",
         path="/v1/questions/{id}",
         name="question",
@@ -206,7 +206,7 @@ OPERATIONS: tuple[Operation, ...] = (
         returns=ref("Job"),
         refused=("not-found", "parameter"),
     ),
-    Operation(
+    HttpOperation(
         method="DELETE",
         path="/v1/questions/{id}",
         name="cancel",
@@ -215,7 +215,7 @@ OPERATIONS: tuple[Operation, ...] = (
         returns=ref("Job"),
         refused=("not-found", "state"),
     ),
-    Operation(
+    HttpOperation(
         method="GET",
         path="/v1/questions/{id}/events",
         name="events",
@@ -228,7 +228,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _decision("approve", "Agree to a question"),
     _decision("reject", "Refuse a question"),
     _listing("/v1/answers", "answers", "answers", "The answers that may be read: all are free", "Answer"),
-    Operation(
+    HttpOperation(
         method="GET",
         path="/v1/answers/{id}",
         name="answer",
@@ -246,7 +246,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Budget",
         under="budgets",
     ),
-    Operation(
+    HttpOperation(
         method="POST",
         path="/v1/grants",
         name="grant",
@@ -257,7 +257,7 @@ OPERATIONS: tuple[Operation, ...] = (
         refused=(*READ, "not-found"),
     ),
     _listing("/v1/people", "people", "people", "Who may sign in", "Person"),
-    Operation(
+    HttpOperation(
         method="GET",
         path="/v1/record/{data}",
         name="record",
@@ -266,7 +266,7 @@ OPERATIONS: tuple[Operation, ...] = (
         returns=ref("Record"),
         refused=("not-found",),
     ),
-    Operation(
+    HttpOperation(
         method="GET",
         path="/v1/verification",
         name="verification",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpselect._ground.privacy import Neighbors
-from dpselect.gateway.jobs import State
+from dpselect.gateway.jobs import JobState
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.values import Role
 from dpselect.ledger.report import STATES
@@ -134,7 +134,7 @@ COST = of(
 JOB = of(
     {
         "id": TEXT,
-        "state": {"enum": [*map(str, State)]},
+        "state": {"enum": [*map(str, JobState)]},
         "data": TEXT,
         "question": ref("Question"),
         "asked_at": WHEN,

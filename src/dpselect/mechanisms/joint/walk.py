@@ -39,7 +39,7 @@ Whole = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class WalkState:
     """F_j(start), F_j(start + 1), ...: the true ones are within a relative `error`, and up to `dropped` larger."""
 
     start: int
@@ -108,12 +108,12 @@ class Walk:
         return [rows[j] for j in range(len(sizes))]
 
     @cached_property
-    def states(self) -> list[State]:
+    def states(self) -> list[WalkState]:
         """F_0, ..., F_(last - 1)."""
         odds, k = self.odds, self.must[-1]
         falls = (odds[1:] / odds[:-1]).tolist()
         start, weights, error, dropped = self.must[0], np.ones(1), 0.0, UNDERFLOW
-        states, cut = [State(start, weights, error, dropped)], SLACK
+        states, cut = [WalkState(start, weights, error, dropped)], SLACK
         for row, must, fall in zip(self.rows[:-1], self.must[1:-1], falls, strict=True):
             error += UNIT * (6 * len(row.weights) + 2)
             dropped += 2 * row.dropped
@@ -134,7 +134,7 @@ class Walk:
                 dropped += 2 * float(weights[:first].sum() + weights[end:].sum())
                 weights, start = weights[first:end], start + first
                 cut = len(weights) + SLACK
-            states.append(State(start, weights, error, dropped))
+            states.append(WalkState(start, weights, error, dropped))
         return states
 
     @cached_property

@@ -38,13 +38,13 @@ class CountLaplace(SetUnion):
 
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
-        most, counts = self.max_items_per_user, Counts()
+        most, counts = self.max_items_per_user, UserCounts()
         law = laplace_tail(epsilon / most, delta, most, counts.share)
         settle(self, weighting=counts, law=law, privacy=promise(epsilon, delta, "count, Laplace"))
 
 
 @dataclass(frozen=True)
-class Counts:
+class UserCounts:
     """How many users each item has."""
 
     cutoff: None = field(init=False, default=None)
@@ -86,4 +86,4 @@ class TruncatedGeometric(SetUnion):
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
         privacy = promise(epsilon, delta, "truncated geometric")
-        settle(self, weighting=Counts(), law=geometric(epsilon, delta), privacy=privacy)
+        settle(self, weighting=UserCounts(), law=geometric(epsilon, delta), privacy=privacy)

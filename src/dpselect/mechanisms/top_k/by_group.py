@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Plan, Privacy
-from dpselect.accounting.calibration import Split, one_price, plan_of, price, priced, split_delta
+from dpselect.accounting.calibration import DeltaSplit, one_price, plan_of, price, priced, split_delta
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
@@ -125,7 +125,7 @@ def _checked(counts: object) -> dict[object, int]:
     return dict(zip(counts, whole(list(counts.values())).tolist(), strict=True))
 
 
-def split_by_group(plan: Plan, epsilon: Fraction, delta: Fraction, groups: int, swaps: int) -> Split:
+def split_by_group(plan: Plan, epsilon: Fraction, delta: Fraction, groups: int, swaps: int) -> DeltaSplit:
     """The split of delta that makes the threshold of each group lowest; `threshold` is that of one group."""
     found = split_delta(plan, epsilon, delta, swaps * groups)
     return replace(found, threshold=found.threshold / groups)

@@ -87,7 +87,7 @@ MOST = Fraction(10**12)  # of d / rate
 
 
 @dataclass(frozen=True)
-class _Share:
+class _GammaShare:
     """The acceptance probability: P(n) / P(m) over the proposal's mass (1 - e^-w) e^(-w i), or over 1 in the centre."""
 
     d: int
@@ -133,19 +133,19 @@ def cube_radius(draws: Draws, d: int, rate: Fraction) -> int:
     while True:
         point = draws.below(2 * half + 1 + sum(masses))
         if point <= 2 * half:
-            share = _Share(d, rate, mode + point - half, mode)
+            share = _GammaShare(d, rate, mode + point - half, mode)
         else:
             tail = int(point > 2 * half + masses[0])
             side, start, w = tails[tail]
             i = draws.geometric(w)
-            share = _Share(d, rate, start + side * i, mode, masses[tail], w, i)
+            share = _GammaShare(d, rate, start + side * i, mode, masses[tail], w, i)
         if share.n >= 0 and draws.bernoulli(share):
             return share.n
 
 
 def _rises(d: int, rate: Fraction, m: int, n: int) -> bool:
     """Whether P(n) > P(m). They are never equal: the logarithm of a rational other than 1 is irrational."""
-    share, bits = _Share(d, rate, n, m), 128
+    share, bits = _GammaShare(d, rate, n, m), 128
     while True:
         with ctx.workprec(bits):
             gap = share._log()
@@ -157,5 +157,5 @@ def _rises(d: int, rate: Fraction, m: int, n: int) -> bool:
 def _slope(d: int, rate: Fraction, near: int, far: int) -> Fraction:
     """A rational below ln(P(near) / P(far)), which is positive on either side of the mode."""
     with ctx.workprec(192):
-        exact = lower(_Share(d, rate, near, far)._log())
+        exact = lower(_GammaShare(d, rate, near, far)._log())
     return Fraction((exact * 2**80).__floor__(), 2**80)

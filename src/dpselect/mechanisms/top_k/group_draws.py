@@ -48,9 +48,9 @@ def picked(found: GroupedCounts, terms: Terms, draws: Draws) -> list[Picked]:
     units = _units(found, starts, some, terms)
     rare = units > 0
     answers = {int(g): _peeled(found, int(starts[g]), int(g), terms, draws) for g in some[~rare]}
-    begun = draws.bernoullis(units[rare], 1, Bound.of(terms))
+    begun = draws.bernoullis(units[rare], 1, FirstPick.of(terms))
     for g, u in zip(some[rare][begun].tolist(), units[rare][begun].tolist(), strict=True):
-        group = Group.of(found, int(starts[g]), g, terms)
+        group = GroupPicks.of(found, int(starts[g]), g, terms)
         if draws.bernoulli(Thinned(group, u)):
             answers[g] = group.begun(draws)
     return [Picked(g, starts[g] + np.array(answers[g], dtype=np.int64)) for g in sorted(answers) if answers[g]]
@@ -83,7 +83,7 @@ def _units(found: GroupedCounts, starts: Int64, some: npt.NDArray[np.intp], term
 
 
 @dataclass(frozen=True)
-class Bound:
+class FirstPick:
     """1 / (1 + bottom exp(-rate (u - s))): at least the probability that the first pick of a group is an item."""
 
     rate: Fraction
@@ -91,7 +91,7 @@ class Bound:
     sensitivity: int
 
     @classmethod
-    def of(cls, terms: Terms) -> Bound:
+    def of(cls, terms: Terms) -> FirstPick:
         """Of the picks of one group."""
         return cls(terms.rate, terms.bottom(terms.k_bar), terms.sensitivity)
 
@@ -113,7 +113,7 @@ class _Odds:
 
 
 @dataclass(frozen=True, repr=False)
-class Group:
+class GroupPicks:
     """The items of one group, what may end it, and the price of a pick."""
 
     counts: Int64  # of at most k_bar items, most first
@@ -121,7 +121,7 @@ class Group:
     terms: Terms
 
     @classmethod
-    def of(cls, found: GroupedCounts, start: int, group: int, terms: Terms) -> Group:
+    def of(cls, found: GroupedCounts, start: int, group: int, terms: Terms) -> GroupPicks:
         """Of all that was counted."""
         rows = TopRows(found.counts[start : start + int(found.sizes[group])], lambda picks: [row for row, _ in picks])
         return cls(rows.inside(terms.k_bar), rows.after(terms.k_bar), terms)
@@ -166,12 +166,12 @@ class Group:
 class Thinned:
     """W / (W + B), the probability that the first pick is an item, over the bound that was drawn from."""
 
-    group: Group
+    group: GroupPicks
     units: int
 
     def ball(self, bits: int) -> arb:
         """The quotient's ball."""
         items, ends = self.group.weights(bits)
-        bound = Bound.of(self.group.terms).at(Fraction(self.units)).ball(bits)
+        bound = FirstPick.of(self.group.terms).at(Fraction(self.units)).ball(bits)
         with ctx.workprec(bits):
             return (items / (items + ends) / bound).min(arb(1))

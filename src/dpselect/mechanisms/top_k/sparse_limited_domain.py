@@ -30,7 +30,7 @@ TEST_SHARE = Fraction(1, 8)  # of what is left, for the tests where the picks ar
 
 
 @dataclass(frozen=True)
-class Terms:
+class SparseTerms:
     """What was settled from the parameters, all exact."""
 
     k: int
@@ -111,7 +111,7 @@ class LimitedDomainSparse:
     threshold_share: Number | None = None
     sensitivity: int = 1
     counted: int = 0
-    terms: Terms = field(init=False, repr=False)
+    terms: SparseTerms = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         k = parameters.listed("k", self.k)
@@ -173,7 +173,7 @@ class LimitedDomainSparse:
         return draws.peel(weights, min(self.k, items + len(fillers)), until=items)
 
 
-def settled(mechanism: LimitedDomainSparse) -> Terms:
+def settled(mechanism: LimitedDomainSparse) -> SparseTerms:
     """The way to pay that leaves most to a pick: adding up, or composing the picks at half of delta."""
     m, epsilon, delta = mechanism, Fraction(mechanism.epsilon), Fraction(mechanism.delta)
     threshold = epsilon * Fraction(m.threshold_share or SHARE)
@@ -187,7 +187,7 @@ def settled(mechanism: LimitedDomainSparse) -> Terms:
     else:
         test, bound = pick, "basic"
     steps = (Steps(BoundedRange(threshold + 2 * test), 1), *plan(pick))
-    return Terms(
+    return SparseTerms(
         k=m.k,
         k_bar=parse_k_bar(m.k, m.k_bar),
         sensitivity=m.sensitivity,

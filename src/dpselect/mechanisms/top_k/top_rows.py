@@ -15,7 +15,7 @@ from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws, Weights
 from dpselect.draws.kth_largest import kth_largest
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.candidates import Input, Names, exact, fixed
+from dpselect.mechanisms.candidates import CandidateNames, Input, exact, fixed
 
 Places = npt.NDArray[np.intp]
 
@@ -25,7 +25,7 @@ class TopRows:
     """Positive counts, largest first, ties in an order that does not depend on the data."""
 
     counts: npt.NDArray[np.int64]
-    names: Names
+    names: CandidateNames
 
     def inside(self, k_bar: int) -> npt.NDArray[np.int64]:
         """The counts of the k_bar best items, fewer where fewer have any user."""

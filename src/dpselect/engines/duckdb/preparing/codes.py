@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpselect.engines.duckdb.keys import Key
+from dpselect.engines.duckdb.keys import DuckDBKey
 from dpselect.engines.duckdb.preparing.starts import keep_starts, times_of
 from dpselect.engines.duckdb.preparing.work import Work, stored_form, stored_type
 from dpselect.engines.duckdb.scans import Scan
@@ -17,7 +17,7 @@ from dpselect.errors import DataError
 def stage(work: Work, scan: Scan) -> int:
     """Keep the rows that have a user, read once; how many there are. An item or a kept value may be missing."""
     rules = work.rules
-    present = Key(tuple(map(quoted, rules.user)), tuple(rules.types[name] for name in rules.user)).present
+    present = DuckDBKey(tuple(map(quoted, rules.user)), tuple(rules.types[name] for name in rules.user)).present
     forms = [f"{stored_form(name, rules.types[name])} AS {work.staged(name)}" for name in rules.stored]
     forms += [] if rules.time is None else [f"{times_of(rules).moment} AS t"]
 
@@ -48,7 +48,7 @@ def keep_dictionaries(work: Work) -> None:
         else:
             code = f"place + (SELECT coalesce(max(code) + 1, 0) FROM {name})"
             work.rows(f"INSERT INTO {name} SELECT {code}, {listed}, true FROM ({placed})")
-    nameable = Key(
+    nameable = DuckDBKey(
         tuple(f"v{at}" for at in range(len(work.rules.item))),
         tuple(stored_type(work.rules.types[one]) for one in work.rules.item),
     ).nameable
