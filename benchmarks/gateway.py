@@ -264,16 +264,16 @@ def _rate(phase: str, rate: float) -> str:
 
 def check(place: str, args: argparse.Namespace) -> None:
     """None lost, none charged twice, nothing beyond the promise."""
-    from dpselect.ledger import Kind, Ledger
+    from dpselect.ledger import EntryKind, Ledger
 
     with Ledger(place) as ledger:
         assert ledger.verify() == []
         entries = list(ledger.entries())
-        settled = [one.refers_to for one in entries if one.kind is Kind.SETTLE]
-        holds = {one.number: one.question for one in entries if one.kind is Kind.HOLD}
+        settled = [one.refers_to for one in entries if one.kind is EntryKind.SETTLE]
+        holds = {one.number: one.question for one in entries if one.kind is EntryKind.HOLD}
         new = args.questions // 10 + args.analysts
         assert len(settled) == len({holds[one] for one in settled if one is not None}) == new == len(holds)
-        told = sum(one.kind is Kind.REPEAT for one in entries)
+        told = sum(one.kind is EntryKind.REPEAT for one in entries)
         standing = ledger.standing(ledger.balances()[0].account)
         part = float(standing.data.open_to_analysts.part(standing.all.total.sums))
         assert part <= 1

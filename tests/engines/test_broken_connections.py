@@ -14,7 +14,7 @@ import pytest
 import dpselect as dps
 from dpselect.engines.sql.pairs import SqlPairs
 from dpselect.errors import DataError
-from dpselect.ledger import Kind
+from dpselect.ledger import EntryKind
 from dpselect.release.release import Release
 from tests.engines.test_postgres import filled, run
 from tests.ledger.amounts import grant
@@ -34,7 +34,7 @@ def book(tmp_path: Path) -> str:
     return place
 
 
-def used(book: str) -> tuple[list[Fraction], list[Fraction], list[Kind]]:
+def used(book: str) -> tuple[list[Fraction], list[Fraction], list[EntryKind]]:
     """What is spent, what is reserved, each as epsilon and delta, and what the ledger tells in order."""
     with dps.Ledger(book) as ledger:
         assert ledger.verify() == []
@@ -57,17 +57,17 @@ def killed(address: str, running: str) -> bool:
 def check_asked_again(book: str, ask: Callable[[], Release], ceiling: list[Fraction]) -> None:
     """The lost question stays reserved for good; the same one is asked and paid anew, and its answer is then free."""
     before, reserved, told = used(book)
-    assert (before, reserved, told) == ([0, 0], ceiling, [Kind.GRANT, Kind.HOLD, Kind.READ])
+    assert (before, reserved, told) == ([0, 0], ceiling, [EntryKind.GRANT, EntryKind.HOLD, EntryKind.READ])
     again = ask()
     assert set(again.labels) == {"much", "some"}
     assert again.charged is not None
     assert again.charged.numbers["repeated"] is False
     spent, reserved, told = used(book)
     assert (spent, reserved) == (ceiling, ceiling)
-    assert told == [Kind.GRANT, *2 * [Kind.HOLD, Kind.READ], Kind.SETTLE]
+    assert told == [EntryKind.GRANT, *2 * [EntryKind.HOLD, EntryKind.READ], EntryKind.SETTLE]
     free = ask()
     assert free.items == again.items
-    assert used(book) == (spent, reserved, [*told, Kind.REPEAT])
+    assert used(book) == (spent, reserved, [*told, EntryKind.REPEAT])
 
 
 def test_in_the_middle_of_a_statement(new_database: Callable[[], str], book: str) -> None:

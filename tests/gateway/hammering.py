@@ -13,7 +13,7 @@ from typing import Any
 
 from dpselect.gateway.jobs import Job, JobState
 from dpselect.gateway.store import Jobs
-from dpselect.ledger import Entry, Kind, Ledger
+from dpselect.ledger import Entry, EntryKind, Ledger
 from tests.gateway.processes import PATIENCE, Caller, GoneError, Server, World
 
 FINAL = {"answered", "refused", "failed", "lost", "cancelled"}
@@ -164,7 +164,7 @@ def check_books(
             assert job.over, job
         for address, content in seen.answers.items():  # nothing left that is not settled
             entry = by_number[places[address].settle]
-            assert entry.kind is Kind.SETTLE
+            assert entry.kind is EntryKind.SETTLE
             assert (entry.release or "").encode() == content or _same_release(entry, content)
     return Counter(str(job.state) for job in jobs.values())
 
@@ -184,10 +184,10 @@ def _check_promise(ledger: Ledger) -> None:
 
 def _check_holds(entries: Sequence[Entry], jobs: dict[str, Job]) -> None:
     """Each hold under which rows were read is that of one question, which is answered, or charged and said to be."""
-    read = {entry.refers_to for entry in entries if entry.kind is Kind.READ}
-    settled = {entry.refers_to: entry.number for entry in entries if entry.kind is Kind.SETTLE}
-    returned = {entry.refers_to for entry in entries if entry.kind is Kind.RETURN}
-    held = {entry.number for entry in entries if entry.kind is Kind.HOLD}
+    read = {entry.refers_to for entry in entries if entry.kind is EntryKind.READ}
+    settled = {entry.refers_to: entry.number for entry in entries if entry.kind is EntryKind.SETTLE}
+    returned = {entry.refers_to for entry in entries if entry.kind is EntryKind.RETURN}
+    held = {entry.number for entry in entries if entry.kind is EntryKind.HOLD}
     assert set(settled) <= read
     assert not read & returned
     assert held == read | returned, f"open for nothing: {held - read - returned}"
@@ -206,11 +206,11 @@ def _check_holds(entries: Sequence[Entry], jobs: dict[str, Job]) -> None:
 
 def _check_once(entries: Sequence[Entry], jobs: dict[str, Job]) -> None:
     """A question that was not asked anew is settled once, and again only after one that was lost or failed."""
-    holds = {entry.number: entry for entry in entries if entry.kind is Kind.HOLD}
+    holds = {entry.number: entry for entry in entries if entry.kind is EntryKind.HOLD}
     anew = {job.hold for job in jobs.values() if job.fresh}
     settled = Counter(
         holds[entry.refers_to].question
         for entry in entries
-        if entry.kind is Kind.SETTLE and entry.refers_to in holds and entry.refers_to not in anew
+        if entry.kind is EntryKind.SETTLE and entry.refers_to in holds and entry.refers_to not in anew
     )
     assert all(number == 1 for number in settled.values()), [one for one in settled.items() if one[1] > 1]

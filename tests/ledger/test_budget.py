@@ -10,7 +10,7 @@ import pytest
 from dpselect.accounting.limits import Limits
 from dpselect.accounting.two_prices import Spent
 from dpselect.errors import BudgetError, LedgerError, ParameterError
-from dpselect.ledger import ZERO, Account, Charge, Kind, Ledger, Reservation
+from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger, Reservation
 from dpselect.ledger.account import ALWAYS
 from dpselect.ledger.standing import Used, to_hold
 from tests.ledger.amounts import ask, charge, grant, started
@@ -107,7 +107,7 @@ def test_ten_tenths_fit_into_one(ledger: Ledger, ann: Account) -> None:
         "hint: an answer may cost less than is held; ask with a smaller epsilon, "
         "or ask who keeps the ledger for a larger budget"
     )
-    assert [entry.kind for entry in ledger.entries()][-1] is Kind.REFUSED
+    assert [entry.kind for entry in ledger.entries()][-1] is EntryKind.REFUSED
     assert ledger.verify() == []
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dpselect.ledger import Account, Kind, Ledger
+from dpselect.ledger import Account, EntryKind, Ledger
 from tests.ledger import crowd, killed
 from tests.ledger.amounts import grant
 
@@ -82,8 +82,8 @@ def test_killed_at_any_moment(where: str, ann: Account) -> None:
         child.kill()
         child.wait()
         kinds = Counter(entry.kind for entry in opened_entries(where))
-        assert kinds[Kind.HOLD] > before[Kind.HOLD]
-        assert 0 <= kinds[Kind.HOLD] - kinds[Kind.SETTLE] <= moment + 1
+        assert kinds[EntryKind.HOLD] > before[EntryKind.HOLD]
+        assert 0 <= kinds[EntryKind.HOLD] - kinds[EntryKind.SETTLE] <= moment + 1
     with Ledger(where) as ledger:
         assert ledger.verify() == []
 

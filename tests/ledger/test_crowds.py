@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from dpselect.errors import BudgetError
-from dpselect.ledger import ZERO, Account, Charge, Kind, Ledger, Standing
+from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger, Standing
 from dpselect.ledger.account import ALWAYS
 from dpselect.ledger.entry import Draft
 from dpselect.ledger.journal import Journal
@@ -50,12 +50,12 @@ def test_twelve_processes(where: str) -> None:
         assert (of_all[""].reserved, of_all[""].spent.epsilon) == (ZERO, AFFORDABLE * price)
         kinds = Counter(entry.kind for entry in ledger.entries())
         assert kinds == {
-            Kind.DATA: 1,
-            Kind.GRANT: 3,
-            Kind.HOLD: AFFORDABLE,
-            Kind.READ: AFFORDABLE,
-            Kind.SETTLE: AFFORDABLE,
-            Kind.REFUSED: PROCESSES * QUESTIONS - AFFORDABLE,
+            EntryKind.DATA: 1,
+            EntryKind.GRANT: 3,
+            EntryKind.HOLD: AFFORDABLE,
+            EntryKind.READ: AFFORDABLE,
+            EntryKind.SETTLE: AFFORDABLE,
+            EntryKind.REFUSED: PROCESSES * QUESTIONS - AFFORDABLE,
         }
         assert ledger.verify(ledger.head) == []
 
@@ -79,7 +79,7 @@ def careless_reserve(ledger: Ledger, account: Account, ceiling: Charge, meanwhil
 
 def hold(journal: Journal, end: Meta, before: Standing, ceiling: Charge) -> None:
     """Write a question that is open from here on."""
-    journal.append(end, Draft(Kind.HOLD, before.account, ceiling, "{}"))
+    journal.append(end, Draft(EntryKind.HOLD, before.account, ceiling, "{}"))
     journal.change(before.account, ALWAYS, before.own.holding(ceiling), before.all.holding(ceiling))
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpselect.errors import LedgerError
-from dpselect.ledger import ZERO, Account, Charge, Kind, Ledger, entry, sql
+from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger, entry, sql
 from dpselect.ledger.terms import data_text
 from tests.ledger.amounts import ask, charge, grant, started
 
@@ -25,7 +25,7 @@ def test_a_release_is_given_again(ledger: Ledger, ann: Account) -> None:
     assert ledger.repeat(ann, QUESTION) == "[2]"
     assert ledger.balance(ann) == before
     last = list(ledger.entries())[-1]
-    assert (last.kind, last.charge, last.question, last.refers_to) == (Kind.REPEAT, ZERO, QUESTION, 8)
+    assert (last.kind, last.charge, last.question, last.refers_to) == (EntryKind.REPEAT, ZERO, QUESTION, 8)
     assert ledger.verify() == []
 
 
@@ -64,12 +64,22 @@ def test_entries_say_what_happened(ledger: Ledger, ann: Account) -> None:
     start = ledger.head
     ledger.settle(started(ledger, ann, charge("0.5"), QUESTION), charge("0.25"), "[1]")
     promised, granted, hold, read, settle = ledger.entries()
-    assert (promised.kind, promised.charge, promised.number) == (Kind.DATA, charge("1000", "0.1"), 1)
+    assert (promised.kind, promised.charge, promised.number) == (EntryKind.DATA, charge("1000", "0.1"), 1)
     assert promised.account == Account.everybody("plays")
-    assert (granted.kind, granted.charge, granted.number, granted.digest) == (Kind.GRANT, charge("1", "1e-6"), 2, start)
-    assert (hold.kind, hold.charge, hold.question) == (Kind.HOLD, charge("0.5"), QUESTION)
-    assert (read.kind, read.charge, read.refers_to) == (Kind.READ, ZERO, 3)
-    assert (settle.kind, settle.charge, settle.refers_to, settle.release) == (Kind.SETTLE, charge("0.25"), 3, "[1]")
+    assert (granted.kind, granted.charge, granted.number, granted.digest) == (
+        EntryKind.GRANT,
+        charge("1", "1e-6"),
+        2,
+        start,
+    )
+    assert (hold.kind, hold.charge, hold.question) == (EntryKind.HOLD, charge("0.5"), QUESTION)
+    assert (read.kind, read.charge, read.refers_to) == (EntryKind.READ, ZERO, 3)
+    assert (settle.kind, settle.charge, settle.refers_to, settle.release) == (
+        EntryKind.SETTLE,
+        charge("0.25"),
+        3,
+        "[1]",
+    )
     assert (hold.previous, read.previous, settle.previous) == (granted.digest, hold.digest, read.digest)
     assert (promised.terms, granted.terms, hold.terms) == (data_text(ledger.data_account("plays")), None, None)
     assert (ledger.head, ledger.count) == (settle.digest, 5)

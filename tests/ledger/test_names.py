@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpselect.errors import ParameterError
-from dpselect.ledger import Account, Kind, Ledger
+from dpselect.ledger import Account, EntryKind, Ledger
 from dpselect.ledger.account import EVERYBODY, _is_unseen, clean_name
 from dpselect.ledger.charge import ZERO
 from dpselect.ledger.entry import Draft
@@ -87,8 +87,8 @@ def test_nobody_has_no_name() -> None:
         Account("plays", EVERYBODY)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.DATA])
-def test_an_entry_of_nobody_is_damage(ledger: Ledger, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [kind for kind in EntryKind if kind is not EntryKind.DATA])
+def test_an_entry_of_nobody_is_damage(ledger: Ledger, kind: EntryKind) -> None:
     """With a sound digest: only a promise is made to all analysts together."""
     ledger.data("plays", 1, 0)
     with ledger._writing() as (journal, end):

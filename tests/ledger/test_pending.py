@@ -15,7 +15,7 @@ import pytest
 import dpselect
 from dpselect._ground.privacy import ApproxDP
 from dpselect.errors import LedgerError
-from dpselect.ledger import ZERO, Account, Kind, Ledger
+from dpselect.ledger import ZERO, Account, EntryKind, Ledger
 from dpselect.ledger.audit import Sums
 from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.entry import Draft
@@ -38,7 +38,12 @@ def test_what_is_held_can_be_given_back_once(ledger: Ledger, ann: Account) -> No
     for late in (lambda: ledger.give_back(pending), lambda: ledger.start(reservation)):
         with pytest.raises(LedgerError, match="reservation 3 was given back already"):
             late()
-    assert [entry.kind for entry in ledger.entries()] == [Kind.DATA, Kind.GRANT, Kind.HOLD, Kind.RETURN]
+    assert [entry.kind for entry in ledger.entries()] == [
+        EntryKind.DATA,
+        EntryKind.GRANT,
+        EntryKind.HOLD,
+        EntryKind.RETURN,
+    ]
     assert ledger.verify() == []
 
 
@@ -56,7 +61,13 @@ def test_what_may_have_read_stays_spent(ledger: Ledger, ann: Account) -> None:
     ledger.settle(reservation, ZERO, None)
     with pytest.raises(LedgerError, match="was settled already"):
         ledger.give_back(pending)
-    assert [entry.kind for entry in ledger.entries()] == [Kind.DATA, Kind.GRANT, Kind.HOLD, Kind.READ, Kind.SETTLE]
+    assert [entry.kind for entry in ledger.entries()] == [
+        EntryKind.DATA,
+        EntryKind.GRANT,
+        EntryKind.HOLD,
+        EntryKind.READ,
+        EntryKind.SETTLE,
+    ]
     assert ledger.verify() == []
 
 
@@ -68,8 +79,8 @@ def test_nothing_is_settled_that_was_not_started(ledger: Ledger, ann: Account) -
     assert ledger.balance(ann).reserved == HALF
 
 
-@pytest.mark.parametrize("second", [Kind.SETTLE, Kind.RETURN])
-def test_the_tables_themselves_close_a_reservation_once(ledger: Ledger, ann: Account, second: Kind) -> None:
+@pytest.mark.parametrize("second", [EntryKind.SETTLE, EntryKind.RETURN])
+def test_the_tables_themselves_close_a_reservation_once(ledger: Ledger, ann: Account, second: EntryKind) -> None:
     grant(ledger, ann, 1, "1e-6")
     reservation = ledger.reserve(ann, HALF, "{}")
     ledger.give_back(reservation)
@@ -80,20 +91,26 @@ def test_the_tables_themselves_close_a_reservation_once(ledger: Ledger, ann: Acc
 # ---- what verify says -------------------------------------------------------------------------------------
 
 IMPOSSIBLE = {
-    "read twice": ([(Kind.READ, 3), (Kind.READ, 3)], "entry 5 marks as reading what is no open reservation"),
-    "read after the return": ([(Kind.RETURN, 3), (Kind.READ, 3)], "entry 5 marks as reading what is no open"),
-    "returned after reading": ([(Kind.READ, 3), (Kind.RETURN, 3)], "entry 5 gives back what is no open reservation"),
-    "returned twice": ([(Kind.RETURN, 3), (Kind.RETURN, 3)], "entry 5 gives back what is no open reservation"),
-    "a grant returned": ([(Kind.RETURN, 2)], "entry 4 gives back what is no open reservation"),
-    "a promise returned": ([(Kind.RETURN, 1)], "entry 4 gives back what is no open reservation"),
-    "settled unread": ([(Kind.SETTLE, 3)], "entry 4 settles a question that was never marked as reading"),
-    "settled after the return": ([(Kind.RETURN, 3), (Kind.SETTLE, 3)], "entry 5 settles no open reservation"),
+    "read twice": ([(EntryKind.READ, 3), (EntryKind.READ, 3)], "entry 5 marks as reading what is no open reservation"),
+    "read after the return": ([(EntryKind.RETURN, 3), (EntryKind.READ, 3)], "entry 5 marks as reading what is no open"),
+    "returned after reading": (
+        [(EntryKind.READ, 3), (EntryKind.RETURN, 3)],
+        "entry 5 gives back what is no open reservation",
+    ),
+    "returned twice": (
+        [(EntryKind.RETURN, 3), (EntryKind.RETURN, 3)],
+        "entry 5 gives back what is no open reservation",
+    ),
+    "a grant returned": ([(EntryKind.RETURN, 2)], "entry 4 gives back what is no open reservation"),
+    "a promise returned": ([(EntryKind.RETURN, 1)], "entry 4 gives back what is no open reservation"),
+    "settled unread": ([(EntryKind.SETTLE, 3)], "entry 4 settles a question that was never marked as reading"),
+    "settled after the return": ([(EntryKind.RETURN, 3), (EntryKind.SETTLE, 3)], "entry 5 settles no open reservation"),
 }
 
 
 @pytest.mark.parametrize(("entries", "found"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
 def test_entries_that_no_ledger_writes_are_named(
-    tmp_path: Path, ann: Account, entries: list[tuple[Kind, int]], found: str
+    tmp_path: Path, ann: Account, entries: list[tuple[EntryKind, int]], found: str
 ) -> None:
     """With sound digests, as somebody writes them who knows how: what they say does not add up."""
     with Ledger.create(tmp_path / "x") as ledger:
@@ -112,7 +129,7 @@ def test_a_return_of_somebody_elses_reservation_is_named(ledger: Ledger, ann: Ac
     grant(ledger, ann, 1, "1e-6")
     ledger.reserve(ann, HALF, "{}")
     with ledger._writing() as (journal, end):
-        journal.append(end, Draft(Kind.RETURN, Account("plays", "bob"), ZERO, refers_to=3))
+        journal.append(end, Draft(EntryKind.RETURN, Account("plays", "bob"), ZERO, refers_to=3))
     assert "entry 4 gives back what is no open reservation of this account" in ledger.verify()[0]
 
 
@@ -127,7 +144,7 @@ def test_a_twin_that_gives_back_after_reading_would_free_what_was_spent(ledger: 
     grant(ledger, ann, 1, "1e-6")
     reservation = started(ledger, ann, HALF)
     with ledger._writing() as (journal, end):
-        journal.append(end, Draft(Kind.RETURN, ann, ZERO, refers_to=reservation.number))
+        journal.append(end, Draft(EntryKind.RETURN, ann, ZERO, refers_to=reservation.number))
     honest, twin = Sums(), ForgetfulSums()
     found = [[p for entry in ledger.entries() for p in sums.problems(entry)] for sums in (honest, twin)]
     assert found[0] == [
@@ -193,11 +210,11 @@ def test_an_interruption_at_any_line_before_rows_are_read_gives_all_back(tmp_pat
             assert ledger.verify() == []
             # What the ledger says is what happened: reserved if and only if rows may have been read.
             reserved = ledger.balance(ann).reserved
-            held = (HALF.epsilon, HALF.delta) if Kind.READ in kinds else (0, 0)
+            held = (HALF.epsilon, HALF.delta) if EntryKind.READ in kinds else (0, 0)
             assert (reserved.epsilon, reserved.delta) == held, line
-            assert [one.may_have_read for one in ledger.pending()] == [True] * (Kind.READ in kinds)
-        assert not read or Kind.READ in kinds
-        given_back += Kind.RETURN in kinds
+            assert [one.may_have_read for one in ledger.pending()] == [True] * (EntryKind.READ in kinds)
+        assert not read or EntryKind.READ in kinds
+        given_back += EntryKind.RETURN in kinds
         if ended:
             break
     assert line > 150
@@ -211,7 +228,7 @@ def test_a_ledger_that_cannot_take_the_mark_gives_back_in_time(
     real = Journal.append
 
     def full(journal: Journal, end: Any, draft: Draft, *more: Any) -> Any:
-        if draft.kind is Kind.READ:
+        if draft.kind is EntryKind.READ:
             raise LedgerError("the disk is full")
         return real(journal, end, draft, *more)
 

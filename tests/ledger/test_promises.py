@@ -18,7 +18,7 @@ from dpselect._ground.periods import Periods, periods_of
 from dpselect.accounting.promise import Promise, how_many
 from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import BudgetError, LedgerError, ParameterError
-from dpselect.ledger import Account, Charge, DataAccount, Kind, Ledger, Reservation
+from dpselect.ledger import Account, Charge, DataAccount, EntryKind, Ledger, Reservation
 from dpselect.ledger.audit import Sums
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Draft, chained, parts_text
@@ -221,7 +221,9 @@ def test_a_total_changes_and_the_way_it_composes_stays(ledger: Ledger) -> None:
     ledger.data("plays", "0.5", "1e-6")  # five tenths, by adding
     with pytest.raises(ParameterError, match=r"epsilon must cover what is used, by adding or by its order, got 0\.4"):
         ledger.data("plays", "0.4", "1e-6")
-    assert [kind for kind in (entry.kind for entry in ledger.entries()) if kind is Kind.DATA] == [Kind.DATA] * 3
+    assert [kind for kind in (entry.kind for entry in ledger.entries()) if kind is EntryKind.DATA] == [
+        EntryKind.DATA
+    ] * 3
     assert ledger.verify() == []
 
 
@@ -466,7 +468,7 @@ def said(ledger: Ledger) -> list[str]:
 def changed(data: DataAccount, **how: Any) -> Draft:
     made = replace(data, **how)
     total = Charge(made.promise.epsilon, made.promise.delta)
-    return Draft(Kind.DATA, Account.everybody("plays"), total, terms=data_text(made))
+    return Draft(EntryKind.DATA, Account.everybody("plays"), total, terms=data_text(made))
 
 
 def test_entries_that_break_the_promise_are_named(ledger: Ledger) -> None:
@@ -476,24 +478,28 @@ def test_entries_that_break_the_promise_are_named(ledger: Ledger) -> None:
     assert said(ledger) == []
     promise = data.promise
     broken = {
-        "leaves 'ann' on 'plays' with more spent and reserved than fits": Draft(Kind.HOLD, ANN, charge("0.2"), "{}"),
-        "asks without a quota, or of data about which nothing is promised": Draft(Kind.HOLD, BOB, charge("0.01"), "{}"),
-        "grants a quota in an account that is not there": Draft(Kind.GRANT, Account("sales", "ann"), charge("1")),
+        "leaves 'ann' on 'plays' with more spent and reserved than fits": Draft(
+            EntryKind.HOLD, ANN, charge("0.2"), "{}"
+        ),
+        "asks without a quota, or of data about which nothing is promised": Draft(
+            EntryKind.HOLD, BOB, charge("0.01"), "{}"
+        ),
+        "grants a quota in an account that is not there": Draft(EntryKind.GRANT, Account("sales", "ann"), charge("1")),
         "changes how an account composes, which is settled when it is made": changed(
             data, promise=replace(promise, order=promise.order + 1 if promise.order else None)
         ),
         "changes whom a promise is about after questions were asked": changed(data, unit="one device"),
         "promises less than what is used of 'plays'": changed(data, promise=replace(promise, epsilon=Fraction("0.8"))),
         "asks of a period where none is promised, or of none where some are": Draft(
-            Kind.HOLD, ANN, charge("0.01"), "{}", terms=parts_text({"2026-10": charge("0.01")})
+            EntryKind.HOLD, ANN, charge("0.01"), "{}", terms=parts_text({"2026-10": charge("0.01")})
         ),
         "settles for more than what was reserved": Draft(
-            Kind.SETTLE,
+            EntryKind.SETTLE,
             ANN,
             Charge(Fraction("0.1"), Fraction(0), Fraction(1)),
             refers_to=open_one.number,
         ),
-        "repeats a release for somebody without a right to it": Draft(Kind.REPEAT, BOB, charge("0"), refers_to=99),
+        "repeats a release for somebody without a right to it": Draft(EntryKind.REPEAT, BOB, charge("0"), refers_to=99),
     }
     entries = list(ledger.entries())
     for problem, draft in broken.items():
