@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from dpselect.command import doctor as file
 from dpselect.command.main import main
 from dpselect.ledger import Account, Ledger
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Found = dict[str, tuple[str, str]]
 Doctor = Callable[..., tuple[int, Found]]
@@ -154,12 +157,14 @@ def test_a_server_that_answers(doctor: Doctor, postgres_server: str) -> None:
     Ledger.create(address).close()
     status, found = doctor("--engine", address, "--budget", address)
     assert status == 0
-    assert found["engine"][1].endswith("/doctor answers a question")
+    assert "/doctor answers, version" in found["engine"][1]
+    assert found["engine"][1].startswith("postgresql://")
     assert found["ledger"][0] == "ok"
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("java") is None, reason="no java here")
-def test_spark_answers(doctor: Doctor) -> None:
-    pytest.importorskip("pyspark")
-    assert doctor("--engine", "spark:")[1]["engine"] == ("ok", "spark: answers a question")
+def test_spark_answers(doctor: Doctor, spark: SparkSession) -> None:
+    assert doctor("--engine", f"spark:{spark.sparkContext.master}")[1]["engine"][0] == "ok"
+    status, found = doctor("--engine", "spark:spark://eve@127.0.0.1:1")
+    assert (status, found["engine"][0]) == (2, "fails")  # a process has one Spark
+    assert "eve" not in str(found)

@@ -1,4 +1,4 @@
-"""`dpselect doctor`: versions, extras, and whether each engine answers a question. Nothing is changed."""
+"""`dpselect doctor`: versions, extras, and whether each engine answers. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import platform
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from importlib import metadata
 from typing import Any
@@ -20,7 +21,7 @@ examples:
   dpselect doctor --budget budget.sqlite
       And the ledger: can it be opened, and is every entry of it whole?
   dpselect doctor --engine postgresql://ann@db.example/shop --engine spark:local
-      And does each of these answer a question, about rows that every server has or that are invented?
+      And does each of these answer?
 
 It changes nothing, and shows no token and no password: a report may be sent to whoever helps.
 exit status: 0 nothing fails (an extra may be missing), else that of the first line that fails: 2 a parameter is wrong,
@@ -91,18 +92,25 @@ def _duckdb() -> str:
 
 
 def _engine(address: str) -> str:
-    """One question to an engine elsewhere, about rows that tell nothing of anybody."""
-    from dpselect.engines.postgres.address import is_postgres, place
+    """Ask an engine elsewhere: PostgreSQL for its version, as nothing may be made there, Spark about invented rows."""
+    from dpselect.engines.postgres.address import is_postgres
     from dpselect.engines.spark.source import is_spark, work_of
 
     if is_postgres(address):
-        where, table = place(address), "information_schema.sql_features"
-        return f"{where} {_answer(address, ['YES', 'NO'], user='feature_id', item='is_supported', table=table)}"
+        return _postgres(address)
     if is_spark(address):
         work = work_of(address)
         rows = work.session.sql("SELECT id AS user, id % 2 AS item FROM range(8)")
         return f"{work.place} {_answer(rows, [0, 1], user='user', item='item')}"
     raise ParameterError("--engine", "be postgresql://USER@HOST/DATABASE or spark:MASTER", "something else")
+
+
+def _postgres(address: str) -> str:
+    from dpselect.engines.postgres.connection import Workspace
+
+    with closing(Workspace(address)) as workspace:
+        version = workspace.fetch("SELECT current_setting('server_version')")[0][0]
+        return f"{workspace.place} answers, version {version}"
 
 
 def _answer(source: object, domain: list[Any], **columns: Any) -> str:

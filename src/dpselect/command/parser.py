@@ -25,7 +25,7 @@ COMMANDS = {
     "serve": "a gateway over HTTP: many people ask under one promise, with pages to ask on",
     "gateway": "settings of a gateway: checked, an example, and tokens for people",
     "inspect": "what is wrong with a source, for its owner only: not private",
-    "doctor": "versions, extras, and whether an engine answers a question and a ledger can be used",
+    "doctor": "versions, extras, and whether an engine answers and a ledger can be used",
     "completion": "a script with which bash, zsh or fish completes commands, options and file names",
 }
 
