@@ -21,6 +21,7 @@ OF_EXTRAS = (
     "uvicorn",
     "jinja2",
     "joserfc",
+    "shtab",
 )
 
 
@@ -71,6 +72,9 @@ def use_extras(folder: Path) -> None:
     if len(release.to_pandas()) + len(release.to_polars()) + len(release.to_arrow()) != 3:
         sys.exit("a frame of a release does not have its rows")
     release.plot(folder / "top.png")
+    words = [sys.executable, "-m", "dpselect", "completion", "bash"]
+    if "--epsilon" not in subprocess.run(words, capture_output=True, text=True, check=True).stdout:
+        sys.exit("the shell's script does not have the options")
     served(folder)
 
 
