@@ -19,6 +19,7 @@ from dpselect.aggregates.value_counts import Grid
 from dpselect.mechanisms import Quantile, RecursiveQuantiles
 from dpselect.queries.quantile import QuantileQuery
 from dpselect.testing import SeededDraws
+from tests.judge.both import check
 
 VALUES = np.random.default_rng(5).normal(40, 12, 20_000)
 ROWS = {"user": np.arange(20_000), "item": VALUES}
@@ -397,7 +398,7 @@ def test_what_declares_no_type_and_no_values_is_refused_whatever_it_holds():
 
 def verdict(folder, text):
     (folder / "release.json").write_text(text)
-    return dps.check(folder / "release.json").verdict
+    return check(folder / "release.json").verdict
 
 
 def test_several_are_found_by_levels_and_the_release_is_checked(tmp_path):

@@ -45,18 +45,31 @@ def measured(
 
     def answer(draws: Draws, progress: Progress | None) -> Release:
         release = ready(draws, progress)
-        each: Any = release.privacy.parameters[PRICE]
         if not release.items:
             return release
-        noisy = NoisyMeasures(
-            measures=measures, k=len(release.items), epsilon_per_noise=Fraction(each), max_items_per_user=most
-        )
+        noisy = _noisy(release, measures, most)
         found = engine.measured(release.labels, domain, bounded=most is not None, progress=progress)
         items = tuple(
             replace(item, measures=tuple(told(*one) for one in zip(measures, row, strict=True)))
             for item, row in zip(release.items, noisy(found, BETA, draws=draws), strict=True)
         )
-        widths = [noisy.width(one, BETA) for one in measures]
-        return replace(release, items=items, accuracy=release.accuracy + accuracy_of(measures, widths))
+        return near_measures(replace(release, items=items), measures, most)
 
     return answer
+
+
+def near_measures(release: Release, measures: tuple[Measure, ...], most: int | None) -> Release:
+    """The answer, which says how near the measures of its items are."""
+    if not release.items:
+        return release
+    noisy = _noisy(release, measures, most)
+    return replace(
+        release, accuracy=release.accuracy + accuracy_of(measures, [noisy.width(one, BETA) for one in measures])
+    )
+
+
+def _noisy(release: Release, measures: tuple[Measure, ...], most: int | None) -> NoisyMeasures:
+    each: Any = release.privacy.parameters[PRICE]
+    return NoisyMeasures(
+        measures=measures, k=len(release.items), epsilon_per_noise=Fraction(each), max_items_per_user=most
+    )
