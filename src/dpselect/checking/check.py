@@ -20,7 +20,7 @@ LONGEST = 60  # characters of a unit
 WORDS = {
     Verdict.FOLLOWS: "The promise {} follows from the question, which was planned anew.",
     Verdict.STATED: "NOT CONFIRMED: the promise {} is stated, and the release does not say what was asked.",
-    Verdict.FAILS: "DOES NOT FOLLOW: the promise {}, or what is said beside it, is not what the question is planned as.",
+    Verdict.FAILS: "DOES NOT FOLLOW: the promise {}, or what is said beside it, is not as the question is planned.",
 }
 PAID = {
     Verdict.FOLLOWS: "The ledger paid for it.",

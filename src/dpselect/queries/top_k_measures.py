@@ -16,8 +16,8 @@ from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.parameters import Progress
 from dpselect.queries.query import Ready
 from dpselect.release.accuracy import BETA
-from dpselect.release.measured import PRICE, accuracy_of, told
-from dpselect.release.release import Release
+from dpselect.release.measured import PRICE, accuracy_of, number, told
+from dpselect.release.release import Measurement, Release
 
 UNFIT = {
     "within": ("it says how near items and counts are, not measures", "give epsilon"),
@@ -63,9 +63,22 @@ def near_measures(release: Release, measures: tuple[Measure, ...], most: int | N
     if not release.items:
         return release
     noisy = _noisy(release, measures, most)
-    return replace(
-        release, accuracy=release.accuracy + accuracy_of(measures, [noisy.width(one, BETA) for one in measures])
+    widths = [noisy.width(one, BETA) for one in measures]
+    items = tuple(
+        replace(item, measures=tuple(map(_with_ends, measures, item.measures, widths))) for item in release.items
     )
+    return replace(release, items=items, accuracy=release.accuracy + accuracy_of(measures, widths))
+
+
+def _with_ends(measure: Measure, one: Measurement, width: Fraction | None) -> Measurement:
+    """A sum of whole steps between the ends of its interval; those of a mean hang on its users."""
+    if width is None:
+        return one
+    exact = round(Fraction(one.value) / measure.step) * measure.step
+    ends = [exact - width, exact + width]
+    if Fraction(measure.low) >= 0 or Fraction(measure.high) <= 0:  # no user has a total of the other sign
+        ends = [max(0, end) if Fraction(measure.low) >= 0 else min(0, end) for end in ends]
+    return Measurement(measure.name, *(number(measure, each) for each in (exact, *ends)))
 
 
 def _noisy(release: Release, measures: tuple[Measure, ...], most: int | None) -> NoisyMeasures:
