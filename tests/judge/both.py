@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 
 import dpselect as dps
 from dpselect.checking.check import Check
@@ -29,12 +30,14 @@ def refused(release: dps.Release) -> bool:
         return True
 
 
-def check(release: dps.Release | str | os.PathLike[str], ledger: str | os.PathLike[str] | None = None) -> Check:
+def check(
+    release: dps.Release | str | os.PathLike[str], budget: str | os.PathLike[str] | dps.Ledger | None = None
+) -> Check:
     """What `check` says of a release, and of its payment where a ledger is named; the judge says no less."""
-    found, whole = dps.check(release, ledger), read(release)[0]
-    assert (worst(promised(whole)) is FAILS) is (found.verdict is FAILS), (found, promised(whole))
-    if ledger is not None:
-        with dps.Ledger(ledger) as opened:
-            judge = paid(whole, opened)
-        assert (worst(judge) is FAILS) is (found.paid is FAILS), (found, judge)
+    found, whole = dps.check(release, budget), read(release)[0]
+    assert worst(promised(whole)) is not FAILS or found.verdict is FAILS, (found, promised(whole))
+    if budget is not None:
+        with nullcontext(budget) if isinstance(budget, dps.Ledger) else dps.Ledger(budget) as ledger:
+            judge = paid(whole, ledger)
+        assert worst(judge) is not FAILS or found.paid is FAILS, (found, judge)
     return found

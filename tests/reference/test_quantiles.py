@@ -241,7 +241,7 @@ def test_bounds_far_out_and_fine_steps():
 def test_the_release_says_it_all(people):
     release = people.quantile(["0.25", 0.5], bounds=(-5, "99.5"), step="0.5", epsilon=2, delta="1e-6", per_user="max")
     found = json.loads(release.to_json())
-    names = ["items", "kind", "counted", "complete", "ended", "accuracy", "privacy", "secure", "exact"]
+    names = ["items", "kind", "counted", "complete", "ended", "accuracy", "privacy", "secure", "question", "exact"]
     assert list(found) == names
     assert (found["kind"], found["counted"], found["ended"]) == ("values", False, "full")
     assert [list(item) for item in found["items"]] == [["item", "rank", "q"]] * 2

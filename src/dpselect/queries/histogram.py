@@ -129,10 +129,11 @@ class HistogramQuery(Query):
         )
 
     def like(self, release: Release) -> Release:
-        """An answer with what is planned of it; where a column says how many items there are, it has them all."""
-        items = most_items(self.known) or len(release)
-        width, near = self.mechanism.width(BETA, max(1, items)), self._near(max(1, items))
-        return likeness(release, self._statement(items), near, kind=Kind.SET, counted=True, width=width)
+        """An answer with what is planned of it: it has all items of the domain."""
+        items = max(1, len(release))
+        width = self.mechanism.width(BETA, items)
+        said, near = self._statement(items), self._near(items)
+        return likeness(release, said, near, kind=Kind.SET, counted=True, width=width)
 
     def _near(self, items: int) -> Accuracy:
         """How near the counts of so many items are."""

@@ -6,6 +6,7 @@ answer cost. It holds no data and no connection: making one, or comparing two, r
 
 from __future__ import annotations
 
+import datetime
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Sized
@@ -40,6 +41,8 @@ Ready = Callable[[Draws, Progress | None], "Release"]
 INNER = {"inner": True}  # of a field that JSON does not have
 OF_VALUES = {"inner": True, "of_values": True}  # of one that only a question about the caller's own values may set
 LISTS = ("domain", "groups", "exclude", "popular")  # of items, which a release does not name
+ALONE = ({str}, {int}, {bytes}, {datetime.date})  # types of items that no column takes for equal
+AT_MOST = "at most "
 VERBS = {
     "top_k": "top_k:TopKQuery",
     "union": "union:UnionQuery",
@@ -273,13 +276,19 @@ def _read(
 
 
 def _counted(value: object) -> Json:
-    """A list as its length; a column of another source, whose length is not known, as its name."""
+    """A list as its length, or what that is at most; a column of another source, which has an unknown one, as its name.
+
+    Some items a column may take for equal: of several types, or numbers that are written in several ways.
+    """
     if isinstance(value, Column):
         return {"column": value.column}
     if isinstance(value, Span):
         return {"start": value.start, "stop": value.stop}
-    if isinstance(value, (Listed, Size)):
-        return most_items(value)
+    if isinstance(value, Listed):
+        alone = {type(item) for item in value.items if item is not None} in ALONE
+        return most_items(value) if alone else f"{AT_MOST}{most_items(value)}"
+    if isinstance(value, Size):
+        return value.items
     return len(value) if isinstance(value, Sized) else None
 
 
@@ -289,6 +298,8 @@ def _any(name: str, value: Json) -> object:
         return _parsed(name, value)
     if isinstance(value, dict):
         return Column("", str(value["column"])) if set(value) == {"column"} else _parsed(name, value)
+    if isinstance(value, str) and value.startswith(AT_MOST) and value.removeprefix(AT_MOST).isdecimal():
+        value = int(value.removeprefix(AT_MOST)[:40])
     if name == "domain":
         number = parameters.whole(name, value, least=1, most=MOST_ITEMS)
         return Span(0, number) if number <= MOST_COUNTED else Size(number)
