@@ -14,7 +14,7 @@ from tests.judge.promise import promised
 
 MADE: list[dps.Release] = []
 JUDGED: set[str] = set()  # statements that were judged before, and need not be again
-UNJUDGED = "unjudged"  # marks tests of plans that are wrong on purpose, or changed meanwhile
+UNJUDGED = "unjudged"  # marks tests of what the judge has too little to confirm, with the reason
 
 
 def kept(outline: Mapping[str, object], release: dps.Release) -> dps.Release:

@@ -27,8 +27,8 @@ STATUS = {
     "4": "the output cannot be written",
     "5": "the budget does not suffice",
     "6": "the ledger cannot be used, or is not clean",
-    "7": "check: a promise does not follow from what the release states",
-    "8": "check: a promise is stated and cannot be recomputed",
+    "7": "check: a release is not what its question is planned as",
+    "8": "check: a release does not say what was asked",
     "9": "a gateway gives no answer",
     "130": "interrupted",
 }

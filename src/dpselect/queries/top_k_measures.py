@@ -76,8 +76,10 @@ def _with_ends(measure: Measure, one: Measurement, width: Fraction | None) -> Me
         return one
     exact = round(Fraction(one.value) / measure.step) * measure.step
     ends = [exact - width, exact + width]
-    if Fraction(measure.low) >= 0 or Fraction(measure.high) <= 0:  # no user has a total of the other sign
-        ends = [max(0, end) if Fraction(measure.low) >= 0 else min(0, end) for end in ends]
+    if Fraction(measure.low) >= 0:  # no user has a total of the other sign
+        ends = [max(Fraction(0), end) for end in ends]
+    elif Fraction(measure.high) <= 0:
+        ends = [min(Fraction(0), end) for end in ends]
     return Measurement(measure.name, *(number(measure, each) for each in (exact, *ends)))
 
 
