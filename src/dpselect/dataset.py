@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from dpselect.queries.query import Query, Ready
     from dpselect.release.release import Release
     from dpselect.texts.text import Text, Words
-
-UNREADABLE = "Rows that cannot be read do not count; `dpselect inspect` counts them for the owner."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -554,8 +552,11 @@ class Dataset:
 
     def _asked(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         """The answer to the question of these rows, in all of its periods."""
-        if self._periods is not None and len(self._periods.asked.all) > 1:
-            query = query.once_in_each(self._periods.sort)
+        from dpselect.queries.query import asked_with
+        from dpselect.release.of_rows import OfRows
+
+        rows = OfRows(self.whose, self.columns, self._periods)
+        query = query if rows.counted_in_each is None else query.once_in_each(rows.counted_in_each)
         warn_if_weak(query.ceiling)
         budget = self.paying
         if budget is not None:
@@ -566,29 +567,12 @@ class Dataset:
             log_question(query, budget)
         groups, of_pairs = self._groups(query), query.of_pairs
         with self.engine(groups, query.totals, measures=query.measuring, of_pairs=of_pairs) as engine:
-            answer = self._said_of_units(query.ready(engine))
+            answer = _then(_then(query.ready(engine), rows.told), partial(asked_with, query.outline(rows)))
             if budget is None:
                 return answer(secure(draws), progress)
             asked = {**query.key, "secure": draws is None or draws.secure}
             what = self.question(query.verb, asked, engine, budget.snapshot)
             return what.told(budget.pay(query, what, lambda: answer(secure(draws), progress), fresh=fresh))
-
-    def _said_of_units(self, answer: Ready) -> Ready:
-        """The same answer, with the names of its columns, and a statement about what a row and a user are here.
-
-        A user may be one combination of several columns, or a user in one period.
-        """
-        answer = _then(answer, _of_rows)
-        user, columns, periods = self.whose, self.columns, self._periods
-        if isinstance(user, tuple) or columns is not None:
-            from dpselect.release.of_keys import of_keys
-
-            answer = _then(answer, partial(of_keys, user=user, columns=columns))
-        if periods is not None:
-            from dpselect.release.in_periods import in_periods
-
-            answer = _then(answer, partial(in_periods, periods=periods))
-        return answer
 
     def question(self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None) -> Question:
         """What is asked of which rows, as a budget knows it again; the engine is open for it."""
@@ -658,13 +642,6 @@ class Dataset:
 
 def _then(answer: Ready, told: Callable[[Release], Release]) -> Ready:
     return lambda draws, progress: told(answer(draws, progress))
-
-
-def _of_rows(release: Release) -> Release:
-    """The release with a statement about rows, the same whatever they are; one without items says what holds of it."""
-    said = replace(release.privacy, sentences=(*release.privacy.sentences, UNREADABLE))
-    good = release.accuracy if release.items else release.accuracy.of_nothing
-    return replace(release, privacy=said, accuracy=good)
 
 
 def _is_text(item: object) -> TypeGuard[Text]:

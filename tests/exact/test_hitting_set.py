@@ -23,13 +23,13 @@ from dpselect.accounting.hitting_set import (
 from dpselect.accounting.renyi import renyi_budget
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.checking import hitting as checked
 from dpselect.dataset import Dataset
 from dpselect.mechanisms import HittingSet
 from dpselect.mechanisms.top_k.discover import picks
 from dpselect.mechanisms.top_k.hitting_set import chosen_together
 from dpselect.testing import law
 from tests.exact.laws import BITS, at_most, delta_between, max_log_ratio, same
+from tests.judge import hitting as checked
 from tests.twins import hitting as broken
 
 ITEMS = "abc"

@@ -16,19 +16,15 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 # from it stands after that. `testing` stands beside this row, see `may_import`.
 ROOMS = (
     "errors", "_ground", "draws", "accounting", "aggregates", "texts", "mechanisms", "engines", "release", "ledger",
-    "checking", "queries", "dataset", "forecast", "remote", "namespace", "pandas", "polars", "dpselect", "demo",
+    "queries", "checking", "dataset", "forecast", "remote", "namespace", "pandas", "polars", "dpselect", "demo",
     "gateway", "command", "__main__",
 )  # fmt: skip
-# Rooms that never import some earlier ones. Checking recomputes what planned an answer, so it has numerics of its own.
+# Rooms that never import some earlier ones.
 APART = {
     "engines": {"accounting", "mechanisms"},
-    "checking": {
-        *("accounting", "mechanisms", "aggregates", "engines", "draws"),
-    },
 }
 WHY_APART = {
     "engines": "what both need is in aggregates",
-    "checking": "what is checked must not be checked by itself",
 }
 TESTING_SEES_UP_TO = "mechanisms"
 

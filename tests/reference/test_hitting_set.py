@@ -12,9 +12,9 @@ from dpselect._ground.privacy import ApproxDP, BoundedRange
 from dpselect.accounting.hitting_set import hitting_divergence
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.checking.finding import Verdict
-from dpselect.checking.promise import promised
 from dpselect.errors import ParameterError
 from dpselect.queries.top_k import TopKQuery
+from tests.judge.promise import promised
 
 TERMS = {"epsilon": 8, "delta": "1e-9", "method": "hitting-set"}
 

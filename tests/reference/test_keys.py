@@ -25,6 +25,7 @@ from dpselect.ledger import Account, Ledger
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.item_columns import names_of
 from dpselect.testing import SeededDraws
+from tests.judge.both import check
 
 USERS = 300
 ROWS: dict[str, object] = {
@@ -273,7 +274,7 @@ def test_an_answer_is_stored_with_its_unit_and_found_again(tmp_path: Path, event
     assert again.charged is not None
     assert "stored answer" in again.charged.sentence
     first.to_json(tmp_path / "first.json")
-    checked = dps.check(tmp_path / "first.json", tmp_path / "ledger")
+    checked = check(tmp_path / "first.json", tmp_path / "ledger")
     assert (checked.verdict, checked.paid) == ("follows", "follows"), str(checked)
     assert checked.promise.endswith(" per (user, day) pair")
     other = dps.Dataset(events, user=["user", "day"], item=["kind", "country"], budget=pay)

@@ -23,6 +23,7 @@ from dpselect.queries.group_finder import SHARE
 from dpselect.queries.quantile import QuantileQuery
 from dpselect.queries.query import Query
 from dpselect.release.archive import archived, restored
+from tests.judge.both import check
 
 DOMAIN = ["red", "blue", "grey"]
 OF_AGE = {"bounds": (0, 120), "step": 1, "epsilon": 4}
@@ -227,7 +228,7 @@ def test_a_ledger_knows_the_question_again(tmp_path):
     other = data.median(by="country", groups=["DE"], **OF_AGE)
     assert other.charged.numbers["epsilon"] == 4
     (tmp_path / "found.json").write_text(found.to_json())
-    assert dps.check(tmp_path / "found.json", tmp_path / "budget.sqlite").paid is Verdict.FOLLOWS
+    assert check(tmp_path / "found.json", tmp_path / "budget.sqlite").paid is Verdict.FOLLOWS
 
 
 def test_a_query_as_json(ages):

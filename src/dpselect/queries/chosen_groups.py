@@ -13,7 +13,7 @@ from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import Price
 from dpselect.engines.port import Engine
 from dpselect.queries.query import Query, Ready
-from dpselect.queries.union import bound_at, placed
+from dpselect.queries.union import bound_at, one_of, placed
 from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
 from dpselect.release.release import Item, Release
 
@@ -125,8 +125,20 @@ class ChosenGroups(Generic[Asking]):
 
         return answer
 
+    def like(self, release: Release) -> Release:
+        """An answer with what is planned of it: the bound is a part of it."""
+        most = one_of(self.bounds, release.privacy.parameters.get("max_groups_per_user"))
+        return self._said(self.given(most).like(release))
+
     def _told(self, release: Release, query: Asking) -> Release:
         """The answer of the question with the bound, as one to the question without it."""
+        items = release.items
+        if self.of_pairs and not query.of_pairs:
+            items = tuple(_alone(item) for item in items)
+        return replace(self._said(release), items=items)
+
+    def _said(self, release: Release) -> Release:
+        """The answer, which says what chose its bound."""
         said = release.privacy
         most = said.parameters["max_groups_per_user"]
         chosen = (
@@ -135,10 +147,7 @@ class ChosenGroups(Generic[Asking]):
         )
         parameters = {**said.parameters, "epsilon_of_max_groups": self.epsilon}
         statement = replace(said, epsilon=self.total, parameters=parameters, sentences=(*said.sentences, chosen))
-        items = release.items
-        if self.of_pairs and not query.of_pairs:
-            items = tuple(_alone(item) for item in items)
-        return replace(release, items=items, privacy=statement)
+        return replace(release, privacy=statement)
 
 
 def _added(price: Price) -> Fraction:

@@ -22,11 +22,12 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import fixed
 from dpselect.mechanisms.set_union.rounds import bounded
 from dpselect.mechanisms.top_k.hitting_set import GreedyHittingSet
+from dpselect.queries.likeness import likeness
 from dpselect.queries.query import Ready, sampled
 from dpselect.queries.top_k_plan import Plan
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, whole
-from dpselect.release.release import Item, Release
+from dpselect.release.accuracy import BETA, Accuracy, whole
+from dpselect.release.release import Item, Release, Statement
 
 METHOD = "hitting-set"
 REASON = "The domain is given, and each pick reaches most of the users whom none before has reached."
@@ -56,15 +57,29 @@ class HittingTop(Plan):
         """The answer for the items of every user, numbered as the domain is."""
         sets, chooser = bounded(aggregate, self.most, draws), self.selector
         labels = sets.labels(chooser(sets, draws=draws))
-        gap = whole(chooser.gap(BETA, sets.size))
-        good = accuracy.reaching(gap, discovered=False, scale=self.scale)
-        used: dict[str, object] = {"k": chooser.k, "epsilon_per_pick": chooser.epsilon_per_pick}
         return Release(
             items=tuple(Item(label, place + 1, None) for place, label in enumerate(labels)),
-            privacy=self.stated(used, [self.reason]),
+            privacy=self.statement(),
             secure=draws.secure,
-            accuracy=good if sets.size > 1 else accuracy.NOTHING,
+            accuracy=self.near(sets.size),
         )
+
+    def statement(self) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        chooser = self.selector
+        used: dict[str, object] = {"k": chooser.k, "epsilon_per_pick": chooser.epsilon_per_pick}
+        return self.stated(used, [self.reason])
+
+    def near(self, candidates: int) -> Accuracy:
+        """How good the items are."""
+        if candidates == 1:
+            return accuracy.NOTHING
+        gap = whole(self.selector.gap(BETA, candidates))
+        return accuracy.reaching(gap, discovered=False, scale=self.scale)
+
+    def like(self, release: Release, candidates: int) -> Release:
+        """An answer with what this plan says of it."""
+        return likeness(release, self.statement(), self.near(candidates))
 
     def price_at(self, order: int | None) -> Price:
         """What any answer costs an account of this Rényi order: of its steps' divergences and its own the smaller."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, overload
 
@@ -37,7 +37,8 @@ class Release(Tabular, Generic[Label_co]):
     `kind` says what the items are to each other, `counted` whether noisy counts were asked for (also where no item was
     found), and `ended` why there are no more. `secure` is False where the draws were made for tests. `charged` is the
     receipt of a budget, which may be less than the statement's price. Asked by group, `groups` has those that are
-    shown, and the items come group after group. A release is a sequence of its items.
+    shown, and the items come group after group. `question` is what was asked, from which the price and all that is
+    said of the answer can be planned anew (`check`). A release is a sequence of its items.
     """
 
     items: tuple[Item[Label_co], ...]
@@ -49,6 +50,7 @@ class Release(Tabular, Generic[Label_co]):
     charged: Receipt | None = None
     accuracy: Accuracy = NOTHING
     groups: Groups | None = None
+    question: Mapping[str, Json] | None = None
 
     def __iter__(self) -> Iterator[Item[Label_co]]:
         return iter(self.items)

@@ -104,6 +104,10 @@ class Scale:
         exact = steps * self.totals.unit
         return int(exact) if self.totals.unit.denominator == 1 else float(exact)
 
+    def steps(self, value: float) -> int:
+        """The whole score that comes nearest to a number for a reader."""
+        return round(Fraction(value) / (1 if self.totals is None else self.totals.unit))
+
     def said(self, steps: int) -> str:
         """So many users, or so much of the weight."""
         if self.totals is None:

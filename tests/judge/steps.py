@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from dpselect.checking.balls import BITS, ball
+from tests.judge.balls import BITS, ball
 
 MOST_LIES = 10**5  # combinations of lies that the pure optimum sums over
 SEARCHES = 90  # of an order: after so many the interval is below 10^-17

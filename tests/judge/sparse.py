@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpselect.checking import tails
-from dpselect.checking.balls import at_most, precision, told
 from dpselect.checking.finding import Finding, fails, follows
-from dpselect.checking.numbers import Parameters, UnfitError
-from dpselect.checking.picks import of_steps, told_of
-from dpselect.checking.steps import Kind, Step, added
+from tests.judge import tails
+from tests.judge.balls import at_most, precision, told
+from tests.judge.numbers import Parameters, UnfitError
+from tests.judge.picks import of_steps, told_of
+from tests.judge.steps import Kind, Step, added
 
 NAME = "LimitedDomainSparse"
 

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpselect.checking.balls import at_most, ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows
-from dpselect.checking.numbers import Parameters
+from tests.judge.balls import at_most, ball, precision, told
+from tests.judge.numbers import Parameters
 
 KNOWN = "GreedyHittingSet"
 MANY = 2000  # picks that are gone through; of more, the bound that holds for every number of them

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect.checking.finding import Finding, fails
-from dpselect.checking.numbers import Parameters, UnfitError
+from tests.judge.numbers import Parameters, UnfitError
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpselect.checking import tails
-from dpselect.checking.balls import at_most, ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows, stated
-from dpselect.checking.numbers import Parameters, UnfitError
+from tests.judge import tails
+from tests.judge.balls import at_most, ball, precision, told
+from tests.judge.numbers import Parameters, UnfitError
 
 PARTS = 2**30  # weights are whole multiples of 1 / PARTS
 MOST_USERS, ULP = 2**27, Fraction(1, 2**53)  # of l2-descent, in floats

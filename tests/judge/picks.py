@@ -6,11 +6,11 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpselect.checking import adaptive, measures
-from dpselect.checking.balls import at_most, ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows
-from dpselect.checking.numbers import Parameters, UnfitError
-from dpselect.checking.steps import Kind, Step, Steps, added, pure_delta, renyi_delta
+from tests.judge import adaptive, measures
+from tests.judge.balls import at_most, ball, precision, told
+from tests.judge.numbers import Parameters, UnfitError
+from tests.judge.steps import Kind, Step, Steps, added, pure_delta, renyi_delta
 
 RENYI, PURE, ADAPTIVE = "Renyi", "optimal pure", "adaptive optimum"
 NAMES = {RENYI: "Rényi bound", PURE: "optimum of pure steps", ADAPTIVE: "adaptive optimum"}

@@ -31,8 +31,8 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from dpselect.checking.balls import BITS, at_most, ball, float_up
-from dpselect.checking.steps import Kind, Step
+from tests.judge.balls import BITS, at_most, ball, float_up
+from tests.judge.steps import Kind, Step
 
 Values = npt.NDArray[np.float64]
 

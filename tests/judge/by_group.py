@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpselect.checking.finding import Finding, fails
-from dpselect.checking.numbers import Parameters
-from dpselect.checking.picks import of_steps
-from dpselect.checking.steps import Kind, Step
+from tests.judge.numbers import Parameters
+from tests.judge.picks import of_steps
+from tests.judge.steps import Kind, Step
 
 NAME = "LimitedDomainByGroup"
 FOR_BOUND = "epsilon_of_max_groups"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect.checking.finding import Finding, fails
-from dpselect.checking.numbers import Parameters, UnfitError
+from tests.judge.numbers import Parameters, UnfitError
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release
 
 WEIGHT = "by_weight"
+LARGEST = 10**300  # of a sum
 BY_WEIGHT = {
     "LimitedDomain",
     "LimitedDomainByGroup",
@@ -38,6 +40,12 @@ def weighed(release: Release, said: Parameters) -> Iterator[Finding]:
     if release.privacy.mechanism not in BY_WEIGHT:
         yield fails(f"{release.privacy.mechanism:.60} is about numbers of users, not about sums of weights")
     for item in release.items:
-        if item.count is not None and float(round(item.count / unit) * unit) != float(item.count):
+        if item.count is not None and not _whole(item.count, unit):
             yield fails("a sum is no whole number of units")
             return
+
+
+def _whole(count: float, unit: Fraction) -> bool:
+    """Is it a sum of whole units, and one that floats hold?"""
+    exact = round(Fraction(count) / unit) * unit
+    return abs(exact) < LARGEST and float(exact) == count

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from dpselect.checking.balls import BITS, at_most, ball
+from tests.judge.balls import BITS, at_most, ball
 
 HALVINGS = 60  # of a search, relative to its start
 FAR = Fraction(10**300)  # in floats

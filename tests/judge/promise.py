@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpselect.checking import by_group, histograms, hitting, in_groups, picks, sparse, tops, unions
-from dpselect.checking.balls import told
 from dpselect.checking.finding import Finding, fails, stated
-from dpselect.checking.measures import measured
-from dpselect.checking.numbers import Parameters, UnfitError
-from dpselect.checking.weights import weighed
+from tests.judge import by_group, histograms, hitting, in_groups, picks, sparse, tops, unions
+from tests.judge.balls import told
+from tests.judge.measures import measured
+from tests.judge.numbers import Parameters, UnfitError
+from tests.judge.weights import weighed
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpselect.checking import unions
 from dpselect.checking.finding import Finding, fails
-from dpselect.checking.numbers import Parameters, UnfitError
-from dpselect.checking.picks import levels_of, of_steps
-from dpselect.checking.steps import Kind, Step
+from tests.judge import unions
+from tests.judge.numbers import Parameters, UnfitError
+from tests.judge.picks import levels_of, of_steps
+from tests.judge.steps import Kind, Step
 
 QUANTILES, CHOICE = "QuantileByGroup", "ChoiceByGroup"
 NAMES = {QUANTILES, CHOICE}

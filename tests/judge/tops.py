@@ -7,12 +7,12 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpselect.checking import by_group, hitting, measures, tails
-from dpselect.checking.balls import at_most, ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows, stated
-from dpselect.checking.numbers import Parameters, UnfitError
-from dpselect.checking.picks import of_steps
-from dpselect.checking.steps import Kind, Step
+from tests.judge import by_group, hitting, measures, tails
+from tests.judge.balls import at_most, ball, precision, told
+from tests.judge.numbers import Parameters, UnfitError
+from tests.judge.picks import of_steps
+from tests.judge.steps import Kind, Step
 
 COMPOSED = Fraction(3, 4)  # of delta, for the divergence that union and picks share
 MOST_ORDER = 10**6
