@@ -15,6 +15,7 @@ from dpselect.gateway.web.guards import POLICY
 from dpselect.release.accuracy import Accuracy, best_of, counts_of_all, of_set, ranking
 from dpselect.release.groups import Group, Groups
 from dpselect.release.notebook import STYLE, STYLE_DIGEST
+from dpselect.release.picture import Mark
 from dpselect.release.remark import remark
 from dpselect.release.statement import Ended, Item, Kind
 from dpselect.release.table import Bars, Table
@@ -214,12 +215,12 @@ def test_groups_have_a_body_each_and_are_named_once() -> None:
 def test_a_table_that_is_cut_within_a_group() -> None:
     table = Table(
         {"g": ["a", "a", "b", "b"], "item": list("wxyz"), "n": [1, 2, 3, 4]}, ("g", "item"), ("g",),
-        (True, False, True, False), Bars("n", [(1, 1, 1)] * 4),
+        (True, False, True, False), Bars("n", [Mark(bar=1)] * 4),
     )  # fmt: skip
     cut = table.first(3)
     assert cut.text().splitlines() == ["g  item  n", "a  w     1", "   x     2", "b  y     3"]
     assert cut.bars is not None
-    assert len(cut.bars.values) == 3
+    assert len(cut.bars.marks) == 3
 
 
 # ---- what it may not do -----------------------------------------------------------------------------------

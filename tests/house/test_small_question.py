@@ -43,7 +43,7 @@ NEVER = (
     "dpselect.queries.union",
     "dpselect.queries.quantile",
     "dpselect.forecast",
-    "dpselect.release.plots",
+    *("dpselect.release.drawn", "dpselect.release.picture", "dpselect.release.svg", "dpselect.release.axes"),
     "dpselect.texts",
     *("dpselect.remote", "dpselect.command.from_gateway", "http.client", "ssl"),
     *("concurrent", "difflib", "logging"),

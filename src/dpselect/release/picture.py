@@ -1,181 +1,170 @@
-"""Picture: the one quiet look that all plots share, in light and dark, and how a figure is saved and shown.
+"""Picture: what an answer looks like, as values: rows of marks on one scale, or lines on two. `svg` and `axes` draw it.
 
-A saved SVG holds its text as text in fonts that every system has, loads nothing, and says what it shows in words.
+A picture is made of what was released alone. Its words say what it shows to who cannot see it.
 """
 
 from __future__ import annotations
 
-import io
+import math
 import os
-import re
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpselect.errors import OutputError, ParameterError
-from dpselect.release.formatting import optional
+from dpselect.errors import OutputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-Place = str | os.PathLike[str]
-LONGEST = 40  # characters of an item beside its bar
-DOTS, SHARP = 100, 150  # dots per inch in a notebook, and of a saved picture
+MOST_TICKS = 5
 
 
 @dataclass(frozen=True)
-class Theme:
-    """Colours: of the ground, of words and whiskers, of what is beside the point, of scales, of bars and lines."""
+class Mark:
+    """One row: a label, what is said of it, a bar from 0 or dots, and a whisker, which without a `low` has one end."""
 
-    ground: str
-    ink: str
-    grey: str
-    grid: str
-    bar: str
-    lines: tuple[str, ...]
-
-
-THEMES = {
-    "light": Theme(
-        ground="#ffffff",
-        ink="#22272e",
-        grey="#57606a",
-        grid="#dfe3e8",
-        bar="#4f86b8",
-        lines=("#33689c", "#b8552b", "#2f7d4f", "#8a4f9e", "#8c6d1f", "#a33c5c", "#3b8088", "#5f6670"),
-    ),
-    "dark": Theme(
-        ground="#15191e",
-        ink="#e4e7eb",
-        grey="#a2abb6",
-        grid="#333b45",
-        bar="#4a86bd",
-        lines=("#7fb3e3", "#ee9b6f", "#77c596", "#c79bd8", "#d9bd66", "#ee8ba6", "#7fc9d1", "#b3bac4"),
-    ),
-}
+    label: str = ""
+    said: str = ""
+    rank: str = ""
+    bar: float | None = None
+    dots: Sequence[float] = ()
+    low: float | None = None
+    high: float | None = None
 
 
-def themed(name: str) -> Theme:
-    """The theme of this name."""
-    if name not in THEMES:
-        raise ParameterError("theme", "be light or dark", name)
-    return THEMES[name]
+@dataclass(frozen=True)
+class Axis:
+    """A scale from `low` to `high`, what it measures, and places on it with their names."""
+
+    name: str
+    low: float
+    high: float
+    ticks: Sequence[tuple[float, str]]
+    log: bool = False
+
+    @classmethod
+    def of(cls, name: str, values: Iterable[float], *, log: bool = False) -> Axis:
+        """From the least value to the largest, with a few round numbers between."""
+        found = [*values] or [1.0]
+        low, high = min(found), max(found)
+        if low == high:
+            low, high = (low / 2, high * 2) if log else (low, high + 1)
+        between = _decades(low, high) if log else _round(low, high)
+        return cls(name, low, high, [(one, number(one)) for one in between], log)
+
+    def part(self, value: float) -> float:
+        """Where a value is, from 0 at the low end to 1; what is outside is at the end."""
+        low, high, at = (math.log(max(one, self.low)) if self.log else one for one in (self.low, self.high, value))
+        return min(1.0, max(0.0, (at - low) / (high - low)))
 
 
-# ---- a figure ---------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Rows:
+    """Marks below one another, on one scale."""
+
+    title: str
+    marks: Sequence[Mark]
+    across: Axis
 
 
-def new_figure(size: tuple[float, float], theme: Theme) -> Figure:
-    """A figure that a notebook shows as the last line of a cell; pyplot does not know it, so it is shown once."""
-    make = optional("matplotlib.figure", "plots").Figure
-    figure: Figure = make(figsize=size, layout="constrained", facecolor=theme.ground)
-    shown = vars(figure)
-    shown["alt"] = ""
-    shown["_repr_png_"] = partial(png, figure)
-    shown["_repr_mimebundle_"] = partial(bundle, figure)
-    return figure
+@dataclass(frozen=True)
+class Line:
+    """Points from the left to the right, joined straight or by steps; the ground below may be filled."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    steps: bool = False
+    filled: bool = False
 
 
-def finished(figure: Figure, title: str, alt: str, path: Place | None) -> Figure:
-    """The figure with its words; saved where a path is given."""
-    shown = vars(figure)
-    shown["alt"], shown["headline"] = f"{title}. {alt}", title
-    if path is not None:
-        save(figure, Path(path))
-    return figure
+@dataclass(frozen=True)
+class Chart:
+    """Lines on two scales; `up.name` is its title."""
+
+    lines: Sequence[Line]
+    across: Axis
+    up: Axis
+
+    @property
+    def title(self) -> str:
+        """What the lines are of."""
+        return self.up.name
 
 
-def clean(axes: Axes, theme: Theme, along: str = "x") -> None:
-    """Nothing but what is drawn and the scales, with lines across from one of them."""
-    axes.set_facecolor(theme.ground)
-    axes.spines[["top", "right", "left" if along == "x" else "bottom"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(theme.grid)
-    axes.tick_params(labelsize=9, color=theme.grid, labelcolor=theme.ink)
-    axes.grid(axis="x" if along == "x" else "y", color=theme.grid, linewidth=0.6)
-    axes.set_axisbelow(True)
+Panel = Rows | Chart
 
 
-def heading(figure: Figure, said: str, theme: Theme) -> None:
-    """A small line over everything. Words are names, not formulas: a dollar sign must not start mathematics."""
-    figure.suptitle(said, fontsize=8, color=theme.grey, x=0.01, ha="left", parse_math=False)
+@dataclass(frozen=True, repr=False)
+class Picture:
+    """Panels with a title, lines of text below, and the whole in words: `alt`.
+
+    A notebook shows it in the colours of its page. A line of the same name has the same colour in every panel.
+    """
+
+    title: str
+    panels: Sequence[Panel]
+    caption: Sequence[str]
+    alt: str
+
+    @property
+    def names(self) -> list[str]:
+        """The lines that have a name, for a legend."""
+        charts = [one for one in self.panels if isinstance(one, Chart)]
+        return list(dict.fromkeys(line.name for one in charts for line in one.lines if line.name))
+
+    def svg(self, theme: str = "auto") -> str:
+        """The picture as SVG, which loads nothing.
+
+        `theme` is light, dark, or auto: as the reader's system, or the page that the file is on, prefers.
+        """
+        from dpselect.release import svg
+
+        return svg.file(self, theme)
+
+    def save(self, path: str | os.PathLike[str], theme: str = "auto") -> None:
+        """The SVG as a file, whose name must end in .svg."""
+        from dpselect.release.saving import save
+
+        if Path(path).suffix.lower() != ".svg":
+            hint = "hint: for other kinds draw it by Matplotlib: plot(ax=axes)"
+            raise OutputError(f"{os.fspath(path)} cannot be written: a picture's name must end in .svg\n{hint}")
+        save(path, self.svg(theme))
+
+    def on(self, ax: Axes | Iterable[Axes] | None) -> Picture:
+        """Itself, drawn on Matplotlib's axes too where they are given: one, or as many as there are panels."""
+        if ax is not None:
+            from dpselect.release.axes import draw
+
+            draw(self, ax)
+        return self
+
+    def __repr__(self) -> str:
+        return self.alt
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _repr_html_(self) -> str:
+        from dpselect.release import svg
+
+        return svg.html(self)
 
 
-def shortened(label: str, room: int = LONGEST) -> str:
-    """A label that leaves room for its bar."""
-    return label if len(label) <= room else label[: room - 1] + "…"
+def number(value: float) -> str:
+    """A number in few characters."""
+    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:,g}"
 
 
-def counted(drawn: int, of: int, what: str) -> str:
-    """What is said before a caption where not all is drawn."""
-    return f"the first {drawn:,} of {of:,} {what}; " if drawn < of else ""
+def _round(low: float, high: float) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten."""
+    size = (high - low) / MOST_TICKS
+    power = 10.0 ** math.floor(math.log10(size))
+    step = next(times * power for times in (1, 2, 5, 10) if times * power >= size * (1 - 1e-9))
+    return [place * step for place in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
-# ---- as a file, and in a notebook -------------------------------------------------------------------------
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write the picture, or say that it could not be written."""
-    try:
-        if path.suffix.lower() == ".svg":
-            path.write_text(svg(figure), "utf-8", newline="\n")
-        else:
-            with _without_letters():
-                figure.savefig(path, dpi=SHARP, metadata=_words(figure, path.suffix.lower()))
-    except (OSError, ValueError) as error:
-        known = sorted(figure.canvas.get_supported_filetypes())
-        if isinstance(error, ValueError) and path.suffix.lower().removeprefix(".") in known:
-            raise
-        why = error.strerror if isinstance(error, OSError) else f"its extension must be one of {', '.join(known)}"
-        raise OutputError(f"the plot cannot be written to {path}: {why}") from None
-
-
-@contextmanager
-def _without_letters() -> Iterator[None]:
-    """A label may have letters that no font here has: the picture shows boxes, and the warning would be about them."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"Glyph \d+", UserWarning)
-        yield
-
-
-def _words(figure: Figure, suffix: str) -> dict[str, str] | None:
-    """Title and description, where a kind of file has a place for them."""
-    words = vars(figure)
-    place = {".png": "Description", ".pdf": "Subject"}.get(suffix)
-    return None if place is None else {"Title": words.get("headline", ""), place: words["alt"]}
-
-
-def svg(figure: Figure) -> str:
-    """The picture as SVG: text stays text, nothing is loaded, and a title and a description come first."""
-    content, words = io.StringIO(), vars(figure)
-    fixed = {"svg.fonttype": "none", "svg.hashsalt": "dpselect"}
-    with optional("matplotlib", "plots").rc_context(fixed), _without_letters():  # who shows the picture has them
-        figure.savefig(content, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    _, _, drawn = content.getvalue().partition("<svg ")
-    root, _, shapes = drawn.partition(">")
-    shapes = re.sub(r"\s*<metadata>.*?</metadata>", "", shapes, count=1, flags=re.DOTALL)
-    shapes = re.sub(r"\s*<defs>\s*<style[^>]*>[^<]*</style>\s*</defs>", "", shapes, count=1)
-    said = f"<title>{escape(words.get('headline', ''))}</title>\n <desc>{escape(words['alt'])}</desc>"
-    begun = '<?xml version="1.0" encoding="utf-8"?>\n<svg'
-    return f'{begun} {root} role="img" stroke-linejoin="round">\n {said}{shapes}'
-
-
-def png(figure: Figure) -> bytes:
-    """The picture in dots."""
-    content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=DOTS, metadata=_words(figure, ".png"))
-    return content.getvalue()
-
-
-def bundle(figure: Figure, include: object = None, exclude: object = None) -> tuple[dict[str, Any], dict[str, Any]]:  # noqa: ARG001
-    """What a notebook shows: the sharp picture, one in dots for what shows no SVG, and the same words for both."""
-    with _without_letters():
-        dots = png(figure)
-    words = {"alt": vars(figure)["alt"]}
-    shown = {"image/svg+xml": svg(figure), "image/png": dots}
-    return shown, dict.fromkeys(shown, words)
+def _decades(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times powers of ten."""
+    powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
+    return [times * 10.0**power for power in powers for times in (1, 2, 5) if low <= times * 10.0**power <= high]
