@@ -23,13 +23,13 @@ class Spent:
     part: float
 
 
-def picture(lines: Mapping[str, Sequence[Spent]]) -> Picture:
-    """A line of steps for each budget."""
+def picture(lines: Mapping[str, Sequence[Spent]], what: str = "entry of the ledger") -> Picture:
+    """A line of steps for each budget, against the numbers of `what`."""
     points = [point for of_line in lines.values() for point in of_line]
     days = sorted({point.day for point in points})
     when = f", from {days[0]} to {days[-1]}" if len(days) > 1 else f", of {days[0]}" if days else ""
     entries = sorted({point.entry for point in points})
-    across = Axis.of(f"entry of the ledger{when}", map(float, entries))
+    across = Axis.of(f"{what}{when}", map(float, entries))
     whole = [(at, said) for at, said in across.ticks if at == round(at)]
     across = Axis(across.name, across.low, across.high, whole)
     drawn = [

@@ -41,27 +41,28 @@ def _account(name: str, rows: Sequence[Row], jobs: Sequence[Row]) -> dict[str, A
         "promise": promise,
         "odds": odds(Fraction(str(promise["epsilon"])), Fraction(str(promise["delta"]))),
         "periods": [(period, [row for row in rows if row["period"] == period]) for period in periods],
-        "picture": _drawn(_of_quota(jobs, name)),
+        "picture": _of_quota(jobs, name),
     }
 
 
-def _of_quota(jobs: Sequence[Row], name: str) -> list[tuple[str, float]]:
+def _of_quota(jobs: Sequence[Row], name: str) -> Markup | None:
     """What was used after each question that somebody paid, the oldest first, of the period that was asked last."""
     paid = [job for job in jobs if job["data"] == name and job["cost"] and job["cost"]["left"] is not None]
     last = paid[0]["question"].get("during") if paid else None
     same = [job for job in reversed(paid) if job["question"].get("during") == last]
-    return [(str(job["asked_at"]), 1 - float(job["cost"]["left"])) for job in same]
+    spent = [
+        Spent(place, str(job["asked_at"])[:10], 1 - float(job["cost"]["left"])) for place, job in enumerate(same, 1)
+    ]
+    return _drawn(spent, "question")
 
 
 def over_time(used: Sequence[Row]) -> Markup | None:
     """What is used of a promise after each entry of the record, of the period that was used last."""
-    last = used[-1]["period"] if used else None
-    return _drawn([(str(one["when"]), float(one["used"])) for one in used if one["period"] == last])
-
-
-def _drawn(points: Sequence[tuple[str, float]]) -> Markup | None:
-    if len(points) < 2:
-        return None
-    return Markup(
-        svg.part(picture({"": [Spent(place, when[:10], part) for place, (when, part) in enumerate(points, 1)]}))
+    same = [one for one in used if one["period"] == used[-1]["period"]]
+    return _drawn(
+        [Spent(one["number"], str(one["when"])[:10], float(one["used"])) for one in same], "entry of the ledger"
     )
+
+
+def _drawn(spent: Sequence[Spent], what: str) -> Markup | None:
+    return Markup(svg.part(picture({"": spent}, what))) if len(spent) > 1 else None
