@@ -15,9 +15,10 @@ from dpselect.gateway.web.guards import POLICY
 from dpselect.release.accuracy import Accuracy, best_of, counts_of_all, of_set, ranking
 from dpselect.release.groups import Group, Groups
 from dpselect.release.notebook import STYLE, STYLE_DIGEST
-from dpselect.release.picture import Mark
+from dpselect.release.panels import Mark
 from dpselect.release.remark import remark
 from dpselect.release.statement import Ended, Item, Kind
+from dpselect.release.svg import DIGEST
 from dpselect.release.table import Bars, Table
 from tests.house.test_release import STATEMENT, release
 from tests.house.test_release_files import kinds
@@ -178,7 +179,7 @@ def test_bars_have_whiskers_and_one_scale() -> None:
     assert wide[1] == pytest.approx(45 / 100 * 118, abs=0.06)
     assert wide[2] == 0  # noise may make a count negative
     assert [one["d"] for one in page.of("path")][:2] == [
-        "M107.2 7H119M107.2 4v6M119 4v6", "M48.2 7H60M48.2 4v6M60 4v6",
+        "M107.2 7H119M107.2 3v8M119 3v8", "M48.2 7H60M48.2 3v8M60 3v8",
     ]  # fmt: skip
     assert not Page(release(["a"])._repr_html_()).of("svg")
     assert Page(counted(0)._repr_html_()).of("rect")[0]["width"] != "nan"
@@ -269,7 +270,7 @@ def test_colours_are_those_of_the_page() -> None:
 
 
 def test_the_gateway_allows_this_style_and_no_other() -> None:
-    assert f"style-src 'self' {STYLE_DIGEST};" in POLICY
+    assert f"style-src 'self' {STYLE_DIGEST} {DIGEST};" in POLICY
     assert "unsafe" not in POLICY
 
 

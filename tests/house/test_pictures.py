@@ -20,7 +20,8 @@ from dpselect.gateway.web.guards import POLICY
 from dpselect.release import svg
 from dpselect.release.accuracy import Accuracy, best_of, ranking
 from dpselect.release.groups import Group, Groups
-from dpselect.release.picture import Axis, Chart, Mark, Picture, Rows
+from dpselect.release.panels import Axis, Chart, Mark, Rows
+from dpselect.release.picture import Picture
 from dpselect.release.statement import Ended, Item, Kind
 from tests.conftest import ROOT
 from tests.house.test_release import STATEMENT, release
@@ -119,6 +120,15 @@ def test_whiskers_end_where_intervals_end() -> None:
         Mark("item 2", "98", "2", bar=98, low=88, high=108),
     ]
     assert (panel.across.low, panel.across.high, panel.across.name) == (0, 109, "users")
+
+
+def test_a_number_below_zero_has_no_bar() -> None:
+    """Noise may make a count negative; what it counts is not."""
+    picture = replace(counted(), items=(Item("a", 1, 50, 40, 60), Item("b", 2, -3, 0, 7))).plot()
+    (panel,) = rows(picture)
+    assert (panel.across.low, panel.across.high, panel.marks[1].said) == (0, 60, "-3")
+    bars = [one for one in ElementTree.fromstring(picture.svg()).iter(f"{SVG}rect") if one.get("class") is None]
+    assert [float(one.get("width") or "nan") for one in bars] == [pytest.approx(398 * 50 / 60, abs=0.06), 0]
 
 
 def test_a_ranking_has_ranks_and_a_set_has_none() -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect.ledger.spending import Spent, picture
 from dpselect.parameters import percent
-from dpselect.release import svg
 from dpselect.release.formatting import text
 
 if TYPE_CHECKING:
@@ -177,4 +176,4 @@ def _picture(used: Sequence[Mapping[str, Any]]) -> str:
     for one in used:
         spent = Spent(one["number"], one["when"][:10], one["used"])
         lines.setdefault(text(one["period"]), []).append(spent)
-    return svg.html(picture({name: lines[name] for name in sorted(lines)[-MOST_LINES:]}))
+    return picture({name: lines[name] for name in sorted(lines)[-MOST_LINES:]}).html()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dpselect.parameters import shown
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
-from dpselect.release.picture import Mark
+from dpselect.release.panels import Mark
 from dpselect.release.table import Bars, Leaflet, Table, Tabular
 
 if TYPE_CHECKING:
@@ -106,9 +106,12 @@ class Forecast(Tabular):
 
         `ax` draws them on three of Matplotlib's axes too.
         """
-        from dpselect.forecast.picture import picture
+        from dpselect.forecast.picture import Point, picture
 
-        return picture(self.rows, FREE).on(ax)
+        lines: dict[str, list[Point]] = {}
+        for row in self.rows:
+            lines.setdefault(row.line, []).append(Point(row.epsilon, row.items, row.error, row.smallest_count))
+        return picture(lines, FREE).on(ax)
 
     # ---- for people ---------------------------------------------------------------------------------------
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpselect.ledger.audit import Sums
-from dpselect.release.picture import Axis, Chart, Line, Picture
+from dpselect.release.panels import Axis, Chart, Line
+from dpselect.release.picture import Picture
 
 if TYPE_CHECKING:
     from dpselect.ledger.entry import Entry

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpselect.errors import ParameterError
-from dpselect.release.picture import Axis, Chart, Picture, Rows
+from dpselect.release.panels import Axis, Chart, Panel, Rows, names
 from dpselect.release.svg import BAR, DASHES, LINES
 
 if TYPE_CHECKING:
@@ -16,19 +16,20 @@ LONGEST = 40  # characters of a label beside its bar
 STYLES = ["-", "--", ":"][: len(DASHES)]
 
 
-def draw(picture: Picture, ax: Axes | Iterable[Axes]) -> None:
+def draw(title: str, panels: Sequence[Panel], caption: Sequence[str], ax: Axes | Iterable[Axes]) -> None:
     """Each panel on axes of its own; what is said below goes to the last one's scale."""
     given = list(ax.flat if hasattr(ax, "flat") else ax) if isinstance(ax, Iterable) else [ax]
-    if len(given) != len(picture.panels):
-        hint = f"such as plt.subplots(1, {len(picture.panels)})[1]"
-        raise ParameterError("ax", f"have {len(picture.panels)} axes, one for each panel", len(given), hint)
-    for axes, panel in zip(given, picture.panels, strict=True):
-        axes.set_title(panel.title or picture.title, loc="left", parse_math=False)
+    if len(given) != len(panels):
+        hint = f"such as plt.subplots(1, {len(panels)})[1]"
+        raise ParameterError("ax", f"have {len(panels)} axes, one for each panel", len(given), hint)
+    known = names(panels)
+    for axes, panel in zip(given, panels, strict=True):
+        axes.set_title(panel.title or title, loc="left", parse_math=False)
         axes.spines[["top", "right"]].set_visible(False)
-        _rows(panel, axes) if isinstance(panel, Rows) else _lines(panel, picture.names, axes)
-    said = "\n".join([given[-1].get_xlabel(), *picture.caption])
+        _rows(panel, axes) if isinstance(panel, Rows) else _lines(panel, known, axes)
+    said = "\n".join([given[-1].get_xlabel(), *caption])
     given[-1].set_xlabel(said, parse_math=False, wrap=True)
-    if picture.names:
+    if known:
         for entry in given[0].legend(frameon=False).get_texts():
             entry.set_parse_math(False)
 
@@ -48,9 +49,9 @@ def _rows(panel: Rows, axes: Axes) -> None:
     _across(axes, panel.across)
 
 
-def _lines(panel: Chart, names: list[str], axes: Axes) -> None:
+def _lines(panel: Chart, known: list[str], axes: Axes) -> None:
     for line in panel.lines:
-        place = names.index(line.name) if line.name else 0
+        place = known.index(line.name) if line.name else 0
         colour, dashes = LINES[place % len(LINES)], STYLES[place % len(STYLES)]
         across, up = [x for x, _ in line.points], [y for _, y in line.points]
         if line.filled:

@@ -3,25 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect.release import formatting
 from dpselect.release.distribution import Distribution, percent
-from dpselect.release.picture import Axis, Chart, Line, Mark, Picture, Rows, number
-from dpselect.release.scale import score_of
-from dpselect.release.statement import NOT_SECURE, Kind
+from dpselect.release.panels import Axis, Chart, Line, Mark, Rows, from_zero, number
+from dpselect.release.picture import Picture
+from dpselect.release.scale import score_of, unit_of
+from dpselect.release.statement import NOT_SECURE, Ended, Item, Kind, Receipt, Statement
 
 if TYPE_CHECKING:
-    from dpselect.release.release import Release
+    from dpselect.release.accuracy import Accuracy
+    from dpselect.release.groups import Groups
 
 MOST_ROWS, MOST_PANELS, MOST_IN_PANEL = 50, 12, 10
 NAMED = 5  # rows that the words of a picture name
 SURE = "95 times of 100"
 
 
-def picture(release: Release) -> Picture | None:
+@dataclass(frozen=True)
+class Answer:
+    """The parts of a release."""
+
+    items: Sequence[Item]
+    privacy: Statement
+    secure: bool
+    kind: Kind
+    counted: bool
+    ended: Ended
+    charged: Receipt | None
+    accuracy: Accuracy
+    groups: Groups | None
+
+    @property
+    def ranked(self) -> bool:
+        """Do the items come in an order that says something?"""
+        return self.kind is not Kind.SET
+
+    @property
+    def of_domain(self) -> bool:
+        """Are these the counts of a whole domain?"""
+        return self.privacy.mechanism.startswith("Histogram")
+
+    @property
+    def unit(self) -> str:
+        """What counts count."""
+        return unit_of(self.privacy.parameters)
+
+
+def picture(release: Answer) -> Picture | None:
     """Of a release; None where it has neither numbers nor a bound that all its items share."""
     asked = release.privacy.parameters.get("q")
     if release.kind is Kind.VALUES and isinstance(asked, tuple):
@@ -31,7 +63,7 @@ def picture(release: Release) -> Picture | None:
     return _ranks(release) if "gap" in release.accuracy.numbers and release.items else None
 
 
-def _whole(release: Release, title: str, panels: Sequence[Rows | Chart], below: Sequence[str], alt: str) -> Picture:
+def _whole(release: Answer, title: str, panels: Sequence[Rows | Chart], below: Sequence[str], alt: str) -> Picture:
     """The picture with what stands below all pictures."""
     first = [] if release.secure else [NOT_SECURE]
     if len(panels) > 1 and isinstance(panels[0], Rows):
@@ -42,7 +74,7 @@ def _whole(release: Release, title: str, panels: Sequence[Rows | Chart], below: 
 # ---- items ------------------------------------------------------------------------------------------------
 
 
-def _counts(release: Release) -> Picture:
+def _counts(release: Answer) -> Picture:
     """Bars from 0, with whiskers where there are intervals."""
     marks = [
         _mark(
@@ -62,7 +94,7 @@ def _counts(release: Release) -> Picture:
     return _items(release, title, marks, None, below if whiskers else "")
 
 
-def _ranks(release: Release) -> Picture:
+def _ranks(release: Answer) -> Picture:
     """A dot for each item, and how far above it whatever it is compared with may be at most: all share that bound."""
     gap = float(Fraction(str(release.accuracy.numbers["gap"])))
     marks = [_mark(release, place, dots=(0.0,), high=gap) for place in range(len(release.items))]
@@ -72,14 +104,14 @@ def _ranks(release: Release) -> Picture:
     return replace(found, alt=f"{found.alt} {release.accuracy.told[0]}")
 
 
-def _mark(release: Release, place: int, **shown: object) -> Mark:
+def _mark(release: Answer, place: int, **shown: object) -> Mark:
     """The row of an item."""
     item = release.items[place]
     rank = f"{item.rank:,}" if release.ranked and item.rank is not None else ""
     return Mark(formatting.text(item.item), rank=rank, **shown)  # type: ignore[arg-type]
 
 
-def _items(release: Release, title: str, marks: Sequence[Mark], across: Axis | None, below: str) -> Picture:
+def _items(release: Answer, title: str, marks: Sequence[Mark], across: Axis | None, below: str) -> Picture:
     """A row for each item, in a panel for each group."""
     order = "In the domain's order" if release.of_domain else "Best first" if release.ranked else "In no order of rank"
     if release.groups is None:
@@ -87,19 +119,15 @@ def _items(release: Release, title: str, marks: Sequence[Mark], across: Axis | N
     else:
         groups, most = release.groups.panels(release.items, marks), MOST_IN_PANEL
     drawn = {name: of_group[:most] for name, of_group in list(groups.items())[:MOST_PANELS]}
-    panels = [Rows(name, some, across or _from_zero(some, release.unit)) for name, some in drawn.items()]
+    panels = [Rows(name, some, across or from_zero(release.unit, some)) for name, some in drawn.items()]
     alt = " ".join(_said(_short(name) or order, some, len(groups[name])) for name, some in drawn.items())
     if len(drawn) < len(groups):
         more = f"The first {len(drawn):,} of {len(groups):,} groups are drawn."
     else:
         cut = max((len(groups[name]) for name, some in drawn.items() if len(some) < len(groups[name])), default=0)
         more = f"The first {most:,} of {cut:,} items are drawn." if cut else ""
-    empty = [Rows("", [], _from_zero([], ""))]
+    empty = [Rows("", [], from_zero("", []))]
     return _whole(release, title, panels or empty, [below, more], f"{alt or 'Nothing came back.'} {more}".rstrip())
-
-
-def _from_zero(marks: Sequence[Mark], unit: str) -> Axis:
-    return Axis.of(unit, [0.0, *(float(end) for mark in marks for end in (mark.bar, mark.high) if end is not None)])
 
 
 def _said(order: str, marks: Sequence[Mark], among: int) -> str:
@@ -125,7 +153,7 @@ def _short(label: str) -> str:
 # ---- quantiles --------------------------------------------------------------------------------------------
 
 
-def _quantiles(release: Release, asked: Sequence[float]) -> Picture:
+def _quantiles(release: Answer, asked: Sequence[float]) -> Picture:
     """A row of dots, one for each group; of many the distribution."""
     values = [float(Fraction(str(one.item))) for one in release.items]
     drawn = Distribution.of((one.item for one in release.items), release.privacy.parameters)
@@ -143,7 +171,7 @@ def _quantiles(release: Release, asked: Sequence[float]) -> Picture:
     return _whole(release, f"Noisy {which}", [Rows("", marks, Axis.of("value", ends))], [more], alt)
 
 
-def _distribution(release: Release, drawn: Distribution) -> Picture:
+def _distribution(release: Answer, drawn: Distribution) -> Picture:
     """Steps of the share of users up to each value, and the shares between round numbers."""
     bins = drawn.bins()
     steps = [(float(value), float(100 * share)) for value, share in zip(drawn.values, drawn.shares, strict=True)]

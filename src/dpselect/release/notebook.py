@@ -14,12 +14,12 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dpselect.release import formatting
-from dpselect.release.picture import Axis
+from dpselect.release.panels import Axis, from_zero
 from dpselect.release.svg import bar
-from dpselect.release.table import Bars, cell
+from dpselect.release.table import cell
 
 if TYPE_CHECKING:
-    from dpselect.release.picture import Mark
+    from dpselect.release.panels import Mark
     from dpselect.release.table import Leaflet, Table
 
 LONGEST = 200  # characters of a label or a line that a notebook shows; `print` shows all
@@ -127,7 +127,7 @@ def _head(name: str, shown: Table) -> str:
 
 def _rows(shown: Table, first: int, last: int, row_head: str) -> Iterator[str]:
     """The rows of one group."""
-    axis = _axis(shown.bars)
+    axis = from_zero("", shown.bars.marks if shown.bars else ())
     for place in range(first, last):
         cells = ""
         for name, values in shown.columns.items():
@@ -159,12 +159,6 @@ def _short(label: str) -> str:
 
 def _beside(shown: Table, name: str) -> bool:
     return shown.bars is not None and shown.bars.beside == name
-
-
-def _axis(bars: Bars | None) -> Axis:
-    """All rows share it."""
-    ends = (end for mark in bars.marks for end in (mark.bar, mark.high) if end is not None) if bars else ()
-    return Axis.of("", [0.0, *ends])
 
 
 def _bar(mark: Mark, axis: Axis) -> str:

@@ -184,7 +184,7 @@ class Release(Tabular, Generic[Label_co]):
         """
         from dpselect.release import drawn
 
-        found = drawn.picture(self)
+        found = drawn.picture(drawn.Answer(**vars(self)))
         if found is None:
             hint = "ask for them with counts=True"
             raise ParameterError("counts", "be released for a plot", "a release without", hint)
@@ -244,7 +244,7 @@ class Release(Tabular, Generic[Label_co]):
         columns: dict[str, list[Any]] = {**self.to_columns(), **names}
         bars = None
         if self.counted:
-            from dpselect.release.picture import Mark
+            from dpselect.release.panels import Mark
 
             bars = Bars(self._column, [Mark(bar=one.count, low=one.low, high=one.high) for one in self.items])
         if self.groups is None:

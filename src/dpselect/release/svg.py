@@ -15,7 +15,7 @@ from html import escape
 from itertools import accumulate
 
 from dpselect.errors import ParameterError
-from dpselect.release.picture import Axis, Chart, Line, Mark, Panel, Picture, Rows
+from dpselect.release.panels import Axis, Chart, Line, Mark, Panel, Rows, names
 
 THEMES = {"light": ("#22272e", "#ffffff"), "dark": ("#e4e7eb", "#15191e")}  # of words, of the ground
 BAR = "#4a86c0"
@@ -46,47 +46,42 @@ Drawn = tuple[str, float]
 # ---- whole pictures ---------------------------------------------------------------------------------------
 
 
-def html(picture: Picture) -> str:
-    """For a notebook."""
-    return f"<div><style>{STYLE}</style>{part(picture)}</div>"
-
-
-def part(picture: Picture) -> str:
+def html(title: str, panels: Sequence[Panel], caption: Sequence[str], alt: str) -> str:
     """For a page that has the style, in its colours: panels beside one another where there is room, text as text."""
     svgs = "".join(
         f'<svg width="{WIDTH}" height="{n(high)}" viewBox="0 0 {WIDTH} {n(high)}" {FONT}>{shapes}</svg>'
-        for shapes, high in _panels(picture)
+        for shapes, high in _panels(panels)
     )
-    below = "".join(f"<p>{escape(line)}</p>" for line in picture.caption)
+    below = "".join(f"<p>{escape(line)}</p>" for line in caption)
     return (
-        f'<div class="dps-picture"><p><strong>{escape(picture.title)}</strong></p>'
-        f'<div role="img" aria-label="{escape(picture.alt)}">{svgs}</div>{below}</div>'
+        f'<div class="dps-picture"><p><strong>{escape(title)}</strong></p>'
+        f'<div role="img" aria-label="{escape(alt)}">{svgs}</div>{below}</div>'
     )
 
 
-def file(picture: Picture, theme: str) -> str:
+def file(title: str, panels: Sequence[Panel], caption: Sequence[str], alt: str, theme: str) -> str:
     """For a file: panels below one another, or many in two columns, and a ground."""
     if theme not in (*THEMES, "auto"):
         raise ParameterError("theme", "be light, dark or auto", theme)
     ink, ground = THEMES["dark" if theme == "dark" else "light"]
-    drawn = _panels(picture)
-    columns = 1 if len(picture.panels) <= FEW else 2
+    drawn = _panels(panels)
+    columns = 1 if len(panels) <= FEW else 2
     wide = columns * (WIDTH + APART) - APART
-    shapes, top = paragraphs([picture.title], wide, size=15, bold=True)
+    shapes, top = paragraphs([title], wide, size=15, bold=True)
     top += 4
     for first in range(0, len(drawn), columns):
         line = drawn[first : first + columns]
         for place, (one, _) in enumerate(line):
             shapes += f'<g transform="translate({place * (WIDTH + APART)} {n(top)})">{one}</g>'
         top += max(high for _, high in line) + LEAD
-    below, high = paragraphs(picture.caption, wide, size=SMALL, soft=True)
+    below, high = paragraphs(caption, wide, size=SMALL, soft=True)
     shapes += f'<g transform="translate(0 {n(top)})">{below}</g>'
     width, height = wide + 2 * EDGE, n(top + high + 2 * EDGE)
     auto = f"<style>{STYLE}</style>" if theme == "auto" else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" class="dps-{theme}" color="{ink}" {FONT}><title>{escape(picture.title)}</title>'
-        f'<desc>{escape(picture.alt)}</desc>{auto}<rect class="dps-ground" width="100%" height="100%" rx="6" '
+        f'role="img" class="dps-{theme}" color="{ink}" {FONT}><title>{escape(title)}</title>'
+        f'<desc>{escape(alt)}</desc>{auto}<rect class="dps-ground" width="100%" height="100%" rx="6" '
         f'fill="{ground}"/><g transform="translate({EDGE} {EDGE})">{shapes}</g></svg>\n'
     )
 
@@ -94,10 +89,10 @@ def file(picture: Picture, theme: str) -> str:
 FONT = 'font-family="system-ui, sans-serif" fill="currentColor"'
 
 
-def _panels(picture: Picture) -> list[Drawn]:
+def _panels(panels: Sequence[Panel]) -> list[Drawn]:
     """Every panel, and the legend of their lines."""
-    looks = {name: _look(place) for place, name in enumerate(picture.names)}
-    found = [_panel(one, looks) for one in picture.panels]
+    looks = {name: _look(place) for place, name in enumerate(names(panels))}
+    found = [_panel(one, looks) for one in panels]
     return [*found, _legend(looks)] if looks else found
 
 
@@ -142,7 +137,7 @@ def bar(mark: Mark, across: Callable[[float], float], middle: float, thick: floa
     if mark.high is not None:
         right, tick = n(across(mark.high)), f"{n(middle - thick / 2)}v{n(thick)}"
         left = "0" if mark.low is None else n(across(mark.low))
-        path = f"M{left} {n(middle)}H{right}M{right} {tick}" + ("" if mark.low is None else f"M{left} {tick}")
+        path = f"M{left} {n(middle)}H{right}" + ("" if mark.low is None else f"M{left} {tick}") + f"M{right} {tick}"
         shapes += f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="1.5"/>'
     for dot in mark.dots:
         shapes += f'<circle cx="{n(across(dot))}" cy="{n(middle)}" r="5" fill="{BAR}"/>'

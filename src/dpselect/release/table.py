@@ -19,7 +19,7 @@ from dpselect.release import formatting
 if TYPE_CHECKING:
     import polars
 
-    from dpselect.release.picture import Mark
+    from dpselect.release.panels import Mark
 
 HEAD = 20  # rows of a long table that are shown
 LONG = 30  # rows; a table up to here is shown whole

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from dpselect.gateway.pages import errors, snippets, tables, words
 from dpselect.gateway.pages.rendering import origin, page
 from dpselect.gateway.settings.values import Role
-from dpselect.release import drawn, svg
+from dpselect.release import drawn
 
 MOST_BESIDE = 4  # columns of a table that has a picture at its side
 MOST = 50  # rows of a list
@@ -29,7 +29,7 @@ async def show(request: Request) -> Response:
         return errors.of_details(request, errors.told(request, error))
     job = await _job(gateway, person, request.query_params.get("question"), number)
     release, body, url = answer.release, answer.question, origin(request, gateway)
-    picture, table = drawn.picture(release) if release.items else None, tables.of(release, body)
+    picture, table = drawn.picture(drawn.Answer(**vars(release))) if release.items else None, tables.of(release, body)
     return page(
         request,
         "answer.html",
@@ -42,7 +42,7 @@ async def show(request: Request) -> Response:
         sure=words.sure(release),
         promise=words.promise(release),
         job=job,
-        picture=Markup(svg.part(picture)) if picture else None,
+        picture=Markup(picture.html(style=False)) if picture else None,
         table=table,
         beside=picture is not None and len(picture.panels) == 1 and len(table.heads) <= MOST_BESIDE,
         forms={name: said for name, said in FORMS.items() if picture or name != "svg"},

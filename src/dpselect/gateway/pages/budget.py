@@ -15,7 +15,6 @@ from dpselect.gateway.pages.promises import odds
 from dpselect.gateway.pages.rendering import page
 from dpselect.gateway.settings.values import Role
 from dpselect.ledger.spending import Spent, picture
-from dpselect.release import svg
 
 LAST = 500  # questions that the picture of a quota is made from
 Row = Mapping[str, Any]
@@ -65,4 +64,4 @@ def over_time(used: Sequence[Row]) -> Markup | None:
 
 
 def _drawn(spent: Sequence[Spent], what: str) -> Markup | None:
-    return Markup(svg.part(picture({"": spent}, what))) if len(spent) > 1 else None
+    return Markup(picture({"": spent}, what).html(style=False)) if len(spent) > 1 else None
