@@ -95,7 +95,7 @@ REFUSED = {
         "from pyarrow.parquet import read_table",
         "pyarrow is optional",
     ),
-    "eager in a class": ("release/plots.py", "class A:\n    import matplotlib.pyplot", "matplotlib is optional"),
+    "eager in a class": ("release/axes.py", "class A:\n    import matplotlib.pyplot", "matplotlib is optional"),
     "eager under a condition": (
         "release/release.py",
         "try:\n    import polars\nexcept ImportError: ...",

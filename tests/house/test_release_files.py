@@ -8,7 +8,6 @@ import io
 import json
 import math
 import os
-import pickle
 import re
 from dataclasses import replace
 from decimal import Decimal
@@ -16,7 +15,6 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
-import matplotlib.image
 import numpy as np
 import polars
 import pytest
@@ -27,7 +25,6 @@ from dpselect.dataset import UNREADABLE
 from dpselect.errors import DataError, OutputError, ParameterError
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.archive import archived, restored
-from dpselect.release.plots import MOST_BARS
 from dpselect.release.release import Item, Receipt, Release
 from dpselect.release.saving import csv_text
 from dpselect.testing import SeededDraws
@@ -357,23 +354,3 @@ def test_what_is_said_does_not_depend_on_the_rows() -> None:
         ]
         assert two[0].accuracy == two[1].accuracy
         assert two[0].notes == two[1].notes
-
-
-# ---- pictures ---------------------------------------------------------------------------------------------
-
-
-def test_pictures_have_whiskers_and_a_notebook_shows_them() -> None:
-    figure = kinds()["top_k"].plot()
-    assert len(figure.axes[0].lines) == 3
-    assert "each whisker 95 times of 100" in figure.axes[0].get_xlabel()
-    assert matplotlib.image.imread(io.BytesIO(figure._repr_png_())).shape[1] == 700  # type: ignore[attr-defined]
-    assert pickle.loads(pickle.dumps(figure))._repr_png_()[:4] == b"\x89PNG"
-    import matplotlib.pyplot as plt
-
-    assert plt.get_fignums() == []  # pyplot would show it a second time
-
-
-def test_a_picture_of_many_items_shows_the_first() -> None:
-    figure = release([f"item {i}" for i in range(6132)], [9] * 6132).plot()
-    assert len(figure.axes[0].containers[0]) == MOST_BARS
-    assert "the first 50 of 6,132 items" in figure.axes[0].get_title(loc="left")

@@ -43,7 +43,7 @@ NEVER = (
     "dpselect.queries.union",
     "dpselect.queries.quantile",
     "dpselect.forecast",
-    "dpselect.release.plots",
+    *(f"dpselect.release.{name}" for name in ("drawn", "panels", "picture", "svg", "axes")),
     "dpselect.texts",
     *("dpselect.remote", "dpselect.command.from_gateway", "http.client", "ssl"),
     *("concurrent", "difflib", "logging"),

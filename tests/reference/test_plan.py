@@ -360,17 +360,22 @@ def test_every_form_has_every_row(forecast):
     assert len(str(forecast).split("\n\n")[1].splitlines()) == 9
 
 
-def test_the_plot_is_saved(forecast, tmp_path):
-    figure = forecast.plot(tmp_path / "prospects.svg")
-    assert (tmp_path / "prospects.svg").read_text().lstrip().startswith("<?xml")
-    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+def test_the_picture_has_a_line_for_each_method(forecast, tmp_path):
+    picture = forecast.plot()
+    assert [panel.title for panel in picture.panels] == [
         "items returned",
         "smallest likely count (users)",
         "lost (%)",
     ]
-    assert [len(axes.lines) for axes in figure.axes] == [4, 4, 4]
+    assert [[line.name for line in panel.lines] for panel in picture.panels] == [picture.names] * 3
+    assert len(picture.names) == 4
+    first = [(float(row.epsilon), row.items) for row in forecast if row.method == picture.names[0]]
+    assert list(picture.panels[0].lines[0].points) == first
+    assert f"{picture.names[0]}: {first[0][1]:.1f} items" in picture.alt
+    picture.save(tmp_path / "prospects.svg")
+    assert (tmp_path / "prospects.svg").read_text() == picture.svg()
     with pytest.raises(dps.OutputError, match="cannot be written"):
-        forecast.plot(tmp_path / "nowhere" / "prospects.svg")
+        picture.save(tmp_path / "nowhere" / "prospects.svg")
 
 
 def test_progress_rises_to_one():

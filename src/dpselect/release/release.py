@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, overload
 
@@ -12,19 +12,19 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import NO_OTHER, NONE, NOTHING, SHORT, TIMES, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.scale import GROUP_USERS, column_of, unit_of
-from dpselect.release.statement import Ended, Item, Kind, Label_co, Measurement, Receipt, Statement
+from dpselect.release.scale import GROUP_USERS, column_of, score_of, unit_of
+from dpselect.release.statement import NOT_SECURE, Ended, Item, Kind, Label_co, Measurement, Receipt, Statement
 from dpselect.release.table import HEAD, Bars, Leaflet, Table, Tabular
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
     from dpselect.release.groups import Groups
+    from dpselect.release.picture import Picture
 
 __all__ = ["Accuracy", "Ended", "Item", "Kind", "Measurement", "Receipt", "Release", "Statement"]
 
 GOOD = f"how good it is (each line {TIMES} times of 100):"
-NOT_SECURE = "NOT SECURE: made with draws for tests, do not publish"
 TOGETHER = ("HittingSet", "GreedyHittingSet")  # whose items were chosen for the users that each adds
 MEASURES = "measures"  # the parameter of a statement that says what was measured
 Place = str | os.PathLike[str]
@@ -177,23 +177,20 @@ class Release(Tabular, Generic[Label_co]):
         users = {self._group_users: groups.users_of(self.items)} if groups.counted else {}
         return {**groups.to_columns(self.items, self._names), **columns, **users}
 
-    def plot(self, path: Place | None = None, *, theme: str = "light") -> Figure:
-        """The noisy counts as bars, a matplotlib figure that a notebook shows; saved where a path is given.
+    def plot(self, *, ax: Axes | Iterable[Axes] | None = None) -> Picture:
+        """The picture of the answer, which a notebook shows and `save` writes as SVG.
 
-        By group, a small panel for each; of a histogram upright bars in the domain's order; of quantiles a row of
-        dots, one for each group, and of nine or more the steps of their distribution with bars below. `theme` is light
-        or dark. The figure's `alt` says in words what it shows.
+        Bars of the noisy counts, a panel for each group; of quantiles a row of dots, one for each group, and of nine or
+        more the steps of their distribution; of a top k without counts its ranks, with the bound that they share. `ax`
+        draws it on Matplotlib's axes too, one for each panel.
         """
-        from dpselect.release import drawn, plots
+        from dpselect.release import drawn
 
-        if self._asked:
-            asked = [float(q) for q in self._asked]
-            return drawn.of_quantiles(self.items, self.groups, asked, self.privacy, self.accuracy, path, theme)
-        if not self.counted:
+        found = drawn.picture(drawn.Answer(**vars(self)))
+        if found is None:
             hint = "ask for them with counts=True"
             raise ParameterError("counts", "be released for a plot", "a release without", hint)
-        words = plots.Words(self.unit, self._count, self.ranked, self.privacy.promise, together=self.of_domain)
-        return drawn.of_counts(self.items, self.groups, words, path, theme, upright=self.of_domain)
+        return found.on(ax)
 
     # ---- for people ---------------------------------------------------------------------------------------
 
@@ -247,7 +244,11 @@ class Release(Tabular, Generic[Label_co]):
         """For a person. A group's values are shown once."""
         names = {name: [formatting.text(value) for value in cells] for name, cells in self._cells.items()}
         columns: dict[str, list[Any]] = {**self.to_columns(), **names}
-        bars = Bars(self._column, [(i.count, i.low, i.high) for i in self.items]) if self.counted else None
+        bars = None
+        if self.counted:
+            from dpselect.release.panels import Mark
+
+            bars = Bars(self._column, [Mark(bar=one.count, low=one.low, high=one.high) for one in self.items])
         if self.groups is None:
             return Table(columns, left=() if self._asked else self._names, bars=bars)
         from dpselect.release.groups import told_apart
@@ -328,9 +329,7 @@ class Release(Tabular, Generic[Label_co]):
 
     @property
     def _count(self) -> str:
-        if self.compared is not None:
-            return "gain"
-        return "count" if self.weight is None else "sum"
+        return score_of(self.privacy.parameters)
 
     @property
     def unit(self) -> str:

@@ -157,6 +157,13 @@ def column_of(score: str, parameters: Mapping[str, object]) -> str:
     return f"counted_{'users' if score == 'count' else score}" if COUNTED in parameters else score
 
 
+def score_of(parameters: Mapping[str, object]) -> str:
+    """What a score is called, by the parameters of a statement."""
+    if "compared_with" in parameters:
+        return "gain"
+    return "sum" if isinstance(parameters.get("by_weight"), str) else "count"
+
+
 def unit_of(parameters: Mapping[str, object]) -> str:
     """What the counts of a release count, by the parameters of its statement."""
     weight = parameters.get("by_weight")
