@@ -220,12 +220,10 @@ class Dataset:
         of their users. All need delta > 0 and may return fewer than k. With `domain` (a list, a range, a number of
         items, a `Column` of another source) exactly k come back, by peeling. A delta that is left out is 1e-6 where it
         is needed, which is without a domain, and else 0. `counts=True` adds noisy counts at the same total price.
-        `method` is "auto", "limited-domain", "limited-domain-sparse", "discover", "hitting-set" (k items that together
-        reach most users, in the order in which they were chosen: docs/mechanisms/hitting-set.md), or, for users of few
-        items, "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "hitting-set",
-        "joint-sequence", or one of "joint-set", "canonical-set", "joint-permute-and-flip" and
-        "canonical-permute-and-flip". These four choose a set in no order, which is often nearer to the true one; they
-        need `ranked=False`, which also lets "auto" take one.
+        `method` is "auto", "limited-domain", "limited-domain-sparse", "discover", or, for users of few items,
+        "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "joint-sequence", or one of
+        "joint-set", "canonical-set", "joint-permute-and-flip" and "canonical-permute-and-flip". These four choose a set
+        in no order, which is often nearer to the true one; they need `ranked=False`, which also lets "auto" take one.
         `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many
         users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows from it
         (docs/within.md).

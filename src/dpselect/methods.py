@@ -42,7 +42,6 @@ class Method:
     home: str  # "mechanisms.choose.exponential:ExponentialMechanism"
     help: str
     domain: bool = False  # does it need a known domain?
-    either: bool = False  # is there one of this name for a known domain, too?
     delta: bool = True  # does it need a delta above 0?
     bound: Bound = Bound.OPTIONAL
     ordered: bool = True  # do its items come best first?
@@ -110,13 +109,6 @@ METHODS: tuple[Method, ...] = (
         of_users=True,
     ),
     _top_k("peeling", "top_k.peeling:Peeling", "one pick after the other", domain=True, delta=False),
-    _top_k(
-        "hitting-set",
-        "top_k.hitting_set:HittingSet",
-        "k items that together reach most users: a set union finds items, each pick reaches most of those who are left",
-        either=True,
-        of_users=True,
-    ),
     _top_k("joint-sequence", "joint.sequence:JointSequence", "the whole ranking in one draw", domain=True, delta=False),
     _top_k("joint-set", "joint.set:JointSet", "the whole set in one draw", domain=True, delta=False, ordered=False),
     _top_k(
@@ -224,7 +216,7 @@ _BY_NAME = {(method.verb, method.name): method for method in METHODS}
 
 def methods(verb: str, *, domain: bool | None = None) -> list[Method]:
     """The rows of a verb; with `domain` those for a known domain, or those for an unknown one."""
-    return [one for one in METHODS if one.verb == verb and (one.either or domain in (None, one.domain))]
+    return [one for one in METHODS if one.verb == verb and domain in (None, one.domain)]
 
 
 def named(verb: str, name: str) -> Method:

@@ -114,8 +114,6 @@ EXAMPLES = {
     },
     "TruncatedGeometric": {"epsilon": 2, "delta": "1e-6"},
     "DiscoverThenPeel": {"k": 3, "epsilon": 2, "delta": "1e-6", "max_items_per_user": 3},
-    "GreedyHittingSet": {"k": 3, "epsilon": 2, "delta": "1e-6"},
-    "HittingSet": {"k": 3, "epsilon": 2, "delta": "1e-6", "max_items_per_user": 3},
 }
 
 

@@ -150,9 +150,7 @@ def test_nothing_found_in_the_engine_is_an_answer():
     assert rows.top_k(5, epsilon=1, delta="1e-9", method="discover", counts=True, in_engine=True).labels == []
 
 
-@pytest.mark.parametrize(
-    "more", [{"method": "hitting-set"}, {"method": "limited-domain"}, {"by": "country"}, {"method": "peeling"}], ids=str
-)
+@pytest.mark.parametrize("more", [{"method": "limited-domain"}, {"by": "country"}, {"method": "peeling"}], ids=str)
 def test_what_is_not_left_in_the_engine(more):
     domain = {"domain": ["a", "b"]} if more.get("method") == "peeling" else {}
     with pytest.raises(ParameterError, match="in_engine must be left out for all but discover"):

@@ -72,15 +72,6 @@ VERBS: dict[str, Verb] = {
     "top_k of a range with measures": lambda held, draws: asked(held, item="small").top_k(
         3, epsilon=9, domain=range(20), measures="mean(whole, 0, 20)", draws=draws
     ),
-    "hitting set of a list": lambda held, draws: asked(held, item="text", max_items_per_user=ALL).top_k(
-        5, epsilon=3, domain=LISTED, method="hitting-set", draws=draws
-    ),
-    "hitting set of a range": lambda held, draws: asked(held, item="whole").top_k(
-        5, epsilon=3, delta="0.1", domain=range(-5, 20), method="hitting-set", draws=draws
-    ),
-    "hitting set of days": lambda held, draws: asked(held, item="day").top_k(
-        2, epsilon=3, domain=AWKWARD.column("day").to_pylist(), method="hitting-set", draws=draws
-    ),
     "choose": lambda held, draws: asked(held, item="text").choose(domain=LISTED, **ONE, draws=draws),
     "choose of a column": lambda held, draws: asked(held, item="text").choose(
         domain=dps.Column({"name": TEXTS}, "name"), **ONE, draws=draws

@@ -55,10 +55,8 @@ TOP = {
     ),
     "listed groups": ({"by": "sort", "groups": ["s0", "s1"], "users": True}, FOLLOWS),
     "discover": ({"k": 30, "method": "discover"}, STATED),
-    "hitting set": ({"k": 30, "method": "hitting-set"}, STATED),
     "discover by group": ({"k": 5, "method": "discover", "by": "sort", "counts": True}, STATED),
     "discover by groups": ({"k": 15, "by": "sort", "max_groups_per_user": 3}, STATED),
-    "hitting set of a domain": ({"domain": DOMAIN, "k": 15, "method": "hitting-set", "delta": "1e-6"}, FOLLOWS),
     "peeling": ({"domain": DOMAIN}, FOLLOWS),
     "limited-domain-sparse": ({"method": "limited-domain-sparse"}, FOLLOWS),
     "limited-domain-sparse, composed, counts": ({"method": "limited-domain-sparse", "k": 15, "counts": True}, FOLLOWS),
@@ -100,7 +98,6 @@ BOUNDED = {
         {"domain": DOMAIN, "ranked": False, "method": "joint-set", "counts": True},
         FOLLOWS,
     ),
-    "bounded, hitting set": ({"k": 30, "method": "hitting-set"}, STATED),
     "bounded, discover": ({"k": 30, "method": "discover", "counts": True}, STATED),
     "bounded, peeling, measures": (
         {"domain": DOMAIN, "delta": "1e-6", "measures": ["users", *MEASURES]},
@@ -146,7 +143,6 @@ def asked() -> dict[str, tuple[Callable[[], dps.Release], Verdict]]:
     return found | {
         "union by group": (partial(one.union, epsilon=1, by="sort", counts=True), FOLLOWS),
         "union of one": (partial(one.union, epsilon=1), FOLLOWS),
-        "hitting set of one": (partial(one.top_k, 30, epsilon=1, method="hitting-set"), STATED),
         "discover of one": (partial(one.top_k, 30, epsilon=1, method="discover", counts=True), STATED),
         "discover, chosen bound": (partial(free.top_k, 30, epsilon=1, method="discover"), STATED),
         "union, chosen bound": (partial(free.union, epsilon=1, counts=True), STATED),

@@ -22,7 +22,6 @@ from dpselect.mechanisms import (
     CountGaussian,
     DiscoverThenPeel,
     GreedyGeometric,
-    HittingSet,
     PolicyGaussian,
     PolicyLaplace,
     RenyiShaped,
@@ -117,7 +116,6 @@ MECHANISMS = (
     PolicyLaplace(epsilon=1, delta="1e-2", max_items_per_user=3),
     PolicyGaussian(epsilon=2, delta="1e-2", max_items_per_user=3),
     DiscoverThenPeel(k=5, epsilon=4, delta="1e-2", max_items_per_user=3),
-    HittingSet(k=5, epsilon=4, delta="1e-2", max_items_per_user=3),
 )
 
 

@@ -117,11 +117,11 @@ BAD = [
     (
         {"method": "peeling"},
         "method must be one of auto, limited-domain, limited-domain-sparse, discover, limited-domain-laplace, "
-        "limited-domain-gaussian, hitting-set without a domain",
+        "limited-domain-gaussian without a domain",
     ),
     (
         {"domain": ["ant"], "method": "limited-domain"},
-        "method must be one of auto, peeling, hitting-set, joint-sequence, joint-set, canonical-set, "
+        "method must be one of auto, peeling, joint-sequence, joint-set, canonical-set, "
         "joint-permute-and-flip, canonical-permute-and-flip with a domain",
     ),
     ({"domain": ["ant"], "k": 2}, "k must be at most the number of items in the domain"),

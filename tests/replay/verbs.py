@@ -42,7 +42,6 @@ VERBS: dict[str, Ask] = {
     "top k, noise": _call("top_k", {"max_items_per_user": 50}, k=2, method="limited-domain-laplace", **LIKELY),
     "top k, sparse": _call("top_k", k=3, counts=True, method="limited-domain-sparse", **LIKELY),
     "top k, discover": _call("top_k", {"max_items_per_user": 50}, k=3, method="discover", **LIKELY),
-    "top k, hitting set of a domain": _call("top_k", k=3, domain=WORDS, epsilon=40, method="hitting-set"),
     "top k, weights": _call("top_k", k=3, by_weight="number", at_most=4, weight_unit="0.5", **LIKELY),
     "top k, measures": _call("top_k", k=3, measures=["sum(number, -2, 4)", "mean(number, 0, 1)"], **LIKELY),
     "top k, domain": _call("top_k", k=3, domain=WORDS, epsilon=40),

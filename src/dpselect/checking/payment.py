@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpselect.checking import by_group, histograms, hitting, in_groups, sparse
+from dpselect.checking import by_group, histograms, in_groups, sparse
 from dpselect.checking.balls import ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.checking.numbers import Parameters
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpselect.release.statement import Statement
 
 BY_PICK = {"LimitedDomain", "Peeling"}  # an answer that ends early took fewer picks
-OWN_CURVE = {"RenyiShaped", "DiscoverThenPeel", "HittingSet"}  # whose divergence is not in the release
+OWN_CURVE = {"RenyiShaped", "DiscoverThenPeel"}  # whose divergence is not in the release
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,6 @@ class Cost:
         """Read from the answer alone (docs/budgets.md, priced by the outcome)."""
         statement, said = release.privacy, Parameters(release.privacy.parameters)
         whole, delta, name = statement.epsilon, statement.delta, statement.mechanism
-        if name == hitting.KNOWN:
-            whole_sum = hitting.added(said)
-            return cls(min(whole, whole_sum), delta, whole_sum, Fraction(0), None)
         if name == by_group.NAME:
             return cls._by_steps(statement, tuple(by_group.taken(said, release.found)), by_group.failure(said))
         if name in in_groups.NAMES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpselect.checking import by_group, histograms, hitting, in_groups, picks, sparse, tops, unions
+from dpselect.checking import by_group, histograms, in_groups, picks, sparse, tops, unions
 from dpselect.checking.balls import told
 from dpselect.checking.finding import Finding, fails, stated
 from dpselect.checking.measures import measured
@@ -60,10 +60,8 @@ def _findings(release: Release) -> Iterator[Finding]:
         yield histograms.composed(name, said, epsilon, delta, statement.bound)
     elif name in NOISY:
         yield tops.noisy(name, said, epsilon, delta)
-    elif name == hitting.KNOWN:
-        yield hitting.composed(said, epsilon, delta)
-    elif name in (tops.DISCOVERED, tops.HITTING_SET):
-        yield from tops.discovered(name, said, epsilon, delta, _has_counts(release))
+    elif name == tops.DISCOVERED:
+        yield from tops.discovered(said, epsilon, delta, _has_counts(release))
     elif name in UNIONS:
         yield from unions.findings(name, said, epsilon, delta)
     else:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpselect.checking import by_group, hitting, measures, tails
+from dpselect.checking import by_group, measures, tails
 from dpselect.checking.balls import at_most, ball, precision, told
 from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.checking.numbers import Parameters, UnfitError
@@ -16,7 +16,7 @@ from dpselect.checking.steps import Kind, Step
 
 COMPOSED = Fraction(3, 4)  # of delta, for the divergence that union and picks share
 MOST_ORDER = 10**6
-DISCOVERED, HITTING_SET = "DiscoverThenPeel", "HittingSet"
+DISCOVERED = "DiscoverThenPeel"
 
 
 def noisy(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) -> Finding:
@@ -43,9 +43,7 @@ def noisy(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) 
         return follows(text) if at_most(needs, left) else fails(f"{text}, and has {told(left)}")
 
 
-def discovered(
-    mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction, counted: bool
-) -> Iterator[Finding]:
+def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, counted: bool) -> Iterator[Finding]:
     """The picks and counts of a ranking take no more than what its union leaves. The union itself is only stated."""
     k, found, share = said.whole("k"), said.of.get("discovered"), said.number("union_share")
     most = said.whole("max_items_per_user")
@@ -66,12 +64,7 @@ def discovered(
     if left <= 0:
         yield fails("choosing max_items_per_user, or max_groups_per_user, takes all of epsilon")
         return
-    if mechanism == HITTING_SET:
-        if len(steps) > 2 or steps[1].times:
-            yield fails(f"{mechanism} pays for no counts and no measures")
-            return
-        yield _together(steps[0], said, left, delta, share)
-    elif most > 1:
+    if most > 1:
         yield _ranked(steps, said, left, delta * COMPOSED, share)
     else:
         yield of_steps(steps, left * (1 - share), delta * (1 - share), Fraction(0), "")
@@ -103,28 +96,6 @@ def _ranked(steps: list[Step], said: Parameters, epsilon: Fraction, delta: Fract
         text = (
             f"{steps[0].times:,} picks and {told_of:,} {counts} have a divergence of {told(taken)} of order "
             f"{order:,}, of which the union leaves them {told(left)}"
-        )
-        return follows(text) if taken <= left * (1 + ball(Fraction(1, 2**50))) else fails(text)
-
-
-def _together(picks: Step, said: Parameters, epsilon: Fraction, delta: Fraction, share: Fraction) -> Finding:
-    """Picks of which a user moves only those up to the first that reaches them."""
-    if said.whole("max_items_per_user") == 1:
-        total, spare = epsilon * (1 - share), delta * (1 - share)
-        if picks.times and total < picks.epsilon:
-            return fails(f"one pick takes more than {told(total)}")
-        needs = hitting.delta_of(picks.times, picks.epsilon, total)
-        text = f"{picks.times:,} picks for users not yet reached need delta {told(needs)} at {told(total)}"
-        return follows(text) if at_most(needs, spare) else fails(f"{text}, and have {told(spare)}")
-    order = _order(said, delta)
-    with precision():
-        taken, left = (
-            hitting.divergence(picks.times, picks.epsilon, order),
-            _left(order, epsilon, delta * COMPOSED, share),
-        )
-        text = (
-            f"{picks.times:,} picks for users not yet reached have a divergence of {told(taken)} of order {order:,}, "
-            f"of which the union leaves them {told(left)}"
         )
         return follows(text) if taken <= left * (1 + ball(Fraction(1, 2**50))) else fails(text)
 

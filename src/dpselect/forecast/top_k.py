@@ -22,7 +22,7 @@ from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
 from dpselect.methods import Bound
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.top_k_plan import Plan
-from dpselect.queries.top_k_planning import DISCOVER, HITTING_SET
+from dpselect.queries.top_k_planning import DISCOVER
 
 RUNS = 20
 RUNS_OF_NOISE = 5  # each of them draws a noise for every one of k_bar + 1 counts
@@ -60,11 +60,7 @@ class TopKForecast:
 def applying(*, known: bool, bounded: bool) -> list[str]:
     """The methods that apply: `bounded` says that users' items are."""
     rows = methods.methods("top_k", domain=known)
-    return [
-        one.name
-        for one in rows
-        if one.name not in (DISCOVER, HITTING_SET) and (bounded or one.bound is not Bound.REQUIRED)
-    ]
+    return [one.name for one in rows if one.name != DISCOVER and (bounded or one.bound is not Bound.REQUIRED)]
 
 
 def top_k_rows(

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup
     from dpselect.mechanisms.top_k.discover import DiscoverThenPeel
     from dpselect.mechanisms.top_k.gamma import GammaMechanism
-    from dpselect.mechanisms.top_k.hitting_set import GreedyHittingSet, HittingSet
     from dpselect.mechanisms.top_k.limited_domain import ChosenKBar, LimitedDomain
     from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
     from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace
@@ -54,11 +53,9 @@ _HOMES = {
     "ExponentialMechanism": "choose.exponential",
     "GammaMechanism": "top_k.gamma",
     "GreedyGeometric": "set_union.greedy",
-    "GreedyHittingSet": "top_k.hitting_set",
     "GreedyLaplace": "set_union.greedy",
     "HistogramGaussian": "histogram",
     "HistogramLaplace": "histogram",
-    "HittingSet": "top_k.hitting_set",
     "JointPermuteAndFlip": "joint.permute_and_flip",
     "JointSequence": "joint.sequence",
     "JointSet": "joint.set",
@@ -101,11 +98,9 @@ __all__ = [
     "ExponentialMechanism",
     "GammaMechanism",
     "GreedyGeometric",
-    "GreedyHittingSet",
     "GreedyLaplace",
     "HistogramGaussian",
     "HistogramLaplace",
-    "HittingSet",
     "JointPermuteAndFlip",
     "JointSequence",
     "JointSet",
