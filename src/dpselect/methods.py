@@ -7,8 +7,8 @@ comparison only have no row: they are in `dpselect.mechanisms`, and a question c
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -49,7 +49,6 @@ class Method:
     popular: bool = False  # does it take a public list of likely items?
     in_engine: bool = False  # can an engine add up its weights?
     of_users: bool = False  # does it select by numbers of users alone, and by no other score?
-    fixed: Mapping[str, object] = field(default_factory=dict)  # parameters that the name stands for
 
     @property
     def mechanism(self) -> Callable[..., Any]:
@@ -60,7 +59,7 @@ class Method:
 
     def make(self, **given: object) -> Any:
         """The mechanism."""
-        return self.mechanism(**self.fixed, **given)
+        return self.mechanism(**given)
 
 
 NONE, OPTIONAL, REQUIRED = Bound
@@ -118,23 +117,6 @@ METHODS: tuple[Method, ...] = (
         domain=True,
         delta=False,
         ordered=False,
-    ),
-    _top_k(
-        "joint-permute-and-flip",
-        "joint.permute_and_flip:JointPermuteAndFlip",
-        "the whole set by permute-and-flip",
-        domain=True,
-        delta=False,
-        ordered=False,
-    ),
-    _top_k(
-        "canonical-permute-and-flip",
-        "joint.permute_and_flip:JointPermuteAndFlip",
-        "the whole set by permute-and-flip, by the canonical loss",
-        domain=True,
-        delta=False,
-        ordered=False,
-        fixed={"loss": "canonical"},
     ),
     _choose("exponential", "exponential:ExponentialMechanism", "the exponential mechanism"),
     _choose("permute-and-flip", "permute_and_flip:PermuteAndFlip", "never worse in expectation, dearer in composition"),

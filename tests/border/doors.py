@@ -177,7 +177,7 @@ def of_verbs() -> Iterator[Door]:
     known = {**usual, "k": 2, "domain": [1, 2, 3, 4]}
     yield Door("top_k known", fresh(data.top_k), known, (*more, "domain"))
     yield Door("top_k known, counts", fresh(data.top_k), {**known, "counts": True}, more)
-    for method in ("joint-set", "canonical-set", "joint-permute-and-flip", "joint-sequence", "peeling"):
+    for method in ("joint-set", "canonical-set", "joint-sequence", "peeling"):
         yield Door(f"top_k {method}", fresh(data.top_k), {**known, "method": method, "ranked": False}, more)
     weights = dps.Dataset(rows() | {"w": [0.5, 2, 3] * 20}, user="user", item="item")
     caps = ("by_weight", "at_most", "weight_unit")

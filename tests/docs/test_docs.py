@@ -94,7 +94,6 @@ EXAMPLES = {
     "ChosenKBar": {"k": 3, "epsilon": 2, "delta": "1e-6"},
     "JointSet": {"k": 3, "epsilon": 2},
     "JointSequence": {"k": 3, "epsilon": 2},
-    "JointPermuteAndFlip": {"k": 3, "epsilon": 2},
     "CanonicalSet": {"k": 3, "epsilon": 2},
     "Quantile": {"bounds": (0, 1), "epsilon": 2, "delta": "1e-6"},
     "RecursiveQuantiles": {"q": (0.25, 0.5, 0.75), "bounds": (0, 1), "epsilon": 2, "delta": "1e-6"},

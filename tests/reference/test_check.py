@@ -79,15 +79,8 @@ TOP = {
     "joint-sequence": ({"domain": DOMAIN, "method": "joint-sequence"}, FOLLOWS),
     "joint-set": ({"domain": DOMAIN, "ranked": False, "method": "joint-set", "counts": True}, FOLLOWS),
     "canonical-set": ({"domain": DOMAIN, "ranked": False, "method": "canonical-set"}, FOLLOWS),
-    "joint-permute-and-flip": (
-        {
-            "domain": DOMAIN,
-            "ranked": False,
-            "method": "joint-permute-and-flip",
-            "k": 19,
-            "counts": True,
-            "delta": "5e-4",
-        },
+    "joint-set at a delta": (
+        {"domain": DOMAIN, "ranked": False, "method": "joint-set", "k": 19, "counts": True, "delta": "5e-4"},
         FOLLOWS,
     ),
 }
@@ -238,7 +231,7 @@ def test_there_is_a_release_of_every_method():
     from dpselect.methods import METHODS
 
     asked = {how.get("method") for how, _ in (TOP | BOUNDED).values()} | {*UNIONS, *CHOSEN}
-    known = {"limited-domain", "peeling", "canonical-permute-and-flip", "truncated-geometric"}  # taken, or as another
+    known = {"limited-domain", "peeling", "truncated-geometric"}  # taken, or as another
     assert {one.name for one in METHODS} == (asked - {None}) | known
 
 

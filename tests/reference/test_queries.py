@@ -31,7 +31,7 @@ QUERIES = [
     TopKQuery(k=2, epsilon="1/3"),
     TopKQuery(k=2, epsilon=1, delta="1e-7", counts=True, k_bar=30, max_items_per_user=2),
     TopKQuery(k=2, epsilon=0.1, domain=["a", None, 3, datetime.date(2024, 5, 1), b"x"]),
-    TopKQuery(k=2, epsilon=1, domain=range(5, 90), ranked=False, method="canonical-permute-and-flip"),
+    TopKQuery(k=2, epsilon=1, domain=range(5, 90), ranked=False, method="canonical-set"),
     TopKQuery(k=2, epsilon=1, domain=10**6),
     TopKQuery(k=2, epsilon=1, by_weight="minutes", at_most=2.5, weight_unit="0.1", counts=True),
     TopKQuery(k=2, epsilon=1, by_weight="minutes", at_most=60, domain=["a", "b", "c"], ranked=False),

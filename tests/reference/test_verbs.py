@@ -42,7 +42,7 @@ def test_counts_share_the_price(votes, method):
     assert abs(counted.items[0].count - 300) < 100
 
 
-SETS = ["joint-set", "canonical-set", "joint-permute-and-flip", "canonical-permute-and-flip"]
+SETS = ["joint-set", "canonical-set"]
 
 
 @pytest.mark.parametrize("method", [*SETS, "joint-sequence"])
@@ -121,8 +121,7 @@ BAD = [
     ),
     (
         {"domain": ["ant"], "method": "limited-domain"},
-        "method must be one of auto, peeling, joint-sequence, joint-set, canonical-set, "
-        "joint-permute-and-flip, canonical-permute-and-flip with a domain",
+        "method must be one of auto, peeling, joint-sequence, joint-set, canonical-set with a domain",
     ),
     ({"domain": ["ant"], "k": 2}, "k must be at most the number of items in the domain"),
     ({"domain": ["ant"], "k_bar": 5, "k": 1}, "k_bar must be left out where a domain is given"),

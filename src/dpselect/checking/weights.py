@@ -20,7 +20,6 @@ BY_WEIGHT = {
     "JointSet",
     "JointSequence",
     "CanonicalSet",
-    "JointPermuteAndFlip",
 }
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.choose.report_noisy_max import ReportNoisyMax
     from dpselect.mechanisms.histogram import HistogramGaussian, HistogramLaplace
     from dpselect.mechanisms.joint.canonical_set import CanonicalSet
-    from dpselect.mechanisms.joint.permute_and_flip import JointPermuteAndFlip
     from dpselect.mechanisms.joint.sequence import JointSequence
     from dpselect.mechanisms.joint.set import JointSet
     from dpselect.mechanisms.port import Mechanism
@@ -56,7 +55,6 @@ _HOMES = {
     "GreedyLaplace": "set_union.greedy",
     "HistogramGaussian": "histogram",
     "HistogramLaplace": "histogram",
-    "JointPermuteAndFlip": "joint.permute_and_flip",
     "JointSequence": "joint.sequence",
     "JointSet": "joint.set",
     "LimitedDomain": "top_k.limited_domain",
@@ -101,7 +99,6 @@ __all__ = [
     "GreedyLaplace",
     "HistogramGaussian",
     "HistogramLaplace",
-    "JointPermuteAndFlip",
     "JointSequence",
     "JointSet",
     "LimitedDomain",

@@ -12,7 +12,7 @@ from dpselect.domain import Domain, most_items, refuse_more
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.methods import AUTO
-from dpselect.privacy import Neighbors, PureDP, Steps
+from dpselect.privacy import BoundedRange, Neighbors, PureDP, Steps
 from dpselect.queries.query import sampled
 from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
 
@@ -170,10 +170,9 @@ class Wanted:
         if not self.noises:
             return SetTop(method=method, selector=selector, privacy=selector.privacy, reason=reason)
         moved = self._moved(selector.k)
-        value = type(selector.privacy.steps[0].value)
 
         def plan(x: Fraction) -> tuple[Steps, ...]:
-            return (Steps(value(x), 1), Steps(PureDP(x / moved), moved * self.noises))
+            return (Steps(BoundedRange(x), 1), Steps(PureDP(x / moved), moved * self.noises))
 
         x = largest_epsilon(plan, epsilon, delta)
         privacy = priced(plan(x), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)

@@ -8,7 +8,6 @@ from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import fixed
 from dpselect.mechanisms.joint.canonical_set import CanonicalSet
-from dpselect.mechanisms.joint.permute_and_flip import JointPermuteAndFlip, Loss
 from dpselect.mechanisms.joint.ranked import ranked
 from dpselect.mechanisms.joint.sequence import JointSequence
 from dpselect.mechanisms.joint.set import JointSet
@@ -23,7 +22,7 @@ from dpselect.release.release import Item, Kind, Release, Statement
 class SetTop(Plan):
     """k items of a known domain in one draw."""
 
-    selector: JointSet | CanonicalSet | JointPermuteAndFlip | JointSequence
+    selector: JointSet | CanonicalSet | JointSequence
 
     def shortfall(self, candidates: int | None) -> int | None:
         """By how much an item may be below the k-th best: no more than by the loss of the set."""
@@ -42,10 +41,9 @@ class SetTop(Plan):
         places = [place + 1 if sequence else None for place in range(len(order))]
         items = tuple(Item(labels[i], place, *told.of[i]) for i, place in zip(order, places, strict=True))
         gap = whole(self.selector.gap(BETA, among.items))
-        canonical = isinstance(self.selector, CanonicalSet) or getattr(self.selector, "loss", "") == Loss.CANONICAL
-        good = accuracy.of_set(gap, self.scale)
-        if not canonical:
-            good = accuracy.by_place(gap, ranked=sequence, scale=self.scale)
+        good = accuracy.by_place(gap, ranked=sequence, scale=self.scale)
+        if isinstance(self.selector, CanonicalSet):
+            good = accuracy.of_set(gap, self.scale)
         return Release(
             items=items,
             kind=Kind.RANKING if sequence else Kind.SET,

@@ -14,14 +14,13 @@ from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.joint.ranked import Ranked, ranked
 from dpselect.mechanisms.port import secure, settle
 from dpselect.parameters import Number
-from dpselect.privacy import BoundedRange, Neighbors, Privacy, PureDP, neighbors, one_step
+from dpselect.privacy import BoundedRange, Neighbors, Privacy, neighbors, one_step
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointMechanism(ABC):
-    """Select k at once. The port of the joint mechanisms: each is final, and says its step and how it draws ranks."""
+    """Select k at once. The port of the joint mechanisms: each is final, and says how it draws ranks."""
 
-    step: ClassVar[type[BoundedRange | PureDP]]
     ordered: ClassVar[bool] = False  # a sequence is a ranking, a set has no order
 
     k: int
@@ -34,8 +33,8 @@ class JointMechanism(ABC):
 
     @property
     def privacy(self) -> Privacy:
-        """One step of this epsilon."""
-        return one_step(self.step(Fraction(self.epsilon)), self.neighbors)
+        """One bounded-range step of this epsilon."""
+        return one_step(BoundedRange(Fraction(self.epsilon)), self.neighbors)
 
     @property
     def rate(self) -> Fraction:

@@ -6,7 +6,6 @@ from bisect import insort
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log, prod
-from typing import ClassVar
 
 from flint import arb, ctx
 
@@ -15,7 +14,6 @@ from dpselect.draws.loss_levels import cuts
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.joint.port import JointMechanism
 from dpselect.mechanisms.joint.ranked import Ranked
-from dpselect.privacy import BoundedRange
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +35,6 @@ class JointSequence(JointMechanism):
         [0, 2]
     """
 
-    step: ClassVar[type[BoundedRange]] = BoundedRange
     ordered = True
 
     def gap(self, beta: float, items: int) -> Fraction:

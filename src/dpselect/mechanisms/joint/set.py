@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from flint import arb
 
@@ -13,7 +12,6 @@ from dpselect.mechanisms.joint.paths import Paths
 from dpselect.mechanisms.joint.port import JointMechanism
 from dpselect.mechanisms.joint.ranked import Ranked
 from dpselect.mechanisms.joint.walk import BITS
-from dpselect.privacy import BoundedRange
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +33,6 @@ class JointSet(JointMechanism):
         >>> JointSet(k=2, epsilon=4)([900, 5, 600, 7]).tolist()
         [0, 2]
     """
-
-    step: ClassVar[type[BoundedRange]] = BoundedRange
 
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:
         """The chosen ranks: a loss level, then a set within it."""
