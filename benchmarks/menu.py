@@ -45,7 +45,7 @@ def union(data: Data, method: str, epsilon: str, most: int, runs: int, *, counts
     for _ in range(runs):
         release = union_of(data.sets, asked, draws, None)
         found.append(len(release))
-        wide += [item.upper - item.count for item in release.items if counts]
+        wide += [item.high - item.count for item in release.items if counts]
     seconds = (time.process_time() - start) / runs
     near = f" (within {statistics.median(wide):,.0f})" if wide else ""
     return f"{statistics.mean(found):,.0f}{near}", seconds
@@ -83,7 +83,7 @@ def recall(data: Data, k: int, epsilon: str, method: str, most: int | None, runs
             release = asked.plan.select(Histogram.from_items([int(code) for code in best], users[best]), draws)
         found = np.array([data.counts[int(label)] for label in release.labels])
         right.append(100 * np.count_nonzero(found >= data.falling[k - 1]) / k)
-        wide += [item.upper - item.count for item in release.items if counts]
+        wide += [item.high - item.count for item in release.items if counts]
     return f"{statistics.mean(right):.0f}" + (f" ({statistics.median(wide):,.0f})" if wide else "")
 
 

@@ -306,11 +306,11 @@ class Dataset:
         takes part with `max_items_per_user` random items; without that (here or in the Dataset), or with "auto", the
         number is chosen privately, for 1/20 of epsilon. `counts=True` adds noisy numbers of users, for a quarter of the
         price, or by "count-gaussian" those that decided, for nothing more. `method` is "auto" or the name of a
-        mechanism, such as "renyi-shaped", "sips", "policy-gaussian" or "weighted-laplace" (docs/set-union.md).
+        mechanism, such as "renyi-shaped", "greedy-geometric" or "policy-gaussian" (docs/set-union.md).
         Where the items are those of a `Text`, n-grams are released level by level, and `shares` says how the levels
         share the budget: by default three levels 1/2, 1/3 and 1/6.
         `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
-        item each ("greedy-geometric", "greedy-laplace") then choose those first. `users_for`, in place of epsilon, says
+        item each ("greedy-geometric") then choose those first. `users_for`, in place of epsilon, says
         of how many users an item is to be found; the price follows (docs/within.md). `by` asks for the items of every
         group, such as every country: for all pairs of group and item that enough users share (docs/by-group.md).
         `in_engine=True` leaves users and their items in the engine, which spills to disk what does not fit into memory

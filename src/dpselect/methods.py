@@ -149,22 +149,6 @@ METHODS: tuple[Method, ...] = (
     _union("policy-laplace", "policy:PolicyLaplace", "l1-descent, Laplace noise", POLICY, REQUIRED),
     _union("policy-gaussian", "policy:PolicyGaussian", "l2-descent, Gaussian noise", POLICY, REQUIRED),
     _union(
-        "greedy-laplace",
-        "greedy:GreedyLaplace",
-        "a user gives all to one item, greedily; Laplace noise",
-        POLICY,
-        OPTIONAL,
-        popular=True,
-    ),
-    _union(
-        "sips",
-        "sips:SIPS",
-        "rounds of weighted Gaussian release, each with a larger part of the budget",
-        ROUNDS,
-        REQUIRED,
-        in_engine=True,
-    ),
-    _union(
         "truncated-geometric",
         "count:TruncatedGeometric",
         "one random item of each user, optimal release",
@@ -172,10 +156,6 @@ METHODS: tuple[Method, ...] = (
         NONE,
         in_engine=True,
     ),
-    _union(
-        "shaped-weighted", "shaped:ShapedWeighted", "a user of t items gives each 1/t; optimal release", SUM, OPTIONAL
-    ),
-    _union("shaped-policy", "shaped:ShapedPolicy", "l1-descent, optimal release", POLICY, OPTIONAL),
     _union(
         "greedy-geometric",
         "greedy:GreedyGeometric",

@@ -196,7 +196,10 @@ def of_verbs() -> Iterator[Door]:
     yield Door("Dataset.histogram", fresh(data.histogram), listed, ("epsilon", "delta", "domain"))
     yield Door("Dataset.quantile", fresh(data.quantile), ends, ("q", "epsilon", "delta", "step"))
     yield Door(
-        "Dataset.union", fresh(data.union), {**usual, "method": "sips"}, ("epsilon", "delta", "max_items_per_user")
+        "Dataset.union",
+        fresh(data.union),
+        {**usual, "method": "weighted-gaussian"},
+        ("epsilon", "delta", "max_items_per_user"),
     )
     yield Door("Dataset.union auto", fresh(data.union), usual, ("epsilon", "delta", "max_items_per_user"))
 

@@ -109,7 +109,7 @@ EXAMPLES = {
     **{
         name: {"epsilon": 2, "delta": "1e-6", "max_items_per_user": 3}
         for name in """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian
-        GreedyLaplace RenyiShaped SIPS ShapedWeighted ShapedPolicy GreedyGeometric""".split()
+        RenyiShaped GreedyGeometric""".split()
     },
     "TruncatedGeometric": {"epsilon": 2, "delta": "1e-6"},
     "DiscoverThenPeel": {"k": 3, "epsilon": 2, "delta": "1e-6", "max_items_per_user": 3},

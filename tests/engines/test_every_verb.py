@@ -120,9 +120,11 @@ VERBS: dict[str, Verb] = {
         **SET, method="policy-laplace", counts=True, draws=draws
     ),
     "union, all chosen": lambda held, draws: asked(held, item="text").union(epsilon=5, delta="0.1", draws=draws),
-    "union of whole numbers": lambda held, draws: asked(held, item="whole").union(**SET, method="sips", draws=draws),
+    "union of whole numbers": lambda held, draws: asked(held, item="whole").union(
+        **SET, method="weighted-gaussian", draws=draws
+    ),
     "union in the engine": lambda held, draws: asked(held, item="text").union(
-        **SET, method="sips", in_engine=True, counts=True, draws=draws
+        **SET, method="weighted-gaussian", in_engine=True, counts=True, draws=draws
     ),
     "union of days in the engine": lambda held, draws: asked(held, item="day").union(
         **SET, method="weighted-gaussian", in_engine=True, draws=draws
@@ -171,7 +173,7 @@ NOTES = pa.table(
 def test_words_of_texts(hold: Hold, ngrams: object) -> None:
     found = [
         asked(held, item=dps.Text("note", ngrams=ngrams)).union(
-            epsilon=10**3, delta="1e-9", max_items_per_user=20, method="sips"
+            epsilon=10**3, delta="1e-9", max_items_per_user=20, method="weighted-gaussian"
         )
         for held in (hold(NOTES), judge(NOTES))
     ]

@@ -73,7 +73,7 @@ QUESTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "top_k, nothing": ({"where": "item = 'nobody'"}, {"verb": "top_k", "k": 2, **LIKELY}),
     "top_k, within": ({}, {"verb": "top_k", "k": 2, "within": 25, "delta": "1e-6"}),
-    "union": ({}, {"verb": "union", "max_items_per_user": 2, "method": "sips", "counts": True, **LIKELY}),
+    "union": ({}, {"verb": "union", "max_items_per_user": 2, "method": "weighted-gaussian", "counts": True, **LIKELY}),
     "union, policy": ({}, {"verb": "union", "max_items_per_user": 2, "method": "policy-gaussian", **LIKELY}),
     "union, shaped": ({}, {"verb": "union", "max_items_per_user": 2, "method": "renyi-shaped", **LIKELY}),
     "union, text": (

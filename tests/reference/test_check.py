@@ -102,7 +102,7 @@ BOUNDED = {
     "limited-domain-gaussian": ({"method": "limited-domain-gaussian"}, FOLLOWS),
 }
 RECOMPUTED = """count-laplace count-gaussian weighted-laplace weighted-gaussian policy-laplace policy-gaussian
-greedy-laplace sips shaped-weighted shaped-policy greedy-geometric""".split()
+greedy-geometric""".split()
 UNIONS = {**dict.fromkeys(RECOMPUTED, FOLLOWS), "renyi-shaped": STATED}
 SEVERAL = {"bounds": (0, 3), "q": [0.1, 0.3, 0.5, 0.7, 0.9], "by": "sort"}
 VALUES_BY = {
@@ -144,10 +144,15 @@ def asked() -> dict[str, tuple[Callable[[], dps.Release], Verdict]]:
             partial(words.union, epsilon=2, max_items_per_user=3, method=DECIDES, counts=True),
             FOLLOWS,
         ),
-        "union, sips, counts": (partial(bounded.union, epsilon=1, method="sips", counts=True), FOLLOWS),
+        "union, weighted, counts": (
+            partial(bounded.union, epsilon=1, method="weighted-gaussian", counts=True),
+            FOLLOWS,
+        ),
         "text": (partial(words.union, epsilon=2, max_items_per_user=3, counts=True), STATED),
-        "text, weighted": (partial(words.union, epsilon=2, max_items_per_user=3, method="weighted-gaussian"), FOLLOWS),
-        "text, sips": (partial(words.union, epsilon=2, max_items_per_user=3, method="sips", counts=True), FOLLOWS),
+        "text, weighted": (
+            partial(words.union, epsilon=2, max_items_per_user=3, method="weighted-gaussian", counts=True),
+            FOLLOWS,
+        ),
         "replace-one": (partial(free.choose, domain=DOMAIN, epsilon=1, neighbors="replace-one"), STATED),
         "histogram": (partial(free.histogram, domain=DOMAIN, epsilon=1), FOLLOWS),
         "histogram, bounded": (partial(bounded.histogram, domain=DOMAIN, epsilon=1), FOLLOWS),
@@ -392,10 +397,10 @@ def test_what_cannot_be_true_of_a_release_is_found():
     assert judged(with_parameters(five, k=4)) is FAILS
     assert judged(with_parameters(release, delta_threshold=Fraction(0))) is FAILS
     assert judged(stated(release, mechanism="Nothing")) is STATED
-    for name in ("policy-gaussian", "greedy-laplace"):
+    for name in ("policy-gaussian", "greedy-geometric"):
         union, _ = RELEASES[name]
         assert judged(with_parameters(union, slack=Fraction(1, 10**9), cutoff=Fraction(33, 2))) is FAILS
-    counted, _ = RELEASES["union, sips, counts"]
+    counted, _ = RELEASES["union, weighted, counts"]
     assert judged(with_parameters(counted, deviation_of_counts=25.0)) is FAILS
 
 

@@ -16,7 +16,7 @@ from dpselect.forecast import top_k as top
 from dpselect.forecast import union
 from dpselect.forecast.forecast import FREE
 from dpselect.forecast.population import Released, Zipf, chances, expected_counts, smallest_likely, spread
-from dpselect.mechanisms.set_union.release_laws import GaussianTail, LaplaceTail, Shaped, geometric
+from dpselect.mechanisms.set_union.release_laws import GaussianTail, LaplaceTail, geometric
 from dpselect.methods import names
 from dpselect.privacy import Neighbors
 from dpselect.release.release import Item, Release, Statement
@@ -133,12 +133,12 @@ def test_too_many_users_are_not_made_one_by_one():
     assert {row.method for row in found} == set(union.SUMS)
     assert any("Left out: policy-laplace" in s for s in found.sentences)
     with pytest.raises(dps.ParameterError, match="need invented users"):
-        plan("union", users=10**8, max_items_per_user=10, epsilon=1, methods="sips")
+        plan("union", users=10**8, max_items_per_user=10, epsilon=1, methods="renyi-shaped")
 
 
 def test_without_a_bound_only_those_that_need_none():
     found = plan("union", users=500, items=50, epsilon=1)
-    known = {"truncated-geometric", "shaped-weighted", "greedy-laplace", "shaped-policy", "greedy-geometric"}
+    known = {"truncated-geometric", "greedy-geometric"}
     assert {row.method for row in found} == known
 
 
@@ -198,7 +198,6 @@ def test_released_counts_share_what_users_keep():
 LAWS = {
     "laplace": LaplaceTail(Fraction(20), Fraction(1, 3)),
     "gaussian": GaussianTail(Fraction(20), Fraction(4)),
-    "shaped": Shaped(Fraction(1), Fraction("1e-6")),
     "geometric": geometric(Fraction(1), Fraction("1e-6")),
 }
 
@@ -309,7 +308,7 @@ def released(counts):
 
 
 def test_a_release_takes_the_place_of_invented_users():
-    given = {"max_items_per_user": 3, "epsilon": 1, "methods": ["count-laplace", "shaped-weighted"]}
+    given = {"max_items_per_user": 3, "epsilon": 1, "methods": ["count-laplace", "weighted-gaussian"]}
     one, other = rows("union", counts=released(COUNTS), **given), rows("union", counts=COUNTS, **given)
     assert one == other
     assert one != rows("union", counts=COUNTS[:5], **given)
@@ -376,7 +375,9 @@ def test_the_plot_is_saved(forecast, tmp_path):
 
 def test_progress_rises_to_one():
     said = []
-    plan("union", users=300, items=40, max_items_per_user=4, epsilon=[1, 2], methods="sips", progress=said.append)
+    plan(
+        "union", users=300, items=40, max_items_per_user=4, epsilon=[1, 2], methods="renyi-shaped", progress=said.append
+    )
     assert said == sorted(said)
     assert said[-1] == 1
     assert len(said) == 3
@@ -421,8 +422,8 @@ def test_progress_rises_to_one():
         ("union", {"k": 3}, "k must be left out for a union"),
         ("union", {"domain_known": True}, "domain_known must be left out for a union"),
         ("union", {"max_items_per_user": 0}, "max_items_per_user must be a whole number"),
-        ("union", {"methods": "sips"}, "most need max_items_per_user"),
-        ("union", {"counts": [3], "max_items_per_user": 2, "methods": "sips"}, "need invented users"),
+        ("union", {"methods": "renyi-shaped"}, "most need max_items_per_user"),
+        ("union", {"counts": [3], "max_items_per_user": 2, "methods": "renyi-shaped"}, "need invented users"),
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value)),
 )

@@ -37,7 +37,7 @@ QUERIES = [
     TopKQuery(k=2, epsilon=1, by_weight="minutes", at_most=60, domain=["a", "b", "c"], ranked=False),
     TopKQuery(k=2, epsilon=1, measures=["users", Sum("a, (b)", "-1/2", 9, unit="1/4"), 'mean(" c", 0, 1e-7)']),
     UnionQuery(epsilon=1),
-    UnionQuery(epsilon=1, max_items_per_user="auto", method="sips", counts=True),
+    UnionQuery(epsilon=1, max_items_per_user="auto", method="weighted-gaussian", counts=True),
     UnionQuery(epsilon=1, max_items_per_user=3, method="weighted-laplace", in_engine=True),
     TopKQuery(k=2, epsilon=1, exclude=["a", datetime.date(2024, 5, 1), 7]),
     TopKQuery(k=2, epsilon=1, compared_with="2026-09"),
@@ -347,7 +347,7 @@ OTHERWISE = {
     "union": {
         "epsilon": "1/2",
         "delta": "1e-8",
-        "method": "sips",
+        "method": "weighted-gaussian",
         "max_items_per_user": 4,
         "counts": True,
         "popular": ["a"],

@@ -201,7 +201,7 @@ def test_more_users_for_less_and_fewer_for_more() -> None:
             "max_items_per_user": 2,
         },
         {"verb": "quantile", "bounds": [0, 9], "step": 1, "within": 50},
-        {"verb": "union", "max_items_per_user": 3, "method": "sips", "users_for": 50},
+        {"verb": "union", "max_items_per_user": 3, "method": "weighted-gaussian", "users_for": 50},
     ],
     ids=str,
 )

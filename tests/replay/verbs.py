@@ -49,11 +49,11 @@ VERBS: dict[str, Ask] = {
     "top k, set": _call("top_k", k=3, domain=WORDS, epsilon=40, ranked=False),
     "top k by group": _call("top_k", {"item": "other"}, k=2, by="item", **LIKELY),
     "top k by group, pairs": _call("top_k", {"item": "other"}, k=60, by="item", epsilon=40, delta="1e-6"),
-    "union": _call("union", max_items_per_user=50, method="sips", **LIKELY),
+    "union": _call("union", max_items_per_user=50, method="weighted-gaussian", **LIKELY),
     "union, counts": _call("union", max_items_per_user=50, method="weighted-laplace", counts=True, epsilon=4000),
     "union, a policy": _call("union", max_items_per_user=50, method="policy-laplace", **LIKELY),
     "union, many rounds": _call("union", max_items_per_user=50, method="renyi-shaped", **LIKELY),
-    "union in the engine": _call("union", max_items_per_user=50, method="sips", in_engine=True, **LIKELY),
+    "union in the engine": _call("union", max_items_per_user=50, method="weighted-gaussian", in_engine=True, **LIKELY),
     "union, chosen bound": _call("union", **LIKELY),
     "union of a text": _call("union", {"item": dps.Text("item")}, max_items_per_user=50, **LIKELY),
     "union of n-grams": _call(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.mechanisms import CountLaplace, GreedyLaplace, PolicyLaplace, WeightedGaussian
+from dpselect.mechanisms import CountLaplace, GreedyGeometric, PolicyLaplace, WeightedGaussian
 from dpselect.mechanisms.set_union.count import Counts
 from dpselect.mechanisms.set_union.kernels import loops
 from dpselect.mechanisms.set_union.port import UNIT
@@ -88,7 +88,7 @@ class FractionalGreedy:
 
     @property
     def law(self) -> ReleaseLaw:
-        return GreedyLaplace(epsilon=self.epsilon, delta=self.delta).law
+        return GreedyGeometric(epsilon=self.epsilon, delta=self.delta).law
 
     def weigh(self, ordered: UserSets) -> Any:
         weights = [0] * ordered.size
@@ -141,10 +141,10 @@ class NoisedZeros:
 
     epsilon: Fraction
     delta: Fraction
-    inner: GreedyLaplace = field(init=False)
+    inner: GreedyGeometric = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inner", GreedyLaplace(epsilon=self.epsilon, delta=self.delta))
+        object.__setattr__(self, "inner", GreedyGeometric(epsilon=self.epsilon, delta=self.delta))
 
     @property
     def law(self) -> ReleaseLaw:
@@ -177,7 +177,7 @@ class FixedShuffle:
 class DataOrder:
     """Trap (e): a user's items updated in the order in which the data first shows them."""
 
-    inner: GreedyLaplace
+    inner: GreedyGeometric
 
     def weigh(self, ordered: UserSets) -> Any:
         _, first = np.unique(ordered.codes, return_index=True)

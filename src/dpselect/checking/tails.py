@@ -1,6 +1,6 @@
 """Tails of noise, and the weights from which a union releases an item with an even chance. All are rounded outward.
 
-docs/mechanisms/set-union.md, set-union-shaped.md and limited-domain-noise.md have the formulas and their proofs.
+docs/mechanisms/set-union.md, set-union-policies.md and limited-domain-noise.md have the formulas and their proofs.
 """
 
 from __future__ import annotations
@@ -116,12 +116,6 @@ def too_likely(tail: Tail, threshold: Fraction, delta: Fraction, most: int, shar
 
 
 # ---- releases without noise -------------------------------------------------------------------------------
-
-
-def shaped_half(epsilon: Fraction, delta: Fraction) -> arb:
-    """The weight that a shaped release lets through half of the time: ln(1 + (e^epsilon - 1) / (2 delta)) / epsilon."""
-    with ctx.workprec(BITS):
-        return (ball(epsilon).expm1() / ball(2 * delta)).log1p() / ball(epsilon)
 
 
 def geometric_chance(epsilon: Fraction, delta: Fraction, users: int) -> arb:

@@ -24,12 +24,10 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles
     from dpselect.mechanisms.set_union.count import CountLaplace, TruncatedGeometric
     from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
-    from dpselect.mechanisms.set_union.greedy import GreedyGeometric, GreedyLaplace
+    from dpselect.mechanisms.set_union.greedy import GreedyGeometric
     from dpselect.mechanisms.set_union.policy import PolicyGaussian, PolicyLaplace
     from dpselect.mechanisms.set_union.port import SetUnion
     from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
-    from dpselect.mechanisms.set_union.shaped import ShapedPolicy, ShapedWeighted
-    from dpselect.mechanisms.set_union.sips import SIPS
     from dpselect.mechanisms.set_union.weighted import WeightedGaussian, WeightedLaplace
     from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup
     from dpselect.mechanisms.top_k.discover import DiscoverThenPeel
@@ -52,7 +50,6 @@ _HOMES = {
     "ExponentialMechanism": "choose.exponential",
     "GammaMechanism": "top_k.gamma",
     "GreedyGeometric": "set_union.greedy",
-    "GreedyLaplace": "set_union.greedy",
     "HistogramGaussian": "histogram",
     "HistogramLaplace": "histogram",
     "JointSequence": "joint.sequence",
@@ -75,17 +72,13 @@ _HOMES = {
     "RecursiveQuantiles": "recursive_quantiles",
     "RenyiShaped": "set_union.renyi_shaped",
     "ReportNoisyMax": "choose.report_noisy_max",
-    "SIPS": "set_union.sips",
     "SetUnion": "set_union.port",
-    "ShapedPolicy": "set_union.shaped",
-    "ShapedWeighted": "set_union.shaped",
     "TruncatedGeometric": "set_union.count",
     "WeightedGaussian": "set_union.weighted",
     "WeightedLaplace": "set_union.weighted",
 }
 
 __all__ = [
-    "SIPS",
     "ApproxOneShotLaplace",
     "CanonicalSet",
     "ChoiceByGroup",
@@ -96,7 +89,6 @@ __all__ = [
     "ExponentialMechanism",
     "GammaMechanism",
     "GreedyGeometric",
-    "GreedyLaplace",
     "HistogramGaussian",
     "HistogramLaplace",
     "JointSequence",
@@ -120,8 +112,6 @@ __all__ = [
     "RenyiShaped",
     "ReportNoisyMax",
     "SetUnion",
-    "ShapedPolicy",
-    "ShapedWeighted",
     "TruncatedGeometric",
     "WeightedGaussian",
     "WeightedLaplace",

@@ -220,7 +220,7 @@ def _best_order(epsilon: Fraction, delta: Fraction, most: int) -> tuple[int, flo
 
     start = first_order(epsilon, delta * COMPOSED)
     if math.isinf(score(start)):
-        hint = "raise epsilon, lower max_items_per_user, or take SIPS, whose threshold needs no curve"
+        hint = "raise epsilon, lower max_items_per_user, or take WeightedGaussian, which needs no curve"
         raise ParameterError("epsilon", f"be larger for {most} items per user", str(epsilon), hint)
     order = best_order(score, start)
     return order, score(order)
