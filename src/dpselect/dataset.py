@@ -359,7 +359,7 @@ class Dataset:
         """The item of a known domain that most distinct users share: epsilon-DP for one whole user.
 
         Counts are monotonic when a user comes or goes, so the 2 of general scores is paid only for
-        `neighbors="replace-one"`. `method` is "exponential", "permute-and-flip" or "noisy-max".
+        `neighbors="replace-one"`. `method` is "exponential" or "permute-and-flip".
         `by`, a column or several, asks for the item of every group, such as every country, at the price of
         `max_groups_per_user` groups (here 1 where it is left out). `groups` lists those that are answered;
         without it part of the price finds groups that enough users are in, which takes a delta (docs/by-group.md).

@@ -120,7 +120,6 @@ METHODS: tuple[Method, ...] = (
     ),
     _choose("exponential", "exponential:ExponentialMechanism", "the exponential mechanism"),
     _choose("permute-and-flip", "permute_and_flip:PermuteAndFlip", "never worse in expectation, dearer in composition"),
-    _choose("noisy-max", "report_noisy_max:ReportNoisyMax", "report noisy max with exponential noise"),
     _union("count-laplace", "count:CountLaplace", "numbers of users, Laplace noise", SUM, REQUIRED, in_engine=True),
     _union(
         "count-gaussian",

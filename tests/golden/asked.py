@@ -114,7 +114,7 @@ MORE: dict[str, dict[str, Any]] = {
     },
     "union, users_for": {"verb": "union", "users_for": 50, "max_items_per_user": 2},
     "choose, replaced": {
-        "verb": "choose", "epsilon": 1, "domain": ["a", "b"], "method": "noisy-max", "neighbors": "replace-one",
+        "verb": "choose", "epsilon": 1, "domain": ["a", "b"], "method": "permute-and-flip", "neighbors": "replace-one",
     },
     "histogram, delta": {"verb": "histogram", "epsilon": "1/3", "delta": "1e-9", "domain": {"start": -3, "stop": 40}},
     "quantile, mean": {"verb": "quantile", "epsilon": 1, "bounds": [0, 9.5], "step": "0.1", "per_user": "mean"},

@@ -116,7 +116,7 @@ CHOSEN_BY = {
     "flips in found groups": ({"by": "sort", "method": "permute-and-flip"}, FOLLOWS),
 }
 DECIDES = "count-gaussian"
-CHOSEN = ("exponential", "permute-and-flip", "noisy-max")
+CHOSEN = ("exponential", "permute-and-flip")
 
 
 def asked() -> dict[str, tuple[Callable[[], dps.Release], Verdict]]:

@@ -44,7 +44,7 @@ QUERIES = [
     UnionQuery(epsilon=1, popular=["a", 5]),
     UnionQuery(epsilon=1, exclude=["a", 5]),
     UnionQuery(epsilon=2, words=Words(Tokenizer("spaces", lower=False), 1, 3), shares=("1/2", "1/4", "1/8")),
-    ChooseQuery(epsilon=1, domain=["a", "b"], method="noisy-max", neighbors="replace-one"),
+    ChooseQuery(epsilon=1, domain=["a", "b"], method="permute-and-flip", neighbors="replace-one"),
     HistogramQuery(epsilon=1, domain=["b", 2.5, datetime.date(2024, 5, 1)], max_items_per_user=2),
     HistogramQuery(epsilon="1/3", delta="1e-9", domain=range(-3, 400)),
     QuantileQuery(epsilon=1, bounds=(0, 9.5), q=(0.25, "1/2"), delta="1e-9", step="0.1", per_user="mean"),
@@ -363,7 +363,7 @@ OTHERWISE = {
     "choose": {
         "domain": ["a", "c"],
         "epsilon": "1/2",
-        "method": "noisy-max",
+        "method": "permute-and-flip",
         "neighbors": "replace-one",
         "max_items_per_user": OF_THE_DATA,
         "delta": BESIDE_BY,

@@ -15,7 +15,7 @@ from dpselect.checking.weights import weighed
 if TYPE_CHECKING:
     from dpselect.release.release import Release
 
-ONE_DRAW = {"ExponentialMechanism", "PermuteAndFlip", "ReportNoisyMax"}
+ONE_DRAW = {"ExponentialMechanism", "PermuteAndFlip"}
 PICKS = {"LimitedDomain", "Peeling", "Quantile", picks.RECURSIVE, *picks.OF_SETS}
 NOISY = {"LimitedDomainLaplace", "LimitedDomainGaussian"}
 UNIONS = {"RenyiShaped", *unions.THRESHOLDS}
