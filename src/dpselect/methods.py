@@ -76,8 +76,16 @@ def _choose(name: str, home: str, help: str) -> Method:
 
 
 def _union(name: str, home: str, help: str, weights: Weights, bound: Bound, **more: Any) -> Method:
-    home = f"mechanisms.set_union.{home}"
-    return Method(name=name, verb="union", home=home, help=help, weights=weights, bound=bound, ordered=False, **more)
+    return Method(
+        name=name,
+        verb="union",
+        home=f"mechanisms.{home}",
+        help=help,
+        weights=weights,
+        bound=bound,
+        ordered=False,
+        **more,
+    )
 
 
 METHODS: tuple[Method, ...] = (
@@ -95,21 +103,34 @@ METHODS: tuple[Method, ...] = (
     ),
     _top_k(
         "limited-domain-laplace",
-        "top_k.noisy_limited_domain:LimitedDomainLaplace",
+        "published.noisy_limited_domain:LimitedDomainLaplace",
         "Laplace noise on the k_bar largest counts, for users of few items",
         bound=REQUIRED,
         of_users=True,
     ),
     _top_k(
         "limited-domain-gaussian",
-        "top_k.noisy_limited_domain:LimitedDomainGaussian",
+        "published.noisy_limited_domain:LimitedDomainGaussian",
         "Gaussian noise on the k_bar largest counts, for users of few items",
         bound=REQUIRED,
         of_users=True,
     ),
     _top_k("peeling", "top_k.peeling:Peeling", "one pick after the other", domain=True, delta=False),
-    _top_k("joint-sequence", "joint.sequence:JointSequence", "the whole ranking in one draw", domain=True, delta=False),
-    _top_k("joint-set", "joint.set:JointSet", "the whole set in one draw", domain=True, delta=False, ordered=False),
+    _top_k(
+        "joint-sequence",
+        "published.joint_sequence:JointSequence",
+        "the whole ranking in one draw",
+        domain=True,
+        delta=False,
+    ),
+    _top_k(
+        "joint-set",
+        "published.joint_set:JointSet",
+        "the whole set in one draw",
+        domain=True,
+        delta=False,
+        ordered=False,
+    ),
     _top_k(
         "canonical-set",
         "joint.canonical_set:CanonicalSet",
@@ -120,10 +141,17 @@ METHODS: tuple[Method, ...] = (
     ),
     _choose("exponential", "exponential:ExponentialMechanism", "the exponential mechanism"),
     _choose("permute-and-flip", "permute_and_flip:PermuteAndFlip", "never worse in expectation, dearer in composition"),
-    _union("count-laplace", "count:CountLaplace", "numbers of users, Laplace noise", SUM, REQUIRED, in_engine=True),
+    _union(
+        "count-laplace",
+        "published.count_laplace:CountLaplace",
+        "numbers of users, Laplace noise",
+        SUM,
+        REQUIRED,
+        in_engine=True,
+    ),
     _union(
         "count-gaussian",
-        "count_gaussian:CountGaussian",
+        "set_union.count_gaussian:CountGaussian",
         "numbers of users, Gaussian noise",
         SUM,
         REQUIRED,
@@ -131,7 +159,7 @@ METHODS: tuple[Method, ...] = (
     ),
     _union(
         "weighted-laplace",
-        "weighted:WeightedLaplace",
+        "published.weighted_laplace:WeightedLaplace",
         "a user of t items gives each 1/t; Laplace noise",
         SUM,
         REQUIRED,
@@ -139,17 +167,17 @@ METHODS: tuple[Method, ...] = (
     ),
     _union(
         "weighted-gaussian",
-        "weighted:WeightedGaussian",
+        "set_union.weighted:WeightedGaussian",
         "a user of t items gives each 1/sqrt(t); Gaussian noise",
         SUM,
         REQUIRED,
         in_engine=True,
     ),
-    _union("policy-laplace", "policy:PolicyLaplace", "l1-descent, Laplace noise", POLICY, REQUIRED),
-    _union("policy-gaussian", "policy:PolicyGaussian", "l2-descent, Gaussian noise", POLICY, REQUIRED),
+    _union("policy-laplace", "published.policy:PolicyLaplace", "l1-descent, Laplace noise", POLICY, REQUIRED),
+    _union("policy-gaussian", "published.policy:PolicyGaussian", "l2-descent, Gaussian noise", POLICY, REQUIRED),
     _union(
         "truncated-geometric",
-        "count:TruncatedGeometric",
+        "set_union.count:TruncatedGeometric",
         "one random item of each user, optimal release",
         SUM,
         NONE,
@@ -157,7 +185,7 @@ METHODS: tuple[Method, ...] = (
     ),
     _union(
         "greedy-geometric",
-        "greedy:GreedyGeometric",
+        "set_union.greedy:GreedyGeometric",
         "a user gives all to one item, greedily; optimal release",
         POLICY,
         OPTIONAL,
@@ -165,7 +193,7 @@ METHODS: tuple[Method, ...] = (
     ),
     _union(
         "renyi-shaped",
-        "renyi_shaped:RenyiShaped",
+        "set_union.renyi_shaped:RenyiShaped",
         "rounds of the steepest release curves that one Renyi budget allows",
         ROUNDS,
         REQUIRED,

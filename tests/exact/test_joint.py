@@ -16,10 +16,10 @@ from dpselect.draws import Draws, Levels
 from dpselect.draws.loss_levels import cuts
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import CanonicalSet, JointSequence, JointSet
-from dpselect.mechanisms.joint.paths import Paths
 from dpselect.mechanisms.joint.ranked import ranked, subset
-from dpselect.mechanisms.joint.sequence import SequenceWays, sequence_within
-from dpselect.mechanisms.joint.set import SetWays
+from dpselect.mechanisms.published.joint_paths import Paths
+from dpselect.mechanisms.published.joint_sequence import SequenceWays, sequence_within
+from dpselect.mechanisms.published.joint_set import SetWays
 from dpselect.privacy import BoundedRange
 from dpselect.testing import SeededDraws, law
 from tests.exact.grids import grid, pairs, replaced

@@ -15,7 +15,7 @@ from dpselect.accounting import zcdp_to_epsilon
 from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import LimitedDomainGaussian, LimitedDomainLaplace
-from dpselect.mechanisms.top_k.noisy_limited_domain import (
+from dpselect.mechanisms.published.noisy_limited_domain import (
     gaussian_height,
     gaussian_tail,
     laplace_height,

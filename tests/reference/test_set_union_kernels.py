@@ -17,8 +17,8 @@ from dpselect.mechanisms import (
     PolicyGaussian,
     PolicyLaplace,
 )
+from dpselect.mechanisms.published.policy import rounding_of_one
 from dpselect.mechanisms.set_union.kernels import loops, plain
-from dpselect.mechanisms.set_union.policy import rounding_of_one
 from tests.exact.union_laws import sets_of, weights_of
 from tests.house.pace import examples
 from tests.twins import unions as broken

@@ -12,6 +12,7 @@ import numpy as np
 
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import CountLaplace, GreedyGeometric, PolicyLaplace, WeightedGaussian
+from dpselect.mechanisms.published.weighted_laplace import even
 from dpselect.mechanisms.set_union.count import Counts
 from dpselect.mechanisms.set_union.kernels import loops
 from dpselect.mechanisms.set_union.port import UNIT
@@ -22,7 +23,7 @@ from dpselect.mechanisms.set_union.release_laws import (
     smallest_deviation,
     threshold,
 )
-from dpselect.mechanisms.set_union.weighted import even, rooted, weighted
+from dpselect.mechanisms.set_union.weighted import rooted, weighted
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
-from dpselect.mechanisms.top_k import noisy_limited_domain
-from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
+from dpselect.mechanisms.published import noisy_limited_domain
+from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.parameters import Progress
 from dpselect.queries.top_k_plan import Counts, Plan

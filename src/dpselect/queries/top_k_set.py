@@ -9,8 +9,8 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import fixed
 from dpselect.mechanisms.joint.canonical_set import CanonicalSet
 from dpselect.mechanisms.joint.ranked import ranked
-from dpselect.mechanisms.joint.sequence import JointSequence
-from dpselect.mechanisms.joint.set import JointSet
+from dpselect.mechanisms.published.joint_sequence import JointSequence
+from dpselect.mechanisms.published.joint_set import JointSet
 from dpselect.parameters import Progress
 from dpselect.queries.top_k_plan import Plan, fresh_counts
 from dpselect.release import accuracy

@@ -19,10 +19,12 @@ from dpselect.draws import Draws, MonotoneProbability, fresh_key
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.joint.ranked import subset
 from dpselect.mechanisms.port import secure
-from dpselect.mechanisms.set_union.count import CountLaplace, TruncatedGeometric
+from dpselect.mechanisms.published.count_laplace import CountLaplace
+from dpselect.mechanisms.published.weighted_laplace import WeightedLaplace
+from dpselect.mechanisms.set_union.count import TruncatedGeometric
 from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, Shares, largest, places
-from dpselect.mechanisms.set_union.weighted import WeightedGaussian, WeightedLaplace
+from dpselect.mechanisms.set_union.weighted import WeightedGaussian
 from dpselect.parameters import Progress
 
 FEW = 64  # up to here a Bernoulli draw for each item is cheaper than a binomial draw

@@ -85,6 +85,8 @@ class NoisyLimitedDomain(ABC):
 class LimitedDomainLaplace(NoisyLimitedDomain):
     """Select at most k items with noisy counts, of the k_bar with most users, for users of few items each.
 
+    As published; dpselect takes DiscoverThenPeel instead, because it finds as many or more for users of few items, too.
+
     Every one of the k_bar counts and bottom get whole Laplace noise of scale max_items_per_user / epsilon. Bottom
     stands `height` above the count after them. Items above bottom are released with their noisy counts, k at most.
 

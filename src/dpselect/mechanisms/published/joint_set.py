@@ -8,15 +8,17 @@ from flint import arb
 
 from dpselect.draws import Draws, Levels
 from dpselect.draws.loss_levels import cuts
-from dpselect.mechanisms.joint.paths import Paths
 from dpselect.mechanisms.joint.port import JointMechanism
 from dpselect.mechanisms.joint.ranked import Ranked
-from dpselect.mechanisms.joint.walk import BITS
+from dpselect.mechanisms.published.joint_paths import Paths
+from dpselect.mechanisms.published.joint_walk import BITS
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointSet(JointMechanism):
     """Select a set of k with probability in proportion to exp(-epsilon loss / (2 sensitivity)); it comes in no order.
+
+    As published; dpselect takes CanonicalSet instead, because it finds as many or more of the true top k.
 
     The loss of a set is max over i of (i-th largest count of all) - (i-th largest count in the set).
 

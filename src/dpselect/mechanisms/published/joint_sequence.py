@@ -20,6 +20,8 @@ from dpselect.mechanisms.joint.ranked import Ranked
 class JointSequence(JointMechanism):
     """Select a ranking of k with probability in proportion to exp(-epsilon loss / (2 sensitivity)).
 
+    As published; dpselect takes Peeling instead, because it finds as many of the true top k, or more.
+
     The loss of a sequence is max over i of (i-th largest count) - (count of its i-th item).
 
     Guarantee: epsilon-DP; as one epsilon-bounded-range step it is also epsilon^2/8-zCDP.
