@@ -221,7 +221,7 @@ class Dataset:
         items, a `Column` of another source) exactly k come back, by peeling. A delta that is left out is 1e-6 where it
         is needed, which is without a domain, and else 0. `counts=True` adds noisy counts at the same total price.
         `method` is "auto", "limited-domain", "limited-domain-sparse", "discover", or, for users of few items,
-        "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "joint-sequence", or
+        "limited-domain-laplace"; with a domain "peeling", "joint-sequence", or
         "joint-set" and "canonical-set". These two choose a set in no order, which is often nearer to the true one; they
         need `ranked=False`, which also lets "auto" take one.
         `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many

@@ -108,13 +108,6 @@ METHODS: tuple[Method, ...] = (
         bound=REQUIRED,
         of_users=True,
     ),
-    _top_k(
-        "limited-domain-gaussian",
-        "published.noisy_limited_domain:LimitedDomainGaussian",
-        "Gaussian noise on the k_bar largest counts, for users of few items",
-        bound=REQUIRED,
-        of_users=True,
-    ),
     _top_k("peeling", "top_k.peeling:Peeling", "one pick after the other", domain=True, delta=False),
     _top_k(
         "joint-sequence",

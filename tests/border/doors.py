@@ -168,7 +168,6 @@ def of_verbs() -> Iterator[Door]:
     yield Door("top_k", fresh(data.top_k), usual, (*more, "k_bar"))
     for method in (
         "limited-domain-laplace",
-        "limited-domain-gaussian",
         "limited-domain",
         "limited-domain-sparse",
         "discover",

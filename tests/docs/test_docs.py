@@ -103,7 +103,6 @@ EXAMPLES = {
     "ApproxOneShotLaplace": {"k": 3, "epsilon": "0.1", "delta": "1e-6"},
     "LimitedDomainLaplace": {"k": 3, "epsilon": 2, "delta": "1e-6", "max_items_per_user": 2},
     "LimitedDomainSparse": {"k": 3, "epsilon": 2, "delta": "1e-6"},
-    "LimitedDomainGaussian": {"k": 3, "epsilon": 2, "delta": "1e-6", "max_items_per_user": 2},
     "GammaMechanism": {"k": 3, "epsilon": 2},
     "NoisyCounts": {"k": 3, "epsilon_per_count": 1},
     **{

@@ -61,7 +61,7 @@ QUESTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "top_k, days": (
         {"item": "day", "max_items_per_user": 2},
-        {"verb": "top_k", "k": 2, "method": "limited-domain-gaussian", "max_items_per_user": 2, **LIKELY},
+        {"verb": "top_k", "k": 2, "method": "limited-domain-laplace", "max_items_per_user": 2, **LIKELY},
     ),
     "top_k, pairs": (
         {"item": ["country", "item"]},

@@ -54,7 +54,7 @@ def kinds() -> dict[str, Release]:
     sets = {"domain": domain, "ranked": False, "counts": True}
     return {
         "top_k": data.top_k(3, **USUAL, counts=True),
-        "noisy": data.top_k(3, **USUAL, counts=True, method="limited-domain-gaussian"),
+        "noisy": data.top_k(3, **USUAL, counts=True, method="limited-domain-laplace"),
         "discover": data.top_k(3, **USUAL, counts=True, method="discover"),
         "set": data.top_k(3, **USUAL, **sets, method="canonical-set"),
         "choose": data.choose(domain=domain, epsilon=1),

@@ -348,16 +348,15 @@ def test_every_form_has_every_row(forecast):
     names = set(forecast.rows[0].to_dict())
     frames = forecast.to_polars(), forecast.to_pandas(), forecast.to_arrow()
     for frame in frames:
-        assert len(frame) == 8
+        assert len(frame) == 6
         assert set(getattr(frame, "column_names", frame.columns)) == names
-    assert forecast.to_columns()["epsilon"] == [0.5, 5] * 4
+    assert forecast.to_columns()["epsilon"] == [0.5, 5] * 3
     assert [row["method"] for row in forecast.to_dict()["rows"]][::2] == [
         "limited-domain",
         "limited-domain-sparse",
         "limited-domain-laplace",
-        "limited-domain-gaussian",
     ]
-    assert len(str(forecast).split("\n\n")[1].splitlines()) == 9
+    assert len(str(forecast).split("\n\n")[1].splitlines()) == 7
 
 
 def test_the_plot_is_saved(forecast, tmp_path):

@@ -19,7 +19,7 @@ MOST_ORDER = 10**6
 DISCOVERED = "DiscoverThenPeel"
 
 
-def noisy(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) -> Finding:
+def noisy(said: Parameters, epsilon: Fraction, delta: Fraction) -> Finding:
     """Is bottom so high that noise rarely lifts an item that only one data set has above it?"""
     most, height = said.whole("max_items_per_user"), said.whole("height")
     swaps = min(most, said.whole("k_bar"))
@@ -27,20 +27,11 @@ def noisy(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) 
         epsilon -= measures.moved(said) * times * measures.price(said)
     if epsilon <= 0:
         return fails("the measures take all of epsilon")
-    if mechanism == "LimitedDomainLaplace":
-        noise = f"Laplace noise of scale {told(most / epsilon)}"
-        left, lifted = delta, tails.laplace_pair(epsilon / most, height - 1)
-    else:
-        left = delta / 2  # the other half is for the noise itself
-        variance = most / (2 * tails.largest_rho(epsilon, left)) if left else Fraction(0)
-        if not variance:
-            return fails("Gaussian noise needs a delta")
-        lifted = tails.gaussian_pair(variance, height - 1)
-        noise = f"Gaussian noise of variance {told(variance)}"
     with precision():
-        needs = swaps * lifted
+        needs = swaps * tails.laplace_pair(epsilon / most, height - 1)
+        noise = f"Laplace noise of scale {told(most / epsilon)}"
         text = f"with {noise}, bottom {height:,} users above the last count needs delta {told(needs)}"
-        return follows(text) if at_most(needs, left) else fails(f"{text}, and has {told(left)}")
+        return follows(text) if at_most(needs, delta) else fails(f"{text}, and has {told(delta)}")
 
 
 def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, counted: bool) -> Iterator[Finding]:

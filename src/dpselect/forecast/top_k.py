@@ -16,7 +16,7 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.forecast.forecast import ForecastRow
 from dpselect.forecast.population import Population, expected_counts, smallest_likely
-from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
+from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
 from dpselect.methods import Bound
@@ -133,7 +133,7 @@ def threshold(plan: Plan, counts: Int64) -> float | None:
         return after(counts, s.terms.k_bar) + s.height
     if isinstance(s, LimitedDomainSparse):
         return float(after(counts, s.terms.k_bar) + s.terms.height)
-    if isinstance(s, LimitedDomainLaplace | LimitedDomainGaussian):
+    if isinstance(s, LimitedDomainLaplace):
         return float(after(counts, k_bar_of(s)) + s.height)
     return None
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.published.joint_sequence import JointSequence
     from dpselect.mechanisms.published.joint_set import JointSet
     from dpselect.mechanisms.published.noisy_histogram import NoisyHistogram
-    from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace
+    from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace
     from dpselect.mechanisms.published.one_shot_laplace import ApproxOneShotLaplace, OneShotLaplace
     from dpselect.mechanisms.published.policy import PolicyGaussian, PolicyLaplace
     from dpselect.mechanisms.published.report_noisy_max import ReportNoisyMax
@@ -58,7 +58,6 @@ _HOMES = {
     "JointSet": "published.joint_set",
     "LimitedDomain": "top_k.limited_domain",
     "LimitedDomainByGroup": "top_k.by_group",
-    "LimitedDomainGaussian": "published.noisy_limited_domain",
     "LimitedDomainLaplace": "published.noisy_limited_domain",
     "LimitedDomainSparse": "top_k.sparse_limited_domain",
     "Mechanism": "port",
@@ -97,7 +96,6 @@ __all__ = [
     "JointSet",
     "LimitedDomain",
     "LimitedDomainByGroup",
-    "LimitedDomainGaussian",
     "LimitedDomainLaplace",
     "LimitedDomainSparse",
     "Mechanism",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
 from dpselect.mechanisms.published import noisy_limited_domain
-from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
+from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.parameters import Progress
 from dpselect.queries.top_k_plan import Counts, Plan
@@ -20,7 +20,7 @@ from dpselect.release.release import Ended, Item, Release, Statement
 class NoisyTop(Plan):
     """At most k items above a noisy bottom. `counts` says whether their counts were asked for: they cost nothing."""
 
-    selector: LimitedDomainLaplace | LimitedDomainGaussian
+    selector: LimitedDomainLaplace
     counts: bool
 
     @property

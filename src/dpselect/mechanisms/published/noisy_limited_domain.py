@@ -1,26 +1,23 @@
-"""Limited domain with Laplace or Gaussian noise: items of a domain that nobody has to know, with their counts."""
+"""Limited domain with Laplace noise: items of a domain that nobody has to know, with their counts."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
 
-from flint import arb, ctx
+from flint import ctx
 
 from dpselect import parameters
-from dpselect.accounting.calibration import largest_rho
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Input, Picks
-from dpselect.mechanisms.gaps import gaussian_width, laplace_width
+from dpselect.mechanisms.gaps import laplace_width
 from dpselect.mechanisms.port import promise, secure, settle
 from dpselect.mechanisms.top_k.limited_domain import default_k_bar, parse_k_bar
 from dpselect.mechanisms.top_k.top_rows import TopRows, largest, top_rows
 from dpselect.parameters import Number
-from dpselect.privacy import ZCDP, Privacy
+from dpselect.privacy import Privacy
 from dpselect.reals import enclose, upper
 
 PRECISION = 128
@@ -29,10 +26,26 @@ SAID = 2**200  # heights that are only reported may be larger
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyLimitedDomain(ABC):
-    """The k_bar largest counts and bottom with noise. The port of both: each is final, and says its noise."""
+class LimitedDomainLaplace:
+    """Select at most k items with noisy counts, of the k_bar with most users, for users of few items each.
 
-    bound: ClassVar[str]
+    As published; dpselect takes LimitedDomain or DiscoverThenPeel instead, because they find more at most bounds.
+
+    Every one of the k_bar counts and bottom get whole Laplace noise of scale max_items_per_user / epsilon. Bottom
+    stands `height` above the count after them. Items above bottom are released with their noisy counts, k at most.
+
+    Guarantee: (epsilon, delta)-DP, counts included. Not paid by what comes back: the whole price at any answer.
+    Neighbors: add-remove.
+    Sensitivity: one user moves at most `max_items_per_user` counts, each by 1; the data must have been bounded so. The
+        k_bar counts and the one after them move by that much together, whatever items change places (its page).
+    Exactness: exact discrete Laplace noise; `height` from the closed tail of the difference of two, rounded outward.
+    Cost: one pass to find k_bar + 1 rows, then about 20 random decisions for each.
+    Source: Durfee and Rogers 2019, Section 3 (the Laplace variant that it names); whole noise, the
+        threshold and the proof are on its page.
+    Example:
+        >>> LimitedDomainLaplace(k=2, k_bar=3, epsilon=4, delta="1e-6", max_items_per_user=1)([900, 600, 5, 2]).tolist()
+        [0, 1]
+    """
 
     k: int
     epsilon: Number
@@ -41,22 +54,15 @@ class NoisyLimitedDomain(ABC):
     k_bar: int | None = None
     height: int = field(init=False)
 
-    @abstractmethod
-    def noise(self, draws: Draws) -> int:
-        """The noise of one count, or of bottom."""
-
-    @abstractmethod
-    def width(self, beta: float) -> int:
-        """All counts, and bottom, lie within so many users of the true ones at once, but with probability beta."""
-
-    @abstractmethod
-    def behind(self, beta: float, pairs: int) -> int:
-        """In so many pairs, a count plus this stays above another of equal noise, but with probability beta."""
+    def __post_init__(self) -> None:
+        _parse(self)
+        swaps = min(self.max_items_per_user, k_bar_of(self))
+        settle(self, height=1 + laplace_height(self.rate, swaps, Fraction(self.delta)))
 
     @property
     def privacy(self) -> Privacy:
         """One pure step for what neighbours share, and delta for what they do not (Kairouz et al. 2015)."""
-        return promise(Fraction(self.epsilon), Fraction(self.delta), self.bound)
+        return promise(Fraction(self.epsilon), Fraction(self.delta), "limited domain, Laplace")
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """At most k indices or labels, best first."""
@@ -80,36 +86,6 @@ class NoisyLimitedDomain(ABC):
         best = [above[place] for place in largest([noisy[row] for row in above], self.k, draws)]
         return [(row, 0) for row in best], [noisy[row] for row in best]
 
-
-@dataclass(frozen=True, kw_only=True)
-class LimitedDomainLaplace(NoisyLimitedDomain):
-    """Select at most k items with noisy counts, of the k_bar with most users, for users of few items each.
-
-    As published; dpselect takes DiscoverThenPeel instead, because it finds as many or more for users of few items, too.
-
-    Every one of the k_bar counts and bottom get whole Laplace noise of scale max_items_per_user / epsilon. Bottom
-    stands `height` above the count after them. Items above bottom are released with their noisy counts, k at most.
-
-    Guarantee: (epsilon, delta)-DP, counts included. Not paid by what comes back: the whole price at any answer.
-    Neighbors: add-remove.
-    Sensitivity: one user moves at most `max_items_per_user` counts, each by 1; the data must have been bounded so. The
-        k_bar counts and the one after them move by that much together, whatever items change places (its page).
-    Exactness: exact discrete Laplace noise; `height` from the closed tail of the difference of two, rounded outward.
-    Cost: one pass to find k_bar + 1 rows, then about 20 random decisions for each.
-    Source: Durfee and Rogers 2019, Section 3 (the Laplace variant that it names); whole noise, the
-        threshold and the proof are on its page.
-    Example:
-        >>> LimitedDomainLaplace(k=2, k_bar=3, epsilon=4, delta="1e-6", max_items_per_user=1)([900, 600, 5, 2]).tolist()
-        [0, 1]
-    """
-
-    bound = "limited domain, Laplace"
-
-    def __post_init__(self) -> None:
-        _parse(self)
-        swaps = min(self.max_items_per_user, k_bar_of(self))
-        settle(self, height=1 + laplace_height(self.rate, swaps, Fraction(self.delta)))
-
     @property
     def rate(self) -> Fraction:
         """Noise z has probability in proportion to e^(-rate |z|)."""
@@ -128,63 +104,7 @@ class LimitedDomainLaplace(NoisyLimitedDomain):
         return laplace_height(self.rate, pairs, Fraction(beta), SAID)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LimitedDomainGaussian(NoisyLimitedDomain):
-    """Select at most k items with noisy counts, by noise that grows with the root of the items a user has.
-
-    As LimitedDomainLaplace, with whole Gaussian noise of this `variance` on the k_bar counts and on bottom.
-
-    Guarantee: (epsilon, delta)-DP, counts included; but for a failure of probability `delta_threshold` the call is
-        `rho`-zCDP with rho = max_items_per_user / (2 variance). Not paid by what comes back.
-    Neighbors: add-remove.
-    Sensitivity: one user moves at most `max_items_per_user` counts, each by 1; the data must have been bounded so. The
-        k_bar counts and the one after them move by at most sqrt(max_items_per_user) in the l2 norm (its page).
-    Exactness: exact discrete Gaussian noise; `height` from a proved tail of the difference of two, rounded outward.
-    Cost: one pass to find k_bar + 1 rows, then about 20 random decisions for each.
-    Source: Durfee and Rogers 2019, Section 3, its Laplace variant; Canonne, Kamath and Steinke 2020, Theorem
-        14 and Corollary 13, for the noise; the threshold and the proof are on the page of the Laplace variant.
-    Example:
-        >>> LimitedDomainGaussian(k=1, k_bar=3, epsilon=4, delta="1e-6", max_items_per_user=2)([900, 60, 5, 2]).tolist()
-        [0]
-    """
-
-    bound = "limited domain, Gaussian"
-
-    delta_threshold: Number | None = None
-    variance: Fraction = field(init=False)
-
-    def __post_init__(self) -> None:
-        _parse(self)
-        delta = Fraction(self.delta)
-        threshold = delta / 2
-        if self.delta_threshold is not None:
-            threshold = parameters.probability("delta_threshold", self.delta_threshold)
-        if threshold >= delta:
-            raise ParameterError("delta_threshold", "be below delta", self.delta_threshold)
-        variance = self.max_items_per_user / (2 * largest_rho(Fraction(self.epsilon), delta - threshold))
-        swaps = min(self.max_items_per_user, k_bar_of(self))
-        height = 1 + gaussian_height(variance, swaps, threshold)
-        settle(self, delta_threshold=threshold, variance=variance, height=height)
-
-    @property
-    def rho(self) -> ZCDP:
-        """What the call promises unless it fails, with probability at most delta_threshold."""
-        return ZCDP(self.max_items_per_user / (2 * self.variance))
-
-    def noise(self, draws: Draws) -> int:
-        """Discrete Gaussian noise of this variance."""
-        return draws.gaussian(self.variance)
-
-    def width(self, beta: float) -> int:
-        """All counts, and bottom, lie within so many users of the true ones at once, but with probability beta."""
-        return gaussian_width(self.variance, beta, k_bar_of(self) + 1)
-
-    def behind(self, beta: float, pairs: int) -> int:
-        """In so many pairs, a count plus this stays above another of equal noise, but with probability beta."""
-        return gaussian_height(self.variance, pairs, Fraction(beta), SAID)
-
-
-def _parse(mechanism: NoisyLimitedDomain) -> None:
+def _parse(mechanism: LimitedDomainLaplace) -> None:
     """Parameters become exact values, or a clear error before any data is touched."""
     k = parameters.listed("k", mechanism.k)
     settle(
@@ -197,17 +117,17 @@ def _parse(mechanism: NoisyLimitedDomain) -> None:
     )
 
 
-def k_bar_of(mechanism: NoisyLimitedDomain) -> int:
+def k_bar_of(mechanism: LimitedDomainLaplace) -> int:
     """Its k_bar, which `_parse` has settled."""
     return default_k_bar(mechanism.k) if mechanism.k_bar is None else mechanism.k_bar
 
 
-def gap(mechanism: NoisyLimitedDomain, beta: float) -> int:
+def gap(mechanism: LimitedDomainLaplace, beta: float) -> int:
     """No item of a lower rank, or of none, has more users by more than this, but with probability beta."""
     return mechanism.behind(beta, mechanism.k * max(1, k_bar_of(mechanism) - 1))
 
 
-def reach(mechanism: NoisyLimitedDomain, beta: float) -> int:
+def reach(mechanism: LimitedDomainLaplace, beta: float) -> int:
     """Fewer than k come back only if no other has more users, by more than this, than the item at rank k_bar + 1.
 
     But with probability beta.
@@ -234,33 +154,17 @@ def laplace_tail(rate: Fraction, t: int) -> Fraction:
         return upper(p / (1 + q) ** 2 * (-a * n).exp() * inner)
 
 
-def gaussian_tail(variance: Fraction, t: int) -> Fraction:
-    """An upper bound on P(W > t), t >= 0, for two discrete Gaussian noises: (erfc(t / (2 s)) / 2) (1 + 2x / (1 - x)).
-
-    s^2 is the variance and x = e^(-pi^2 s^2); proof on the page of limited domain with Laplace noise.
-    """
-    with ctx.workprec(PRECISION):
-        v = enclose(variance)
-        x = (-(arb.pi() ** 2) * v).exp()
-        return upper((t / (2 * v.sqrt())).erfc() / 2 * (1 + 2 * x / (1 - x)))
-
-
 def laplace_height(rate: Fraction, swaps: int, delta: Fraction, highest: int = HIGHEST) -> int:
     """The least T >= 0 with swaps P(W > T) <= delta."""
-    return _least(lambda t: swaps * laplace_tail(rate, t) <= delta, "epsilon", highest)
+    return _least(lambda t: swaps * laplace_tail(rate, t) <= delta, highest)
 
 
-def gaussian_height(variance: Fraction, swaps: int, delta: Fraction, highest: int = HIGHEST) -> int:
-    """The least T >= 0 for which the upper bound certifies swaps P(W > T) <= delta."""
-    return _least(lambda t: swaps * gaussian_tail(variance, t) <= delta, "epsilon", highest)
-
-
-def _least(holds: Callable[[int], bool], parameter: str, highest: int) -> int:
+def _least(holds: Callable[[int], bool], highest: int) -> int:
     high = 1
     while not holds(high):
         high *= 2
         if high > highest:
-            raise ParameterError(parameter, "be large enough for a threshold below 2^62", "a smaller value")
+            raise ParameterError("epsilon", "be large enough for a threshold below 2^62", "a smaller value")
     low = -1 if high == 1 else high // 2  # the least is above low, at most high
     while high - low > 1:
         middle = (low + high) // 2
