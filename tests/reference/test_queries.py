@@ -155,7 +155,6 @@ def test_a_row_says_of_its_mechanism_what_is_so(method) -> None:
     assert method.popular == ("popular" in taken)
     if method.verb == "top_k":
         assert method.of_users == ("sensitivity" not in taken)
-    assert set(method.fixed) <= set(taken)
     if method.weights is not None:
         assert ("part" in taken) == (method.weights == "rounds")
 

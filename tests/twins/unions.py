@@ -20,6 +20,7 @@ from dpselect.mechanisms.set_union.release_laws import (
     GaussianTail,
     LaplaceTail,
     ReleaseLaw,
+    laplace_tail,
     smallest_deviation,
     threshold,
 )
@@ -80,6 +81,21 @@ class DeltaNotHalved:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NoisyGreedy:
+    """Greedy updates to a whole cutoff, released by Laplace noise: right, and beside the two that are not."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def law(self) -> ReleaseLaw:
+        return laplace_tail(self.epsilon, self.delta, 1, lambda _: Fraction(1))
+
+    def weigh(self, ordered: UserSets) -> Any:
+        return GreedyGeometric(epsilon=self.epsilon, delta=self.delta).weigh(ordered)
+
+
+@dataclass(frozen=True, kw_only=True)
 class FractionalGreedy:
     """Greedy updates with a cutoff that is no integer: contractive, but one user can make many items new."""
 
@@ -89,7 +105,7 @@ class FractionalGreedy:
 
     @property
     def law(self) -> ReleaseLaw:
-        return GreedyGeometric(epsilon=self.epsilon, delta=self.delta).law
+        return NoisyGreedy(epsilon=self.epsilon, delta=self.delta).law
 
     def weigh(self, ordered: UserSets) -> Any:
         weights = [0] * ordered.size
@@ -142,10 +158,10 @@ class NoisedZeros:
 
     epsilon: Fraction
     delta: Fraction
-    inner: GreedyGeometric = field(init=False)
+    inner: NoisyGreedy = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inner", GreedyGeometric(epsilon=self.epsilon, delta=self.delta))
+        object.__setattr__(self, "inner", NoisyGreedy(epsilon=self.epsilon, delta=self.delta))
 
     @property
     def law(self) -> ReleaseLaw:
