@@ -122,7 +122,7 @@ class RenyiShaped:
 
     def __call__(self, sets: Sets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
-        rounds = [(partial(_weigh, shares=of_round), 1, largest(of_round)) for of_round in self.shares]
+        rounds = [(partial(_weigh, shares=of_round), largest(of_round)) for of_round in self.shares]
         return in_rounds(sets, self.max_items_per_user, rounds, draws, progress)
 
 
