@@ -218,11 +218,9 @@ class Dataset:
         of their users. All need delta > 0 and may return fewer than k. With `domain` (a list, a range, a number of
         items, a `Column` of another source) exactly k come back, by peeling. A delta that is left out is 1e-6 where it
         is needed, which is without a domain, and else 0. `counts=True` adds noisy counts at the same total price.
-        `method` is "auto", "limited-domain", "limited-domain-sparse", "discover", "hitting-set" (k items that together
-        reach most users, in the order in which they were chosen: docs/mechanisms/hitting-set.md), or, for users of few
-        items, "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "hitting-set",
-        "joint-sequence", or one of "joint-set", "canonical-set", "joint-permute-and-flip" and
-        "canonical-permute-and-flip". These four choose a set in no order, which is often nearer to the true one; they
+        `method` is "auto", "limited-domain", "limited-domain-sparse", "discover", or, for users of few items,
+        "limited-domain-laplace"; with a domain "peeling", "joint-sequence", or
+        "joint-set" and "canonical-set". These two choose a set in no order, which is often nearer to the true one; they
         need `ranked=False`, which also lets "auto" take one.
         `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many
         users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows from it
@@ -306,11 +304,11 @@ class Dataset:
         takes part with `max_items_per_user` random items; without that (here or in the Dataset), or with "auto", the
         number is chosen privately, for 1/20 of epsilon. `counts=True` adds noisy numbers of users, for a quarter of the
         price, or by "count-gaussian" those that decided, for nothing more. `method` is "auto" or the name of a
-        mechanism, such as "renyi-shaped", "sips", "policy-gaussian" or "weighted-laplace" (docs/set-union.md).
+        mechanism, such as "renyi-shaped", "greedy-geometric" or "policy-gaussian" (docs/set-union.md).
         Where the items are those of a `Text`, n-grams are released level by level, and `shares` says how the levels
         share the budget: by default three levels 1/2, 1/3 and 1/6.
         `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
-        item each ("greedy-geometric", "greedy-laplace") then choose those first. `users_for`, in place of epsilon, says
+        item each ("greedy-geometric") then choose those first. `users_for`, in place of epsilon, says
         of how many users an item is to be found; the price follows (docs/within.md). `by` asks for the items of every
         group, such as every country: for all pairs of group and item that enough users share (docs/by-group.md).
         `in_engine=True` leaves users and their items in the engine, which spills to disk what does not fit into memory
@@ -359,7 +357,7 @@ class Dataset:
         """The item of a known domain that most distinct users share: epsilon-DP for one whole user.
 
         Counts are monotonic when a user comes or goes, so the 2 of general scores is paid only for
-        `neighbors="replace-one"`. `method` is "exponential", "permute-and-flip" or "noisy-max".
+        `neighbors="replace-one"`. `method` is "exponential" or "permute-and-flip".
         `by`, a column or several, asks for the item of every group, such as every country, at the price of
         `max_groups_per_user` groups (here 1 where it is left out). `groups` lists those that are answered;
         without it part of the price finds groups that enough users are in, which takes a delta (docs/by-group.md).

@@ -21,10 +21,10 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground.domain import UNSEEN
-from dpselect.dataset import UNREADABLE
 from dpselect.errors import DataError, OutputError, ParameterError
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.archive import archived, restored
+from dpselect.release.of_rows import UNREADABLE
 from dpselect.release.release import Item, Receipt, Release
 from dpselect.release.saving import csv_text
 from dpselect.testing import SeededDraws
@@ -51,7 +51,7 @@ def kinds() -> dict[str, Release]:
     sets = {"domain": domain, "ranked": False, "counts": True}
     return {
         "top_k": data.top_k(3, **USUAL, counts=True),
-        "noisy": data.top_k(3, **USUAL, counts=True, method="limited-domain-gaussian"),
+        "noisy": data.top_k(3, **USUAL, counts=True, method="limited-domain-laplace"),
         "discover": data.top_k(3, **USUAL, counts=True, method="discover"),
         "set": data.top_k(3, **USUAL, **sets, method="canonical-set"),
         "choose": data.choose(domain=domain, epsilon=1),

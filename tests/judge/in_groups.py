@@ -13,7 +13,7 @@ from tests.judge.steps import Kind, Step
 
 QUANTILES, CHOICE = "QuantileByGroup", "ChoiceByGroup"
 NAMES = {QUANTILES, CHOICE}
-KINDS = {"ExponentialMechanism": Kind.PICK, "PermuteAndFlip": Kind.PURE, "ReportNoisyMax": Kind.PURE}
+KINDS = {"ExponentialMechanism": Kind.PICK, "PermuteAndFlip": Kind.PURE}
 END = "_of_groups"
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect.checking.finding import Finding, fails, follows, stated
-from tests.judge import by_group, histograms, hitting, in_groups, sparse
+from tests.judge import by_group, histograms, in_groups, sparse
 from tests.judge.balls import ball, precision, told
 from tests.judge.numbers import Parameters
 from tests.judge.picks import failure_of, steps_of, told_of
@@ -43,9 +43,6 @@ class Cost:
         """Read from the answer alone (docs/budgets.md, priced by the outcome)."""
         statement, said = release.privacy, Parameters(release.privacy.parameters)
         whole, delta, name = statement.epsilon, statement.delta, statement.mechanism
-        if name == hitting.KNOWN:
-            whole_sum = hitting.added(said)
-            return cls(min(whole, whole_sum), delta, whole_sum, Fraction(0), None)
         if name == by_group.NAME:
             return cls._by_steps(statement, tuple(by_group.taken(said, release.found)), by_group.failure(said))
         if name in in_groups.NAMES:

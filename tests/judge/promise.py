@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dpselect.checking.finding import Finding, fails, stated
-from tests.judge import by_group, histograms, hitting, in_groups, picks, sparse, tops, unions
+from tests.judge import by_group, histograms, in_groups, picks, sparse, tops, unions
 from tests.judge.balls import told
 from tests.judge.measures import measured
 from tests.judge.numbers import Parameters, UnfitError
@@ -15,14 +15,14 @@ from tests.judge.weights import weighed
 if TYPE_CHECKING:
     from dpselect.release.release import Release
 
-ONE_DRAW = {"ExponentialMechanism", "PermuteAndFlip", "ReportNoisyMax"}
+ONE_DRAW = {"ExponentialMechanism", "PermuteAndFlip"}
 PICKS = {"LimitedDomain", "Peeling", "Quantile", picks.RECURSIVE, *picks.OF_SETS}
-NOISY = {"LimitedDomainLaplace", "LimitedDomainGaussian"}
+NOISY = "LimitedDomainLaplace"
 UNIONS = {"RenyiShaped", *unions.THRESHOLDS}
 COUNTED_BY = {  # what says how counts got their noise; no other mechanism pays for any
     **dict.fromkeys([*PICKS, sparse.NAME, by_group.NAME, tops.DISCOVERED, histograms.LAPLACE], ("epsilon_per_count",)),
     histograms.GAUSSIAN: ("variance",),
-    **dict.fromkeys(NOISY, ("height",)),
+    NOISY: ("height",),
     **dict.fromkeys(UNIONS, ("epsilon_of_counts", "deviation_of_counts")),
 }
 ANYHOW = ("epsilon_per_count", "epsilon_of_counts", "height", "variance")  # of a mechanism that is not known here
@@ -58,12 +58,10 @@ def _findings(release: Release) -> Iterator[Finding]:
         yield from in_groups.findings(name, said, epsilon, delta, statement.bound)
     elif name in histograms.NAMES:
         yield histograms.composed(name, said, epsilon, delta, statement.bound)
-    elif name in NOISY:
-        yield tops.noisy(name, said, epsilon, delta)
-    elif name == hitting.KNOWN:
-        yield hitting.composed(said, epsilon, delta)
-    elif name in (tops.DISCOVERED, tops.HITTING_SET):
-        yield from tops.discovered(name, said, epsilon, delta, _has_counts(release))
+    elif name == NOISY:
+        yield tops.noisy(said, epsilon, delta)
+    elif name == tops.DISCOVERED:
+        yield from tops.discovered(said, epsilon, delta, _has_counts(release))
     elif name in UNIONS:
         yield from unions.findings(name, said, epsilon, delta)
     else:

@@ -1,6 +1,6 @@
 """Tails of noise, and the weights from which a union releases an item with an even chance. All are rounded outward.
 
-docs/mechanisms/set-union.md, set-union-shaped.md and limited-domain-noise.md have the formulas and their proofs.
+docs/mechanisms/set-union.md, set-union-policies.md and limited-domain-noise.md have the formulas and their proofs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from tests.judge.balls import BITS, at_most, ball
+from tests.judge.balls import BITS, ball
 
 HALVINGS = 60  # of a search, relative to its start
 FAR = Fraction(10**300)  # in floats
@@ -45,11 +45,6 @@ def gaussian_delta(s: arb, epsilon: Fraction) -> arb:
     """The delta of Gaussian noise of deviation s on a shift of 1."""
     here, there, root = 1 / (2 * s), ball(epsilon) * s, arb(2).sqrt()
     return (((there - here) / root).erfc() - ball(epsilon).exp() * ((there + here) / root).erfc()) / 2
-
-
-def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """From below, the largest rho for which rho-zCDP gives (epsilon, delta)-DP by the best order."""
-    return _turn(lambda rho: at_most(zcdp_delta(rho, epsilon), delta))
 
 
 def zcdp_delta(rho: Fraction, epsilon: Fraction) -> arb:
@@ -118,12 +113,6 @@ def too_likely(tail: Tail, threshold: Fraction, delta: Fraction, most: int, shar
 # ---- releases without noise -------------------------------------------------------------------------------
 
 
-def shaped_half(epsilon: Fraction, delta: Fraction) -> arb:
-    """The weight that a shaped release lets through half of the time: ln(1 + (e^epsilon - 1) / (2 delta)) / epsilon."""
-    with ctx.workprec(BITS):
-        return (ball(epsilon).expm1() / ball(2 * delta)).log1p() / ball(epsilon)
-
-
 def geometric_chance(epsilon: Fraction, delta: Fraction, users: int) -> arb:
     """A bound, from above, on how likely truncated geometric selection releases an item of so many users.
 
@@ -151,10 +140,3 @@ def laplace_pair(rate: Fraction, above: int) -> arb:
         q, rest, n = (-ball(rate)).exp(), -(-ball(rate)).expm1(), above + 1
         sums = n / rest + q / rest**2 + (1 + q**2) / -(-2 * ball(rate)).expm1() / rest
         return (rest / (1 + q)) ** 2 * (-ball(rate) * n).exp() * sums
-
-
-def gaussian_pair(variance: Fraction, above: int) -> arb:
-    """A bound on the same for two discrete Gaussian noises, x = e^(-pi^2 variance)."""
-    with ctx.workprec(BITS):
-        x = (-(arb.pi() ** 2) * ball(variance)).exp()
-        return (above / (2 * ball(variance).sqrt())).erfc() / 2 * (1 + 2 * x / (1 - x))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from flint import arb
 
 from dpselect.checking.finding import Finding, fails, follows, stated
-from tests.judge import by_group, hitting, measures, tails
+from tests.judge import by_group, measures, tails
 from tests.judge.balls import at_most, ball, precision, told
 from tests.judge.numbers import Parameters, UnfitError
 from tests.judge.picks import of_steps
@@ -16,10 +16,10 @@ from tests.judge.steps import Kind, Step
 
 COMPOSED = Fraction(3, 4)  # of delta, for the divergence that union and picks share
 MOST_ORDER = 10**6
-DISCOVERED, HITTING_SET = "DiscoverThenPeel", "HittingSet"
+DISCOVERED = "DiscoverThenPeel"
 
 
-def noisy(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) -> Finding:
+def noisy(said: Parameters, epsilon: Fraction, delta: Fraction) -> Finding:
     """Is bottom so high that noise rarely lifts an item that only one data set has above it?"""
     most, height = said.whole("max_items_per_user"), said.whole("height")
     swaps = min(most, said.whole("k_bar"))
@@ -27,25 +27,14 @@ def noisy(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) 
         epsilon -= measures.moved(said) * times * measures.price(said)
     if epsilon <= 0:
         return fails("the measures take all of epsilon")
-    if mechanism == "LimitedDomainLaplace":
-        noise = f"Laplace noise of scale {told(most / epsilon)}"
-        left, lifted = delta, tails.laplace_pair(epsilon / most, height - 1)
-    else:
-        left = delta / 2  # the other half is for the noise itself
-        variance = most / (2 * tails.largest_rho(epsilon, left)) if left else Fraction(0)
-        if not variance:
-            return fails("Gaussian noise needs a delta")
-        lifted = tails.gaussian_pair(variance, height - 1)
-        noise = f"Gaussian noise of variance {told(variance)}"
     with precision():
-        needs = swaps * lifted
+        needs = swaps * tails.laplace_pair(epsilon / most, height - 1)
+        noise = f"Laplace noise of scale {told(most / epsilon)}"
         text = f"with {noise}, bottom {height:,} users above the last count needs delta {told(needs)}"
-        return follows(text) if at_most(needs, left) else fails(f"{text}, and has {told(left)}")
+        return follows(text) if at_most(needs, delta) else fails(f"{text}, and has {told(delta)}")
 
 
-def discovered(
-    mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction, counted: bool
-) -> Iterator[Finding]:
+def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, counted: bool) -> Iterator[Finding]:
     """The picks and counts of a ranking take no more than what its union leaves. The union itself is only stated."""
     k, found, share = said.whole("k"), said.of.get("discovered"), said.number("union_share")
     most = said.whole("max_items_per_user")
@@ -66,12 +55,7 @@ def discovered(
     if left <= 0:
         yield fails("choosing max_items_per_user, or max_groups_per_user, takes all of epsilon")
         return
-    if mechanism == HITTING_SET:
-        if len(steps) > 2 or steps[1].times:
-            yield fails(f"{mechanism} pays for no counts and no measures")
-            return
-        yield _together(steps[0], said, left, delta, share)
-    elif most > 1:
+    if most > 1:
         yield _ranked(steps, said, left, delta * COMPOSED, share)
     else:
         yield of_steps(steps, left * (1 - share), delta * (1 - share), Fraction(0), "")
@@ -103,28 +87,6 @@ def _ranked(steps: list[Step], said: Parameters, epsilon: Fraction, delta: Fract
         text = (
             f"{steps[0].times:,} picks and {told_of:,} {counts} have a divergence of {told(taken)} of order "
             f"{order:,}, of which the union leaves them {told(left)}"
-        )
-        return follows(text) if taken <= left * (1 + ball(Fraction(1, 2**50))) else fails(text)
-
-
-def _together(picks: Step, said: Parameters, epsilon: Fraction, delta: Fraction, share: Fraction) -> Finding:
-    """Picks of which a user moves only those up to the first that reaches them."""
-    if said.whole("max_items_per_user") == 1:
-        total, spare = epsilon * (1 - share), delta * (1 - share)
-        if picks.times and total < picks.epsilon:
-            return fails(f"one pick takes more than {told(total)}")
-        needs = hitting.delta_of(picks.times, picks.epsilon, total)
-        text = f"{picks.times:,} picks for users not yet reached need delta {told(needs)} at {told(total)}"
-        return follows(text) if at_most(needs, spare) else fails(f"{text}, and have {told(spare)}")
-    order = _order(said, delta)
-    with precision():
-        taken, left = (
-            hitting.divergence(picks.times, picks.epsilon, order),
-            _left(order, epsilon, delta * COMPOSED, share),
-        )
-        text = (
-            f"{picks.times:,} picks for users not yet reached have a divergence of {told(taken)} of order {order:,}, "
-            f"of which the union leaves them {told(left)}"
         )
         return follows(text) if taken <= left * (1 + ball(Fraction(1, 2**50))) else fails(text)
 

@@ -15,10 +15,6 @@ from tests.judge.numbers import Parameters, UnfitError
 
 PARTS = 2**30  # weights are whole multiples of 1 / PARTS
 MOST_USERS, ULP = 2**27, Fraction(1, 2**53)  # of l2-descent, in floats
-SPLIT = Fraction(1, 10)  # of the parts of two rounds that follow each other
-MOST_ROUNDS = 100
-
-LEVELLED = {"SIPS", "RenyiShaped"}  # levels of n-grams share one budget there, and add up elsewhere
 
 
 def findings(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) -> Iterator[Finding]:
@@ -29,18 +25,17 @@ def findings(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fractio
         yield _counts_that_decided(mechanism, said)
     elif said.has("epsilon_of_counts") or said.has("deviation_of_counts"):
         yield _counts(said)
-    parts = _levels(said)
     if mechanism == "RenyiShaped":
         yield stated(
             f"the release curve of the union, which makes its items ({told(items[0])}, {told(items[1])})-DP, is not in "
             "the release"
         )
         return
-    last = Fraction(1) if mechanism in LEVELLED else parts[-1]
     if mechanism not in THRESHOLDS:
         yield stated(f"this version knows no union called {mechanism}")
         return
-    yield _threshold(mechanism, said, items[0] * last, items[1] * last, parts[-1])
+    last = _levels(said)[-1]  # levels of n-grams add up
+    yield _threshold(mechanism, said, items[0] * last, items[1] * last)
 
 
 def _sum(said: Parameters, items: tuple[Fraction, Fraction], epsilon: Fraction, delta: Fraction) -> Finding:
@@ -99,19 +94,19 @@ def _counts_that_decided(mechanism: str, said: Parameters) -> Finding:
 # ---- thresholds -------------------------------------------------------------------------------------------
 
 
-def _threshold(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction, part: Fraction) -> Finding:
+def _threshold(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) -> Finding:
     threshold = said.number("threshold")
-    if mechanism.startswith("Greedy") and said.number("cutoff").denominator != 1:
+    if mechanism == "GreedyGeometric" and said.number("cutoff").denominator != 1:
         return fails("the cutoff of a greedy union is no whole number, so one user may bring many new items")
     with precision():
-        wrong = THRESHOLDS[mechanism](said, threshold, epsilon, delta, part)
+        wrong = THRESHOLDS[mechanism](said, threshold, epsilon, delta)
     text = f"a threshold of {told(threshold)} users for ({told(epsilon)}, {told(delta)})"
     if wrong:
         return fails(f"{text} {wrong}")
     return follows(f"{text} is no lower than what new items of one user ask for")
 
 
-Threshold = Callable[[Parameters, Fraction, Fraction, Fraction, Fraction], str]
+Threshold = Callable[[Parameters, Fraction, Fraction, Fraction], str]
 """What is wrong with a threshold for a union of this epsilon and delta; nothing where it is high enough."""
 
 
@@ -120,12 +115,12 @@ def _tail(tail: tails.Tail, threshold: Fraction, delta: Fraction, most: int, sha
     return f"lets {t:,} new item{'' if t == 1 else 's'} of one user appear too often" if t else ""
 
 
-def _count_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction, _: Fraction) -> str:
+def _count_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
     most = said.whole("max_items_per_user")
     return _tail(tails.laplace(epsilon / most), threshold, delta, most, lambda _: Fraction(1))
 
 
-def _count_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction, _: Fraction) -> str:
+def _count_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
     most = said.whole("max_items_per_user")
     if most > PARTS:
         raise UnfitError("there are too many items of one user")
@@ -148,22 +143,22 @@ def _joint(deviation: Fraction, threshold: Fraction, epsilon: Fraction, delta: F
     return ""
 
 
-def _weighted_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction, _: Fraction) -> str:
+def _weighted_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
     most = said.whole("max_items_per_user")
     return _tail(tails.laplace(epsilon), threshold, delta, most, lambda t: Fraction(PARTS // t, PARTS))
 
 
-def _weighted_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction, _: Fraction) -> str:
+def _weighted_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
     deviation = ball(tails.least_deviation(epsilon, delta / 2))
     return _tail(tails.gaussian(deviation), threshold, delta / 2, said.whole("max_items_per_user"), rooted)
 
 
-def _policy_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction, _: Fraction) -> str:
+def _policy_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
     most = said.whole("max_items_per_user")
     return _tail(tails.laplace(epsilon), threshold, delta, most, lambda t: Fraction(-(-PARTS // t), PARTS))
 
 
-def _policy_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction, _: Fraction) -> str:
+def _policy_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
     most, slack, cutoff = said.whole("max_items_per_user"), said.number("slack"), said.number("cutoff")
     rounding = ULP * (Fraction(most, 2) + 5 + _root(most) * (cutoff + 1))
     if slack < 2 * MOST_USERS * rounding:
@@ -172,32 +167,7 @@ def _policy_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, d
     return _tail(tails.gaussian(deviation), threshold, delta / 2, most, lambda t: rooted(t) + rounding)
 
 
-def _greedy_laplace(_: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction, __: Fraction) -> str:
-    return _tail(tails.laplace(epsilon), threshold, delta, 1, lambda _: Fraction(1))
-
-
-def _sips(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction, part: Fraction) -> str:
-    """The smallest threshold of the rounds is stated: one of them must be content with it."""
-    rounds, most = said.whole("rounds"), said.whole("max_items_per_user")
-    if rounds > MOST_ROUNDS:
-        raise UnfitError("there are too many rounds")
-    least = ball(tails.least_deviation(epsilon, delta / 2))
-    powers = [SPLIT ** (rounds - r) for r in range(1, rounds + 1)]
-    wrong = ""
-    for power in reversed(powers):
-        share = part * power / sum(powers)
-        wrong = _tail(tails.gaussian(least / ball(share).sqrt()), threshold, share * delta / 2, most, rooted)
-        if not wrong:
-            return ""
-    return wrong
-
-
-def _shaped(_: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction, __: Fraction) -> str:
-    low = ball(threshold) < tails.shaped_half(epsilon, delta)
-    return "is below the weight that may be released half of the time" if low else ""
-
-
-def _geometric(_: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction, __: Fraction) -> str:
+def _geometric(_: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
     low = tails.geometric_chance(epsilon, delta, math.floor(threshold)) < 0.5
     return "is below the number of users that may be released half of the time" if low else ""
 
@@ -219,10 +189,6 @@ THRESHOLDS: dict[str, Threshold] = {
     "WeightedGaussian": _weighted_gaussian,
     "PolicyLaplace": _policy_laplace,
     "PolicyGaussian": _policy_gaussian,
-    "GreedyLaplace": _greedy_laplace,
-    "SIPS": _sips,
-    "ShapedWeighted": _shaped,
-    "ShapedPolicy": _shaped,
     "TruncatedGeometric": _geometric,
     "GreedyGeometric": _geometric,
 }

@@ -22,7 +22,6 @@ BY_WEIGHT = {
     "JointSet",
     "JointSequence",
     "CanonicalSet",
-    "JointPermuteAndFlip",
 }
 
 

@@ -112,7 +112,9 @@ def test_every_verb_gives_tuples_and_speaks_of_the_unit() -> None:
         "top_k of a domain": data().top_k(2, epsilon=30, domain=DOMAIN, counts=True),
         "a set": data().top_k(2, epsilon=30, domain=DOMAIN, ranked=False),
         "union": data().union(epsilon=30),
-        "union in the engine": data().union(epsilon=30, in_engine=True, method="sips", max_items_per_user=1),
+        "union in the engine": data().union(
+            epsilon=30, in_engine=True, method="weighted-gaussian", max_items_per_user=1
+        ),
         "choose": data().choose(domain=DOMAIN, epsilon=30),
     }
     for verb, release in asked.items():

@@ -34,7 +34,7 @@ HOW = {
     "a sequence": {"domain": DOMAIN, "method": "joint-sequence"},
     "a size": {"domain": 50},
     "discover": {"method": "discover"},
-    "noise": {"method": "limited-domain-gaussian", "most": 2},
+    "noise": {"method": "limited-domain-laplace", "most": 2},
 }
 TRUE = {  # of users, of minutes cut to 30, and the mean of stars
     "i0": (450, 13500, 4),

@@ -79,7 +79,7 @@ def _engine(data: DataSettings) -> EngineWork:
 def _passes(query: Query, item: Key) -> int:
     """How many times the work of a plain top k is done on each row."""
     more = sum(getattr(query, name, None) not in (None, False) for name in _TWICE)
-    sets = query.verb == "union" or query.of_pairs or getattr(query, "method", None) in ("discover", "hitting-set")
+    sets = query.verb == "union" or query.of_pairs or getattr(query, "method", None) == "discover"
     columns = len(item) - 1 if isinstance(item, tuple) else 0
     return 1 + more + columns + (3 if sets else 0)
 

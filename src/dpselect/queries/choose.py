@@ -226,12 +226,11 @@ def choose(
 
     Guarantee: epsilon-DP for one user against `neighbors`. `sensitivity` is how far one user can move any score;
     `monotonic=True` says that one more user moves all scores the same way (add-remove only) and halves the price.
-    `scores` is an array (an index is chosen), a mapping from label to score, a pandas Series (a label of its index
-    is chosen), or a Histogram. `method` is
-    "exponential", "permute-and-flip" (never worse in expectation at this epsilon, dearer in composition) or
-    "noisy-max". With `budget` it is paid, as for a Dataset, also by `share`; scores have no fingerprint, so a stored
-    answer is found again only where the budget's `snapshot` names their state. Raises ParameterError before any score
-    is looked at.
+    `scores` is an array (an index is chosen), a mapping from label to score, a pandas Series (a label of its index is
+    chosen), or a Histogram. `method` is "exponential" or "permute-and-flip" (never worse in expectation at this
+    epsilon, dearer in composition). With `budget` it is paid, as for a Dataset, also by `share`; scores have no
+    fingerprint, so a stored answer is found again only where the budget's `snapshot` names their state. Raises
+    ParameterError before any score is looked at.
 
         >>> choose({"left": 3, "right": 90}, epsilon=1, monotonic=True).labels
         ['right']

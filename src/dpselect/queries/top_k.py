@@ -84,7 +84,7 @@ class TopKQuery(Query):
         where = " without a domain" if domain is None else " with a domain"
         method = methods.checked("top_k", self.method, domain=domain is not None, where=where)
         if self.in_engine and (self.by is not None or method not in (AUTO, DISCOVER)):
-            hint = "the others need no items of users, but for hitting-set and groups, which need them in memory"
+            hint = "the others need no items of users, but for groups, which need them in memory"
             raise ParameterError("in_engine", f"be left out for all but {DISCOVER}", came(self.in_engine), hint)
         weights = {name: getattr(self, name) for name in ("by_weight", "at_most", "weight_unit")}
         if any(value is not None for value in weights.values()):

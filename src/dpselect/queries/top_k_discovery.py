@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpselect._ground import methods, parameters
+from dpselect._ground import parameters
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import COUNT_SHARE
@@ -40,12 +40,7 @@ if TYPE_CHECKING:
     from dpselect.queries.query import Ready
 
 METHOD = "discover"
-TOGETHER = "hitting-set"
 REASON = "No domain is given, so part of the price finds items that enough users share, and the rest ranks the best."
-TOGETHER_REASON = (
-    "Part of the price finds items that enough users share. Of these each pick takes one that reaches many users whom "
-    "none before it has reached, so that together they reach most."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +52,6 @@ class Discovery:
     delta: Fraction
     most: int | None
     counted: bool
-    method: str = METHOD
     in_engine: bool = False
     measures: tuple[Measure, ...] = ()
 
@@ -86,10 +80,7 @@ class Discovery:
     def mechanism(self, most: int) -> DiscoverThenPeel:
         """For users of at most `most` items in the union."""
         left = self.epsilon - self.for_bound
-        found: DiscoverThenPeel = methods.named("top_k", self.method).make(
-            k=self.k, epsilon=left, delta=self.delta, max_items_per_user=most
-        )
-        return found
+        return DiscoverThenPeel(k=self.k, epsilon=left, delta=self.delta, max_items_per_user=most)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,11 +115,6 @@ class FoundTop(Plan):
         return Price(asked.epsilon, renyi, asked.delta, added=asked.epsilon)
 
     @property
-    def ranks(self) -> bool:
-        """Are items chosen by all their users? If not, by those whom no item before has reached."""
-        return self.method == METHOD
-
-    @property
     def of_sets(self) -> bool:
         """Counts alone do not tell who shares which items."""
         return True
@@ -139,7 +125,7 @@ class FoundTop(Plan):
         mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound, BOUNDS), draws))
         found = mechanism.union(sets, draws=draws, progress=progress)
         each = self._price_of_pick(mechanism, len(found))
-        codes = mechanism.best(sets, found, each, draws)
+        codes = best(asked.k, found, users_of(sets, found), each, draws)
         return self._released(mechanism, len(found), each, sets.labels(codes), users_of(sets, codes), draws)
 
     def like(self, release: Release, candidates: int) -> Release:  # noqa: ARG002 - they are discovered
@@ -169,7 +155,6 @@ class FoundTop(Plan):
 
     def _of_pairs(self, pairs: PairsElsewhere, draws: Draws, progress: Progress | None) -> Release:
         """The answer for pairs that are kept elsewhere: what was found comes here, with its numbers of users."""
-        assert self.ranks, "a hitting set needs to know who has which items"
         asked, mechanism = self.selector, self.ready
         if mechanism is None:
             users_at, chooser = placed(*pairs.lengths(BOUNDS[-1]), BOUNDS), bound_chooser(asked.for_bound, BOUNDS)
@@ -228,8 +213,7 @@ class FoundTop(Plan):
         if found <= 1:
             return good
         gap = whole(gaps.exponential(each, gaps.others(found), gaps.each(BETA, made(self.selector.k, found))))
-        ranked = accuracy.ranking if self.ranks else accuracy.reaching
-        return good + ranked(gap, discovered=True, scale=self.scale)
+        return good + accuracy.ranking(gap, discovered=True, scale=self.scale)
 
     def statement(self, mechanism: DiscoverThenPeel, found: int, each: Fraction) -> Statement:
         """What is promised, in numbers and in sentences. How many items were found is part of the answer."""
@@ -244,10 +228,10 @@ class FoundTop(Plan):
             **({"epsilon_of_bound": asked.for_bound} if asked.most is None else {}),
         }
         sentences = [self.reason, _bound(mechanism.max_items_per_user, asked)]
-        how = "ranked by the numbers of all their users" if self.ranks else "chosen by all the items of every user"
-        how = "ranked by what they gained of all users" if self.scale.gains else how
+        how = "what they gained of all users" if self.scale.gains else "the numbers of all their users"
         sentences.append(
-            f"Items discovered: {found:,}; {self._ranked(found)} {how}: max_items_per_user limits the discovery only."
+            f"Items discovered: {found:,}; {self._ranked(found)} ranked by {how}: max_items_per_user limits the "
+            "discovery only."
         )
         if asked.counted:
             used["epsilon_per_count"] = each * COUNT_SHARE
@@ -260,11 +244,7 @@ class FoundTop(Plan):
 
     def _ranked(self, found: int) -> str:
         """Which of the items that were found are ranked."""
-        return (
-            f"{'the best ' if self.ranks else ''}{self.selector.k} of them are"
-            if found > self.selector.k
-            else "all of them are"
-        )
+        return f"the best {self.selector.k} of them are" if found > self.selector.k else "all of them are"
 
 
 def plan_discovery(
@@ -276,33 +256,27 @@ def plan_discovery(
     measures: tuple[Measure, ...] = (),
     k_bar: int | None,
     max_items_per_user: int | None,
-    method: str = METHOD,
     in_engine: bool = False,
     why: str = "",
 ) -> FoundTop:
     """Check every parameter. What can be refused without data is refused here."""
     if k_bar is not None:
-        raise ParameterError("k_bar", f"be left out for {method}, which has no cut-off", k_bar)
-    if method == TOGETHER and (counts or measures):
-        hint = "ask for a top k of the same items, or a histogram of them"
-        raise ParameterError("counts" if counts else "measures", f"be left out for {method}", "asked for", hint)
+        raise ParameterError("k_bar", f"be left out for {METHOD}, which has no cut-off", k_bar)
     asked = Discovery(
         k=parameters.listed("k", k),
         epsilon=epsilon,
         delta=parameters.probability("delta", delta),
         most=max_items_per_user,
         counted=counts,
-        method=method,
         in_engine=in_engine,
         measures=measures,
     )
     left = asked.epsilon - asked.for_bound
     if not fits(left, asked.delta, asked.most):
         hint = "lower max_items_per_user, or take limited-domain"
-        raise without_curve(epsilon, left, asked.delta, asked.most, method, hint)
+        raise without_curve(epsilon, left, asked.delta, asked.most, METHOD, hint)
     ready = None if asked.most is None else asked.mechanism(asked.most)
-    reason = TOGETHER_REASON if method == TOGETHER else REASON + why
-    return FoundTop(method=method, selector=asked, ready=ready, privacy=asked.privacy, reason=reason)
+    return FoundTop(method=METHOD, selector=asked, ready=ready, privacy=asked.privacy, reason=REASON + why)
 
 
 def made(k: int, found: int) -> int:

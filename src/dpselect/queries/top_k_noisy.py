@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from dpselect._ground.parameters import Progress
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
-from dpselect.mechanisms.top_k import noisy_limited_domain
-from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
+from dpselect.mechanisms.published import noisy_limited_domain
+from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.queries.likeness import likeness
 from dpselect.queries.top_k_plan import Counts, Plan
@@ -21,7 +21,7 @@ from dpselect.release.release import Ended, Item, Release, Statement
 class NoisyTop(Plan):
     """At most k items above a noisy bottom. `counts` says whether their counts were asked for: they cost nothing."""
 
-    selector: LimitedDomainLaplace | LimitedDomainGaussian
+    selector: LimitedDomainLaplace
     counts: bool
 
     @property

@@ -9,10 +9,9 @@ from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import fixed
 from dpselect.mechanisms.joint.canonical_set import CanonicalSet
-from dpselect.mechanisms.joint.permute_and_flip import JointPermuteAndFlip, Loss
 from dpselect.mechanisms.joint.ranked import ranked
-from dpselect.mechanisms.joint.sequence import JointSequence
-from dpselect.mechanisms.joint.set import JointSet
+from dpselect.mechanisms.published.joint_sequence import JointSequence
+from dpselect.mechanisms.published.joint_set import JointSet
 from dpselect.queries.likeness import likeness
 from dpselect.queries.top_k_plan import Plan, fresh_counts, near_counts
 from dpselect.release import accuracy
@@ -24,7 +23,7 @@ from dpselect.release.release import Item, Kind, Release, Statement
 class SetTop(Plan):
     """k items of a known domain in one draw."""
 
-    selector: JointSet | CanonicalSet | JointPermuteAndFlip | JointSequence
+    selector: JointSet | CanonicalSet | JointSequence
 
     def shortfall(self, candidates: int | None) -> int | None:
         """By how much an item may be below the k-th best: no more than by the loss of the set."""
@@ -59,9 +58,9 @@ class SetTop(Plan):
     def near(self, candidates: int) -> Accuracy:
         """How good the items are, and their counts."""
         gap = whole(self.selector.gap(BETA, candidates))
-        canonical = isinstance(self.selector, CanonicalSet) or getattr(self.selector, "loss", "") == Loss.CANONICAL
-        good = accuracy.of_set(gap, self.scale)
-        if not canonical:
+        if isinstance(self.selector, CanonicalSet):
+            good = accuracy.of_set(gap, self.scale)
+        else:
             good = accuracy.by_place(gap, ranked=self.kind is Kind.RANKING, scale=self.scale)
         return good + near_counts(self.counter, self.scale)
 

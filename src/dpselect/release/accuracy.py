@@ -78,13 +78,6 @@ def ranking(gap: int, *, discovered: bool = False, scale: Scale = USERS) -> Accu
     return Accuracy((said,), {"gap": scale.value(gap)})
 
 
-def reaching(gap: int, *, discovered: bool, scale: Scale = USERS) -> Accuracy:
-    """Of items each of which was chosen for the users whom none before it reached."""
-    what = "discovered" if discovered else "other"
-    said = f"No {what} item would have reached over {scale.said(gap)} more whom none of those above it reaches."
-    return Accuracy((said,), {"gap": gap})
-
-
 def of_set(gap: int, scale: Scale = USERS) -> Accuracy:
     """Of a set of items."""
     said = f"An item that is left out has at most {scale.said(gap)} more than any one here."

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Accuracy", "Ended", "Item", "Kind", "Measurement", "Receipt", "Release", "Statement"]
 
 GOOD = f"how good it is (each line {TIMES} times of 100):"
-TOGETHER = ("HittingSet", "GreedyHittingSet")  # whose items were chosen for the users that each adds
 MEASURES = "measures"  # the parameter of a statement that says what was measured
 Place = str | os.PathLike[str]
 
@@ -282,8 +281,6 @@ class Release(Tabular, Generic[Label_co]):
             return f"The numbers of {self.unit} of all {items} of the domain, with noise."
         if self.kind is Kind.SET:
             return f"{items}{' that enough users share' if wanted is None else ''}, in no order of rank."
-        if self.privacy.mechanism in TOGETHER and len(self) > 1:
-            return f"{items} that together reach many users, each chosen for those whom none above it reaches."
         by = "" if self.weight is None else f"by {self._column.replace('_', ' ')}s, "
         return f"{items}, {by}best first." if len(self) > 1 else f"{items}: {formatting.brief(self.items[0].item)}."
 

@@ -32,6 +32,8 @@ MOST_SLACK = Fraction(1, 8)  # keeps the cutoff within twice of what it is witho
 class PolicyLaplace(SetUnion):
     """Release the items whose weight plus Laplace noise is above a threshold; a user raises all their items equally.
 
+    As published; dpselect takes RenyiShaped or GreedyGeometric instead, because one of them finds as many or more.
+
     l1-descent: 1 is spent evenly over those of the user's items that are below the cutoff, which none ever passes. The
     cutoff is the threshold and `alpha` scales of the noise.
 
@@ -63,6 +65,8 @@ class PolicyLaplace(SetUnion):
 @dataclass(frozen=True, kw_only=True)
 class PolicyGaussian(SetUnion):
     """Release the items whose weight plus Gaussian noise is above a threshold; a user moves straight to the cutoff.
+
+    As published; dpselect takes RenyiShaped instead, because it finds as many or more: three times as many artists.
 
     l2-descent: the weights of the user's items move towards the cutoff, in a straight line and by a Euclidean distance
     of at most 1. The cutoff is the threshold and `alpha` deviations of the noise.

@@ -17,6 +17,8 @@ from dpselect.mechanisms.choose.port import Choice, parse
 class NoisyHistogram(Choice):
     """Choose the largest of counts that carry noise for the whole histogram: a comparison, not a recommendation.
 
+    As published; dpselect takes PermuteAndFlip instead, because its noise does not grow with the items of a user.
+
     A user who touches m counts moves the histogram by m in the l1 norm, so the Laplace noise has scale
     m / epsilon, where m is `max_items_per_user` or, without that, the number of candidates. Replacing a user
     who touches m counts by another moves 2 m.

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from flint import arb
 
-from dpselect._ground.privacy import BoundedRange
 from dpselect.draws import Draws, Levels
 from dpselect.draws.loss_levels import cuts
-from dpselect.mechanisms.joint.paths import Paths
 from dpselect.mechanisms.joint.port import JointMechanism
 from dpselect.mechanisms.joint.ranked import Ranked
-from dpselect.mechanisms.joint.walk import BITS
+from dpselect.mechanisms.published.joint_paths import Paths
+from dpselect.mechanisms.published.joint_walk import BITS
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointSet(JointMechanism):
     """Select a set of k with probability in proportion to exp(-epsilon loss / (2 sensitivity)); it comes in no order.
+
+    As published; dpselect takes CanonicalSet instead, because it finds as many or more of the true top k.
 
     The loss of a set is max over i of (i-th largest count of all) - (i-th largest count in the set).
 
@@ -35,8 +35,6 @@ class JointSet(JointMechanism):
         >>> JointSet(k=2, epsilon=4)([900, 5, 600, 7]).tolist()
         [0, 2]
     """
-
-    step: ClassVar[type[BoundedRange]] = BoundedRange
 
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:
         """The chosen ranks: a loss level, then a set within it."""

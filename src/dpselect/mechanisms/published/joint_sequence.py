@@ -6,11 +6,9 @@ from bisect import insort
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log, prod
-from typing import ClassVar
 
 from flint import arb, ctx
 
-from dpselect._ground.privacy import BoundedRange
 from dpselect.draws import Draws, Levels
 from dpselect.draws.loss_levels import cuts
 from dpselect.mechanisms import gaps
@@ -21,6 +19,8 @@ from dpselect.mechanisms.joint.ranked import Ranked
 @dataclass(frozen=True, kw_only=True)
 class JointSequence(JointMechanism):
     """Select a ranking of k with probability in proportion to exp(-epsilon loss / (2 sensitivity)).
+
+    As published; dpselect takes Peeling instead, because it finds as many of the true top k, or more.
 
     The loss of a sequence is max over i of (i-th largest count) - (count of its i-th item).
 
@@ -37,7 +37,6 @@ class JointSequence(JointMechanism):
         [0, 2]
     """
 
-    step: ClassVar[type[BoundedRange]] = BoundedRange
     ordered = True
 
     def gap(self, beta: float, items: int) -> Fraction:

@@ -26,6 +26,8 @@ DIGITS = Fraction(10**12)  # a scale is rounded up to a multiple of 10^-12
 class OneShotLaplace:
     """Select k of a known domain in rank order: the k largest counts with Laplace noise of scale 2k / epsilon.
 
+    As published; dpselect takes Peeling instead, because its error is a third of this one (docs/joint-experiment.md).
+
     The noisy counts are not part of the answer: with the noise that selected them they are not private at this scale
     (its page). `NoisyCounts` pays for counts with fresh noise.
 
@@ -88,6 +90,8 @@ class OneShotLaplace:
 @dataclass(frozen=True, kw_only=True)
 class ApproxOneShotLaplace:
     """Select k of a known domain of size d by Laplace noise of scale 8 sqrt(k ln(d / delta)) / epsilon on every count.
+
+    As published; dpselect takes Peeling instead, because one-shot Gumbel noise is smaller at the same price.
 
     Below the pure mechanism's noise only where k is above 16 ln(d / delta), and above that of peeling everywhere (its
     page). Kept for comparison. Counts: as in OneShotLaplace.

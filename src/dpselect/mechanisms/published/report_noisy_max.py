@@ -19,6 +19,8 @@ from dpselect.mechanisms.port import settle
 class ReportNoisyMax(Choice):
     """Add noise of scale 2 sensitivity / epsilon to every score and choose the largest; only the winner is told.
 
+    As published; dpselect takes PermuteAndFlip instead, because it never expects a larger loss at this epsilon.
+
     `noise="exponential"` has the distribution of permute-and-flip; `noise="laplace"` is the classic form.
 
     Guarantee: epsilon-DP.
