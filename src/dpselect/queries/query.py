@@ -214,7 +214,8 @@ class Query(ABC):
             if one.init and one.name != "words" and value != one.default:
                 written[one.name] = _counted(value) if one.name in LISTS else _plain(one.name, value)
         words: Words | None = getattr(self, "words", None)
-        written |= {} if words is None else {"ngrams": [words.shortest, words.longest]}
+        if words is not None:
+            written["ngrams"] = [words.shortest, words.longest]
         return written if rows is None else {**written, "rows": rows.to_dict()}
 
     @staticmethod

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dpselect.release import formatting
 from dpselect.release.distribution import Distribution, percent
 from dpselect.release.panels import Axis, Chart, Line, Mark, Rows, from_zero, number
 from dpselect.release.picture import Picture
 from dpselect.release.scale import score_of, unit_of
-from dpselect.release.statement import NOT_SECURE, Ended, Item, Kind, Receipt, Statement
+from dpselect.release.statement import NOT_SECURE, Item, Kind, Statement
 
 if TYPE_CHECKING:
     from dpselect.release.accuracy import Accuracy
@@ -23,37 +23,26 @@ NAMED = 5  # rows that the words of a picture name
 SURE = "95 times of 100"
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The parts of a release."""
-
-    items: Sequence[Item]
-    privacy: Statement
-    secure: bool
-    kind: Kind
-    counted: bool
-    ended: Ended
-    charged: Receipt | None
-    accuracy: Accuracy
-    groups: Groups | None
+class _Answer(Protocol):
+    """What is drawn of a release."""
 
     @property
-    def ranked(self) -> bool:
-        """Do the items come in an order that says something?"""
-        return self.kind is not Kind.SET
-
+    def items(self) -> Sequence[Item]: ...
     @property
-    def of_domain(self) -> bool:
-        """Are these the counts of a whole domain?"""
-        return self.privacy.mechanism.startswith("Histogram")
-
+    def privacy(self) -> Statement: ...
     @property
-    def unit(self) -> str:
-        """What counts count."""
-        return unit_of(self.privacy.parameters)
+    def secure(self) -> bool: ...
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def counted(self) -> bool: ...
+    @property
+    def accuracy(self) -> Accuracy: ...
+    @property
+    def groups(self) -> Groups | None: ...
 
 
-def picture(release: Answer) -> Picture | None:
+def picture(release: _Answer) -> Picture | None:
     """Of a release; None where it has neither numbers nor a bound that all its items share."""
     asked = release.privacy.parameters.get("q")
     if release.kind is Kind.VALUES and isinstance(asked, tuple):
@@ -63,7 +52,17 @@ def picture(release: Answer) -> Picture | None:
     return _ranks(release) if "gap" in release.accuracy.numbers and release.items else None
 
 
-def _whole(release: Answer, title: str, panels: Sequence[Rows | Chart], below: Sequence[str], alt: str) -> Picture:
+def _ranked(release: _Answer) -> bool:
+    """Do the items come in an order that says something?"""
+    return release.kind is not Kind.SET
+
+
+def _of_domain(release: _Answer) -> bool:
+    """Are these the counts of a whole domain?"""
+    return release.privacy.mechanism.startswith("Histogram")
+
+
+def _whole(release: _Answer, title: str, panels: Sequence[Rows | Chart], below: Sequence[str], alt: str) -> Picture:
     """The picture with what stands below all pictures."""
     first = [] if release.secure else [NOT_SECURE]
     if len(panels) > 1 and isinstance(panels[0], Rows):
@@ -74,7 +73,7 @@ def _whole(release: Answer, title: str, panels: Sequence[Rows | Chart], below: S
 # ---- items ------------------------------------------------------------------------------------------------
 
 
-def _counts(release: Answer) -> Picture:
+def _counts(release: _Answer) -> Picture:
     """Bars from 0, with whiskers where there are intervals."""
     marks = [
         _mark(
@@ -87,39 +86,43 @@ def _counts(release: Answer) -> Picture:
         )
         for place, one in enumerate(release.items)
     ]
-    which = "The whiskers hold all numbers" if release.of_domain else "Each whisker holds its number"
-    below = f"{which} without noise{' at once' if release.of_domain else ''} {SURE}."
+    which = "The whiskers hold all numbers" if _of_domain(release) else "Each whisker holds its number"
+    below = f"{which} without noise{' at once' if _of_domain(release) else ''} {SURE}."
     whiskers = any(mark.high is not None for mark in marks)
-    title = f"Noisy {score_of(release.privacy.parameters)}s: {release.unit}"
+    title = f"Noisy {score_of(release.privacy.parameters)}s: {unit_of(release.privacy.parameters)}"
     return _items(release, title, marks, None, below if whiskers else "")
 
 
-def _ranks(release: Answer) -> Picture:
+def _ranks(release: _Answer) -> Picture:
     """A dot for each item, and how far above it whatever it is compared with may be at most: all share that bound."""
     gap = float(Fraction(str(release.accuracy.numbers["gap"])))
     marks = [_mark(release, place, dots=(0.0,), high=gap) for place in range(len(release.items))]
     across = Axis("more than the item of the row", -gap / 2 or -1, gap or 1, [(0, "0"), (gap, number(gap))])
-    title = f"{'Ranks' if release.ranked else 'Items'}, and how sure they are"
+    title = f"{'Ranks' if _ranked(release) else 'Items'}, and how sure they are"
     found = _items(release, title, marks, across, release.accuracy.told[0])
     return replace(found, alt=f"{found.alt} {release.accuracy.told[0]}")
 
 
-def _mark(release: Answer, place: int, **shown: object) -> Mark:
+def _mark(release: _Answer, place: int, **shown: object) -> Mark:
     """The row of an item."""
     item = release.items[place]
-    rank = f"{item.rank:,}" if release.ranked and item.rank is not None else ""
+    rank = f"{item.rank:,}" if _ranked(release) and item.rank is not None else ""
     return Mark(formatting.text(item.item), rank=rank, **shown)  # type: ignore[arg-type]
 
 
-def _items(release: Answer, title: str, marks: Sequence[Mark], across: Axis | None, below: str) -> Picture:
+def _items(release: _Answer, title: str, marks: Sequence[Mark], across: Axis | None, below: str) -> Picture:
     """A row for each item, in a panel for each group."""
-    order = "In the domain's order" if release.of_domain else "Best first" if release.ranked else "In no order of rank"
+    order = (
+        "In the domain's order" if _of_domain(release) else "Best first" if _ranked(release) else "In no order of rank"
+    )
     if release.groups is None:
         groups, most = {"": list(marks)}, MOST_ROWS
     else:
         groups, most = release.groups.panels(release.items, marks), MOST_IN_PANEL
     drawn = {name: of_group[:most] for name, of_group in list(groups.items())[:MOST_PANELS]}
-    panels = [Rows(name, some, across or from_zero(release.unit, some)) for name, some in drawn.items()]
+    panels = [
+        Rows(name, some, across or from_zero(unit_of(release.privacy.parameters), some)) for name, some in drawn.items()
+    ]
     alt = " ".join(_said(_short(name) or order, some, len(groups[name])) for name, some in drawn.items())
     if len(drawn) < len(groups):
         more = f"The first {len(drawn):,} of {len(groups):,} groups are drawn."
@@ -153,7 +156,7 @@ def _short(label: str) -> str:
 # ---- quantiles --------------------------------------------------------------------------------------------
 
 
-def _quantiles(release: Answer, asked: Sequence[float]) -> Picture:
+def _quantiles(release: _Answer, asked: Sequence[float]) -> Picture:
     """A row of dots, one for each group; of many the distribution."""
     values = [float(Fraction(str(one.item))) for one in release.items]
     drawn = Distribution.of((one.item for one in release.items), release.privacy.parameters)
@@ -171,7 +174,7 @@ def _quantiles(release: Answer, asked: Sequence[float]) -> Picture:
     return _whole(release, f"Noisy {which}", [Rows("", marks, Axis.of("value", ends))], [more], alt)
 
 
-def _distribution(release: Answer, drawn: Distribution) -> Picture:
+def _distribution(release: _Answer, drawn: Distribution) -> Picture:
     """Steps of the share of users up to each value, and the shares between round numbers."""
     bins = drawn.bins()
     steps = [(float(value), float(100 * share)) for value, share in zip(drawn.values, drawn.shares, strict=True)]

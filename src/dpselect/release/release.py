@@ -185,7 +185,7 @@ class Release(Tabular, Generic[Label_co]):
         """
         from dpselect.release import drawn
 
-        found = drawn.picture(drawn.Answer(**vars(self)))
+        found = drawn.picture(self)
         if found is None:
             hint = "ask for them with counts=True"
             raise ParameterError("counts", "be released for a plot", "a release without", hint)

@@ -29,7 +29,7 @@ async def show(request: Request) -> Response:
         return errors.of_details(request, errors.told(request, error))
     job = await _job(gateway, person, request.query_params.get("question"), number)
     release, body, url = answer.release, answer.question, origin(request, gateway)
-    picture, table = drawn.picture(drawn.Answer(**vars(release))) if release.items else None, tables.of(release, body)
+    picture, table = drawn.picture(release) if release.items else None, tables.of(release, body)
     return page(
         request,
         "answer.html",

@@ -51,7 +51,7 @@ def _html(answer: Answer) -> bytes:
     head += '<meta name="viewport" content="width=device-width,initial-scale=1">'
     head += '<meta name="color-scheme" content="light dark"></head>'
     words = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
-    picture = drawn.picture(drawn.Answer(**vars(answer.release))) if answer.release.items else None
+    picture = drawn.picture(answer.release) if answer.release.items else None
     shown = picture.html() if picture else ""
     body = f"<body><main><h1>{title}</h1>{words}{shown}{answer.release._repr_html_()}</main></body></html>"
     return (head + body).encode("utf-8", "backslashreplace")
