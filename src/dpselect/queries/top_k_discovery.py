@@ -195,7 +195,7 @@ class FoundTop(Plan):
         if (made := picks(asked.k, found)) and len(found) > 1:
             gap = gaps.exponential(each, gaps.others(len(found)), gaps.each(BETA, made))
             good += (
-                accuracy.ranking(whole(gap), discovered=True, scale=self.scale)
+                accuracy.ranking(whole(gap), what=accuracy.DISCOVERED, scale=self.scale)
                 if self.ranks
                 else accuracy.reaching(whole(gap), discovered=True, scale=self.scale)
             )

@@ -140,7 +140,7 @@ class FoundTopByGroup(FoundTop):
             return good
         made = picks(self.selector.k, np.arange(largest))
         gap = gaps.exponential(each, gaps.others(largest), gaps.each(BETA, made))
-        ranked = accuracy.ranking(whole(gap), discovered=True, scale=self.scale)
+        ranked = accuracy.ranking(whole(gap), what=accuracy.DISCOVERED, scale=self.scale)
         return good + replace(ranked, sentences=tuple(f"In a group: {said}" for said in ranked.sentences))
 
     def _ranked(self, found: int) -> str:  # noqa: ARG002 - it is so for any number

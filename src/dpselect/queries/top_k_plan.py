@@ -200,7 +200,7 @@ class PeeledTop(Picks):
         among = candidates(histogram)
         picks = self.selector.picks(among, draws)
         gap = whole(self.selector.gap(BETA, among.count))
-        return (picks, among.scores, among.names), accuracy.ranking(gap, scale=self.scale)
+        return (picks, among.scores, among.names), accuracy.ranking(gap, what=accuracy.OF_DOMAIN, scale=self.scale)
 
 
 @dataclass(frozen=True, kw_only=True)
