@@ -126,7 +126,7 @@ def test_many_quantiles_are_not_listed() -> None:
 
 
 TOLD = {
-    "one": (of_set(3), "an item that is left out has at most 3 users more than any one here.", ()),
+    "one": (of_set(3), "an item of the domain that is left out has at most 3 users more than any one here.", ()),
     "scores": (best_of(Fraction(2), None), "no other score is over 2 higher than that of this one.", ()),
     "more": (
         Accuracy(("In a group: A is B. What C is.", "D."), {"gap": 1}),

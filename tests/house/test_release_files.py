@@ -164,14 +164,26 @@ def test_csv_and_parquet(tmp_path: Path) -> None:
 
 ATTACKS = [
     "=cmd|' /C calc'!A0", "=1+1", "+1", "-1", "@SUM(A1:A9)", "\t=1", "\r=1", "'=1", "''+1", "-", "--1", "=", "+cmd|x",
-    '=HYPERLINK("http://evil.example","x")', "@x", "-2+3", "=A1,B1", "+\n", "'@", "=\"x\"",
+    '=HYPERLINK("http://evil.example","x")', "@x", "-2+3", "=A1,B1", "+\n", "'@", "=\"x\"", " =1", "\n=1",
+    "a;=cmd|' /C calc'!A0;b", "a;+1;-2", ";'@x", 'a; "=1"', "=1;=2", "a;\t=1", "\uff1d1",
 ]  # fmt: skip
-HARMLESS = ["a,b", 'say "x"', "two\nlines", "a\r=1", " ", "'tis", "a=1", "1-1", "", "'"]
+HARMLESS = ["a,b", 'say "x"', "two\nlines", "a\r=1", " ", "'tis", "a=1", "1-1", "", "'", "a;b", "a; b=1", ";", "x;1-1"]
 
 
 def unescaped(text: str) -> str:
     """As docs/releases.md says it."""
-    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    pieces = [
+        piece[1:]
+        if piece.startswith("'") and re.match(r"[\s'\"]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]", piece)
+        else piece
+        for piece in text.split(";")
+    ]
+    return ";".join(pieces)
+
+
+def cells_of(text: str) -> list[str]:
+    """What a spreadsheet makes of a label where semicolons separate cells."""
+    return [cell.strip(' "') for cell in text.split(";")]
 
 
 def labels_of(text: str) -> list[str]:
@@ -181,7 +193,8 @@ def labels_of(text: str) -> list[str]:
 def test_no_label_of_a_csv_is_a_formula() -> None:
     found = release([*ATTACKS, *HARMLESS])
     escaped = labels_of(found.to_csv())
-    assert not [one for one in escaped if one.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    run = tuple("=+-@\t\r\n\uff1d")
+    assert not [cell for one in escaped for cell in (one, *cells_of(one)) if cell.startswith(run)]
     assert escaped[len(ATTACKS) :] == HARMLESS
     assert [unescaped(one) for one in escaped] == [*ATTACKS, *HARMLESS]
     assert labels_of(found.to_csv(escape=False)) == [*ATTACKS, *HARMLESS]
@@ -276,7 +289,9 @@ def test_plain_words_come_first() -> None:
 
 
 def test_an_empty_answer_says_what_to_look_at() -> None:
-    assert "what to look at: the filter and the column of items, a larger epsilon" in str(kinds()["empty"])
+    assert "what to look at: what `dpselect inspect` says of the rows, the filter" in " ".join(
+        str(kinds()["empty"]).split()
+    )
     assert "fewer k" in kinds()["empty"]._repr_html_()
     assert "what to look at" not in str(kinds()["top_k"])
     assert "fewer k" not in str(votes(where="item = 'nobody'").union(**USUAL))

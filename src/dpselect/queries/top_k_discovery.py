@@ -213,7 +213,7 @@ class FoundTop(Plan):
         if found <= 1:
             return good
         gap = whole(gaps.exponential(each, gaps.others(found), gaps.each(BETA, made(self.selector.k, found))))
-        return good + accuracy.ranking(gap, discovered=True, scale=self.scale)
+        return good + accuracy.ranking(gap, what=accuracy.DISCOVERED, scale=self.scale)
 
     def statement(self, mechanism: DiscoverThenPeel, found: int, each: Fraction) -> Statement:
         """What is promised, in numbers and in sentences. How many items were found is part of the answer."""

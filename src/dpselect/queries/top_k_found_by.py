@@ -145,7 +145,7 @@ class FoundTopByGroup(FoundTop):
         good, most = found_by(mechanism.union, mechanism.max_items_per_user, among=IN_ONE), max(largest, default=0)
         if most > 1:
             gap = gaps.exponential(each, gaps.others(most), gaps.each(BETA, made(self.selector.k, most)))
-            ranked = accuracy.ranking(whole(gap), discovered=True, scale=self.scale)
+            ranked = accuracy.ranking(whole(gap), what=accuracy.DISCOVERED, scale=self.scale)
             good += replace(ranked, sentences=tuple(f"In a group: {said}" for said in ranked.sentences))
         return good
 

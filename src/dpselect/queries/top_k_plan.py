@@ -227,7 +227,7 @@ class PeeledTop(Picks):
 
     def near(self, candidates: int) -> Accuracy:
         """By how much an item is below another at most."""
-        return accuracy.ranking(whole(self.selector.gap(BETA, candidates)), scale=self.scale)
+        return accuracy.ranking(whole(self.selector.gap(BETA, candidates)), what=accuracy.OF_DOMAIN, scale=self.scale)
 
 
 @dataclass(frozen=True, kw_only=True)

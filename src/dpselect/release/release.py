@@ -289,7 +289,10 @@ class Release(Tabular, Generic[Label_co]):
         lines = []
         if not self.items:
             fewer = ", fewer k" if self.privacy.parameters.get("k") is not None else ""
-            lines.append(f"what to look at: the filter and the column of items, a larger epsilon or delta{fewer}")
+            lines.append(
+                "what to look at: what `dpselect inspect` says of the rows, the filter and the column of items, "
+                f"a larger epsilon or delta{fewer}"
+            )
         if not self.secure:
             lines.append(NOT_SECURE)
         return lines
