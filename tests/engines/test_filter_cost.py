@@ -274,6 +274,38 @@ def test_only_constants_are_listed_behind_in(engine):
     assert re.search(r"IN \(1, 2, 3\) OR .* = \(*\"?m", written), written
 
 
+LISTS = {
+    "integers": ("n", list(map(str, range(0, 2000, 2)))),
+    "texts": ("t", [f"'a common prefix {one}'" for one in range(0, 2000, 2)]),
+    "moments": ("w", [f"'2024-01-01 00:{one // 60:02}:{one % 60:02}'" for one in range(0, 2000, 2)]),
+    "decimals": ("n", [f"{one}.0" for one in range(0, 2000, 2)]),
+}
+
+
+@pytest.mark.parametrize(("column", "constants"), LISTS.values(), ids=list(LISTS))
+def test_duckdb_looks_up_a_long_list_wherever_it_stands(column, constants):
+    """It compared a row with each constant of NOT IN, and of IN beside another condition on the same column."""
+    connection = duckdb.connect()
+    connection.execute(
+        "CREATE TABLE t AS SELECT i AS n, 'a common prefix ' || i AS t, TIMESTAMP '2024-01-01' + to_seconds(i) AS w "
+        "FROM range(1000) AS s(i) UNION ALL SELECT NULL, NULL, NULL"
+    ).fetchall()
+    types = {"n": filter_type("BIGINT"), "t": filter_type("VARCHAR"), "w": filter_type("TIMESTAMP")}
+    listed = f"{column} IN ({', '.join(constants)})"
+    for where, fit in {
+        listed: 500,
+        f"NOT ({listed})": 500,
+        f"{listed} OR {column} = {constants[0]}": 500,
+        f"CASE WHEN {column} = {constants[0]} THEN FALSE ELSE NOT {listed} END": 500,
+        f"({listed}) IS NULL": 1,
+    }.items():
+        found = parse(where)
+        condition = found.sql({name: types[name] for name in found.needs(tuple(types))}, quoted, DUCKDB)
+        query = f"SELECT count(*) FROM t WHERE {condition}"
+        assert connection.execute(query).fetchall() == [(fit,)]
+        assert "Hash Join" in connection.execute(f"EXPLAIN {query}").fetchall()[0][1]
+
+
 def test_json_of_postgres_is_no_text_of_filters():
     """Each mention of such a column would write all of it out, however long it is."""
     from dpselect.engines.postgres.dialect import pg_type

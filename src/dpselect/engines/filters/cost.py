@@ -20,6 +20,8 @@ BYTES = 4096
 """Bytes of a text in UTF-8: a longer one is missing for every operation but a comparison."""
 HASHED = 5
 """Constants from which on IN looks them up; of fewer DuckDB makes as many comparisons, each with a copy."""
+LISTED = 50
+"""Constants behind IN that may be compared one by one at the cost of an operator; more must be looked up."""
 POWERS = 300
 """Powers of ten that a double has."""
 RANGE, READ = 100, 97  # those of a column, and those of a text that was read as a number
@@ -47,7 +49,12 @@ class Cost:
 
     def plus(self, other: Cost, times: int = 1) -> Cost:
         """This one, and another so many times."""
-        return Cost(*(one + times * more for one, more in zip(astuple(self), astuple(other), strict=True)))
+        return Cost(
+            self.operators + times * other.operators,
+            self.letters + times * other.letters,
+            self.readings + times * other.readings,
+            self.constants + times * other.constants,
+        )
 
 
 @dataclass(frozen=True)
