@@ -18,6 +18,8 @@ from dpselect.engines.spark.source import is_spark
 from dpselect.gateway.settings.values import BYTES_OF_A_ROW, DataSettings, Key
 from dpselect.queries.query import Query
 
+THREADS = 2
+"""Threads that read and price questions, each of which takes from the workers' interpreter as much as a worker does."""
 ONE_USER = 10_000
 """Rows of one user, of which an answer has room for MARGIN times as many."""
 MARGIN = 10
@@ -45,8 +47,21 @@ SPARK = Engine(start=60.0, row=8e-6, byte=8e-8, operator=2e-6, letter=4e-8)
 _TWICE = ("by", "by_weight", "measures", "compared_with", "max_items_per_user", "in_engine", "users", "chosen")
 
 
-def bound(query: Query, where: str | None, item: Key, data: DataSettings, periods: int = 1) -> float:
-    """Seconds of one processor; a user has rows in each of the periods."""
+@dataclass(frozen=True)
+class Bound:
+    """Seconds of one processor at most."""
+
+    here: float  # in this interpreter
+    rows: float  # in the engine
+
+    @property
+    def seconds(self) -> float:
+        """Both together."""
+        return self.here + self.rows
+
+
+def bound(query: Query, where: str | None, item: Key, data: DataSettings, periods: int = 1) -> Bound:
+    """What a question takes at most; a user has rows in each of the periods."""
     engine, sizes, most = _engine(data), data.sizes, (data.max_rows_per_user or ONE_USER) * periods
     cost = Cost() if where is None else row_filter.parse(where).cost
     of_row = engine.row * _passes(query, item) + engine.operator * cost.operators
@@ -55,20 +70,17 @@ def bound(query: Query, where: str | None, item: Key, data: DataSettings, period
     def work(rows: int, text: int) -> float:
         return rows * of_row + text * of_byte
 
-    return (
-        engine.start
-        + _draws(query, data)
-        + work(sizes.all_rows, sizes.all_bytes)
-        + MARGIN * work(most, most * BYTES_OF_A_ROW)
-    )
+    rows = work(sizes.all_rows, sizes.all_bytes) + MARGIN * work(most, most * BYTES_OF_A_ROW)
+    return Bound(here=engine.start + _draws(query, data), rows=rows)
 
 
-def window(seconds: float, tick: float, workers: int) -> float:
-    """The first of 1, 2, 4, 8 ... ticks in which so much work is done while all other workers are at theirs.
+def window(most: Bound, tick: float, workers: int) -> float:
+    """The first of 1, 2, 4, 8 ... ticks in which so much work is done while everybody else is at theirs.
 
-    They share one interpreter, however many processors there are.
+    Workers and the threads that price questions share one interpreter, however many processors there are.
     """
-    return tick * 2.0 ** (max(1, ceil(seconds * workers / tick)) - 1).bit_length()
+    seconds = most.here * (workers + THREADS) + most.rows * workers
+    return tick * 2.0 ** (max(1, ceil(seconds / tick)) - 1).bit_length()
 
 
 def _engine(data: DataSettings) -> Engine:
