@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from dpselect.engines.filters.cost import BYTES
 from dpselect.errors import ParameterError
 from dpselect.gateway import work
 from dpselect.gateway.gateway import Gateway
@@ -56,6 +59,13 @@ def test_a_dear_filter_leaves_later_by_more_than_one_user_can_cost() -> None:
     assert cost.operators >= 19
     assert cost.readings >= 10
     assert seconds(DEAR) >= seconds() + all_rows + 10 * one_user - 1e-9
+
+
+def test_the_margin_holds_a_user_whose_texts_are_as_long_as_a_filter_looks_into() -> None:
+    for where in (f"contains(comment, '{'a' * 240}')", "lower(comment) = 'b'", DEAR):
+        cost = work.row_filter.parse(where).cost
+        bytes_read = cost.readings * (DATA.sizes.all_bytes + work.ONE_USER * BYTES)
+        assert seconds(where) >= work.FILES.start + bytes_read * work.FILES.letter
 
 
 def test_the_work_of_many_listed_groups_is_in_the_bound() -> None:
@@ -109,6 +119,24 @@ def asked(found: Gateway, **more: Any) -> dict[str, Any]:
     while (job := found.job(ann, number))["state"] in ("queued", "running"):
         time.sleep(0.01)
     return job
+
+
+def test_the_first_question_finds_its_engine_loaded(tmp_path: Path) -> None:
+    """Loading it took more of the first window than the bound has for a start."""
+    make(tmp_path, analysts=1)
+    script = """
+import sys
+from pathlib import Path
+from dpselect.gateway.gateway import Gateway
+from dpselect.gateway.settings.reading import read
+found = Gateway(read(Path(sys.argv[1])))
+assert "duckdb" not in sys.modules
+found.start()
+print("duckdb" in sys.modules)
+found.stop()
+"""
+    run = [sys.executable, "-c", script, tmp_path / "state.toml"]
+    assert subprocess.run(run, check=True, stdout=subprocess.PIPE).stdout == b"True\n"
 
 
 def test_what_would_take_too_long_is_refused_before_it_begins(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from math import ceil
 
 from dpselect.domain import Listed, Span
 from dpselect.engines import row_filter
-from dpselect.engines.filters.cost import Cost
+from dpselect.engines.filters.cost import BYTES, Cost
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.spark.source import is_spark
 from dpselect.gateway.settings.values import BYTES_OF_A_ROW, DataSettings, Key
@@ -21,7 +21,7 @@ from dpselect.queries.query import Query
 THREADS = 2
 """Threads that read and price questions, each of which takes from the workers' interpreter as much as a worker does."""
 ONE_USER = 10_000
-"""Rows of one user, of which an answer has room for MARGIN times as many."""
+"""Rows of one user: an answer has room for MARGIN times as many, or for all of them at the longest texts."""
 MARGIN = 10
 
 ITEM = 1e-5  # seconds for an item of a domain, looked up, counted and drawn from
@@ -65,12 +65,14 @@ def bound(query: Query, where: str | None, item: Key, data: DataSettings, period
     engine, sizes, most = _engine(data), data.sizes, (data.max_rows_per_user or ONE_USER) * periods
     cost = Cost() if where is None else row_filter.parse(where).cost
     of_row = engine.row * _passes(query, item) + engine.operator * cost.operators
-    of_byte = engine.byte + engine.letter * cost.readings
+    looked_at = engine.letter * cost.readings
 
     def work(rows: int, text: int) -> float:
-        return rows * of_row + text * of_byte
+        return rows * of_row + text * (engine.byte + looked_at)
 
-    rows = work(sizes.all_rows, sizes.all_bytes) + MARGIN * work(most, most * BYTES_OF_A_ROW)
+    longest = work(most, most * BYTES_OF_A_ROW) + most * (BYTES - BYTES_OF_A_ROW) * looked_at
+    margin = max(MARGIN * work(most, most * BYTES_OF_A_ROW), longest)
+    rows = work(sizes.all_rows, sizes.all_bytes) + margin
     return Bound(here=engine.start + _draws(query, data), rows=rows)
 
 
