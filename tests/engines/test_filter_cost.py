@@ -71,6 +71,8 @@ def test_every_operation_has_a_weight():
     {
         "n = 1": (1, 0, 0, 1),
         "t = 'a'": (1, 0, 0, 1),
+        f"t = '{'a' * 65}'": (1, 0, 1, 2),
+        f"t <> '{'a' * 4097}'": (1, 0, 2, 65),
         "t < 'a'": (1, 0, 1, 1),
         "t = u": (1, 0, 1, 0),
         "t IN ('a', 'b')": (2, 0, 1, 2),
@@ -304,6 +306,16 @@ def test_duckdb_looks_up_a_long_list_wherever_it_stands(column, constants):
         query = f"SELECT count(*) FROM t WHERE {condition}"
         assert connection.execute(query).fetchall() == [(fit,)]
         assert "Hash Join" in connection.execute(f"EXPLAIN {query}").fetchall()[0][1]
+
+
+def test_postgres_looks_up_whole_numbers_of_one_size():
+    """It compares a SMALLINT with each of a list of INTEGERs."""
+    from dpselect.engines.postgres.dialect import pg_type
+
+    many = ", ".join(map(str, range(51)))
+    for name, form in (("int2", 'CAST("n" AS int8)'), ("int4", 'CAST("n" AS int8)'), ("int8", '"n"')):
+        written = parse(f"n IN ({many})").sql({"n": pg_type(name, "b", -1)}, quoted, POSTGRES)
+        assert f"{form} IN (" in written.replace('("n")', '"n"')
 
 
 def test_json_of_postgres_is_no_text_of_filters():

@@ -42,7 +42,7 @@ class Engine:
 
 
 FILES = Engine(start=0.25, row=1e-6, byte=1e-8, operator=2e-7, letter=5e-9)
-POSTGRES = Engine(start=0.5, row=8e-6, byte=4e-8, operator=8e-7, letter=5e-9)
+POSTGRES = Engine(start=0.5, row=8e-6, byte=4e-8, operator=8e-7, letter=1e-8)
 SPARK = Engine(start=60.0, row=8e-6, byte=8e-8, operator=2e-6, letter=4e-8)
 _TWICE = ("by", "by_weight", "measures", "compared_with", "max_items_per_user", "in_engine", "users", "chosen")
 

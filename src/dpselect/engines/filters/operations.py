@@ -67,7 +67,11 @@ class Writer:
         listed: dict[bool, list[str]] = {True: [], False: []}
         for part, sql in zip(node.parts[1:], others, strict=True):
             listed[isinstance(part, Constant)].append(sql)
-        form = self.spelling.listed if len(listed[True]) > LISTED else "({})"
+        form = "({})"
+        if len(listed[True]) > LISTED:
+            form = self.spelling.listed
+            if values.is_small(parts[0]):  # PostgreSQL looks up numbers of one size alone
+                first = f"CAST({first} AS {self.spelling.integer})"
         tests = [f"{first} IN {form.replace('{}', ', '.join(listed[True]))}"] if listed[True] else []
         return _boolean(" OR ".join([*tests, *(f"{first} = {sql}" for sql in listed[False])]))
 
