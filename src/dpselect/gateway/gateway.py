@@ -97,6 +97,8 @@ class Gateway:
 
     def start(self) -> None:
         """Begin to run questions; first those that a server left that died."""
+        import dpselect.engines.duckdb.engine  # noqa: F401 # a third of a second, in no question's window
+
         sys.setswitchinterval(SWITCH)
         self._runner.recover()
         self._sources.start()
