@@ -43,6 +43,7 @@ OF_VALUES = {"inner": True, "of_values": True}  # of one that only a question ab
 LISTS = ("domain", "groups", "exclude", "popular")  # of items, which a release does not name
 ALONE = ({str}, {int}, {bytes}, {datetime.date})  # types of items that no column takes for equal
 AT_MOST = "at most "
+LONGEST = 3000  # characters of a number that a question can have: two of `parameters.MOST_BITS`
 VERBS = {
     "top_k": "top_k:TopKQuery",
     "union": "union:UnionQuery",
@@ -212,7 +213,8 @@ class Query(ABC):
             if one.init and one.name != "words" and value != one.default:
                 written[one.name] = _counted(value) if one.name in LISTS else _plain(one.name, value)
         words: Words | None = getattr(self, "words", None)
-        written |= {} if words is None else {"ngrams": [words.shortest, words.longest]}
+        if words is not None:
+            written["ngrams"] = [words.shortest, words.longest]
         return written if rows is None else {**written, "rows": rows.to_dict()}
 
     @staticmethod
@@ -295,7 +297,8 @@ def _counted(value: object) -> Json:
 def _any(name: str, value: Json) -> object:
     """A list of any items of the length that an outline names."""
     if name not in LISTS or value is None:
-        return _parsed(name, value)
+        exact = isinstance(value, str) and parameters.LONGEST_TEXT < len(value) <= LONGEST and "/" in value
+        return Fraction(str(value)) if exact else _parsed(name, value)
     if isinstance(value, dict):
         return Column("", str(value["column"])) if set(value) == {"column"} else _parsed(name, value)
     if isinstance(value, str) and value.startswith(AT_MOST) and value.removeprefix(AT_MOST).isdecimal():
