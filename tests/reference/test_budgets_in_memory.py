@@ -243,6 +243,7 @@ def test_a_child_that_is_forked_while_a_question_is_asked_gets_no_answer():
     assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
 
 
+@pytest.mark.unjudged  # it is altered
 def test_whoever_alters_a_release_alters_no_stored_answer(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("\n".join(["user,item", *(f"{u},ant" for u in range(500))]))

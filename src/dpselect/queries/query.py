@@ -43,6 +43,7 @@ OF_VALUES = {"inner": True, "of_values": True}  # of one that only a question ab
 LISTS = ("domain", "groups", "exclude", "popular")  # of items, which a release does not name
 ALONE = ({str}, {int}, {bytes}, {datetime.date})  # types of items that no column takes for equal
 AT_MOST = "at most "
+LONGEST = 3000  # characters of a number that a question can have: two of `parameters.MOST_BITS`
 VERBS = {
     "top_k": "top_k:TopKQuery",
     "union": "union:UnionQuery",
@@ -298,7 +299,8 @@ def _counted(value: object) -> Json:
 def _any(name: str, value: Json) -> object:
     """A list of any items of the length that an outline names."""
     if name not in LISTS or value is None:
-        return _parsed(name, value)
+        exact = isinstance(value, str) and parameters.LONGEST_TEXT < len(value) <= LONGEST and "/" in value
+        return Fraction(str(value)) if exact else _parsed(name, value)
     if isinstance(value, dict):
         return Column("", str(value["column"])) if set(value) == {"column"} else _parsed(name, value)
     if isinstance(value, str) and value.startswith(AT_MOST) and value.removeprefix(AT_MOST).isdecimal():

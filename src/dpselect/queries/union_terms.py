@@ -98,6 +98,8 @@ class UnionTerms(Query):
         shares = None if self.shares is None else parts
         settle(self, delta=delta, failure=delta, method=method, popular=popular or None, shares=shares)
         settle(self, most=most, chosen=chosen, parts=parts)
+        if most is not None and self.max_items_per_user is not None:
+            settle(self, max_items_per_user=most)
         self._settle_epsilon()
         if parameters.flag("in_engine", self.in_engine):
             self._refuse_what_engines_cannot()
