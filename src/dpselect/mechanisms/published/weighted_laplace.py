@@ -24,6 +24,7 @@ class WeightedLaplace(SetUnion):
     Cost: one pass over the pairs, one draw an item.
     Source: Gopi et al. 2020, Weighted Laplace; its threshold is proved for every t.
     Example:
+        >>> from dpselect.aggregates.user_sets import UserSets
         >>> WeightedLaplace(epsilon=1, delta="1e-9", max_items_per_user=9)(UserSets.of(["a"] * 90 + ["b"])).tolist()
         [0]
     """
