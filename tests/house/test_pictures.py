@@ -20,7 +20,7 @@ from dpselect.gateway.web.guards import POLICY
 from dpselect.release import svg
 from dpselect.release.accuracy import Accuracy, best_of, ranking
 from dpselect.release.groups import Group, Groups
-from dpselect.release.panels import Axis, Chart, Mark, Rows
+from dpselect.release.panels import Axis, Chart, Mark, RowPanel
 from dpselect.release.picture import Picture
 from dpselect.release.statement import Ended, Item, Kind
 from tests.conftest import ROOT
@@ -100,9 +100,9 @@ def every(spent: dps.Ledger) -> list[Picture]:
     return [*(one.plot() for one in releases), forecast.plot(), spent.plot(), spent.plot(data="other")]
 
 
-def rows(picture: Picture) -> list[Rows]:
-    assert all(isinstance(panel, Rows) for panel in picture.panels)
-    return [panel for panel in picture.panels if isinstance(panel, Rows)]
+def rows(picture: Picture) -> list[RowPanel]:
+    assert all(isinstance(panel, RowPanel) for panel in picture.panels)
+    return [panel for panel in picture.panels if isinstance(panel, RowPanel)]
 
 
 def charts(picture: Picture) -> list[Chart]:

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.parameters import percent
-from dpselect.ledger.spending import Spent, picture
+from dpselect.ledger.spending import SpentSoFar, picture
 from dpselect.release.formatting import text
 
 if TYPE_CHECKING:
@@ -172,8 +172,8 @@ def _picture(used: Sequence[Mapping[str, Any]]) -> str:
     """How much of the promise was used after each entry, a line for each of the last periods."""
     if len(used) < 2:
         return ""
-    lines: dict[str, list[Spent]] = {}
+    lines: dict[str, list[SpentSoFar]] = {}
     for one in used:
-        spent = Spent(one["number"], one["when"][:10], one["used"])
+        spent = SpentSoFar(one["number"], one["when"][:10], one["used"])
         lines.setdefault(text(one["period"]), []).append(spent)
     return picture({name: lines[name] for name in sorted(lines)[-MOST_LINES:]}).html()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Spent:
+class SpentSoFar:
     """After an entry of a ledger: its number, its day, the part of a budget that is used."""
 
     entry: int
@@ -24,7 +24,7 @@ class Spent:
     part: float
 
 
-def picture(lines: Mapping[str, Sequence[Spent]], what: str = "entry of the ledger") -> Picture:
+def picture(lines: Mapping[str, Sequence[SpentSoFar]], what: str = "entry of the ledger") -> Picture:
     """A line of steps for each budget, against the numbers of `what`."""
     points = [point for of_line in lines.values() for point in of_line]
     days = sorted({point.day for point in points})
@@ -49,14 +49,14 @@ def spending(entries: Iterable[Entry], *, analyst: str | None, data: str | None)
     def meant(entry: Entry) -> bool:
         return analyst in (None, entry.account.analyst) and data in (None, entry.account.dataset)
 
-    lines: dict[str, list[Spent]] = {}
+    lines: dict[str, list[SpentSoFar]] = {}
     for entry, when, standing in _standings(entries):
         if standing is None or not meant(entry):
             continue
         everybody = standing.data.promise.limits.part(standing.all.total.sums)
         whose = {f"everybody on {standing.data.dataset!r}": everybody, str(entry.account): 1 - standing.left}
         for name, used in whose.items():
-            lines.setdefault(f"{name}{when}", []).append(Spent(entry.number, entry.at[:10], float(used)))
+            lines.setdefault(f"{name}{when}", []).append(SpentSoFar(entry.number, entry.at[:10], float(used)))
     return picture(lines)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpselect.errors import ParameterError
-from dpselect.release.panels import Axis, Chart, Panel, Rows, names
+from dpselect.release.panels import Axis, Chart, Panel, RowPanel, names
 from dpselect.release.svg import BAR, DASHES, LINES
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def draw(title: str, panels: Sequence[Panel], caption: Sequence[str], ax: Axes |
     for axes, panel in zip(given, panels, strict=True):
         axes.set_title(panel.title or title, loc="left", parse_math=False)
         axes.spines[["top", "right"]].set_visible(False)
-        _rows(panel, axes) if isinstance(panel, Rows) else _lines(panel, known, axes)
+        _rows(panel, axes) if isinstance(panel, RowPanel) else _lines(panel, known, axes)
     said = "\n".join([given[-1].get_xlabel(), *caption])
     given[-1].set_xlabel(said, parse_math=False, wrap=True)
     if known:
@@ -34,7 +34,7 @@ def draw(title: str, panels: Sequence[Panel], caption: Sequence[str], ax: Axes |
             entry.set_parse_math(False)
 
 
-def _rows(panel: Rows, axes: Axes) -> None:
+def _rows(panel: RowPanel, axes: Axes) -> None:
     ink, places = axes.xaxis.label.get_color(), range(len(panel.marks))
     for place, mark in enumerate(panel.marks):
         if mark.bar is not None:

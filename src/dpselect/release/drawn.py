@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dpselect.release import formatting
 from dpselect.release.distribution import Distribution, percent
-from dpselect.release.panels import Axis, Chart, Line, Mark, Rows, from_zero, number
+from dpselect.release.panels import Axis, Chart, Line, Mark, RowPanel, from_zero, number
 from dpselect.release.picture import Picture
 from dpselect.release.scale import score_of, unit_of
 from dpselect.release.statement import NOT_SECURE, Item, Kind, Statement
@@ -62,10 +62,10 @@ def _of_domain(release: _Answer) -> bool:
     return release.privacy.mechanism.startswith("Histogram")
 
 
-def _whole(release: _Answer, title: str, panels: Sequence[Rows | Chart], below: Sequence[str], alt: str) -> Picture:
+def _whole(release: _Answer, title: str, panels: Sequence[RowPanel | Chart], below: Sequence[str], alt: str) -> Picture:
     """The picture with what stands below all pictures."""
     first = [] if release.secure else [NOT_SECURE]
-    if len(panels) > 1 and isinstance(panels[0], Rows):
+    if len(panels) > 1 and isinstance(panels[0], RowPanel):
         first.append("Each panel has a scale of its own.")
     return Picture(title, panels, [*first, *filter(None, below), f"{release.privacy.promise}."], f"{title}. {alt}")
 
@@ -121,7 +121,8 @@ def _items(release: _Answer, title: str, marks: Sequence[Mark], across: Axis | N
         groups, most = release.groups.panels(release.items, marks), MOST_IN_PANEL
     drawn = {name: of_group[:most] for name, of_group in list(groups.items())[:MOST_PANELS]}
     panels = [
-        Rows(name, some, across or from_zero(unit_of(release.privacy.parameters), some)) for name, some in drawn.items()
+        RowPanel(name, some, across or from_zero(unit_of(release.privacy.parameters), some))
+        for name, some in drawn.items()
     ]
     alt = " ".join(_said(_short(name) or order, some, len(groups[name])) for name, some in drawn.items())
     if len(drawn) < len(groups):
@@ -129,7 +130,7 @@ def _items(release: _Answer, title: str, marks: Sequence[Mark], across: Axis | N
     else:
         cut = max((len(groups[name]) for name, some in drawn.items() if len(some) < len(groups[name])), default=0)
         more = f"The first {most:,} of {cut:,} items are drawn." if cut else ""
-    empty = [Rows("", [], from_zero("", []))]
+    empty = [RowPanel("", [], from_zero("", []))]
     return _whole(release, title, panels or empty, [below, more], f"{alt or 'Nothing came back.'} {more}".rstrip())
 
 
@@ -171,7 +172,7 @@ def _quantiles(release: _Answer, asked: Sequence[float]) -> Picture:
     told = " ".join(f"{_short(mark.label)}{': ' if mark.label else ''}{mark.said}." for mark in marks)
     more = f"The first {len(some):,} of {len(groups):,} groups are drawn." if len(some) < len(groups) and some else ""
     alt = f"Dots at the noisy {which}. {told or 'Nothing came back.'} {more}".rstrip()
-    return _whole(release, f"Noisy {which}", [Rows("", marks, Axis.of("value", ends))], [more], alt)
+    return _whole(release, f"Noisy {which}", [RowPanel("", marks, Axis.of("value", ends))], [more], alt)
 
 
 def _distribution(release: _Answer, drawn: Distribution) -> Picture:

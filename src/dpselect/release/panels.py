@@ -49,7 +49,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowPanel:
     """Marks below one another, on one scale."""
 
     title: str
@@ -81,7 +81,7 @@ class Chart:
         return self.up.name
 
 
-Panel = Rows | Chart
+Panel = RowPanel | Chart
 
 
 def names(panels: Sequence[Panel]) -> list[str]:

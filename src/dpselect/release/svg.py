@@ -15,7 +15,7 @@ from html import escape
 from itertools import accumulate
 
 from dpselect.errors import ParameterError
-from dpselect.release.panels import Axis, Chart, Line, Mark, Panel, Rows, names
+from dpselect.release.panels import Axis, Chart, Line, Mark, Panel, RowPanel, names
 
 THEMES = {"light": ("#22272e", "#ffffff"), "dark": ("#e4e7eb", "#15191e")}  # of words, of the ground
 BAR = "#4a86c0"
@@ -100,14 +100,14 @@ def _panel(one: Panel, looks: Mapping[str, str]) -> Drawn:
     title, top = text(0, SIZE, cut(one.title, WIDTH), bold=True), LEAD + 4.0
     if not one.title:
         title, top = "", 0.0
-    shapes, high = _rows(one) if isinstance(one, Rows) else _chart(one, looks)
+    shapes, high = _rows(one) if isinstance(one, RowPanel) else _chart(one, looks)
     return f'{title}<g transform="translate(0 {n(top)})">{shapes}</g>', top + high
 
 
 # ---- rows of marks ----------------------------------------------------------------------------------------
 
 
-def _rows(one: Rows) -> Drawn:
+def _rows(one: RowPanel) -> Drawn:
     if not one.marks:
         return text(0, SIZE, "Nothing came back.", soft=True), LEAD
     indent = max(width(f"{mark.rank} ", SIZE) if mark.rank else 0.0 for mark in one.marks)

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from dpselect.gateway.pages.promises import odds
 from dpselect.gateway.pages.rendering import page
 from dpselect.gateway.settings.values import Role
-from dpselect.ledger.spending import Spent, picture
+from dpselect.ledger.spending import SpentSoFar, picture
 
 LAST = 500  # questions that the picture of a quota is made from
 Row = Mapping[str, Any]
@@ -50,7 +50,8 @@ def _of_quota(jobs: Sequence[Row], name: str) -> Markup | None:
     last = paid[0]["question"].get("during") if paid else None
     same = [job for job in reversed(paid) if job["question"].get("during") == last]
     spent = [
-        Spent(place, str(job["asked_at"])[:10], 1 - float(job["cost"]["left"])) for place, job in enumerate(same, 1)
+        SpentSoFar(place, str(job["asked_at"])[:10], 1 - float(job["cost"]["left"]))
+        for place, job in enumerate(same, 1)
     ]
     return _drawn(spent, "question")
 
@@ -59,9 +60,9 @@ def over_time(used: Sequence[Row]) -> Markup | None:
     """What is used of a promise after each entry of the record, of the period that was used last."""
     same = [one for one in used if one["period"] == used[-1]["period"]]
     return _drawn(
-        [Spent(one["number"], str(one["when"])[:10], float(one["used"])) for one in same], "entry of the ledger"
+        [SpentSoFar(one["number"], str(one["when"])[:10], float(one["used"])) for one in same], "entry of the ledger"
     )
 
 
-def _drawn(spent: Sequence[Spent], what: str) -> Markup | None:
+def _drawn(spent: Sequence[SpentSoFar], what: str) -> Markup | None:
     return Markup(picture({"": spent}, what).html(style=False)) if len(spent) > 1 else None
